@@ -1,0 +1,103 @@
+# Every command of the project. "make help" lists them; CONTRIBUTING.md says more.
+.POSIX:
+.SUFFIXES:
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+HOST = 127.0.0.1
+PORT = 8000
+VENV = .venv
+PY = $(VENV)/bin/python
+UV_VERSION = 0.13.8
+LOCK_FLAGS =
+PYTEST_FLAGS =
+CHECK_FLAGS =
+ALONE_WORDS = not browser and not llama and not services
+ALONE = "$(ALONE_WORDS)"
+
+.PHONY: help run test test-fast check format lock attack bench image-steps clean venv runtime development chromium
+
+help: ## List these commands
+	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
+
+run: runtime ## Set everything up and serve the product on http://127.0.0.1:8000 (HOST= and PORT= change that)
+	@exec $(PY) manage.py serve --host $(HOST) --port $(PORT)
+
+test: development chromium ## Set everything up, check the code and run every test; says at the end what could not run
+	@$(PY) -m tests.tools.check $(CHECK_FLAGS)
+	@echo "Tests that need no browser and no server:"
+	@$(PY) -m pytest --numprocesses auto --quiet -m $(ALONE) $(PYTEST_FLAGS)
+	@echo "Tests that need a browser or a server:"
+	@$(PY) -m pytest --quiet -m "not ($(ALONE_WORDS))" $(PYTEST_FLAGS)
+
+test-fast: development ## The tests that need no browser and no server
+	@$(PY) -m pytest --numprocesses auto --quiet -m $(ALONE) $(PYTEST_FLAGS)
+
+check: development ## Format, lint, types, import contracts, templates, migrations, Dockerfile, JavaScript
+	@$(PY) -m tests.tools.check $(CHECK_FLAGS)
+
+format: development ## Put the Python code into the one format
+	@$(VENV)/bin/ruff check --fix-only --quiet .
+	@$(VENV)/bin/ruff format --quiet .
+
+attack: development chromium ## Load every known attack in a real browser; takes long
+	@$(PY) -m tests.attacks
+
+bench: development ## Measure what exists, as ratios within one run
+	@$(PY) -m tests.bench
+
+image-steps: development ## Carry out the Dockerfile's steps in a clean directory; needs no Docker and builds no image
+	@$(PY) -m tests.tools.docker_steps
+
+# The lock holds pins and hashes only, never where a file came from. LOCK_FLAGS=--upgrade takes the newest that pyproject.toml admits.
+lock: venv ## Write requirements.txt and requirements-dev.txt anew from pyproject.toml
+	@set -e; scratch=$$(mktemp -d); trap 'rm -rf "$$scratch"' EXIT; \
+	$(PY) -m venv "$$scratch"; \
+	"$$scratch/bin/python" -m pip install --quiet --disable-pip-version-check uv==$(UV_VERSION); \
+	compile="$$scratch/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate $(LOCK_FLAGS)"; \
+	$$compile pyproject.toml --output-file requirements.txt >/dev/null; \
+	$$compile pyproject.toml --group dev --constraint requirements.txt --output-file requirements-dev.txt >/dev/null; \
+	echo "requirements.txt and requirements-dev.txt are written. Look at the difference, then run make test."
+
+clean: ## Remove what the other commands made; the data in var/ stays
+	@rm -rf $(VENV) .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache tests/js/node_modules
+	@find chatui renderer tests -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# The interpreter: PYTHON= if given, else the first on the PATH that is new enough.
+venv:
+	@if ! $(PY) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then \
+	  found=; tried="$${PYTHON:-python3 python3.13 python3.12 python3.11}"; \
+	  for candidate in $$tried; do \
+	    if "$$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then found=$$candidate; break; fi; \
+	  done; \
+	  if [ -z "$$found" ]; then \
+	    echo "Python 3.11 or newer is needed and was not found. Tried, by name: $$tried. Another one can be named with PYTHON=..." >&2; \
+	    exit 1; \
+	  fi; \
+	  echo "Making the virtual environment $(VENV) with $$("$$found" --version)."; \
+	  rm -rf $(VENV); \
+	  if ! said=$$("$$found" -m venv $(VENV) 2>&1); then \
+	    rm -rf $(VENV); printf '%s\n' "$$said" >&2; \
+	    echo "$$found cannot make a virtual environment. On Debian and Ubuntu that part of Python is a package of its own: apt-get install python3-venv" >&2; \
+	    exit 1; \
+	  fi; \
+	fi
+
+runtime: venv
+	@set -e; list=requirements.txt; $(INSTALL)
+
+development: venv
+	@set -e; list=requirements-dev.txt; $(INSTALL)
+
+# Installs $$list unless this very list is already installed for this very Python. What is installed is told by a stamp with the list's checksum.
+INSTALL = \
+	key=$$($(PY) -c 'import hashlib, platform, sys; print(platform.python_version(), hashlib.sha256(open(sys.argv[1], "rb").read()).hexdigest())' $$list); \
+	if [ "$$(cat $(VENV)/$$list.installed 2>/dev/null)" != "$$key" ]; then \
+	  echo "Installing $$list into $(VENV); this takes a minute or two, the first time only."; \
+	  $(PY) -m pip install --quiet --disable-pip-version-check --no-input --require-hashes --requirement $$list; \
+	  printf '%s\n' "$$key" > $(VENV)/$$list.installed; \
+	fi
+
+# The browser tests say themselves, in the summary of make test, when there is no Chromium and why.
+chromium: development
+	@$(PY) -m tests.tools.chromium

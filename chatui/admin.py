@@ -1,0 +1,159 @@
+"""What the back office shows: people, groups, conversations without their content, and the audit log, which nobody can change.
+
+Messages are not registered, and must not be: a list of rows would show hidden text without the gate and without an audit row.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import admin
+from django.contrib.auth.admin import GroupAdmin, UserAdmin
+from django.contrib.auth.models import Group, Permission
+from django.db.models import Model, Q, QuerySet
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.html import format_html
+
+from chatui import access
+from chatui.models import AuditEvent, Conversation, User
+
+_OURS = ("auth", "chatui")
+
+
+@admin.register(User)
+class PersonAdmin(UserAdmin):  # type: ignore[type-arg]
+    """People. Nobody can hand out more than they hold themselves."""
+
+    list_display = ("username", "is_active", "is_staff", "last_login")
+    list_filter = ("is_active", "is_staff", "groups")
+    fieldsets = (
+        (None, {"fields": ("username", "password")}),
+        ("Person", {"fields": ("first_name", "last_name", "email")}),
+        ("Rights", {"fields": ("is_active", "is_staff", "groups", "user_permissions")}),
+        ("Dates", {"fields": ("last_login", "date_joined")}),
+    )
+    readonly_fields = ("last_login", "date_joined")
+
+    def formfield_for_manytomany(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        """Offer only permissions of this product that the member of staff has, and only groups that hold no others."""
+        if db_field.name == "user_permissions":
+            kwargs["queryset"] = _grantable(request)
+        elif db_field.name == "groups" and not request.user.is_superuser:
+            kwargs["queryset"] = Group.objects.exclude(permissions__in=Permission.objects.exclude(pk__in=_grantable(request)))
+        return super().formfield_for_manytomany(db_field, request, **kwargs)
+
+    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        """A member of staff cannot take over an account that may do more (by giving it a password, say)."""
+        return super().has_change_permission(request, obj) and _is_no_more(request, obj)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        """As for changes."""
+        return super().has_delete_permission(request, obj) and _is_no_more(request, obj)
+
+
+def _grantable(request: HttpRequest) -> QuerySet[Permission]:
+    ours = Permission.objects.filter(content_type__app_label__in=_OURS).select_related("content_type")
+    if request.user.is_superuser:
+        return ours
+    names = request.user.get_all_permissions()
+    held = [permission.pk for permission in ours if f"{permission.content_type.app_label}.{permission.codename}" in names]
+    return ours.filter(pk__in=held)
+
+
+def _is_no_more(request: HttpRequest, obj: Model | None) -> bool:
+    if not isinstance(obj, User) or request.user.is_superuser or obj == request.user:
+        return True
+    return not obj.is_superuser and _held(Q(user=obj) | Q(group__user=obj)) <= request.user.get_all_permissions()
+
+
+def _held(whose: Q) -> set[str]:
+    """Permissions by name, as the rows have them. Django says that a deactivated account has none, until somebody activates it again."""
+    return {f"{app}.{name}" for app, name in Permission.objects.filter(whose).values_list("content_type__app_label", "codename")}
+
+
+admin.site.unregister(Group)
+
+
+@admin.register(Group)
+class PeopleGroupAdmin(GroupAdmin):
+    """Groups of people, with the permissions that they share."""
+
+    def formfield_for_manytomany(self, db_field: Any, request: HttpRequest | None = None, **kwargs: Any) -> Any:
+        """As for people: only what the member of staff holds."""
+        field = super().formfield_for_manytomany(db_field, request, **kwargs)
+        if db_field.name == "permissions" and request is not None and field is not None:
+            field.queryset = _grantable(request)
+        return field
+
+    def has_change_permission(self, request: HttpRequest, obj: Group | None = None) -> bool:
+        """Not of a group that holds more: saving it would take away what the form does not offer."""
+        return super().has_change_permission(request, obj) and _group_is_no_more(request, obj)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Group | None = None) -> bool:
+        """As for changes."""
+        return super().has_delete_permission(request, obj) and _group_is_no_more(request, obj)
+
+
+def _group_is_no_more(request: HttpRequest, obj: Group | None) -> bool:
+    if obj is None or request.user.is_superuser:
+        return True
+    return _held(Q(group=obj)) <= request.user.get_all_permissions()
+
+
+class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+    """Rows that can be read and filtered, and nothing else."""
+
+    actions = None
+
+    def has_add_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        """Never."""
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        """Never."""
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        """Never."""
+        return False
+
+
+@admin.register(AuditEvent)
+class AuditEventAdmin(ReadOnlyAdmin):
+    """The audit log: who looked, who tried to, when, from where, by which way."""
+
+    list_display = ("number", "at", "code", "action", "actor_name", "owner_name", "way", "address", "detail", "conversation_id")
+    list_filter = ("code", "action", "way", "at")
+    search_fields = ("actor_name", "owner_name", "=conversation_id", "address")
+    date_hierarchy = "at"
+    list_select_related = False
+    show_full_result_count = False
+
+
+@admin.register(Conversation)
+class ConversationAdmin(ReadOnlyAdmin):
+    """Conversations by owner and time, without title or content; the way into the debug view for those who may."""
+
+    list_display = ("id", "owner", "created_at", "active_at", "debug_view")
+    list_filter = ("active_at",)
+    search_fields = ("owner__username", "=id")
+    fields = ("id", "owner", "created_at", "active_at", "debug_view")
+    readonly_fields = fields
+
+    def lookup_allowed(self, lookup: str, value: str, request: HttpRequest | None = None) -> bool:
+        """By time only. Django would filter by any column that is asked for, and so tell a title letter by letter."""
+        return lookup.partition("__")[0] == "active_at" and super().lookup_allowed(lookup, value, request)  # type: ignore[arg-type]
+
+    def has_view_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        """Only those who may open any conversation need the list."""
+        return isinstance(request.user, User) and access.can_view_any(request.user)
+
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        """As for the list."""
+        return self.has_view_permission(request)
+
+    @admin.display(description="Debug view")
+    def debug_view(self, row: Conversation) -> str:
+        """A link; what lies behind it asks for the permission itself."""
+        return format_html('<a href="{}">Open</a>', reverse("debug", args=[row.pk]))

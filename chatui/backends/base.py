@@ -1,0 +1,132 @@
+"""What every model server looks like to the rest of the product: a Backend that samples raw events, or raises a BackendError.
+
+No Django in this package: a back end can be tried from a plain script.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Literal, Protocol
+
+from renderer.errors import Code
+from renderer.events import RawEvent
+from renderer.frames import Frame
+
+Effort = Literal["low", "medium", "high"]
+
+
+class EndReason(StrEnum):
+    """Why a sample ended. ``LENGTH`` means that the answer was cut."""
+
+    STOP = "stop"
+    LENGTH = "length"
+    TOOL_CALLS = "tool_calls"
+    REFUSAL = "refusal"
+    CONTENT_FILTER = "content_filter"
+
+
+@dataclass(frozen=True, slots=True)
+class SampleRequest:
+    """One request to a model. ``frames`` is the history the model may see again, system and developer frames included."""
+
+    frames: tuple[Frame, ...]
+    model: str | None = None
+    effort: Effort = "medium"
+    max_tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens, as the server counted them; None where it did not say."""
+
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SampleEnded:
+    """Always the last event of a sample that did not raise. ``model`` is the name that the server gave itself.
+
+    ``turns_left_out``: how many of the oldest turns the model was not shown, because they did not fit.
+    """
+
+    reason: EndReason
+    usage: Usage | None = None
+    model: str | None = None
+    turns_left_out: int = 0
+
+
+SampleEvent = RawEvent | SampleEnded
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How long (seconds) and how much a sample may take. A server that drips a byte at a time meets ``idle`` and ``overall``."""
+
+    connect: float = 10.0
+    first: float = 300.0
+    idle: float = 60.0
+    overall: float = 1800.0
+    discover: float = 3.0
+    max_output_chars: int = 1_000_000
+    max_line_bytes: int = 1 << 20
+    max_error_bytes: int = 8 << 10
+    read_interval: float = 0.03
+
+
+class BackendError(Exception):
+    """A model server failed. ``code`` carries the sentence for people; ``detail`` may hold model output and is for staff only.
+
+    ``retryable`` says that nothing had come yet and that asking again, after ``retry_after`` seconds, may help. ``str()`` of this
+    error is the code alone, so that a log or a traceback does not quote what the server sent.
+    """
+
+    def __init__(self, code: Code, detail: str = "", *, retryable: bool = False, retry_after: float | None = None) -> None:
+        super().__init__(code.value)
+        self.code = code
+        self.detail = detail
+        self.retryable = retryable
+        self.retry_after = retry_after
+
+
+class Backend(Protocol):
+    """A model server and how to reach it."""
+
+    @property
+    def name(self) -> str:
+        """What pages call it, such as ``Demo`` or ``llama.cpp at 127.0.0.1:8080``."""
+        ...
+
+    @property
+    def kind(self) -> str:
+        """Its wire format: a key of ``chatui.backends.registry``."""
+        ...
+
+    @property
+    def is_demo(self) -> bool:
+        """Whether its answers are scripted; pages say so."""
+        ...
+
+    def sample(self, request: SampleRequest) -> AsyncGenerator[SampleEvent, None]:
+        """Ask the model once. Every frame that is opened is closed, also before an error is raised.
+
+        ``aclose()`` of the generator, or cancelling the task that waits in it, closes the upstream connection at once.
+
+        Raises:
+            BackendError: the server refused, failed, was silent or broke off.
+        """
+        ...
+
+    async def models(self) -> tuple[str, ...]:
+        """The names that the server offers, the best default first; empty where it does not say.
+
+        Raises:
+            BackendError: the server cannot be reached.
+        """
+        ...
+
+    async def aclose(self) -> None:
+        """Give up connections. The back end may be used again afterwards."""
+        ...

@@ -1,0 +1,86 @@
+"""Writes the history of a conversation as the ``messages`` of a Chat Completions request, markers in it made harmless."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from chatui.backends.defang import defang
+from renderer.frames import Channel, Frame, Intent, Role, Terminator
+
+Message = dict[str, object]
+
+
+def messages(frames: Iterable[Frame]) -> list[Message]:
+    """One message for each question and answer, and one pair of messages for each call and its reply.
+
+    System and developer frames become one ``system`` message, the only form that all servers take. Reasoning goes back only beside a
+    call that is being worked on, as ``reasoning_content``. A preamble joins what follows it: beside a call and its reasoning, servers
+    refuse a second text. A call without a reply, or a reply without a call, is left out, as is what was written for people or staff.
+    """
+    writer = _Writer(frames)
+    return writer.write()
+
+
+class _Writer:
+    def __init__(self, frames: Iterable[Frame]) -> None:
+        self._frames = tuple(frames)
+        self._replies = {frame.header.call_id: frame for frame in self._frames if frame.header.role == Role.TOOL}
+        self._instructions: list[str] = []
+        self._messages: list[Message] = []
+        self._preamble: list[str] = []
+        self._reasoning: list[str] = []
+
+    def write(self) -> list[Message]:
+        for frame in self._frames:
+            self._take(frame)
+        self._flush_preamble()
+        if not self._instructions:
+            return self._messages
+        return [{"role": "system", "content": "\n\n".join(self._instructions)}, *self._messages]
+
+    def _take(self, frame: Frame) -> None:
+        match frame.header.role:
+            case Role.SYSTEM | Role.DEVELOPER:
+                self._instructions.append(defang(frame.body))
+            case Role.USER:
+                self._flush_preamble()
+                self._reasoning.clear()
+                self._messages.append({"role": "user", "content": defang(frame.body)})
+            case Role.ASSISTANT:
+                self._take_assistant(frame)
+
+    def _take_assistant(self, frame: Frame) -> None:
+        header = frame.header
+        if header.name or header.intent in (Intent.STATUS, Intent.DEBUG):
+            return
+        if frame.terminator is Terminator.CALL:
+            self._take_call(frame)
+        elif header.channel == Channel.ANALYSIS:
+            self._reasoning.append(defang(frame.body))
+        elif header.intent == Intent.PREAMBLE:
+            self._preamble.append(defang(frame.body))
+        elif header.channel in (None, Channel.FINAL) and header.recipient in (None, "user", "all"):
+            self._preamble.append(defang(frame.body))
+            self._flush_preamble()
+            self._reasoning.clear()
+
+    def _take_call(self, frame: Frame) -> None:
+        """Each call is followed by its own reply: gpt-oss templates know one call for each message."""
+        header = frame.header
+        reply = self._replies.get(header.call_id)
+        if reply is None or header.channel != Channel.COMMENTARY:
+            return
+        name = (header.recipient or "").removeprefix("functions.")
+        function = {"name": name, "arguments": defang(frame.body)}
+        call: Message = {"role": "assistant", "tool_calls": [{"id": header.call_id, "type": "function", "function": function}]}
+        if self._reasoning:
+            call["reasoning_content"] = "\n\n".join([*self._reasoning, *self._preamble])
+        elif self._preamble:
+            call["content"] = "\n\n".join(self._preamble)
+        self._reasoning, self._preamble = [], []
+        self._messages += [call, {"role": "tool", "tool_call_id": header.call_id, "content": defang(reply.body)}]
+
+    def _flush_preamble(self) -> None:
+        if self._preamble:
+            self._messages.append({"role": "assistant", "content": "\n\n".join(self._preamble)})
+            self._preamble = []

@@ -1,0 +1,48 @@
+"""Keeps control markers that people and tools write from becoming real ones in servers that build their prompts from text.
+
+Such servers read the whole prompt with markers on: ``<|end|>`` in a question would end it. On the copy that is sent an invisible word
+joiner goes between ``<`` and ``|``; it is taken out again of what comes back.
+"""
+
+from __future__ import annotations
+
+import re
+
+_JOINER = "\u2060"
+_MARKER = re.compile(r"<(?=\|[A-Za-z0-9_]{1,40}\|>)")
+
+
+def defang(text: str) -> str:
+    """``text`` with each control marker, known or not, made harmless."""
+    return _MARKER.sub(f"<{_JOINER}", text)
+
+
+class Restorer:
+    """Takes the joiner out of growing text, also where it was cut in the middle. Holds back at most two characters."""
+
+    def __init__(self) -> None:
+        self._held = ""
+
+    def feed(self, text: str) -> str:
+        """What can be released now."""
+        text = (self._held + text).replace(f"<{_JOINER}|", "<|")
+        keep = 2 if text.endswith(f"<{_JOINER}") else 1 if text.endswith("<") else 0
+        self._held = text[len(text) - keep :]
+        return text[: len(text) - keep]
+
+    def finish(self) -> str:
+        """What was still held."""
+        held, self._held = self._held, ""
+        return held
+
+
+def is_defanged(messages: object) -> bool:
+    """Whether anything in a request's messages was defanged, so that echoes of it are to be restored."""
+    match messages:
+        case str():
+            return f"<{_JOINER}|" in messages
+        case list():
+            return any(map(is_defanged, messages))
+        case dict():
+            return any(map(is_defanged, messages.values()))
+    return False

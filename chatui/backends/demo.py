@@ -1,0 +1,161 @@
+"""The built-in demo: plays scripted Harmony output token by token, so that the product can be tried without any model.
+
+It goes through the same reader as a real model's output. The scripts lie in ``demo_scripts``, one file each: a line of description,
+then parts. ``=== sample`` is what a model writes, markers included; ``=== reply NAME`` is what the tool NAME answers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import AsyncGenerator, Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from uuid import uuid4
+
+from chatui.backends.base import Effort, EndReason, SampleEnded, SampleEvent, SampleRequest, Usage
+from renderer.errors import Code
+from renderer.events import FrameClosed, FrameOpened, FrameText, RawEvent
+from renderer.frames import Channel, Header, Role, Terminator
+from renderer.harmony import Reader
+from renderer.tokens import TOKEN_RUN
+
+MODEL = "demo"
+_SCRIPTS = Path(__file__).parent / "demo_scripts"
+_KEYWORDS = {
+    "plan": re.compile(r"\b(?:plan|tool)", re.IGNORECASE),
+    "refuse": re.compile(r"\brefus", re.IGNORECASE),
+    "cut": re.compile(r"\b(?:cut|truncate)", re.IGNORECASE),
+    "explain": re.compile(r"\b(?:explain|long|markdown)\b", re.IGNORECASE),
+}
+# How many paragraphs of each piece of reasoning are played.
+_PARAGRAPHS: dict[Effort, int] = {"low": 1, "medium": 2, "high": 100}
+
+
+class DemoBackend:
+    """A Backend that needs no network, no vocabulary and no model. Its answers say that they are scripted."""
+
+    name = "Demo"
+    kind = "demo"
+    is_demo = True
+
+    def __init__(self, tokens_per_second: float = 50.0) -> None:
+        """``tokens_per_second`` 0 plays as fast as it goes."""
+        self._tokens_per_second = tokens_per_second
+
+    async def sample(self, request: SampleRequest) -> AsyncGenerator[SampleEvent, None]:
+        """Play the script that the last question asks for."""
+        player = _Player(self._tokens_per_second, request.max_tokens)
+        for part in _load(choose(_question(request))):
+            async for event in player.play(part, request.effort):
+                yield event
+        yield player.ended()
+
+    async def models(self) -> tuple[str, ...]:
+        """The one pretended model."""
+        return (MODEL,)
+
+    async def aclose(self) -> None:
+        """Nothing to give up."""
+
+
+def choose(question: str) -> str:
+    """The name of the script for this question: that of the first keyword found, else ``greeting``."""
+    return next((name for name, keyword in _KEYWORDS.items() if keyword.search(question)), "greeting")
+
+
+def _question(request: SampleRequest) -> str:
+    return next((frame.body for frame in reversed(request.frames) if frame.header.role == Role.USER), "")
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """``tool`` is None for what the model writes, else the name of the tool that answers ``text``."""
+
+    tool: str | None
+    text: str
+
+
+_PART = re.compile(r"^=== (?:sample|reply (\S+))\n", re.MULTILINE)
+
+
+@cache
+def _load(name: str) -> tuple[_Part, ...]:
+    _, *cut = _PART.split((_SCRIPTS / f"{name}.harmony").read_text(encoding="utf-8"))
+    return tuple(_Part(tool, text.strip()) for tool, text in zip(cut[::2], cut[1::2], strict=True))
+
+
+class _Player:
+    """Plays the parts of one script as one sample, at a steady pace."""
+
+    def __init__(self, tokens_per_second: float, max_tokens: int | None) -> None:
+        self._tokens_per_second = tokens_per_second
+        self._max_tokens = max_tokens
+        self._started = asyncio.get_running_loop().time()
+        self._played = 0
+        self._reason = EndReason.STOP
+        self._call_id = ""
+
+    async def play(self, part: _Part, effort: Effort) -> AsyncGenerator[RawEvent, None]:
+        if self._reason is not EndReason.STOP:
+            return
+        if part.tool:
+            for event in _reply(part.tool, self._call_id, part.text):
+                await self._wait()
+                yield event
+            return
+        reader = Reader(self._new_call_id)
+        for marker, text in _tokens(_shorten(part.text, effort)):
+            if self._played == self._max_tokens:
+                break
+            await self._wait()
+            for event in reader.feed_marker(marker) if marker else reader.feed_text(text):
+                yield event
+        rest = reader.finish(Code.LENGTH)
+        if rest:
+            self._reason = EndReason.LENGTH
+        for event in rest:
+            yield event
+
+    def ended(self) -> SampleEnded:
+        return SampleEnded(self._reason, Usage(completion_tokens=self._played), MODEL)
+
+    async def _wait(self) -> None:
+        """One token's time. Kept against the clock from the beginning, so that the pace does not drift."""
+        self._played += 1
+        pause = 0.0
+        if self._tokens_per_second:
+            pause = self._started + self._played / self._tokens_per_second - asyncio.get_running_loop().time()
+        await asyncio.sleep(max(0.0, pause))
+
+    def _new_call_id(self) -> str:
+        self._call_id = f"call_{uuid4().hex}"
+        return self._call_id
+
+
+def _reply(tool: str, call_id: str, text: str) -> list[RawEvent]:
+    header = Header(Role.TOOL, Channel.COMMENTARY, recipient="assistant", call_id=call_id, name=tool)
+    return [FrameOpened(header), FrameText(text), FrameClosed(Terminator.END)]
+
+
+_ANALYSIS = re.compile(r"(?<=<\|channel\|>analysis<\|message\|>).*?(?=<\|end\|>)", re.DOTALL)
+
+
+def _shorten(script: str, effort: Effort) -> str:
+    return _ANALYSIS.sub(lambda found: "\n\n".join(found[0].split("\n\n")[: _PARAGRAPHS[effort]]), script)
+
+
+_WORD = re.compile(r"\s*(?:\w{1,8}|[^\w\s])|\s+")
+
+
+def _tokens(script: str) -> Iterator[tuple[str, str]]:
+    """Pairs of which one is empty: a control marker, or text about as long as a token. ``<<|end|>`` in a script is text."""
+    position = 0
+    for found in TOKEN_RUN.finditer(script):
+        quoted = found[1][1:] + found[2] if found[1] else ""
+        yield from (("", word) for word in _WORD.findall(script[position : found.start()] + quoted))
+        if not quoted:
+            yield found[2], ""
+        position = found.end()
+    yield from (("", word) for word in _WORD.findall(script[position:]))

@@ -1,0 +1,196 @@
+"""One streaming request to a model server: deadlines, bounds, and what its failures mean in our codes.
+
+httpx alone does not stop a server that drips a byte at a time, so every wait here has a deadline of its own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import aclosing, asynccontextmanager
+
+import httpx
+
+from chatui.backends.base import BackendError, Limits
+from chatui.backends.sse import Decoder, Event, TooLongError
+from renderer.errors import Code
+
+WHOLE = "chatui:whole"
+"""The name of the one event that stands for an answer that came as a plain JSON body."""
+_NO_WAIT_SECONDS = 0.001
+"""A read that took no longer was answered from what had already come."""
+
+
+class Upstream:
+    """A model server's base address and the shared connection pool to it."""
+
+    def __init__(self, url: str, key: str | None, limits: Limits) -> None:
+        """``url`` with or without a trailing ``/v1``.
+
+        Raises:
+            ValueError: ``url`` is no http address.
+        """
+        address = httpx.URL(url.rstrip("/"))
+        if address.scheme not in ("http", "https") or not address.host:
+            raise ValueError("the address of a model server begins with http:// or https://")
+        self.root = str(address).removesuffix("/v1")
+        self.place = f"{address.host}:{address.port}" if address.port else address.host
+        self.limits = limits
+        # No proxies or .netrc from the environment, no redirects (the key would go with them), and no compression: a small
+        # answer can inflate to more than the memory there is.
+        self._client = httpx.AsyncClient(
+            headers={"Accept-Encoding": "identity", **({"Authorization": f"Bearer {key}"} if key else {})},
+            timeout=httpx.Timeout(None, connect=limits.connect),
+            limits=httpx.Limits(max_connections=None, max_keepalive_connections=20),
+            follow_redirects=False,
+            trust_env=False,
+        )
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._client.aclose()
+
+    async def get(self, path: str) -> tuple[httpx.Headers, object]:
+        """A small JSON answer: headers, and the decoded body or None. The caller sets the deadline.
+
+        Raises:
+            BackendError: the server cannot be reached, or does not answer with success.
+        """
+        request = self._client.build_request("GET", self.root + path)
+        async with self._opened(request, asyncio.get_running_loop().time() + self.limits.discover) as response:
+            body = await _bounded(response, self.limits.max_line_bytes)
+        try:
+            return response.headers, json.loads(body)
+        except ValueError:
+            return response.headers, None
+
+    async def stream(self, path: str, payload: Mapping[str, object]) -> AsyncGenerator[Event, None]:
+        """Send ``payload`` and yield the events of the answer until the server closes the stream.
+
+        Raises:
+            BackendError: retryable only where no event had come yet.
+        """
+        clock = _Clock(self.limits)
+        request = self._client.build_request("POST", self.root + path, json=payload, headers={"Accept": "text/event-stream"})
+        async with self._opened(request, clock.deadline()) as response:
+            if "json" in response.headers.get("content-type", ""):
+                async with _deadline(clock.deadline()):
+                    body = await _bounded(response, self.limits.max_line_bytes)
+                yield Event(WHOLE, body.decode("utf-8", "replace"))
+                return
+            async with aclosing(self._events(response, clock)) as events:
+                async for event in events:
+                    yield event
+
+    async def _events(self, response: httpx.Response, clock: _Clock) -> AsyncGenerator[Event, None]:
+        decoder = Decoder(self.limits.max_line_bytes)
+        chunks = response.aiter_raw()
+        now = asyncio.get_running_loop().time
+        while True:
+            asked_at = now()
+            try:
+                async with _deadline(clock.deadline()):
+                    chunk = await anext(chunks, None)
+                events = decoder.finish() if chunk is None else decoder.feed(chunk)
+            except httpx.HTTPError as error:
+                raise _broken(error, begun=clock.begun) from error
+            except TooLongError as error:
+                raise BackendError(Code.STREAM_TRUNCATED, str(error)) from error
+            has_caught_up = now() - asked_at > _NO_WAIT_SECONDS
+            for event in events:
+                clock.heard()
+                yield event
+            if chunk is None:
+                return
+            # Read at frame rate: being woken for each token costs more than all the rest of the way. What comes meanwhile waits in
+            # the socket's buffer; all of that is taken before the next pause, however small the pieces are that it comes in.
+            # Cancelling ends this sleep at once.
+            if has_caught_up:
+                await asyncio.sleep(self.limits.read_interval)
+
+    @asynccontextmanager
+    async def _opened(self, request: httpx.Request, deadline: float) -> AsyncIterator[httpx.Response]:
+        try:
+            async with _deadline(deadline):
+                response = await self._client.send(request, stream=True)
+        except httpx.HTTPError as error:
+            raise _unreachable(error) from error
+        try:
+            if response.status_code != 200:
+                async with _deadline(deadline):
+                    raise await _refusal(response, self.limits)
+            if response.headers.get("content-encoding", "identity") != "identity":
+                raise BackendError(Code.BACKEND, "the server compressed an answer that was asked for as it is")
+            yield response
+        finally:
+            await response.aclose()
+
+
+class _Clock:
+    """When the next event must have come: within ``first``, then ``idle``, and ``overall`` in any case."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._now = asyncio.get_running_loop().time
+        self._end = self._now() + limits.overall
+        self._next = self._now() + limits.first
+        self.begun = False
+
+    def heard(self) -> None:
+        self.begun = True
+        self._next = self._now() + self._limits.idle
+
+    def deadline(self) -> float:
+        return min(self._end, self._next)
+
+
+@asynccontextmanager
+async def _deadline(when: float) -> AsyncIterator[None]:
+    """Never around a ``yield`` of a generator: it would measure, and cancel, what the caller does meanwhile."""
+    try:
+        async with asyncio.timeout_at(when):
+            yield
+    except TimeoutError as error:
+        raise BackendError(Code.TIMEOUT, "the server was silent, or slow, for too long") from error
+
+
+async def _bounded(response: httpx.Response, most: int) -> bytes:
+    body = bytearray()
+    async for chunk in response.aiter_raw():
+        body += chunk
+        if len(body) > most:
+            break
+    return bytes(body[:most])
+
+
+async def _refusal(response: httpx.Response, limits: Limits) -> BackendError:
+    """What a status other than 200 means. Its body may quote what the model wrote: for staff only."""
+    try:
+        body = (await _bounded(response, limits.max_error_bytes)).decode("utf-8", "replace")
+    except httpx.HTTPError:
+        body = ""
+    status = response.status_code
+    detail = f"HTTP {status}: {body}"
+    if status == 429 or status == 503:
+        code = Code.BACKEND_REFUSED if status == 429 else Code.BACKEND
+        return BackendError(code, detail, retryable=True, retry_after=_seconds(response.headers.get("retry-after")))
+    if status >= 500:
+        return BackendError(Code.BACKEND, detail, retryable=True)
+    return BackendError(Code.BACKEND_REFUSED, detail)
+
+
+def _seconds(value: str | None) -> float | None:
+    """Retry-After in seconds; its other form, a date, is not worth a clock here."""
+    return float(value) if value and value.isdecimal() and len(value) < 6 else None
+
+
+def _unreachable(error: httpx.HTTPError) -> BackendError:
+    code = Code.TIMEOUT if isinstance(error, httpx.TimeoutException) else Code.BACKEND
+    return BackendError(code, f"{type(error).__name__}: {error}", retryable=True)
+
+
+def _broken(error: httpx.HTTPError, *, begun: bool) -> BackendError:
+    if not begun:
+        return _unreachable(error)
+    return BackendError(Code.STREAM_TRUNCATED, f"{type(error).__name__}: {error}")

@@ -1,0 +1,98 @@
+"""Keeps the raw bytes of one exchange with a model server, in the form of the recordings that tests replay."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+
+import httpx
+
+from chatui.backends.base import Backend
+from chatui.backends.http import Upstream
+
+# Others may tell whose account it was, or carry a session.
+_HEADERS = ("cache-control", "content-length", "content-type", "retry-after", "server", "transfer-encoding")
+
+
+class KeyQuotedError(Exception):
+    """The exchange holds the key somewhere, so nothing of it may be kept."""
+
+
+@dataclass
+class Exchange:
+    """One POST and its answer as it came. ``chunks``: seconds since the request, and size, of each read."""
+
+    method: str
+    path: str
+    body: object
+    began: float = field(default_factory=time.monotonic)
+    status: int = 0
+    headers: dict[str, str] = field(default_factory=dict)
+    raw: bytearray = field(default_factory=bytearray, repr=False)
+    chunks: list[tuple[float, int]] = field(default_factory=list)
+
+    @property
+    def suffix(self) -> str:
+        """What the file with the raw bytes is called at its end."""
+        kind = self.headers.get("content-type", "")
+        return ".sse" if "event-stream" in kind else ".json" if "json" in kind else ".txt"
+
+    def files(self, key: str | None) -> dict[str, bytes]:
+        """The content of each file, by the end of its name.
+
+        Raises:
+            KeyQuotedError: ``key`` is in one of them.
+        """
+        seconds = self.chunks[-1][0] if self.chunks else 0.0
+        about = {"status": self.status, "headers": self.headers, "seconds": seconds, "chunks": self.chunks}
+        request = {"method": self.method, "path": self.path, "body": self.body}
+        files = {".req.json": _json(request), self.suffix: bytes(self.raw), ".meta.json": _json(about)}
+        if key and any(key.encode() in content for content in files.values()):
+            raise KeyQuotedError
+        return files
+
+
+class Recorder:
+    """Watches a back end's requests; ``exchange`` is the last POST, None where there was none."""
+
+    def __init__(self, backend: Backend) -> None:
+        """Raises ValueError where the back end makes no requests."""
+        upstream = getattr(backend, "_upstream", None)
+        if not isinstance(upstream, Upstream):
+            raise ValueError("this back end makes no requests")
+        self.exchange: Exchange | None = None
+        # The one place outside of Upstream that touches its client: watching is no part of a back end's work.
+        upstream._client.event_hooks = {"request": [self._asked], "response": [self._answered]}
+
+    async def _asked(self, request: httpx.Request) -> None:
+        if request.method == "POST":
+            self.exchange = Exchange(request.method, request.url.path, json.loads(request.content))
+
+    async def _answered(self, response: httpx.Response) -> None:
+        if self.exchange is None or response.request.method != "POST":
+            return
+        self.exchange.status = response.status_code
+        self.exchange.headers = {name: value for name, value in response.headers.items() if name in _HEADERS}
+        if isinstance(response.stream, httpx.AsyncByteStream):
+            response.stream = _Tee(response.stream, self.exchange)
+
+
+class _Tee(httpx.AsyncByteStream):
+    def __init__(self, stream: httpx.AsyncByteStream, exchange: Exchange) -> None:
+        self._stream = stream
+        self._exchange = exchange
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        async for chunk in self._stream:
+            self._exchange.raw += chunk
+            self._exchange.chunks.append((round(time.monotonic() - self._exchange.began, 4), len(chunk)))
+            yield chunk
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+
+def _json(value: object) -> bytes:
+    return json.dumps(value, ensure_ascii=False, indent=1).encode("utf-8", "replace") + b"\n"

@@ -1,0 +1,57 @@
+"""Which wire formats there are, and which of them a deployment's settings mean."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from chatui.backends.base import Backend, Limits
+from chatui.backends.chat_completions import ChatCompletionsBackend
+from chatui.backends.demo import DemoBackend
+from chatui.backends.harmony_completions import HarmonyCompletionsBackend
+from chatui.backends.responses import ResponsesBackend
+from renderer.vocabulary import Vocabulary
+
+KINDS: dict[str, Callable[..., Backend]] = {
+    "chat": ChatCompletionsBackend,
+    "responses": ResponsesBackend,
+    "harmony": HarmonyCompletionsBackend,
+    "harmony-llamacpp": partial(HarmonyCompletionsBackend, dialect="llama.cpp"),
+    "harmony-vllm": partial(HarmonyCompletionsBackend, dialect="vLLM"),
+    "harmony-sglang": partial(HarmonyCompletionsBackend, dialect="SGLang"),
+}
+"""Wire formats by the name that an operator gives them. A new one is a line here."""
+
+
+def build(
+    url: str,
+    *,
+    key: str | None = None,
+    kind: str | None = None,
+    model: str | None = None,
+    limits: Limits | None = None,
+    tokens_per_second: float = 50.0,
+    vocabulary: Callable[[], Vocabulary] | None = None,
+) -> Backend:
+    """The back end at ``url``; the demo, at ``tokens_per_second``, where ``url`` is empty.
+
+    ``vocabulary`` reads it, for the kinds that speak in token ids; it is called when a question is asked first.
+
+    Raises:
+        ValueError: ``kind`` names no wire format, ``url`` is no http address, or there is no way to read the vocabulary.
+    """
+    if not url:
+        return DemoBackend(tokens_per_second)
+    if kind not in (None, *KINDS):
+        raise ValueError(f"no such kind of model server: {kind!r}; known are: {', '.join(KINDS)}")
+    options: dict[str, object] = {"key": key, "model": model, "limits": limits or Limits()}
+    if kind is not None and needs_vocabulary(kind):
+        if vocabulary is None:
+            raise ValueError(f"kind {kind} speaks in token ids and needs the vocabulary")
+        options["vocabulary"] = vocabulary
+    return KINDS[kind or "chat"](url, **options)
+
+
+def needs_vocabulary(kind: str) -> bool:
+    """Whether a back end of this kind speaks in token ids."""
+    return kind.split("-")[0] == HarmonyCompletionsBackend.kind

@@ -1,0 +1,91 @@
+"""Writes raw events one frame at a time, for the Responses reducer: whoever writes next closes what is open."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from chatui.backends.defang import Restorer
+from renderer.errors import Code
+from renderer.events import FrameClosed, FrameOpened, FrameText, RawEvent
+from renderer.frames import HEADER_VALUE, Channel, Header, Intent, Role, Terminator
+
+ANALYSIS = Header(Role.ASSISTANT, Channel.ANALYSIS)
+FINAL = Header(Role.ASSISTANT, Channel.FINAL)
+PREAMBLE = Header(Role.ASSISTANT, Channel.COMMENTARY, intent=Intent.PREAMBLE)
+SUMMARY = Header(Role.ASSISTANT, Channel.COMMENTARY, name="reasoning_summary", intent=Intent.PREAMBLE)
+HIDDEN = Header(Role.ASSISTANT, Channel.ANALYSIS, intent=Intent.DEBUG)
+_TOOL_NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Whose text a frame holds: a number for the item, what of it, the header, and the rule that the text broke if it did."""
+
+    item: int
+    lane: str
+    header: Header
+    fault: Code | None = None
+
+
+class FrameWriter:
+    """Text in, raw events out. ``restore``: markers in the request were defanged, and echoes of them are to be restored."""
+
+    def __init__(self, *, restore: bool) -> None:
+        self._restorer = Restorer() if restore else None
+        self.open: Source | None = None
+
+    def write(self, source: Source, text: str) -> list[RawEvent]:
+        """More text of ``source``; another source's frame is closed first."""
+        if not text:
+            return []
+        events: list[RawEvent] = []
+        if self.open != source:
+            events = [*self.close(Terminator.END), FrameOpened(source.header)]
+            self.open = source
+        if self._restorer:
+            text = self._restorer.feed(text)
+        return [*events, FrameText(text)] if text else events
+
+    def close(self, terminator: Terminator | None, error: Code | None = None) -> list[RawEvent]:
+        """Close what is open: as incomplete where there is an ``error``, and never with ``<|return|>`` where it is no answer."""
+        source, self.open = self.open, None
+        if source is None:
+            return []
+        rest = self._restorer.finish() if self._restorer else ""
+        events: list[RawEvent] = [FrameText(rest)] if rest else []
+        if error:
+            return [*events, FrameClosed(None, error)]
+        return [*events, FrameClosed(terminator if source.header is FINAL else Terminator.END, source.fault)]
+
+    def call(self, call_id: str, name: str, arguments: str, error: Code | None) -> list[RawEvent]:
+        """A whole call. ``call_id`` fits a header already. One whose tool has no possible name, or whose arguments are no JSON object,
+        is kept for staff and never carried out."""
+        events = self.close(Terminator.END)
+        if self._restorer:
+            arguments = self._restorer.feed(arguments) + self._restorer.finish()
+        if not _TOOL_NAME.fullmatch(name):
+            return [*events, FrameOpened(HIDDEN), FrameText(arguments), FrameClosed(Terminator.END, Code.CALL_SCHEMA)]
+        recipient = f"functions.{name.removeprefix('functions.')}"
+        header = Header(Role.ASSISTANT, Channel.COMMENTARY, recipient=recipient, call_id=call_id, constrain="json")
+        return [*events, FrameOpened(header), FrameText(arguments), _end_of_call(arguments, error)]
+
+
+def usable_call_id(call_id: str, used: set[str], new_call_id: Callable[[], str]) -> str:
+    """``call_id`` if it fits a header and no other call of this sample has it; else a new one. It is added to ``used``."""
+    if not HEADER_VALUE.fullmatch(call_id) or call_id in used:
+        call_id = new_call_id()
+    used.add(call_id)
+    return call_id
+
+
+def _end_of_call(arguments: str, error: Code | None) -> FrameClosed:
+    try:
+        is_object = isinstance(json.loads(arguments), dict)
+    except (ValueError, RecursionError):
+        is_object = False
+    if error in (None, Code.LENGTH) and is_object:
+        return FrameClosed(Terminator.CALL)
+    return FrameClosed(None, error) if error else FrameClosed(Terminator.END, Code.CALL_SCHEMA)

@@ -1,0 +1,97 @@
+"""Writes the history of a conversation as the ``input`` and ``instructions`` of a Responses request, markers in it made harmless."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from chatui.backends.defang import defang
+from renderer.frames import Channel, Frame, Intent, Role, Terminator
+
+InputItem = dict[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """``items``: the conversation, oldest first. ``instructions``: what system and developer frames say; empty if there are none."""
+
+    items: list[InputItem] = field(repr=False)
+    instructions: str = field(repr=False)
+
+
+def prompt(frames: Iterable[Frame]) -> Prompt:
+    """One item for each question, answer, preamble, call and reply.
+
+    Reasoning goes back only before a call that has its reply and no answer yet; a final message or a new question drops it. A call
+    without a reply, or a reply without a call, is left out, as is what was written for people or staff.
+    """
+    writer = _Writer(frames)
+    return writer.write()
+
+
+class _Writer:
+    def __init__(self, frames: Iterable[Frame]) -> None:
+        self._frames = tuple(frames)
+        self._replies = {frame.header.call_id: frame for frame in self._frames if frame.header.role == Role.TOOL}
+        self._instructions: list[str] = []
+        self._items: list[InputItem] = []
+        # Since the last question, answer or call: goes back whole if a call follows, else without its reasoning.
+        self._loose: list[InputItem] = []
+
+    def write(self) -> Prompt:
+        for frame in self._frames:
+            self._take(frame)
+        self._settle()
+        return Prompt(self._items, "\n\n".join(self._instructions))
+
+    def _take(self, frame: Frame) -> None:
+        match frame.header.role:
+            case Role.SYSTEM | Role.DEVELOPER:
+                self._instructions.append(defang(frame.body))
+            case Role.USER:
+                self._settle()
+                self._items.append({"type": "message", "role": "user", "content": defang(frame.body)})
+            case Role.ASSISTANT:
+                self._take_assistant(frame)
+
+    def _take_assistant(self, frame: Frame) -> None:
+        header = frame.header
+        if header.name or header.intent in (Intent.STATUS, Intent.DEBUG):
+            return
+        if frame.terminator is Terminator.CALL:
+            self._take_call(frame)
+        elif header.channel == Channel.ANALYSIS:
+            self._loose.append(_reasoning(frame, len(self._items) + len(self._loose)))
+        elif header.intent == Intent.PREAMBLE:
+            self._loose.append(_said(frame, "commentary"))
+        elif header.channel in (None, Channel.FINAL) and header.recipient in (None, "user", "all"):
+            self._loose.append(_said(frame, None))
+            self._settle()
+
+    def _take_call(self, frame: Frame) -> None:
+        header = frame.header
+        reply = self._replies.get(header.call_id)
+        if reply is None or header.channel != Channel.COMMENTARY:
+            return
+        name = (header.recipient or "").removeprefix("functions.")
+        call: InputItem = {"type": "function_call", "call_id": header.call_id, "name": name, "arguments": defang(frame.body)}
+        output: InputItem = {"type": "function_call_output", "call_id": header.call_id, "output": defang(reply.body)}
+        self._items += [*self._loose, call, output]
+        self._loose = []
+
+    def _settle(self) -> None:
+        """No call follows: reasoning is spent, preambles stay."""
+        self._items += [item for item in self._loose if item["type"] != "reasoning"]
+        self._loose = []
+
+
+def _said(frame: Frame, phase: str | None) -> InputItem:
+    content = [{"type": "output_text", "text": defang(frame.body)}]
+    item: InputItem = {"type": "message", "role": "assistant", "content": content}
+    return {**item, "phase": phase} if phase else item
+
+
+def _reasoning(frame: Frame, number: int) -> InputItem:
+    """Some servers want an id; with ``store: false`` none that they gave is still known to them, so it only has to differ."""
+    content = [{"type": "reasoning_text", "text": defang(frame.body)}]
+    return {"type": "reasoning", "id": f"rs_{number}", "summary": [], "content": content}

@@ -1,0 +1,94 @@
+"""Decodes a text/event-stream from bytes by the rules of the WHATWG HTML standard, whatever the cuts; lines and events are bounded.
+
+It works on bytes because only CR and LF end a line here. Text readers also split at U+2028 and U+0085, which are legal inside JSON.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+_LINE_END = re.compile(rb"\r\n|\n|\r")
+_BOM = b"\xef\xbb\xbf"
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One event: the ``event`` field (empty if there was none) and the ``data`` lines joined by line feeds."""
+
+    name: str
+    data: str = field(repr=False)
+
+
+class TooLongError(ValueError):
+    """A line or an event is longer than the decoder was told to bear."""
+
+
+class Decoder:
+    """Bytes in, events out. ``id`` and ``retry`` are ignored: these streams are not resumed."""
+
+    def __init__(self, max_bytes: int) -> None:
+        """``max_bytes`` bounds one line, and the data of one event."""
+        self._max_bytes = max_bytes
+        self._line = bytearray()
+        self._data: list[bytes] = []
+        self._data_size = 0
+        self._name = ""
+        self._skip_line_feed = False
+        self._at_start = True
+
+    def feed(self, chunk: bytes) -> list[Event]:
+        """The events that ``chunk`` completes.
+
+        Raises:
+            TooLongError: a bound was passed; the stream cannot be read on.
+        """
+        if self._skip_line_feed and chunk:
+            # The CR of a CRLF that was cut in two has already ended its line.
+            chunk = chunk.removeprefix(b"\n")
+            self._skip_line_feed = False
+        *complete, rest = _LINE_END.split(chunk)
+        self._skip_line_feed = chunk.endswith(b"\r")
+        events: list[Event] = []
+        for part in complete:
+            self._extend(part)
+            line, self._line = bytes(self._line), bytearray()
+            event = self._take(line)
+            if event:
+                events.append(event)
+        self._extend(rest)
+        return events
+
+    def finish(self) -> list[Event]:
+        """The stream ended. An event that no blank line completed is dropped, as the standard says."""
+        self._line, self._data, self._data_size, self._name = bytearray(), [], 0, ""
+        return []
+
+    def _extend(self, part: bytes) -> None:
+        if len(self._line) + len(part) > self._max_bytes:
+            raise TooLongError(f"a line of more than {self._max_bytes} bytes")
+        self._line += part
+
+    def _take(self, line: bytes) -> Event | None:
+        if self._at_start:
+            self._at_start = False
+            line = line.removeprefix(_BOM)
+        if not line:
+            return self._dispatch()
+        name, _, value = line.partition(b":")
+        value = value.removeprefix(b" ")
+        if name == b"data":
+            self._data_size += len(value)
+            if self._data_size > self._max_bytes:
+                raise TooLongError(f"an event of more than {self._max_bytes} bytes")
+            self._data.append(value)
+        elif name == b"event":
+            self._name = value.decode("utf-8", "replace")
+        return None
+
+    def _dispatch(self) -> Event | None:
+        data, name = self._data, self._name
+        self._data, self._data_size, self._name = [], 0, ""
+        if not data:
+            return None
+        return Event(name, b"\n".join(data).decode("utf-8", "replace"))

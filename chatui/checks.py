@@ -1,0 +1,66 @@
+"""``manage.py check`` messages for what is wrong in the environment."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.core import checks
+from django.core.checks import CheckMessage, Error, register
+
+from chatui import conf, vocabulary
+from chatui.backends import registry
+
+
+@register()
+def backend_address(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+    """CHATUI_BACKEND_URL must be an http or https address with a host and no password in it."""
+    url = conf.environment().backend_url
+    if not url:
+        return []
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        return [Error("CHATUI_BACKEND_URL is no http or https address.", id="chatui.E001")]
+    if parts.username or parts.password:
+        return [Error("CHATUI_BACKEND_URL holds a user name; use CHATUI_BACKEND_KEY or CHATUI_BACKEND_KEY_FILE.", id="chatui.E002")]
+    return []
+
+
+@register()
+def key_file(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+    """CHATUI_BACKEND_KEY_FILE must be readable."""
+    path = conf.environment().backend_key_file
+    if path is not None and not path.is_file():
+        return [Error("CHATUI_BACKEND_KEY_FILE names no file.", id="chatui.E003")]
+    return []
+
+
+@register()
+def backend_kind(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+    """CHATUI_BACKEND_KIND must be one of ours, and the kinds that speak in token ids need the vocabulary."""
+    env = conf.environment()
+    if not env.backend_url or not env.backend_kind:
+        return []
+    if env.backend_kind not in registry.KINDS:
+        return [Error(f"CHATUI_BACKEND_KIND is none of {', '.join(registry.KINDS)}.", id="chatui.E005")]
+    if registry.needs_vocabulary(env.backend_kind) and vocabulary.find(env.data_dir) is None:
+        return [checks.Warning("This kind of back end needs the vocabulary: run python manage.py fetch_vocabulary.", id="chatui.W002")]
+    return []
+
+
+@register()
+def origins(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+    """CHATUI_ORIGINS are compared exactly with what browsers send: scheme, host, port, nothing after them."""
+    bad = [origin for origin in conf.environment().origins if urlsplit(origin)._replace(path="", query="", fragment="").geturl() != origin]
+    bad += [origin for origin in conf.environment().origins if urlsplit(origin).scheme not in ("http", "https")]
+    if bad:
+        return [Error("CHATUI_ORIGINS must look like https://chat.example.org, without a path.", id="chatui.E004")]
+    return []
+
+
+@register()
+def pages_directory(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+    """CHATUI_PAGES_DIR should be there."""
+    if not conf.environment().pages_dir.is_dir():
+        return [checks.Warning("CHATUI_PAGES_DIR is no directory; the operator's pages are left out.", id="chatui.W001")]
+    return []

@@ -1,0 +1,76 @@
+"""What an operator may set from outside: every ``CHATUI_…`` environment variable, typed, with its default and meaning."""
+
+from __future__ import annotations
+
+import secrets
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, field_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+
+CommaList = Annotated[list[str], NoDecode]
+
+
+class Environment(BaseSettings):
+    """One attribute for each variable; ``docs/settings.md`` is checked against this list by a test."""
+
+    model_config = SettingsConfigDict(env_prefix="CHATUI_", extra="forbid", frozen=True)
+
+    data_dir: Path = Field(BASE_DIR / "var", description="Where the database, the secret key and collected static files are kept.")
+    secret_key: str = Field("", description="Signs sessions. Empty: made once and kept in the data directory.")
+    debug: bool = Field(False, description="Django's debug mode. Never on a machine that others reach.")
+    hosts: CommaList = Field(
+        ["127.0.0.1", "localhost", "[::1]"], description="Host names under which the product is reached, with commas between them."
+    )
+    origins: CommaList = Field(
+        [], description="Exact public origins, such as https://chat.example.org. Empty: the origin of the request's own host."
+    )
+    trusted_proxies: CommaList = Field([], description="Addresses of reverse proxies whose X-Forwarded-… headers are believed.")
+    database_url: str = Field("", description="postgres://user:password@host/name. Empty: SQLite in the data directory.")
+    redis_url: str = Field("", description="redis://host:6379/0, needed with more than one process. Empty: in memory.")
+    pages_dir: Path = Field(BASE_DIR / "chatui" / "pages", description="Directory with welcome.md, help.md, terms.md and announcement.md.")
+    backend_url: str = Field("", description="Address of the model server. Empty: the built-in demo, which needs no model.")
+    backend_key: str = Field("", description="Key for the model server.", repr=False)
+    backend_key_file: Path | None = Field(None, description="File that holds the key for the model server.")
+    backend_kind: str = Field("", description="Wire format: chat, responses, or harmony (token ids). Empty: chat.")
+    backend_model: str = Field("", description="Model name. Empty: the first that the server names.")
+    backend_first_token_seconds: float = Field(300.0, gt=0, description="Longest wait for the first token of an answer.")
+    backend_idle_seconds: float = Field(60.0, gt=0, description="Longest silence in the middle of an answer.")
+    backend_overall_seconds: float = Field(1800.0, gt=0, description="Longest time for one answer.")
+    max_message_chars: int = Field(64_000, gt=0, description="Longest message that a person may send, in characters.")
+    max_running_answers: int = Field(4, gt=0, description="How many answers may be written for one person at a time.")
+    max_answer_tokens: int = Field(0, ge=0, description="Longest answer in tokens. 0: the model server decides.")
+    demo_tokens_per_second: float = Field(60.0, ge=0, description="Pace of the demo. 0: as fast as it goes.")
+    instructions: str = Field("", description="Developer instructions sent with each conversation; hidden from people.", repr=False)
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field("INFO", description="Lowest level of log lines on the console.")
+
+    @field_validator("hosts", "origins", "trusted_proxies", mode="before")
+    @classmethod
+    def _split(cls, value: Any) -> Any:
+        if isinstance(value, str):
+            return [part.strip() for part in value.split(",") if part.strip()]
+        return value
+
+    def key(self) -> str:
+        """The model server's key: from the environment, else from its file, else empty."""
+        if self.backend_key or self.backend_key_file is None:
+            return self.backend_key
+        return self.backend_key_file.read_text(encoding="utf-8").strip()
+
+    def signing_key(self) -> str:
+        """The secret key: from the environment, else from the data directory, where it is made on first use (mode 600)."""
+        if self.secret_key:
+            return self.secret_key
+        path = self.data_dir / "secret_key"
+        if not path.exists():
+            self.data_dir.mkdir(parents=True, exist_ok=True)
+            try:
+                with path.open("x", encoding="utf-8") as file:
+                    path.chmod(0o600)
+                    file.write(secrets.token_urlsafe(50))
+            except FileExistsError:
+                pass  # another process was first; its key is as good
+        return path.read_text(encoding="utf-8").strip()

@@ -1,0 +1,237 @@
+"""One browser's socket: commands in, visible events out. Holds no transcript and decides nothing; it asks ``commands``.
+
+A turn never runs in here: Channels awaits each handler before it reads the next frame, so a handler that streamed could not hear "stop".
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from typing import Any
+from uuid import UUID
+
+from channels.db import database_sync_to_async
+from channels.generic.websocket import AsyncWebsocketConsumer
+
+from chatui import access
+from chatui.audit import Visitor
+from chatui.live import commands
+from chatui.live.commands import Following, SignedOutError
+from chatui.sessions import client_address, signed_in_user
+from chatui.turns import groups, running
+from chatui.turns.start import AskRefusedError
+from renderer.errors import Code
+from renderer.gate import Audience
+
+log = logging.getLogger(__name__)
+
+CHECK_SECONDS = 30.0
+SNAPSHOT_SECONDS = 1.5
+MAX_FRAME_CHARS = 512 * 1024
+COMMANDS_PER_SECOND = 10.0
+COMMANDS_BURST = 30.0
+
+CLOSE_SIGNED_OUT = 4401
+CLOSE_FORBIDDEN = 4403
+CLOSE_TOO_FAST = 4429
+
+_REFUSALS = (AskRefusedError, access.NotFoundError, access.RefusedError, access.OptInNeededError, SignedOutError)
+
+
+class ChatConsumer(AsyncWebsocketConsumer):
+    """Follows at most one conversation, for one audience more than END_USER at most."""
+
+    async def connect(self) -> None:
+        """Accept signed-in people only."""
+        self._followed: dict[Audience, Following] = {}
+        self._awaiting: set[Audience] = set()
+        self._patient: set[Audience] = set()
+        self._allowance = COMMANDS_BURST
+        self._last_command = asyncio.get_running_loop().time()
+        self._aides: set[asyncio.Task[None]] = set()
+        visitor = await self._visitor()
+        await self.accept()
+        if visitor.user is None:
+            await self._bye(Code.SIGNED_OUT, CLOSE_SIGNED_OUT)
+            return
+        self._person_group = groups.person(visitor.user.pk)
+        await self.channel_layer.group_add(self._person_group, self.channel_name)
+        self._start(self._check_often())
+
+    async def disconnect(self, code: int) -> None:
+        """Forget everything; turns go on without us."""
+        for aide in getattr(self, "_aides", ()):
+            aide.cancel()
+        for audience in list(getattr(self, "_followed", {})):
+            await self._unfollow(audience)
+        if hasattr(self, "_person_group"):
+            await self.channel_layer.group_discard(self._person_group, self.channel_name)
+
+    async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
+        """One command."""
+        if not self._may_speak():
+            await self._bye(Code.RATE, CLOSE_TOO_FAST)
+            return
+        command = _parse(text_data)
+        client_id = command.get("client_id")
+        try:
+            await self._obey(command)
+        except _REFUSALS as error:
+            await self._say({"type": "chatui:refused", "client_id": client_id, "code": error.code, "message": error.code.sentence})
+        except Exception as error:  # noqa: BLE001 - a person gets a sentence, the log a place; neither gets content
+            log.error("command %.20r failed: %s", command.get("type"), type(error).__name__)
+            code = Code.INTERNAL
+            await self._say({"type": "chatui:refused", "client_id": client_id, "code": code, "message": code.sentence})
+
+    async def turn_events(self, message: dict[str, Any]) -> None:
+        """Events of a turn, encoded once by its runner for everybody of this audience."""
+        await self.send(text_data=message["json"])
+
+    async def turn_snapshot(self, message: dict[str, Any]) -> None:
+        """The snapshot that this socket asked a runner for."""
+        self._awaiting.discard(Audience(message["audience"]))
+        await self.send(text_data=message["json"])
+
+    async def turn_begun(self, message: dict[str, Any]) -> None:
+        """A turn began in the conversation that this socket watches: ask for the permission again, then watch that turn too."""
+        if Audience.DEBUG in self._followed:
+            self._start(self._follow_again(Audience.DEBUG))
+
+    async def session_check(self, message: dict[str, Any]) -> None:
+        """Something about this person changed (sign-out, password, rights): look at once."""
+        await self._check()
+
+    async def _obey(self, command: dict[str, Any]) -> None:
+        visitor = await self._visitor()
+        match command.get("type"):
+            case "send" | "edit" | "regenerate":
+                started, accepted = await database_sync_to_async(commands.ask)(visitor, command)
+                if started.is_new:
+                    await running.launch(started)
+                await self._say({"type": "chatui:accepted", **accepted})
+            case "subscribe":
+                await self._follow(Audience.END_USER, await database_sync_to_async(commands.subscribe)(visitor, command))
+            case "watch":
+                await self._follow(Audience.DEBUG, await database_sync_to_async(commands.watch)(visitor, command))
+            case "stop":
+                await running.stop(await database_sync_to_async(commands.stoppable)(visitor, command))
+            case _:
+                raise AskRefusedError(Code.COMMAND)
+
+    async def _follow(self, audience: Audience, following: Following) -> None:
+        before = self._followed.get(audience)
+        if before is not None and before.conversation_id != following.conversation_id:
+            await self._unfollow(audience)
+        self._followed[audience] = following
+        # First into the group, then the snapshot: what happens in between arrives twice, never not at all.
+        await self.channel_layer.group_add(groups.audience(following.conversation_id, audience), self.channel_name)
+        if audience is Audience.DEBUG:
+            await self.channel_layer.group_add(groups.turns_of(following.conversation_id), self.channel_name)
+        if following.is_running and following.turn_id is not None:
+            await self._ask_snapshot(following.turn_id, audience)
+        else:
+            self._awaiting.discard(audience)
+            await self._say_idle(following)
+
+    async def _unfollow(self, audience: Audience) -> None:
+        following = self._followed.pop(audience)
+        await self.channel_layer.group_discard(groups.audience(following.conversation_id, audience), self.channel_name)
+        if audience is Audience.DEBUG:
+            await self.channel_layer.group_discard(groups.turns_of(following.conversation_id), self.channel_name)
+
+    async def _ask_snapshot(self, turn_id: UUID, audience: Audience) -> None:
+        self._awaiting.add(audience)
+        await running.ask_snapshot(turn_id, audience, self.channel_name)
+        if audience not in self._patient:
+            self._patient.add(audience)
+            self._start(self._ask_again_while_silent(audience))
+
+    async def _ask_again_while_silent(self, audience: Audience) -> None:
+        """The runner may have ended, or died, between our look and our question: look again rather than wait for ever."""
+        try:
+            await asyncio.sleep(SNAPSHOT_SECONDS)
+            while audience in self._awaiting and audience in self._followed:
+                await self._follow_again(audience)
+                await asyncio.sleep(SNAPSHOT_SECONDS)
+        finally:
+            self._patient.discard(audience)
+
+    async def _follow_again(self, audience: Audience) -> None:
+        look = commands.watch if audience is Audience.DEBUG else commands.subscribe
+        wanted = {"conversation": str(self._followed[audience].conversation_id)}
+        try:
+            await self._follow(audience, await database_sync_to_async(look)(await self._visitor(), wanted))
+        except _REFUSALS as error:
+            await self._part(audience, error.code)
+        except Exception as error:  # noqa: BLE001 - fail closed: a look that could not be granted, or not be recorded, is none
+            log.error("following again failed: %s", type(error).__name__)
+            await self._part(audience, Code.INTERNAL)
+
+    async def _part(self, audience: Audience, code: Code) -> None:
+        await self._unfollow(audience)
+        await self._bye(code, CLOSE_FORBIDDEN)
+
+    async def _say_idle(self, following: Following) -> None:
+        turn = str(following.turn_id) if following.turn_id else None
+        await self._say({"type": "chatui:idle", "conversation": str(following.conversation_id), "turn": turn, "state": following.state})
+
+    async def _check_often(self) -> None:
+        while True:
+            await asyncio.sleep(CHECK_SECONDS)
+            await self._check()
+
+    async def _check(self) -> None:
+        try:
+            await self._look_again()
+        except _REFUSALS as error:
+            await self._part(Audience.DEBUG, error.code)
+        except Exception as error:  # noqa: BLE001 - fail closed: an error must not end the asking and leave the hidden stream open
+            log.error("asking again failed: %s", type(error).__name__)
+            if Audience.DEBUG in self._followed:
+                await self._part(Audience.DEBUG, Code.INTERNAL)
+
+    async def _look_again(self) -> None:
+        visitor = await self._visitor()
+        if visitor.user is None:
+            await self._bye(Code.SIGNED_OUT, CLOSE_SIGNED_OUT)
+            return
+        debug = self._followed.get(Audience.DEBUG)
+        if debug is None:
+            return
+        await database_sync_to_async(access.recheck_hidden)(visitor, debug.conversation_id)
+        if debug.turn_id is not None:
+            await running.keep_watching(debug.turn_id)
+
+    async def _visitor(self) -> Visitor:
+        user = await database_sync_to_async(signed_in_user)(self.scope["cookies"])
+        return Visitor(user, client_address(dict(self.scope)), "socket")
+
+    def _may_speak(self) -> bool:
+        now = asyncio.get_running_loop().time()
+        self._allowance = min(COMMANDS_BURST, self._allowance + (now - self._last_command) * COMMANDS_PER_SECOND)
+        self._last_command = now
+        self._allowance -= 1
+        return self._allowance >= 0
+
+    async def _say(self, event: dict[str, object]) -> None:
+        await self.send(text_data=json.dumps([{key: value for key, value in event.items() if value is not None}]))
+
+    async def _bye(self, code: Code, close_code: int) -> None:
+        await self._say({"type": "chatui:bye", "code": code, "message": code.sentence})
+        await self.close(code=close_code)
+
+    def _start(self, aide: Any) -> None:
+        task = asyncio.create_task(aide)
+        self._aides.add(task)
+        task.add_done_callback(self._aides.discard)
+
+
+def _parse(text: str | None) -> dict[str, Any]:
+    if text is None or len(text) > MAX_FRAME_CHARS:
+        return {}
+    try:
+        command = json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    return command if isinstance(command, dict) else {}

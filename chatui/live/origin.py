@@ -1,0 +1,51 @@
+"""Sockets are opened by our own pages only: the Origin header must equal a public origin exactly, or the connection is refused.
+
+Browsers send cookies along with a socket that any page on the web opens; this check is what keeps such a page out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from channels.security.websocket import WebsocketDenier
+from django.conf import settings
+from django.http.request import split_domain_port, validate_host
+
+Application = Callable[[Any, Any, Any], Awaitable[Any]]
+
+
+class ExactOriginCheck:
+    """ASGI middleware around the socket application."""
+
+    def __init__(self, application: Application) -> None:
+        self._application = application
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> Any:
+        if is_allowed(scope):
+            return await self._application(scope, receive, send)
+        return await WebsocketDenier()(scope, receive, send)
+
+
+def is_allowed(scope: dict[str, Any]) -> bool:
+    """Whether the connection comes from a page of ours: one Origin header, equal in scheme, host and port."""
+    origins = [value for name, value in scope.get("headers", []) if name == b"origin"]
+    hosts = [value for name, value in scope.get("headers", []) if name == b"host"]
+    if len(origins) != 1 or len(hosts) != 1:
+        return False
+    origin = origins[0].decode("latin-1")
+    public: list[str] = settings.ENVIRONMENT.origins
+    if public:
+        return origin in public
+    host = hosts[0].decode("latin-1")
+    domain, _port = split_domain_port(host)
+    if not domain or not validate_host(domain, settings.ALLOWED_HOSTS):
+        return False  # a name that is not ours, pointed at this server (DNS rebinding)
+    return bool(origin == f"{_scheme(scope)}://{host}")
+
+
+def _scheme(scope: dict[str, Any]) -> str:
+    """http, unless a proxy that the operator trusts says that the browser came by https."""
+    client = (scope.get("client") or ("",))[0]
+    forwarded = [value for name, value in scope.get("headers", []) if name == b"x-forwarded-proto"]
+    return "https" if client in settings.ENVIRONMENT.trusted_proxies and forwarded == [b"https"] else "http"

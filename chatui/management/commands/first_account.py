@@ -1,0 +1,22 @@
+"""``manage.py first_account``: prints a new one-time code for the first account."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from chatui.first_account import new_code
+
+
+class Command(BaseCommand):
+    """For those who did not see the console."""
+
+    help = "Print a one-time code for the first account."
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Print it, or say that there is an account already."""
+        code = new_code()
+        if code is None:
+            raise CommandError("There is an account already.")
+        self.stdout.write(code)

@@ -1,0 +1,32 @@
+"""``manage.py purge``: removes for good what has been in the bin for a while, and sessions that have ended. For a daily timer."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from django.core.management import call_command
+from django.core.management.base import BaseCommand, CommandParser
+from django.utils import timezone
+
+from chatui.models import Conversation
+
+
+class Command(BaseCommand):
+    """Rows of the audit log stay: they hold no content."""
+
+    help = "Remove conversations that were deleted some days ago, and ended sessions."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """How long the bin keeps."""
+        parser.add_argument("--days", type=int, default=30, help="days that a deleted conversation is kept (30)")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Remove, and say how many."""
+        before = timezone.now() - timedelta(days=options["days"])
+        removed = 0
+        for conversation in Conversation.objects.filter(deleted_at__lt=before):
+            conversation.delete()
+            removed += 1
+        call_command("clearsessions")
+        self.stdout.write(f"Removed {removed} conversations.")

@@ -1,0 +1,63 @@
+"""``manage.py record_backend``: asks a real model server once and keeps the raw bytes as a recording that tests can replay."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from chatui.backends.recording import KeyQuotedError, Recorder
+from chatui.management.asking import UNUSABLE, Asked, add_server_arguments, backend_for, key_for, request_for
+from chatui.management.terminal import harmless
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
+FAILED = 3
+
+
+class Command(BaseCommand):
+    """Writes NAME.req.json, NAME.sse (or .json, .txt) and NAME.meta.json. Exit codes: 0 written, 2 not asked, 3 no exchange came about."""
+
+    help = "Keep a real exchange with a model server as a test recording. The operator's instructions are sent and kept too."
+    requires_system_checks: list[str] = []
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """The server, the place, the question."""
+        add_server_arguments(parser)
+        parser.add_argument(
+            "--out", required=True, type=Path, metavar="DIR", help="directory of the recordings, such as tests/recordings/vllm"
+        )
+        parser.add_argument("--force", action="store_true", help="overwrite a recording of that name")
+        parser.add_argument("name", metavar="NAME", help="what the recording is called")
+        parser.add_argument("prompt", metavar="PROMPT", help="the question, or - for standard input")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Ask, then write."""
+        name, place = options["name"], options["out"]
+        if not _NAME.fullmatch(name):
+            raise CommandError("NAME may hold letters, digits, dots, hyphens and underscores.", returncode=UNUSABLE)
+        if not options["force"] and (place / f"{name}.req.json").exists():
+            raise CommandError(f"There is a recording {name} already. --force overwrites it.", returncode=UNUSABLE)
+        prompt = sys.stdin.read() if options["prompt"] == "-" else options["prompt"]
+        backend = backend_for(options, read_interval=0.001)
+        try:
+            recorder = Recorder(backend)
+        except ValueError as error:
+            raise CommandError(f"There is nothing to record: {error}.", returncode=UNUSABLE) from error
+        asked = Asked()
+        asyncio.run(asked.run(backend, request_for(options, prompt), lambda _: None))
+        if recorder.exchange is None or not recorder.exchange.status:
+            detail = asked.error.detail if asked.error else ""
+            raise CommandError(f"The server did not answer. {harmless(detail)}".strip(), returncode=FAILED)
+        try:
+            files = recorder.exchange.files(key_for(options))
+        except KeyQuotedError as error:
+            raise CommandError("The exchange quotes the key. Nothing was written.", returncode=FAILED) from error
+        place.mkdir(parents=True, exist_ok=True)
+        for suffix, content in files.items():
+            (place / f"{name}{suffix}").write_bytes(content)
+        status = f"{asked.status}{f', {asked.code}' if asked.code else ''}"
+        self.stdout.write(f"{place / name}: HTTP {recorder.exchange.status}, {len(recorder.exchange.raw)} bytes; read as {status}.")

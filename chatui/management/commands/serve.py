@@ -1,0 +1,64 @@
+"""``manage.py serve``: makes the database and the static files ready, says where to go, and runs Daphne."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from daphne.cli import CommandLineInterface
+from django.conf import settings
+from django.core.management import call_command
+from django.core.management.base import BaseCommand, CommandParser
+
+from chatui import conf
+from chatui.first_account import new_code
+from chatui.turns import sweep
+
+MAX_FRAME_BYTES = 1024 * 1024
+
+
+class Command(BaseCommand):
+    """Everything that a newcomer needs, in one process."""
+
+    help = "Prepare the database and static files, then serve on HOST:PORT."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Where to listen."""
+        parser.add_argument("--host", default="127.0.0.1", help="address to listen on (127.0.0.1)")
+        parser.add_argument("--port", type=int, default=8000, help="port to listen on (8000)")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Run until a signal comes."""
+        call_command("migrate", verbosity=0)
+        if not settings.DEBUG:
+            call_command("collectstatic", interactive=False, verbosity=0)
+        sweep.interrupt_abandoned()
+        host, port = options["host"], options["port"]
+        self._say_where(host, port)
+        CommandLineInterface().run(
+            [
+                "-b",
+                host,
+                "-p",
+                str(port),
+                "--websocket-max-message-size",
+                str(MAX_FRAME_BYTES),
+                "--websocket-max-frame-size",
+                str(MAX_FRAME_BYTES),
+                "--no-server-name",
+                "-v",
+                "0",
+                "chatui.asgi:application",
+            ]
+        )
+
+    def _say_where(self, host: str, port: int) -> None:
+        shown = f"[{host}]" if ":" in host else host
+        self.stdout.write(f"\n  Chat is at http://{shown}:{port}/\n")
+        self.stdout.write(
+            f"  Answers come from {conf.environment().backend_url or 'the built-in demo (set CHATUI_BACKEND_URL for a model)'}\n"
+        )
+        code = new_code()
+        if code:
+            self.stdout.write(f"  There is no account yet. The code for the first one: {code}\n")
+        self.stdout.write("")
+        self.stdout.flush()

@@ -1,0 +1,22 @@
+"""Which branch of a conversation a person is looking at."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.db import models
+
+from chatui.models.conversation import Conversation
+
+
+class ActiveLeaf(models.Model):
+    """The last message of the branch that ``person`` has open; none yet where there is no row."""
+
+    conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, related_name="active_leaves")
+    person = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    message = models.ForeignKey("chatui.Message", on_delete=models.CASCADE, related_name="+")
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["conversation", "person"], name="one_active_leaf_per_person")]
+
+    def __str__(self) -> str:
+        return f"Active leaf of {self.conversation_id}"

@@ -1,0 +1,51 @@
+"""One line of the audit log. Written once, chained to the line before it, never changed."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+from django.conf import settings
+from django.db import models
+
+from chatui.models.keys import new_key
+
+
+class AuditQuerySet(models.QuerySet["AuditEvent"]):
+    """Refuses what would rewrite history in bulk."""
+
+    def update(self, **kwargs: Any) -> NoReturn:
+        """Never."""
+        raise TypeError("the audit log is append-only")
+
+    def delete(self) -> NoReturn:
+        """Never."""
+        raise TypeError("the audit log is append-only")
+
+
+class AuditEvent(models.Model):
+    """Who did what, when, from where and by which way. Holds names and ids, never content."""
+
+    id = models.UUIDField(primary_key=True, default=new_key, editable=False)
+    number = models.PositiveBigIntegerField(unique=True)
+    at = models.DateTimeField()
+    code = models.CharField(max_length=40, blank=True)
+    action = models.CharField(max_length=40)
+    way = models.CharField(max_length=20)
+    actor = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.DO_NOTHING, null=True, db_constraint=False, related_name="+")
+    actor_name = models.CharField(max_length=150, blank=True)
+    conversation_id = models.UUIDField(null=True)
+    owner_name = models.CharField(max_length=150, blank=True)
+    address = models.CharField(max_length=64, blank=True)
+    detail = models.CharField(max_length=200, blank=True)
+    previous_hash = models.CharField(max_length=64)
+    hash = models.CharField(max_length=64)
+
+    objects = AuditQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["-number"]
+        indexes = [models.Index(fields=["code", "-at"], name="audit_by_code"), models.Index(fields=["actor", "-at"], name="audit_by_actor")]
+        default_permissions = ("view",)
+
+    def __str__(self) -> str:
+        return f"{self.number} {self.code or self.action}"

@@ -1,0 +1,40 @@
+"""A tree of Messages that belongs to someone."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.db import models
+
+from chatui.models.keys import new_key
+
+
+class Effort(models.TextChoices):
+    """How long the model may think before it answers."""
+
+    LOW = "low", "Low"
+    MEDIUM = "medium", "Medium"
+    HIGH = "high", "High"
+
+
+class Conversation(models.Model):
+    """Title and settings of a conversation. Deleting sets ``deleted_at``; a purge removes the rows later."""
+
+    id = models.UUIDField(primary_key=True, default=new_key, editable=False)
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="conversations")
+    title = models.CharField(max_length=120, blank=True)
+    title_is_custom = models.BooleanField(default=False)
+    model = models.CharField(max_length=200, blank=True)
+    effort = models.CharField(max_length=8, choices=Effort, default=Effort.MEDIUM)
+    created_at = models.DateTimeField(auto_now_add=True)
+    active_at = models.DateTimeField(auto_now_add=True)
+    deleted_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        indexes = [models.Index(fields=["owner", "-active_at"], name="conversation_by_owner")]
+        permissions = [
+            ("view_hidden_channels", "Can see hidden channels in the debug view"),
+            ("view_any_conversation", "Can open conversations of other people"),
+        ]
+
+    def __str__(self) -> str:
+        return f"Conversation {self.id}"

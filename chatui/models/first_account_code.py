@@ -1,0 +1,15 @@
+"""The one-time code that lets a person at the console make the first account."""
+
+from __future__ import annotations
+
+from django.db import models
+
+
+class FirstAccountCode(models.Model):
+    """A SHA-256 of a code that a starting server printed. Each process prints its own; using one removes them all."""
+
+    digest = models.CharField(max_length=64, unique=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    def __str__(self) -> str:
+        return "First-account code"

@@ -1,0 +1,51 @@
+"""A Frame that has been kept: a row with a parent, so that edits and retries make branches."""
+
+from __future__ import annotations
+
+from django.db import models
+
+from chatui.models.conversation import Conversation
+from chatui.models.keys import new_key
+from chatui.models.turn import Turn
+
+
+class Author(models.TextChoices):
+    """Who wrote the frame. Names in a frame can be forged; this column cannot."""
+
+    PERSON = "person", "Person"
+    MODEL = "model", "Model"
+    PRODUCT = "product", "Product"
+    IMPORT = "import", "Import"
+
+
+class Message(models.Model):
+    """``text`` is the truth: one canonical OpenChatML frame. Every other column about it is derived from it when it is kept.
+
+    ``raw`` is the header as it came, as JSON, of a frame that had to be repaired before it could be written; hidden like the frame.
+    """
+
+    id = models.UUIDField(primary_key=True, default=new_key, editable=False)
+    conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, related_name="messages")
+    parent = models.ForeignKey("self", on_delete=models.CASCADE, null=True, blank=True, related_name="children")
+    turn = models.ForeignKey(Turn, on_delete=models.SET_NULL, null=True, blank=True, related_name="messages")
+    position = models.PositiveIntegerField()
+    text = models.TextField()
+    raw = models.BinaryField(null=True, blank=True)
+    role = models.CharField(max_length=128)
+    channel = models.CharField(max_length=128, blank=True)
+    intent = models.CharField(max_length=128, blank=True)
+    recipient = models.CharField(max_length=128, blank=True)
+    name = models.CharField(max_length=128, blank=True)
+    call_id = models.CharField(max_length=128, blank=True)
+    terminator = models.CharField(max_length=16)
+    is_visible = models.BooleanField()
+    is_complete = models.BooleanField(default=True)
+    error_code = models.CharField(max_length=40, blank=True)
+    author = models.CharField(max_length=8, choices=Author)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["conversation", "position"], name="one_message_per_position")]
+
+    def __str__(self) -> str:
+        return f"Message {self.id}"

@@ -1,0 +1,57 @@
+"""A Turn: from a user's message to the final frame. Exactly one process holds its lease while it runs."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.db import models
+
+from chatui.models.conversation import Conversation, Effort
+from chatui.models.keys import new_key
+
+
+class TurnState(models.TextChoices):
+    """``running``, or exactly one terminal state."""
+
+    RUNNING = "running", "Running"
+    COMPLETED = "completed", "Completed"
+    STOPPED = "stopped", "Stopped by the person"
+    INCOMPLETE = "incomplete", "Cut off by a limit"
+    FAILED = "failed", "Failed"
+    INTERRUPTED = "interrupted", "The server ended in the middle"
+
+
+class Turn(models.Model):
+    """State, lease, settings used, usage and times of one answer.
+
+    ``error_detail`` is for staff only: it may quote what a server answered. ``turns_left_out``: how many of the oldest turns the model
+    did not see, because the conversation is longer than what it can read.
+    """
+
+    id = models.UUIDField(primary_key=True, default=new_key, editable=False)
+    conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, related_name="turns")
+    question = models.ForeignKey("chatui.Message", on_delete=models.CASCADE, related_name="answers")
+    asked_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    client_id = models.UUIDField()
+    state = models.CharField(max_length=12, choices=TurnState, default=TurnState.RUNNING)
+    lease_owner = models.CharField(max_length=64, blank=True)
+    lease_until = models.DateTimeField()
+    checkpoint = models.TextField(blank=True)
+    effort = models.CharField(max_length=8, choices=Effort)
+    backend = models.CharField(max_length=100, blank=True)
+    model = models.CharField(max_length=200, blank=True)
+    input_tokens = models.PositiveIntegerField(null=True, blank=True)
+    output_tokens = models.PositiveIntegerField(null=True, blank=True)
+    turns_left_out = models.PositiveIntegerField(default=0)
+    error_code = models.CharField(max_length=40, blank=True)
+    error_detail = models.TextField(blank=True)
+    started_at = models.DateTimeField(auto_now_add=True)
+    finished_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["conversation", "client_id"], name="one_turn_per_client_id"),
+            models.UniqueConstraint(fields=["conversation"], condition=models.Q(state="running"), name="one_running_turn_per_conversation"),
+        ]
+
+    def __str__(self) -> str:
+        return f"Turn {self.id}"

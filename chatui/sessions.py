@@ -1,0 +1,35 @@
+"""Who is behind a socket, read afresh from the database: a sign-out, a new password or a deactivation counts at once."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from django.conf import settings
+from django.contrib import auth
+from django.http import HttpRequest
+
+from chatui.models import User
+
+CLIENT_ADDRESS_UNKNOWN = ""
+
+
+def signed_in_user(cookies: dict[str, str]) -> User | None:
+    """The person of the session cookie, if the session is still good and the person still active."""
+    key = cookies.get(settings.SESSION_COOKIE_NAME)
+    if not key:
+        return None
+    request = HttpRequest()
+    request.session = import_module(settings.SESSION_ENGINE).SessionStore(key)
+    user = auth.get_user(request)
+    return user if isinstance(user, User) else None
+
+
+def client_address(scope: dict[str, Any]) -> str:
+    """The network address of the socket's other end; behind a trusted proxy the one that the proxy names."""
+    client = scope.get("client") or [CLIENT_ADDRESS_UNKNOWN]
+    address = str(client[0])
+    if address not in settings.ENVIRONMENT.trusted_proxies:
+        return address
+    forwarded = [value for name, value in scope.get("headers", []) if name == b"x-forwarded-for"]
+    return forwarded[-1].decode("latin-1").split(",")[-1].strip() if forwarded else address

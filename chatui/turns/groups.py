@@ -1,0 +1,42 @@
+"""The channel-layer groups: who hears what. One group per audience, so that hidden text is never sent where end users listen."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from channels.exceptions import ChannelFull
+from channels.layers import BaseChannelLayer, get_channel_layer
+from redis.exceptions import RedisError
+
+from renderer.gate import Audience
+
+LAYER_ERRORS = (OSError, RedisError, ChannelFull)
+"""What a channel layer raises when it is down or full. Nothing that must not be lost hangs on it: pages catch up by a snapshot."""
+
+
+def layer() -> BaseChannelLayer:
+    """The deployment's channel layer: in memory, or Redis."""
+    found = get_channel_layer()
+    if found is None:
+        raise RuntimeError("CHANNEL_LAYERS has no default")
+    return found
+
+
+def audience(conversation_id: UUID, audience: Audience) -> str:
+    """Everybody of one audience who follows a conversation."""
+    return f"conversation-{conversation_id}-{audience}"
+
+
+def control(turn_id: UUID) -> str:
+    """Where a running turn hears "stop" and "where are you?"."""
+    return f"turn-{turn_id}"
+
+
+def turns_of(conversation_id: UUID) -> str:
+    """Those who want to hear, without any content, that a turn began in a conversation."""
+    return f"turns-of-{conversation_id}"
+
+
+def person(person_id: UUID) -> str:
+    """The sockets of one person."""
+    return f"person-{person_id}"

@@ -1,0 +1,153 @@
+"""What a running Turn writes to the database: its frames, its lease, its end. Every write asks whether the Turn is still its own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from chatui import transcripts
+from chatui.models import Message, Turn
+from chatui.models.message import Author
+from chatui.models.turn import TurnState
+from chatui.turns.start import LEASE
+from renderer import history
+from renderer.errors import Code
+from renderer.events import Finished
+from renderer.frames import Frame, Role
+
+
+class LeaseLostError(Exception):
+    """The turn is no longer running, or another process has it: nothing may be written any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What a runner needs to know to begin. ``frames`` come with ``load``; the rest is enough to end the turn."""
+
+    turn_id: UUID
+    conversation_id: UUID
+    asked_by_id: UUID
+    question_id: UUID
+    lease_owner: str
+    effort: str
+    frames: tuple[Frame, ...] = field(default=(), repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a turn ended. ``detail`` is for staff and may hold what a server answered."""
+
+    state: TurnState
+    code: Code | None = None
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Sampled:
+    """What the back end told of the sample; None or empty where it did not."""
+
+    backend: str = ""
+    model: str = ""
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    turns_left_out: int = 0
+
+
+def job_of(turn: Turn) -> Job:
+    """The job of a turn, still without frames. Reads nothing from the database, so that it cannot fail."""
+    return Job(
+        turn_id=turn.pk,
+        conversation_id=turn.conversation_id,
+        asked_by_id=turn.asked_by_id,
+        question_id=turn.question_id,
+        lease_owner=turn.lease_owner,
+        effort=turn.effort,
+    )
+
+
+def load(turn_id: UUID) -> Job:
+    """The job of a turn: the branch up to its question, as the model may see it again."""
+    turn = Turn.objects.select_related("conversation", "question").get(pk=turn_id)
+    messages = transcripts.branch(turn.conversation, turn.question)
+    seen = [transcripts.frame_of(message) for message in messages if not _is_foreign_order(message)]
+    return replace(job_of(turn), frames=history.seen_again(seen))
+
+
+def _is_foreign_order(message: Message) -> bool:
+    """System and developer frames of an import are kept, but a model does not take orders from an uploaded file."""
+    return message.author == Author.IMPORT and message.role in (Role.SYSTEM, Role.DEVELOPER)
+
+
+def keep(job: Job, parent_id: UUID, key: UUID, finished: Finished) -> None:
+    """Keep a finished frame under ``parent_id``; the asking person goes on to it, unless they have opened another branch meanwhile.
+
+    May be called again with the same ``key`` by who does not know whether the first call went through.
+    """
+    with transaction.atomic():
+        turn = _locked(job)
+        if Message.objects.filter(pk=key, turn=turn).exists():
+            return
+        message = transcripts.append(
+            turn.conversation,
+            Message.objects.get(pk=parent_id, conversation=turn.conversation),
+            finished.frame,
+            Author.PRODUCT if finished.frame.header.role == Role.TOOL else Author.MODEL,
+            turn=turn,
+            key=key,
+            is_complete=finished.complete,
+            error_code=finished.error or "",
+        )
+        transcripts.follow(turn.conversation, turn.asked_by, message)
+        Turn.objects.filter(pk=turn.pk).exclude(checkpoint="").update(checkpoint="")
+
+
+def renew(job: Job, checkpoint: str) -> None:
+    """Hold the lease for another while and keep what the open frame holds so far, for the case that this process dies."""
+    changed = _mine(job).update(lease_until=timezone.now() + LEASE, checkpoint=checkpoint)
+    if not changed:
+        raise LeaseLostError
+
+
+def let_go(job: Job, checkpoint: str) -> None:
+    """Give the lease up at once, with what the open frame holds: this process ends, and the next look closes the turn."""
+    _mine(job).update(lease_until=timezone.now(), checkpoint=checkpoint)
+
+
+def finish(job: Job, outcome: Outcome, sampled: Sampled) -> bool:
+    """Give the turn its one terminal state. False where it already has one."""
+    now = timezone.now()
+    # The server's own name for its model stands in the header of a transcript, which holds no control token.
+    model = transcripts.header_text(sampled.model)
+    ended = _mine(job).update(
+        state=outcome.state,
+        error_code=outcome.code or "",
+        error_detail=transcripts.storable(outcome.detail)[:8000],
+        backend=sampled.backend[:100],
+        model=model,
+        input_tokens=sampled.input_tokens,
+        output_tokens=sampled.output_tokens,
+        turns_left_out=sampled.turns_left_out,
+        finished_at=now,
+        checkpoint="",
+    )
+    if ended:
+        conversation = Turn.objects.select_related("conversation").get(pk=job.turn_id).conversation
+        conversation.active_at = now
+        conversation.model = model or conversation.model
+        conversation.save(update_fields=["active_at", "model"])
+    return bool(ended)
+
+
+def _mine(job: Job) -> QuerySet[Turn]:
+    return Turn.objects.filter(pk=job.turn_id, state=TurnState.RUNNING, lease_owner=job.lease_owner, conversation__deleted_at=None)
+
+
+def _locked(job: Job) -> Turn:
+    turn = _mine(job).select_for_update(of=("self",)).select_related("conversation", "asked_by").first()
+    if turn is None:
+        raise LeaseLostError
+    return turn

@@ -1,0 +1,333 @@
+"""One Turn from question to final frame: samples the model, keeps each finished frame, and shows each audience what is its to see.
+
+This is the one module that does much; it does it by calling names. A Runner is a task of the server, not of a tab.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import time
+import traceback
+from collections.abc import AsyncGenerator, Callable, Iterator
+from typing import ParamSpec, TypeVar
+from uuid import UUID
+
+from channels.db import database_sync_to_async
+from django.db import DatabaseError, InterfaceError, OperationalError
+
+from chatui import conf, transcripts
+from chatui.backends.base import Backend, BackendError, Effort, EndReason, SampleEnded, SampleEvent, SampleRequest, Usage
+from chatui.models import Turn
+from chatui.models.keys import new_key
+from chatui.models.turn import TurnState
+from chatui.turns import groups, ledger, wire
+from chatui.turns.ledger import LeaseLostError, Outcome, Sampled
+from chatui.turns.stream import DebugStream, EndUserStream, publish
+from renderer import ocml
+from renderer.errors import Code, OpenChatMLError
+from renderer.events import Assembler, Finished, FrameClosed, FrameOpened, FrameText, RawEvent
+from renderer.frames import Channel, Role
+from renderer.gate import Audience, may_see
+
+log = logging.getLogger(__name__)
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+FLUSH_SECONDS = 0.05
+RENEW_SECONDS = 5.0
+WATCH_SECONDS = 75.0
+WRITE_PAUSES = (0.2, 1.0, 3.0)
+"""Seconds between the attempts of a write while the database is locked or restarts; together well within the lease."""
+LAYER_PAUSE = 1.0
+
+_WIRE_TYPES = {
+    TurnState.COMPLETED: "response.completed",
+    TurnState.INCOMPLETE: "response.incomplete",
+    TurnState.STOPPED: "response.cancel",
+}
+
+
+class Runner:
+    """Runs one turn. ``listen`` first, then ``run``; ``stop`` at any time."""
+
+    def __init__(self, turn: Turn, *, kind: str, after: UUID | None) -> None:
+        turn_id = self._turn_id = turn.pk
+        self._job = ledger.job_of(turn)
+        self._kind = kind
+        self._after = after
+        self._people = EndUserStream(turn_id)
+        self._debug = DebugStream(turn_id)
+        self._assembler = Assembler()
+        self._news = asyncio.Event()
+        self._started = time.monotonic()
+        self._watched_until = 0.0
+        self._key = new_key()
+        self._parent_id = turn.question_id
+        self._backend: Backend | None = None
+        self._ended: SampleEnded | None = None
+        self._answered = False
+        self._last_error: Code | None = None
+        self._sampling: asyncio.Task[Outcome] | None = None
+        self._keeping: asyncio.Future[None] | None = None
+        self._stopped = False
+        self._lost = False
+        self._control_channel = ""
+        self._publishing = asyncio.Lock()
+
+    async def listen(self) -> None:
+        """From now on other processes, and sockets, can reach this turn. Where the channel layer is down: once it is up again."""
+        layer = groups.layer()
+        with self._without_layer():
+            self._control_channel = self._control_channel or await layer.new_channel()
+            await layer.group_add(groups.control(self._turn_id), self._control_channel)
+
+    def stop(self) -> None:
+        """The person pressed Stop: the upstream request ends at once, what was shown is kept."""
+        self._stopped = True
+        if self._sampling is not None:
+            self._sampling.cancel()
+
+    def let_go(self) -> None:
+        """The process ends: keep what the open frame holds and give the lease up. Synchronous."""
+        ledger.let_go(self._job, self._checkpoint())
+
+    async def run(self) -> None:
+        """The whole turn. Never raises: whatever happens, the turn gets one terminal state and people a sentence."""
+        created = wire.TurnCreated(
+            str(self._job.conversation_id), str(self._job.question_id), str(self._after) if self._after else None, self._kind
+        )
+        self._people.say(created)
+        self._news.set()
+        aides = [asyncio.create_task(aide) for aide in (self._flush_often(), self._renew_often(), self._obey())]
+        try:
+            outcome = await self._outcome()
+            await self._close_open_frame()
+            await self._end(outcome)
+        except Exception as error:  # noqa: BLE001 - the last resort; the sweep closes the turn when its lease runs out
+            _log_without_content(self._turn_id, error)
+        finally:
+            for aide in aides:
+                aide.cancel()
+            await asyncio.gather(*aides, return_exceptions=True)
+            with self._without_layer():
+                await groups.layer().group_discard(groups.control(self._turn_id), self._control_channel)
+
+    async def _outcome(self) -> Outcome:
+        self._sampling = asyncio.create_task(self._sample())
+        if self._stopped:
+            self._sampling.cancel()
+        try:
+            return await self._sampling
+        except asyncio.CancelledError:
+            if self._stopped or self._lost:
+                return Outcome(TurnState.STOPPED)
+            self._sampling.cancel()
+            return Outcome(TurnState.INTERRUPTED, Code.STREAM_TRUNCATED)
+        except LeaseLostError:
+            self._lost = True
+            return Outcome(TurnState.STOPPED)
+        except BackendError as error:
+            return Outcome(TurnState.FAILED, error.code, error.detail)
+        except Exception as error:  # noqa: BLE001 - any other failure is ours, and the person gets a sentence for it
+            _log_without_content(self._turn_id, error)
+            return Outcome(TurnState.FAILED, Code.INTERNAL, type(error).__name__)
+
+    async def _sample(self) -> Outcome:
+        job = self._job = await self._insist(ledger.load, self._turn_id)
+        self._backend = conf.backend()
+        env = conf.environment()
+        request = SampleRequest(
+            job.frames, model=env.backend_model or None, effort=_effort(job.effort), max_tokens=env.max_answer_tokens or None
+        )
+        async with contextlib.aclosing(self._backend.sample(request)) as events:
+            await self._take_all(events)
+        return self._verdict()
+
+    async def _take_all(self, events: AsyncGenerator[SampleEvent, None]) -> None:
+        async for event in events:
+            if isinstance(event, SampleEnded):
+                self._ended = event
+            else:
+                await self._take(event)
+
+    async def _take(self, event: RawEvent) -> None:
+        if isinstance(event, FrameOpened):
+            self._key = new_key()
+        elif isinstance(event, FrameText):
+            event = FrameText(transcripts.storable(event.text))
+        finished = self._assembler.feed(event)
+        try:
+            if finished is not None:
+                # What a person saw must be what is kept, so a frame is kept before it is shown as closed.
+                await self._keep(finished)
+        finally:
+            # Also when Stop comes just now: the write goes on to its end, and the frame is closed.
+            self._people.take(event, self._key, self._elapsed())
+            self._debug.take(event, self._key)
+            self._news.set()
+
+    async def _keep(self, finished: Finished) -> None:
+        self._last_error = finished.error or self._last_error
+        if not finished.frame.body.strip() and may_see(finished.frame.header, Audience.END_USER):
+            return  # no empty answers
+        keep = self._insist(ledger.keep, self._job, self._parent_id, self._key, finished)
+        # Stop must not leave a row behind that the runner does not know of: the write is awaited to its end.
+        self._keeping = asyncio.ensure_future(keep)
+        await asyncio.shield(self._keeping)
+        self._parent_id = self._key
+        self._answered = self._answered or _is_answer(finished)
+
+    def _verdict(self) -> Outcome:
+        reason = self._ended.reason if self._ended else EndReason.STOP
+        if reason is EndReason.LENGTH:
+            return Outcome(TurnState.INCOMPLETE, Code.LENGTH)
+        if self._answered:
+            return Outcome(TurnState.COMPLETED)
+        if reason is EndReason.TOOL_CALLS:
+            return Outcome(TurnState.FAILED, Code.CALL_SCHEMA)
+        return Outcome(TurnState.FAILED, self._last_error or Code.NO_ANSWER)
+
+    async def _close_open_frame(self) -> None:
+        if self._keeping is not None:
+            await asyncio.gather(self._keeping, return_exceptions=True)
+        if self._assembler.open_frame() is not None and not self._lost:
+            try:
+                await self._take(FrameClosed(None, Code.STREAM_TRUNCATED))
+            except LeaseLostError:
+                self._lost = True
+            except Exception as error:  # noqa: BLE001 - a frame that cannot be kept or shown must not cost the turn its end
+                _log_without_content(self._turn_id, error)
+
+    async def _end(self, outcome: Outcome) -> None:
+        if not self._lost:
+            await self._insist(ledger.finish, self._job, outcome, self._sampled())
+        self._people.say(
+            wire.TurnEnded(
+                _WIRE_TYPES.get(outcome.state, "response.failed"),
+                outcome.state,
+                outcome.code,
+                outcome.code.sentence if outcome.code else None,
+                self._elapsed(),
+            )
+        )
+        async with self._publishing:
+            await self._flush()
+
+    def _sampled(self) -> Sampled:
+        backend, ended = self._backend.name if self._backend else "", self._ended
+        if ended is None:
+            return Sampled(backend)
+        usage = ended.usage or Usage()
+        return Sampled(backend, ended.model or "", usage.prompt_tokens, usage.completion_tokens, ended.turns_left_out)
+
+    async def _insist(self, step: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
+        """Ask the database, again for a while where it is locked or away. Only for steps that may be taken twice."""
+        for pause in WRITE_PAUSES:
+            try:
+                return await database_sync_to_async(step)(*arguments, **named)
+            except (OperationalError, InterfaceError) as error:
+                log.warning("turn %s: the database failed (%s), trying again", self._turn_id, type(error).__name__)
+                await asyncio.sleep(pause)
+        return await database_sync_to_async(step)(*arguments, **named)
+
+    async def _flush_often(self) -> None:
+        try:
+            while True:
+                await self._news.wait()
+                self._news.clear()
+                async with self._publishing:
+                    await self._flush()
+                await asyncio.sleep(FLUSH_SECONDS)
+        except Exception as error:  # noqa: BLE001 - the answer is kept all the same; the page takes it from there
+            _log_without_content(self._turn_id, error)
+
+    async def _flush(self) -> None:
+        """Publish what is new. Under the lock, so that events and snapshots leave in the order of their numbers."""
+        await self._publish(self._people.flush(), self._debug.flush())
+
+    async def _publish(self, people: list[wire.Numbered], debug: list[wire.Numbered]) -> None:
+        with self._without_layer():
+            await publish(self._job.conversation_id, Audience.END_USER, people)
+            if time.monotonic() < self._watched_until:
+                await publish(self._job.conversation_id, Audience.DEBUG, debug)
+
+    @contextlib.contextmanager
+    def _without_layer(self) -> Iterator[None]:
+        """A channel layer that is down, or full, must not end the turn: pages catch up by a snapshot, or from the database."""
+        try:
+            yield
+        except groups.LAYER_ERRORS as error:
+            log.warning("turn %s: the channel layer failed (%s)", self._turn_id, type(error).__name__)
+
+    async def _renew_often(self) -> None:
+        while True:
+            await asyncio.sleep(RENEW_SECONDS)
+            try:
+                await database_sync_to_async(ledger.renew)(self._job, self._checkpoint())
+            except LeaseLostError:
+                self._lost = True
+                if self._sampling is not None:
+                    self._sampling.cancel()
+                return
+            except DatabaseError as error:
+                # The next attempt may still come within the lease, and a lease that lapsed can be renewed until a sweep takes it.
+                log.warning("turn %s: could not renew its lease (%s)", self._turn_id, type(error).__name__)
+
+    def _checkpoint(self) -> str:
+        frame = self._assembler.open_frame()
+        if frame is None or not frame.body:
+            return ""
+        try:
+            return ocml.dump_frame(ocml.writable(frame))
+        except OpenChatMLError:
+            return ""
+
+    async def _obey(self) -> None:
+        while True:
+            try:
+                message = await groups.layer().receive(self._control_channel)
+            except groups.LAYER_ERRORS:
+                await asyncio.sleep(LAYER_PAUSE)
+                await self.listen()
+                continue
+            if message["type"] == "turn.stop":
+                self.stop()
+            elif message["type"] == "turn.watched":
+                self._watched_until = time.monotonic() + WATCH_SECONDS
+            elif message["type"] == "turn.snapshot":
+                async with self._publishing:
+                    await self._send_snapshot(Audience(message["audience"]), message["reply_to"])
+
+    async def _send_snapshot(self, audience: Audience, reply_to: str) -> None:
+        # Nothing is awaited between the flush and the snapshot: what comes in between would be in it and be sent once more.
+        people, debug = self._people.flush(), self._debug.flush()
+        if audience is Audience.DEBUG:
+            self._watched_until = time.monotonic() + WATCH_SECONDS
+            snapshot: wire.Event = self._debug.snapshot()
+        else:
+            snapshot = self._people.snapshot(self._elapsed())
+        reply = {"type": "turn.snapshot", "audience": audience.value, "json": wire.encode([snapshot])}
+        await self._publish(people, debug)
+        with self._without_layer():
+            await groups.layer().send(reply_to, reply)
+
+    def _elapsed(self) -> int:
+        return int((time.monotonic() - self._started) * 1000)
+
+
+def _is_answer(finished: Finished) -> bool:
+    header = finished.frame.header
+    return header.role == Role.ASSISTANT and header.channel in (None, Channel.FINAL) and may_see(header, Audience.END_USER)
+
+
+def _effort(value: str) -> Effort:
+    return "low" if value == "low" else "high" if value == "high" else "medium"
+
+
+def _log_without_content(turn_id: UUID, error: Exception) -> None:
+    """Where it failed, not with what: an exception's message may quote a transcript."""
+    frames = "".join(traceback.format_tb(error.__traceback__))
+    log.error("turn %s failed: %s\n%s", turn_id, type(error).__name__, frames)

@@ -1,0 +1,161 @@
+"""Starting a Turn: what a person asks for is checked and kept, and the Turn's row is made, in one transaction.
+
+Nothing is sent to a model here. ``running.launch`` takes the new Turn from there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import timedelta
+from enum import StrEnum
+from uuid import UUID
+
+from django.db import IntegrityError, transaction
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from chatui import access, conf, transcripts
+from chatui.models import Conversation, Message, Turn, User
+from chatui.models.conversation import Effort
+from chatui.models.message import Author
+from chatui.models.turn import TurnState
+from chatui.turns import sweep
+from renderer.errors import Code
+from renderer.frames import Frame, Header, Role
+from renderer.gate import Audience, show
+
+LEASE = timedelta(seconds=15)
+TITLE_CHARS = 60
+
+
+class Kind(StrEnum):
+    """How a question relates to the tree: a new one at the end, a sibling of an old one, or an old one once more."""
+
+    SEND = "send"
+    EDIT = "edit"
+    REGENERATE = "regenerate"
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """What a person asks for. ``client_id`` makes it idempotent; ``conversation`` None starts a new one."""
+
+    kind: Kind
+    client_id: UUID
+    effort: str
+    conversation: object | None = None
+    question: object | None = None
+    text: str = field(default="", repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """A Turn that is kept. ``is_new`` is False where the same ask came twice."""
+
+    turn: Turn
+    after: UUID | None
+    kind: Kind
+    is_new: bool = True
+
+
+class AskRefusedError(Exception):
+    """The ask was not kept; ``code`` carries the sentence."""
+
+    def __init__(self, code: Code) -> None:
+        super().__init__(code.value)
+        self.code = code
+
+
+def start(person: User, ask: Ask, lease_owner: str) -> Started:
+    """Keep the question and make the Turn.
+
+    Raises:
+        AskRefusedError: empty, too long, another answer is still being written here, or too many elsewhere.
+        access.NotFoundError: the conversation or the question is not this person's.
+    """
+    if ask.effort not in Effort:
+        raise AskRefusedError(Code.COMMAND)
+    text = _checked(ask)
+    try:
+        with transaction.atomic():
+            # A page asks again over a new socket, maybe of another process, while its first ask is still being kept: one after the other.
+            User.objects.select_for_update(no_key=True).only("pk").get(pk=person.pk)
+            return _twin(person, ask) or _start(person, ask, text, lease_owner)
+    except IntegrityError:
+        # Another tab was first: one running turn per conversation is the database's rule, not a check that could race.
+        raise AskRefusedError(Code.BUSY) from None
+
+
+def _twin(person: User, ask: Ask) -> Started | None:
+    """What the same ask has already started, if it came before."""
+    turn = Turn.objects.filter(asked_by=person, client_id=ask.client_id).select_related("conversation", "question").first()
+    if turn is None:
+        return None
+    return Started(turn, transcripts.question_before(turn.conversation, turn.question), ask.kind, is_new=False)
+
+
+def _checked(ask: Ask) -> str:
+    text = transcripts.storable(ask.text)
+    if ask.kind is not Kind.REGENERATE and not text.strip():
+        raise AskRefusedError(Code.EMPTY)
+    if len(text) > conf.environment().max_message_chars:
+        raise AskRefusedError(Code.TOO_LARGE)
+    return text
+
+
+def _start(person: User, ask: Ask, text: str, lease_owner: str) -> Started:
+    if ask.conversation is None:
+        conversation = _new_conversation(person, text, ask.effort)
+    else:
+        conversation = access.own_conversation(person, ask.conversation)
+        sweep.interrupt_abandoned(conversation)
+    if _running_for(person).exclude(conversation=conversation).count() >= conf.environment().max_running_answers:
+        raise AskRefusedError(Code.TOO_MANY)
+    question = _question(person, conversation, ask, text)
+    transcripts.activate(conversation, person, question)
+    turn = Turn.objects.create(
+        conversation=conversation,
+        question=question,
+        asked_by=person,
+        client_id=ask.client_id,
+        effort=ask.effort,
+        lease_owner=lease_owner,
+        lease_until=timezone.now() + LEASE,
+    )
+    conversation.effort = ask.effort
+    conversation.active_at = timezone.now()
+    conversation.save(update_fields=["effort", "active_at"])
+    return Started(turn, transcripts.question_before(conversation, question), ask.kind)
+
+
+def _running_for(person: User) -> QuerySet[Turn]:
+    return Turn.objects.filter(asked_by=person, state=TurnState.RUNNING, lease_until__gte=timezone.now())
+
+
+def _new_conversation(person: User, text: str, effort: str) -> Conversation:
+    return Conversation.objects.create(
+        owner=person,
+        title=transcripts.title_of(show(Frame(Header(Role.USER), text), Audience.END_USER), TITLE_CHARS) or "New conversation",
+        effort=effort,
+    )
+
+
+def _question(person: User, conversation: Conversation, ask: Ask, text: str) -> Message:
+    if ask.kind is Kind.SEND:
+        parent = transcripts.active_leaf(conversation, person) or _root(conversation)
+    else:
+        old = access.message_of(conversation, ask.question)
+        if old.role != Role.USER or not old.is_visible:
+            raise access.NotFoundError
+        if ask.kind is Kind.REGENERATE:
+            return old
+        parent = old.parent
+    return transcripts.append(conversation, parent, Frame(Header(Role.USER), text), Author.PERSON)
+
+
+def _root(conversation: Conversation) -> Message | None:
+    """The operator's instructions, kept as the first frame, so that a transcript is the whole record. None without any."""
+    instructions = conf.environment().instructions
+    if not instructions:
+        return None
+    return transcripts.append(conversation, None, Frame(Header(Role.DEVELOPER), instructions), Author.PRODUCT)

@@ -1,0 +1,175 @@
+"""One running Turn as each audience sees it: raw events → a gate of its own → safe HTML → numbered events, coalesced between flushes.
+
+An EndUserStream and a DebugStream take the same raw events. Neither talks to the world: ``publish`` sends what they flushed to the one
+channel-layer group that their audience is in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from chatui.turns import groups, wire
+from renderer.blocks import BlockClosed, BlockOpen, BlockPatched
+from renderer.events import RawEvent
+from renderer.gate import (
+    Audience,
+    Gate,
+    GrowingMarkdown,
+    MoreText,
+    VisibleClosed,
+    VisibleDelta,
+    VisibleEvent,
+    VisibleOpened,
+    VisibleText,
+    Working,
+    is_preamble,
+)
+
+
+async def publish(conversation_id: UUID, audience: Audience, events: Sequence[wire.Event | wire.Numbered]) -> None:
+    """Send events to everybody of this audience who follows the conversation. Encoded once for all of them."""
+    if events:
+        message = {"type": "turn.events", "json": wire.encode(events)}
+        await groups.layer().group_send(groups.audience(conversation_id, audience), message)
+
+
+@dataclass(slots=True)
+class _OpenMessage:
+    key: str
+    preamble: bool
+    markdown: GrowingMarkdown
+
+    @property
+    def delta(self) -> str:
+        return "chatui:preamble.delta" if self.preamble else "response.delta"
+
+    @property
+    def kind(self) -> str:
+        return "preamble" if self.preamble else "final"
+
+
+class EndUserStream:
+    """What people see of a running turn. Between two flushes it collects; nothing is sent per token."""
+
+    def __init__(self, turn_id: UUID) -> None:
+        self._turn = str(turn_id)
+        self._gate = Gate(Audience.END_USER)
+        self._number = 0
+        self._pending: list[wire.Event] = []
+        self._done: list[wire.MessageSoFar] = []
+        self._open: _OpenMessage | None = None
+        self._working = False
+
+    def take(self, event: RawEvent, key: UUID, elapsed: int) -> None:
+        """A raw event of the frame ``key``, ``elapsed`` milliseconds after the turn began."""
+        admitted = self._gate.admit(event)
+        if admitted is not None:
+            self._show(admitted, str(key), elapsed)
+
+    def say(self, event: wire.Event) -> None:
+        """An event of the turn itself."""
+        self._pending.append(event)
+
+    def flush(self) -> list[wire.Numbered]:
+        """Everything new since the last flush, numbered."""
+        if self._open is not None:
+            self._show_tail(self._open)
+        pending, self._pending = self._pending, []
+        numbered = [wire.Numbered(self._turn, self._number + offset, event) for offset, event in enumerate(pending, start=1)]
+        self._number += len(numbered)
+        return numbered
+
+    def snapshot(self, elapsed: int) -> wire.Snapshot:
+        """All of it, for a page that comes late. Flush right before, so that the numbers meet."""
+        messages = list(self._done)
+        if self._open is not None:
+            messages.append(wire.MessageSoFar(self._open.key, self._open.kind, self._open.markdown.html()))
+        return wire.Snapshot(self._turn, self._number, elapsed, self._working, tuple(messages))
+
+    def _show(self, event: VisibleEvent, key: str, elapsed: int) -> None:
+        match event:
+            case Working():
+                self._working = True
+                self._pending.append(wire.WorkingBegan(elapsed))
+            case VisibleOpened(header=header):
+                self._working = False
+                self._open = _OpenMessage(key, is_preamble(header), GrowingMarkdown())
+                self._pending.append(wire.MessageBegan(key, self._open.kind))
+            case VisibleDelta(text=text):
+                if self._open is not None:
+                    self._show_blocks(self._open, self._open.markdown.feed(text))
+            case VisibleClosed():
+                self._close()
+
+    def _show_blocks(self, message: _OpenMessage, blocks: Sequence[BlockClosed | BlockPatched]) -> None:
+        self._pending.extend(wire.BlockFlushed(message.key, block.index, block.html) for block in blocks)
+
+    def _show_tail(self, message: _OpenMessage) -> None:
+        match message.markdown.tail():
+            case BlockOpen(index=index, html=html):
+                self._pending.append(wire.BlockReplaced(message.delta, message.key, index, html))
+            case MoreText(index=index, text=text):
+                self._pending.append(wire.BlockGrew(message.delta, message.key, index, text))
+
+    def _close(self) -> None:
+        if self._open is None:
+            return
+        message, self._open = self._open, None
+        self._show_blocks(message, message.markdown.finish())
+        self._done.append(wire.MessageSoFar(message.key, message.kind, message.markdown.html()))
+
+
+class DebugStream:
+    """Every frame of a running turn, with its header, as text. Kept while the turn runs; published only while someone may watch."""
+
+    def __init__(self, turn_id: UUID) -> None:
+        self._turn = str(turn_id)
+        self._gate = Gate(Audience.DEBUG)
+        self._number = 0
+        self._frames: list[_DebugFrame] = []
+        self._pending: list[wire.Event] = []
+        self._unsent: list[VisibleText] = []
+
+    def take(self, event: RawEvent, key: UUID) -> None:
+        """A raw event of the frame ``key``."""
+        match self._gate.admit(event):
+            case VisibleOpened(header=header):
+                self._frames.append(_DebugFrame(str(key), header.as_written(), []))
+                self._pending.append(wire.FrameBegan(str(key), header.as_written()))
+            case VisibleDelta(text=text):
+                self._unsent.append(text)
+            case VisibleClosed(event=closed):
+                self._push_text()
+                self._frames[-1].is_open = False
+                terminator = closed.terminator.value if closed.terminator else None
+                self._pending.append(wire.FrameEnded(str(key), terminator, closed.error.value if closed.error else None))
+
+    def flush(self) -> list[wire.Numbered]:
+        """Everything new since the last flush, numbered. Called while nobody watches, too, so that little piles up."""
+        self._push_text()
+        pending, self._pending = self._pending, []
+        numbered = [wire.Numbered(self._turn, self._number + offset, event) for offset, event in enumerate(pending, start=1)]
+        self._number += len(numbered)
+        return numbered
+
+    def snapshot(self) -> wire.DebugSnapshot:
+        """Every frame so far. Flush right before, so that the numbers meet."""
+        frames = tuple(wire.FrameSoFar(frame.key, frame.header, VisibleText.joined(frame.parts), frame.is_open) for frame in self._frames)
+        return wire.DebugSnapshot(self._turn, self._number, frames)
+
+    def _push_text(self) -> None:
+        if self._unsent:
+            # Held in pieces of a flush: a string for each token of long reasoning would take several times the room.
+            text, self._unsent = VisibleText.joined(self._unsent), []
+            self._frames[-1].parts.append(text)
+            self._pending.append(wire.FrameGrew(self._frames[-1].key, text))
+
+
+@dataclass(slots=True)
+class _DebugFrame:
+    key: str
+    header: dict[str, str]
+    parts: list[VisibleText]
+    is_open: bool = True

@@ -1,0 +1,66 @@
+"""Turns whose process has died: their lease ran out, so they are closed as interrupted, with what was shown kept."""
+
+from __future__ import annotations
+
+import logging
+
+from django.db import transaction
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from chatui import transcripts
+from chatui.models import Conversation, Turn
+from chatui.models.message import Author
+from chatui.models.turn import TurnState
+from renderer import ocml
+from renderer.errors import Code, OpenChatMLError
+
+log = logging.getLogger(__name__)
+
+
+def interrupt_abandoned(conversation: Conversation | None = None) -> int:
+    """Close every abandoned turn (of one conversation, or of all) and say how many there were."""
+    return sum(_interrupt(turn) for turn in _abandoned(conversation))
+
+
+def _abandoned(conversation: Conversation | None) -> QuerySet[Turn]:
+    turns = Turn.objects.filter(state=TurnState.RUNNING, lease_until__lt=timezone.now())
+    return turns if conversation is None else turns.filter(conversation=conversation)
+
+
+def _interrupt(turn: Turn) -> bool:
+    with transaction.atomic():
+        # Read again under a lock: the owner may have renewed its lease or kept its frame meanwhile, or another sweep been here.
+        held = _abandoned(None).select_for_update(of=("self",)).select_related("conversation", "question", "asked_by")
+        abandoned = held.filter(pk=turn.pk).first()
+        if abandoned is None:
+            return False
+        Turn.objects.filter(pk=turn.pk).update(
+            state=TurnState.INTERRUPTED,
+            error_code=Code.STREAM_TRUNCATED,
+            finished_at=timezone.now(),
+            checkpoint="",
+        )
+        if abandoned.checkpoint:
+            _keep_checkpoint(abandoned)
+    return True
+
+
+def _keep_checkpoint(turn: Turn) -> None:
+    try:
+        frame = ocml.parse_frame(turn.checkpoint)
+    except OpenChatMLError:
+        # The words are lost; the conversation must not be, nor the start of the server, which sweeps as well.
+        log.warning("turn %s: its checkpoint could not be read", turn.pk)
+        return
+    last = turn.messages.order_by("position").last() or turn.question
+    message = transcripts.append(
+        turn.conversation,
+        last,
+        frame,
+        Author.MODEL,
+        turn=turn,
+        is_complete=False,
+        error_code=Code.STREAM_TRUNCATED,
+    )
+    transcripts.follow(turn.conversation, turn.asked_by, message)

@@ -1,0 +1,44 @@
+"""What an owner does to a conversation besides writing in it: rename, delete, restore, open another branch."""
+
+from __future__ import annotations
+
+from django.utils import timezone
+
+from chatui import access, transcripts
+from chatui.models import Conversation, User
+
+TITLE_CHARS = 120
+
+
+def rename(person: User, conversation_id: object, title: str) -> Conversation:
+    """Give it a title of the owner's own; an empty one changes nothing."""
+    row = access.own_conversation(person, conversation_id)
+    title = " ".join(title.replace("\x00", "").split())[:TITLE_CHARS]
+    if title:
+        row.title, row.title_is_custom = title, True
+        row.save(update_fields=["title", "title_is_custom"])
+    return row
+
+
+def delete(person: User, conversation_id: object) -> Conversation:
+    """Put it into the bin. A turn that still runs in it loses its right to write, and so ends."""
+    row = access.own_conversation(person, conversation_id)
+    row.deleted_at = timezone.now()
+    row.save(update_fields=["deleted_at"])
+    return row
+
+
+def restore(person: User, conversation_id: object) -> Conversation:
+    """Take it out of the bin again."""
+    row = access.own_conversation(person, conversation_id, deleted=True)
+    row.deleted_at = None
+    row.save(update_fields=["deleted_at"])
+    return row
+
+
+def open_branch(person: User, conversation_id: object, message_id: object) -> Conversation:
+    """Make the branch that a message is on the open one."""
+    row = access.own_conversation(person, conversation_id)
+    message = access.message_of(row, message_id)
+    transcripts.activate(row, person, transcripts.deepest(row, message))
+    return row

@@ -1,0 +1,129 @@
+"""The conversation page, its fragments, and what can be done to a conversation: rename, delete, restore, switch branch, copy."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_POST
+
+from chatui import access, conf, display, first_account, upkeep
+from chatui.operator_pages import welcome
+from chatui.turns import sweep
+from chatui.web.context import SIDEBAR_LENGTH
+from chatui.web.guards import guarded
+from chatui.web.people import person_of
+
+if TYPE_CHECKING:
+    from chatui.models import Conversation, User
+
+
+@require_GET
+def home(request: HttpRequest) -> HttpResponse:
+    """A new conversation; the set-up page while there is nobody yet, the sign-in page for strangers."""
+    if not request.user.is_authenticated:
+        return redirect("setup" if first_account.is_needed() else "sign_in")
+    return _page(request, person_of(request), None)
+
+
+@require_GET
+@login_required
+@guarded
+def conversation(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
+    """One conversation."""
+    person = person_of(request)
+    row = access.own_conversation(person, conversation_id)
+    sweep.interrupt_abandoned(row)
+    return _page(request, person, row)
+
+
+def _page(request: HttpRequest, person: User, row: Conversation | None) -> HttpResponse:
+    current = row.pk if row else None
+    context = {
+        "conversation": display.conversation(row) if row else None,
+        "conversations": [display.link(item, current) for item in access.own_conversations(person, SIDEBAR_LENGTH)],
+        "exchanges": display.exchanges(row, person) if row else [],
+        "welcome": welcome(),
+        "deleted": _just_deleted(request, person),
+        "limits": {"text_chars": conf.environment().max_message_chars},
+        "efforts": display.EFFORTS,
+    }
+    return render(request, "chat.html", context)
+
+
+def _just_deleted(request: HttpRequest, person: User) -> display.ConversationLink | None:
+    asked = request.GET.get("deleted")
+    if not asked:
+        return None
+    try:
+        return display.link(access.own_conversation(person, asked, deleted=True))
+    except access.NotFoundError:
+        return None
+
+
+@require_GET
+@login_required
+@guarded
+def exchange(request: HttpRequest, conversation_id: UUID, turn_id: UUID) -> HttpResponse:
+    """The fragment of one question and its answer."""
+    row = access.own_conversation(person_of(request), conversation_id)
+    sweep.interrupt_abandoned(row)
+    shown = display.exchange(row, access.turn_of(row, turn_id))
+    context = {"exchange": shown, "conversation": display.conversation(row), "efforts": display.EFFORTS}
+    return render(request, "_exchange.html", context)
+
+
+@require_POST
+@login_required
+@guarded
+def rename(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
+    """A title of the owner's own."""
+    row = upkeep.rename(person_of(request), conversation_id, request.POST.get("title", ""))
+    return _done(request, reverse("conversation", args=[row.pk]), title=row.title)
+
+
+@require_POST
+@login_required
+@guarded
+def delete(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
+    """Into the bin."""
+    row = upkeep.delete(person_of(request), conversation_id)
+    return _done(request, f"{reverse('home')}?deleted={row.pk}", restore=reverse("restore", args=[row.pk]))
+
+
+@require_POST
+@login_required
+@guarded
+def restore(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
+    """Out of the bin."""
+    row = upkeep.restore(person_of(request), conversation_id)
+    return _done(request, reverse("conversation", args=[row.pk]), title=row.title)
+
+
+@require_POST
+@login_required
+@guarded
+def branch(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
+    """Open the branch that a message is on."""
+    row = upkeep.open_branch(person_of(request), conversation_id, request.POST.get("message"))
+    return _done(request, reverse("conversation", args=[row.pk]))
+
+
+@require_GET
+@login_required
+@guarded
+def message_text(request: HttpRequest, conversation_id: UUID, message_id: UUID) -> HttpResponse:
+    """The Markdown source of a visible message, for the clipboard. A hidden one is not found."""
+    row = access.own_conversation(person_of(request), conversation_id)
+    text = display.visible_text(row, message_id)
+    return HttpResponse(text, content_type="text/plain; charset=utf-8")
+
+
+def _done(request: HttpRequest, url: str, **fields: str) -> HttpResponse:
+    if "application/json" in request.headers.get("Accept", ""):
+        return JsonResponse({"ok": True, "url": url, **fields})
+    return redirect(url)

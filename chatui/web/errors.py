@@ -1,0 +1,49 @@
+"""Error pages: a code, a sentence and an incident number for the log; never what was asked or what failed."""
+
+from __future__ import annotations
+
+import logging
+from uuid import uuid4
+
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import render
+
+from renderer.errors import Code
+
+log = logging.getLogger(__name__)
+
+
+def refuse(request: HttpRequest, code: Code, status: int) -> HttpResponse:
+    """An error answer in the form that was asked for: JSON for scripts of ours, a page for people."""
+    incident = uuid4().hex[:12]
+    if status >= 500:
+        log.error("incident %s: %s at %s", incident, code, request.resolver_match.view_name if request.resolver_match else "no view")
+    if "application/json" in request.headers.get("Accept", ""):
+        return JsonResponse({"ok": False, "code": code, "message": code.sentence, "incident": incident}, status=status)
+    context = {"code": code.value, "sentence": code.sentence, "incident": incident, "status": status}
+    return render(request, "error.html", context, status=status)
+
+
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """400."""
+    return refuse(request, Code.COMMAND, 400)
+
+
+def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """403, other than a refused look at hidden channels."""
+    return refuse(request, Code.NOT_FOUND, 403)
+
+
+def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """404."""
+    return refuse(request, Code.NOT_FOUND, 404)
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    """500."""
+    return refuse(request, Code.INTERNAL, 500)
+
+
+def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
+    """403 for a form whose token is missing or old."""
+    return refuse(request, Code.COMMAND, 403)

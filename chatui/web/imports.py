@@ -1,0 +1,48 @@
+"""The page on which a person uploads a transcript."""
+
+from __future__ import annotations
+
+from django import forms
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods
+
+from chatui import imports
+from chatui.imports import ImportRefusedError
+from chatui.web.guards import guarded
+from chatui.web.people import person_of
+
+
+class ImportForm(forms.Form):
+    """One file."""
+
+    file = forms.FileField(
+        label="Transcript",
+        help_text=f"OpenChatML text or JSON, up to {imports.MAX_BYTES // (1024 * 1024)} MB. System and developer messages, reasoning and "
+        "tool traffic in it stay hidden.",
+        widget=forms.FileInput(attrs={"accept": ".ocml,.txt,.json,text/plain,application/json"}),
+    )
+
+
+@require_http_methods(["GET", "POST"])
+@login_required
+@guarded
+def import_page(request: HttpRequest) -> HttpResponse:
+    """The form; after a good upload, the new conversation."""
+    form = ImportForm(request.POST or None, request.FILES or None)
+    if request.method == "POST" and form.is_valid():
+        try:
+            imported = imports.import_transcript(person_of(request), form.cleaned_data["file"].read(imports.MAX_BYTES + 1))
+        except ImportRefusedError as error:
+            form.add_error("file", _sentence(error))
+        else:
+            return redirect("conversation", imported.conversation.pk)
+    return render(request, "import.html", {"form": form}, status=400 if form.errors else 200)
+
+
+def _sentence(error: ImportRefusedError) -> str:
+    """Which rule, and where; our own words, none of the file's."""
+    place = error.problem.place
+    where = f"Line {place.line}, column {place.column}: " if place else ""
+    return f"Nothing was imported. {where}{error.problem.hint} ({error.problem.code})."

@@ -1,0 +1,30 @@
+"""The operator's pages, and the answer to "are you alive?"."""
+
+from __future__ import annotations
+
+from django.db import connection
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_GET
+
+from chatui import operator_pages
+from chatui.access import NotFoundError
+from chatui.web.guards import guarded
+
+
+@require_GET
+@guarded
+def page(request: HttpRequest, name: str) -> HttpResponse:
+    """Help, terms of use."""
+    body = operator_pages.page(name)
+    if body is None:
+        raise NotFoundError
+    return render(request, "page.html", {"title": operator_pages.PAGES[name], "body": body, "name": name})
+
+
+@require_GET
+def healthz(request: HttpRequest) -> HttpResponse:
+    """200 while the process answers and its database does."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT 1")
+    return HttpResponse("ok\n", content_type="text/plain")

@@ -1,0 +1,34 @@
+"""Believes ``X-Forwarded-For`` and ``X-Forwarded-Proto`` from the proxies that the operator named, and from nobody else."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from asgiref.sync import iscoroutinefunction, markcoroutinefunction
+from django.conf import settings
+from django.http import HttpRequest, HttpResponseBase
+
+Handler = Callable[[HttpRequest], HttpResponseBase | Awaitable[HttpResponseBase]]
+
+
+class TrustedProxyMiddleware:
+    """Sets REMOTE_ADDR and the scheme from the headers of a trusted proxy; others' headers are ignored."""
+
+    async_capable = True
+    sync_capable = True
+
+    def __init__(self, get_response: Handler) -> None:
+        self._get_response = get_response
+        if iscoroutinefunction(get_response):
+            markcoroutinefunction(self)
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase | Awaitable[HttpResponseBase]:
+        proxies = settings.ENVIRONMENT.trusted_proxies
+        if request.META.get("REMOTE_ADDR") in proxies:
+            forwarded = request.META.get("HTTP_X_FORWARDED_FOR", "").split(",")[-1].strip()
+            if forwarded:
+                request.META["REMOTE_ADDR"] = forwarded
+            if request.META.get("HTTP_X_FORWARDED_PROTO") == "https":
+                # What is_secure() asks, for requests of either kind.
+                request._get_scheme = lambda: "https"  # type: ignore[attr-defined]
+        return self._get_response(request)

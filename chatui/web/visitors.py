@@ -1,0 +1,13 @@
+"""Who asks, for the HTTP edge: the Visitor of a request."""
+
+from __future__ import annotations
+
+from django.http import HttpRequest
+
+from chatui.access import as_person
+from chatui.audit import Visitor
+
+
+def visitor_of(request: HttpRequest, way: str) -> Visitor:
+    """The signed-in person of a request (None for nobody), and the address that the request came from."""
+    return Visitor(as_person(request.user), request.META.get("REMOTE_ADDR") or "", way)

@@ -1,0 +1,191 @@
+"""The error codes that a person may be told of, each with its sentence; never any content of a transcript.
+
+The first eight codes are section 14 of the OpenChatML 2.2 specification. Those that begin ``E-X-`` are ours, a closed list.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Code(StrEnum):
+    """An error code: what logs, audit rows, pages and sockets carry instead of details."""
+
+    PARSE_HEADER = "E-PARSE-HEADER"
+    PARSE_CHANNEL_MISSING = "E-PARSE-CHANNEL-MISSING"
+    BODY_CONSTRAINT_VIOLATION = "E-BODY-CONSTRAINT-VIOLATION"
+    CALL_SCHEMA = "E-CALL-SCHEMA"
+    TOOL_TIMEOUT = "E-TOOL-TIMEOUT"
+    TOOL_CANCELLED = "E-TOOL-CANCELLED"
+    STREAM_TRUNCATED = "E-STREAM-TRUNCATED"
+    PERM_VISIBILITY = "E-PERM-VISIBILITY"
+
+    BACKEND = "E-X-BACKEND"
+    BACKEND_REFUSED = "E-X-BACKEND-REFUSED"
+    BUSY = "E-X-BUSY"
+    EMPTY = "E-X-EMPTY"
+    INTERNAL = "E-X-INTERNAL"
+    LENGTH = "E-X-LENGTH"
+    NO_ANSWER = "E-X-NO-ANSWER"
+    NOT_FOUND = "E-X-NOT-FOUND"
+    OPT_IN = "E-X-OPT-IN"
+    COMMAND = "E-X-COMMAND"
+    RATE = "E-X-RATE"
+    SIGNED_OUT = "E-X-SIGNED-OUT"
+    TIMEOUT = "E-X-TIMEOUT"
+    TOO_LARGE = "E-X-TOO-LARGE"
+    TOO_MANY = "E-X-TOO-MANY"
+
+    @property
+    def sentence(self) -> str:
+        """The one sentence that a person reads with this code; it never says what the hidden text was."""
+        return _SENTENCES[self]
+
+
+_SENTENCES: dict[Code, str] = {
+    Code.PARSE_HEADER: "The model wrote a message that could not be read.",
+    Code.PARSE_CHANNEL_MISSING: "The model wrote a message without saying whom it is for, so it is not shown.",
+    Code.BODY_CONSTRAINT_VIOLATION: "The model announced one kind of content and wrote another.",
+    Code.CALL_SCHEMA: "The model asked for a tool in a way that could not be carried out.",
+    Code.TOOL_TIMEOUT: "A tool took too long.",
+    Code.TOOL_CANCELLED: "A tool was cancelled.",
+    Code.STREAM_TRUNCATED: "The answer was cut off before it was complete.",
+    Code.PERM_VISIBILITY: "You are not allowed to see this. The attempt has been recorded.",
+    Code.BACKEND: "The model server could not answer.",
+    Code.BACKEND_REFUSED: "The model server refused the request.",
+    Code.BUSY: "An answer is still being written in this conversation.",
+    Code.EMPTY: "There is nothing to send yet.",
+    Code.INTERNAL: "Something went wrong on our side.",
+    Code.LENGTH: "The answer reached its length limit.",
+    Code.NO_ANSWER: "The model stopped without writing an answer.",
+    Code.NOT_FOUND: "This does not exist, or it is not yours.",
+    Code.OPT_IN: "Open the debug view of this conversation first.",
+    Code.COMMAND: "The page asked for something that the server does not know. Reload the page.",
+    Code.RATE: "That was too many requests at once. Wait a moment.",
+    Code.SIGNED_OUT: "You are signed out. Sign in again to go on.",
+    Code.TIMEOUT: "The model server took too long.",
+    Code.TOO_LARGE: "The message is too long.",
+    Code.TOO_MANY: "Several answers are still being written for you. Wait for one of them, or stop it.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where in a transcript an error is: byte offset from 0, line and column from 1 (in characters), frame index from 0."""
+
+    offset: int
+    line: int
+    column: int
+    frame: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What is wrong in a transcript, as a value: collected where a reader goes on, raised (``error``) where it stops.
+
+    ``hint`` is one of our own sentences and never quotes the transcript. ``is_refused`` tells what a strict reading stops at from what
+    it keeps and flags.
+    """
+
+    code: Code
+    hint: str
+    place: Place | None = None
+    is_refused: bool = True
+
+    @property
+    def sentence(self) -> str:
+        """What a person is told."""
+        return self.code.sentence
+
+    def __str__(self) -> str:
+        where = f" (line {self.place.line}, column {self.place.column})" if self.place else ""
+        return f"{self.code}: {self.hint}{where}"
+
+    def error(self) -> OpenChatMLError:
+        """The same as an exception of the class that belongs to the code."""
+        return _CLASSES.get(self.code, OpenChatMLError)(self.hint, self.place)
+
+
+class OpenChatMLError(Exception):
+    """A transcript broke a rule; ``code`` and ``place`` say which and where. ``hint`` never quotes a body."""
+
+    code: Code = Code.PARSE_HEADER
+
+    def __init__(self, hint: str, place: Place | None = None) -> None:
+        self.hint = hint
+        self.place = place
+        super().__init__(str(self.problem))
+
+    @property
+    def problem(self) -> Problem:
+        """The same as a value."""
+        return Problem(self.code, self.hint, self.place)
+
+    @property
+    def sentence(self) -> str:
+        """What a person is told."""
+        return self.code.sentence
+
+
+class ParseHeaderError(OpenChatMLError):
+    """``E-PARSE-HEADER``: a document header or a frame header is malformed."""
+
+    code = Code.PARSE_HEADER
+
+
+class ChannelMissingError(OpenChatMLError):
+    """``E-PARSE-CHANNEL-MISSING``: no channel where the profile requires one."""
+
+    code = Code.PARSE_CHANNEL_MISSING
+
+
+class BodyConstraintError(OpenChatMLError):
+    """``E-BODY-CONSTRAINT-VIOLATION``: a body is not what ``<|constrain|>`` says."""
+
+    code = Code.BODY_CONSTRAINT_VIOLATION
+
+
+class CallSchemaError(OpenChatMLError):
+    """``E-CALL-SCHEMA``: a tool call that cannot be carried out, or a reply that belongs to none."""
+
+    code = Code.CALL_SCHEMA
+
+
+class ToolTimeoutError(OpenChatMLError):
+    """``E-TOOL-TIMEOUT``: the reply says that the tool did not answer before its deadline."""
+
+    code = Code.TOOL_TIMEOUT
+
+
+class ToolCancelledError(OpenChatMLError):
+    """``E-TOOL-CANCELLED``: the reply says that the call was cancelled."""
+
+    code = Code.TOOL_CANCELLED
+
+
+class StreamTruncatedError(OpenChatMLError):
+    """``E-STREAM-TRUNCATED``: the text ended inside a frame."""
+
+    code = Code.STREAM_TRUNCATED
+
+
+class VisibilityError(OpenChatMLError):
+    """``E-PERM-VISIBILITY``: our own code asked the gate to show a frame that this audience may not see."""
+
+    code = Code.PERM_VISIBILITY
+
+
+_CLASSES: dict[Code, type[OpenChatMLError]] = {
+    error.code: error
+    for error in (
+        ParseHeaderError,
+        ChannelMissingError,
+        BodyConstraintError,
+        CallSchemaError,
+        ToolTimeoutError,
+        ToolCancelledError,
+        StreamTruncatedError,
+        VisibilityError,
+    )
+}

@@ -1,0 +1,208 @@
+"""The header of one frame: what stands between ``<|start|>`` and ``<|message|>`` (specification sections 6 and 15), read and written.
+
+Reading never stops: it gives the header as far as it can be understood, and every fault with its place. Whoever reads strictly stops at
+the first fault; whoever reads leniently hides the frame.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from renderer.errors import Code, ParseHeaderError
+from renderer.frames import HEADER_VALUE, Channel, Header, Role, Terminator
+from renderer.tokens import TOKEN_RUN, Token
+
+HEADER_LIMIT = 4096
+"""The longest frame header that is read, in characters. A reader holds no more than this back while it waits for ``<|message|>``."""
+
+ATTRIBUTES = {
+    "to": "recipient",
+    "call_id": "call_id",
+    "name": "name",
+    "intent": "intent",
+    "content_type": "content_type",
+}
+"""Attribute words in the grammar's order, which is the order of writing, and the Header fields they set."""
+
+PEOPLE = frozenset({"user", "all"})
+"""Recipients that are no tools."""
+
+_LATE_ATTRIBUTES = frozenset({"call_id", "name"})
+_LEGACY_TOOL = re.compile(r"functions\.[A-Za-z0-9_.-]+")
+_ROLES = frozenset(role.value for role in Role)
+_CHANNELS = frozenset(channel.value for channel in Channel)
+_ROLES_OF_VERSION_1 = frozenset({Role.SYSTEM.value, Role.USER.value, Role.ASSISTANT.value})
+_WORD = re.compile(r"\S+")
+_CANONICAL = re.compile(
+    f"({'|'.join(Role)})"
+    + "".join(f"(?: {word}=([!-;=-~]+))?" for word in ATTRIBUTES)
+    + rf"(?:<\|channel\|>({'|'.join(Channel)}))?(?:<\|constrain\|>([!-;=-~]+))?"
+)
+_NOT_IN_A_HEADER = re.compile(r"[^\x20-\x7e\t]")
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What is wrong in a header: ``at`` is a character offset into the raw header. ``hides``: a lenient reading hides the frame."""
+
+    code: Code
+    hint: str
+    at: int = 0
+    hides: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class HeaderReading:
+    """A header as far as it could be understood. ``is_version_2``: it uses something that format 1.x did not have."""
+
+    header: Header
+    faults: tuple[Fault, ...]
+    is_version_2: bool
+
+
+@lru_cache(maxsize=512)
+def read(raw: str) -> HeaderReading:
+    """Read the characters between ``<|start|>`` and ``<|message|>``. Kept for headers seen before: most of them repeat."""
+    if found := _CANONICAL.fullmatch(raw):
+        role, to, call_id, name, intent, content_type, channel, constrain = found.groups()
+        if role != Role.TOOL or name is not None:
+            header = Header(role, channel, to, call_id, name, intent, content_type, constrain)
+            return HeaderReading(header, (), header != Header(role) or role not in _ROLES_OF_VERSION_1)
+    return read_word_by_word(raw)
+
+
+def read_word_by_word(raw: str) -> HeaderReading:
+    """The same, whatever the header looks like; ``read`` has a shorter way for headers as they are written."""
+    return _Reading(raw).result()
+
+
+def canonical(header: Header) -> Header:
+    """The header itself, or, for a legacy ``functions.x`` role, the reply of the tool ``functions.x`` that it stands for."""
+    role, name = _tool_name(header.role)
+    return header if name is None else replace(header, role=role, name=name)
+
+
+def write(header: Header) -> str:
+    """The canonical header, ``<|start|>`` and ``<|message|>`` included. Raises ParseHeaderError where strict reading would refuse it."""
+    header = canonical(header)
+    if header.role not in _ROLES:
+        raise ParseHeaderError("an unknown role")
+    if header.role == Role.TOOL and header.name is None:
+        raise ParseHeaderError("a tool's reply without its name")
+    if header.channel is not None and header.channel not in _CHANNELS:
+        raise ParseHeaderError("an unknown channel")
+    values = ((word, getattr(header, field)) for word, field in ATTRIBUTES.items())
+    attributes = "".join(f" {word}={_writable(value)}" for word, value in values if value is not None)
+    channel = f"{Token.CHANNEL}{header.channel}" if header.channel is not None else ""
+    constrain = f"{Token.CONSTRAIN}{_writable(header.constrain)}" if header.constrain is not None else ""
+    return f"{Token.START}{header.role}{attributes}{channel}{constrain}{Token.MESSAGE}"
+
+
+def fault_of_terminator(header: Header, terminator: Terminator) -> Fault | None:
+    """Why ``terminator`` may not end a frame of this header: ``<|call|>`` ends an assistant's call of a tool, which has an id."""
+    if terminator is not Terminator.CALL:
+        return None
+    if header.recipient is None or header.call_id is None:
+        return Fault(Code.PARSE_HEADER, "a call without to= or call_id=")
+    if header.role != Role.ASSISTANT or header.recipient in PEOPLE:
+        return Fault(Code.CALL_SCHEMA, "a call that is not an assistant's call of a tool")
+    return None
+
+
+def _tool_name(role: str) -> tuple[str, str | None]:
+    """The role, and for a legacy ``functions.x`` role the name that it stands for."""
+    return (Role.TOOL.value, role) if _LEGACY_TOOL.fullmatch(role) else (role, None)
+
+
+def _writable(value: str) -> str:
+    if not HEADER_VALUE.fullmatch(value):
+        raise ParseHeaderError("a header value holds a character that may not stand there")
+    return value
+
+
+class _Reading:
+    """One header being read; the first value of anything given twice is the one that stays."""
+
+    def __init__(self, raw: str) -> None:
+        self.values: dict[str, str] = {}
+        self.faults: list[Fault] = []
+        self.role = ""
+        if foreign := _NOT_IN_A_HEADER.search(raw):
+            self._fault("a character that may not stand in a header", foreign.start())
+        start, section = 0, None
+        for match in TOKEN_RUN.finditer(raw):
+            self._section(section, raw, start, match.start(2))
+            section, start = Token(match[2]), match.end()
+            if match[1]:
+                self._fault("a control token written as text in a header", match.start())
+        self._section(section, raw, start, len(raw))
+        if self.role == Role.TOOL and "name" not in self.values:
+            self._fault("a tool's reply without its name", 0)
+
+    def result(self) -> HeaderReading:
+        faults = tuple(sorted(self.faults, key=lambda fault: fault.at))
+        is_version_2 = bool(self.values) or self.role not in _ROLES_OF_VERSION_1
+        return HeaderReading(Header(role=self.role, **self.values), faults, is_version_2)
+
+    def _section(self, token: Token | None, raw: str, start: int, end: int) -> None:
+        words = [(match[0], match.start()) for match in _WORD.finditer(raw, start, end)]
+        match token:
+            case None:
+                self._begin(words)
+            case Token.CHANNEL:
+                self._channel(words, start)
+            case Token.CONSTRAIN:
+                self._constrain(words, start)
+            case _:
+                self._fault("a control token where none may stand", start)
+
+    def _begin(self, words: list[tuple[str, int]]) -> None:
+        if not words:
+            self._fault("a frame header without a role", 0)
+            return
+        (word, at), *rest = words
+        self.role, name = _tool_name(word)
+        if name is not None:
+            self.values["name"] = name
+        if self.role not in _ROLES:
+            self._fault("an unknown role", at)
+        for word, at in rest:
+            self._attribute(word, at, is_late=False)
+
+    def _channel(self, words: list[tuple[str, int]], at: int) -> None:
+        if "channel" in self.values:
+            self._fault("two channels", at)
+        elif "constrain" in self.values:
+            self._fault("a channel behind a constraint", at)
+        if not words:
+            self._fault("a channel without a name", at)
+            return
+        (channel, at), *rest = words
+        self.values.setdefault("channel", channel)
+        if channel not in _CHANNELS:
+            self._fault("an unknown channel", at)
+        for word, at in rest:
+            self._attribute(word, at, is_late=True)
+
+    def _constrain(self, words: list[tuple[str, int]], at: int) -> None:
+        if "constrain" in self.values:
+            self._fault("two constraints", at)
+        if len(words) != 1:
+            self._fault("a constraint is exactly one word", at)
+        if words:
+            self.values.setdefault("constrain", words[0][0])
+
+    def _attribute(self, word: str, at: int, *, is_late: bool) -> None:
+        key, separator, value = word.partition("=")
+        field = ATTRIBUTES.get(key)
+        if field is None or not separator or not value:
+            self._fault("an unknown attribute, or one without a value", at)
+        elif self.values.setdefault(field, value) != value:
+            self._fault("an attribute twice with different values", at)
+        elif is_late and key in _LATE_ATTRIBUTES:
+            self._fault("an attribute that belongs before the channel", at, hides=False)
+
+    def _fault(self, hint: str, at: int, *, hides: bool = True) -> None:
+        self.faults.append(Fault(Code.PARSE_HEADER, hint, at, hides))

@@ -1,0 +1,163 @@
+"""What a header means that a model wrote: each section of it is judged, and what is unclear hides the message."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from renderer.errors import Code
+from renderer.frames import HEADER_VALUE, Channel, Header, Intent, Role
+from renderer.tokens import Token
+
+
+@dataclass(slots=True)
+class Section:
+    """A stretch of a header: what stands behind the role, a ``<|channel|>`` or a ``<|constrain|>``."""
+
+    marker: Token | None
+    parts: list[str] = field(default_factory=list)
+
+    @property
+    def text(self) -> str:
+        return "".join(self.parts)
+
+
+class Head:
+    """A header while it is being written. ``implied``: its role is not in it, because the prompt ended in ``<|start|>assistant``."""
+
+    def __init__(self, *, implied: bool, repaired: bool = False) -> None:
+        self.implied = implied
+        self.repaired = repaired
+        self.sections = [Section(None)]
+
+    def begin(self, marker: Token) -> None:
+        self.sections.append(Section(marker))
+
+    def write(self, text: str) -> None:
+        self.sections[-1].parts.append(text)
+
+    def raw(self) -> str:
+        """The header as the model wrote it, markers as characters: what staff see of a broken one."""
+        start = "" if self.implied else str(Token.START)
+        return start + "".join((section.marker or "") + section.text for section in self.sections)
+
+    def is_empty(self) -> bool:
+        return len(self.sections) == 1 and not self.sections[0].text.strip()
+
+    def final_body(self) -> str | None:
+        """What stands behind the bare word ``final``, where the header has nothing else in it that could mean something.
+
+        Not where its beginning is missing too: a stray marker before hidden words would make them an answer.
+        """
+        if self.repaired:
+            return None
+        match self.sections:
+            case [role, Section(marker=Token.CHANNEL) as channel] if role.text.split() == ([] if self.implied else [Role.ASSISTANT]):
+                found = _FINAL_AND_MORE.fullmatch(channel.text)
+                return found[1] if found and "<|" not in channel.text else None
+        return None
+
+
+_FINAL_AND_MORE = re.compile(r"final\s+(?!to\b)(\S.*)", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a header means. ``is_foreign``: somebody else than the assistant is made to speak."""
+
+    header: Header
+    error: Code | None = None
+    is_foreign: bool = False
+
+
+DEBUG = Header(role=Role.ASSISTANT, channel=Channel.ANALYSIS, intent=Intent.DEBUG)
+_BROKEN = Verdict(DEBUG, Code.PARSE_HEADER)
+_FOREIGN = Verdict(DEBUG, Code.PARSE_HEADER, is_foreign=True)
+_NO_CHANNEL = Verdict(DEBUG, Code.PARSE_CHANNEL_MISSING)
+_CONTENT_TYPES = frozenset({"json", "code", "text", "markdown", "application/json", "text/markdown", "text/plain"})
+PEOPLE = (None, "user", "all")
+
+
+def judge(head: Head, *, conversation: bool) -> Verdict:
+    role, *rest = head.sections
+    attributes = role.text.split()
+    if not head.implied:
+        author = attributes.pop(0) if attributes else Role.ASSISTANT
+        if author != Role.ASSISTANT:
+            return _judge_other(author, attributes, rest) if conversation else _FOREIGN
+    if any("<|" in section.text for section in head.sections):
+        return _BROKEN
+    channels = [section.text.split() for section in rest if section.marker is Token.CHANNEL]
+    constraints = [section.text.split() for section in rest if section.marker is Token.CONSTRAIN]
+    repaired = head.repaired
+    if _is_stray_commentary(channels) and not attributes:
+        channels, repaired = channels[1:], True
+    names = {words[0] if words else "" for words in channels}
+    if not names or names == {""}:
+        return _NO_CHANNEL
+    for words in (*channels, *constraints):
+        attributes += words[1:]
+    constrained = {words[0].lower() if words else "" for words in constraints}
+    if len(names) > 1 or len(constrained) > 1 or not names <= set(Channel):
+        return _BROKEN
+    return _with_attributes(names.pop(), attributes, constrained, Code.PARSE_HEADER if repaired else None)
+
+
+def _judge_other(author: str, attributes: list[str], sections: list[Section]) -> Verdict:
+    """A message of somebody else in a whole conversation. An author that is no role is a tool, as Harmony writes tools."""
+    words = {marker: [s.text.split() for s in sections if s.marker is marker] for marker in (Token.CHANNEL, Token.CONSTRAIN)}
+    channels, constraints = words[Token.CHANNEL], words[Token.CONSTRAIN]
+    if len(channels) > 1 or len(constraints) > 1 or not all([*channels, *constraints]):
+        return _BROKEN
+    attributes = [*attributes, *(word for section in (*channels, *constraints) for word in section[1:])]
+    recipients = {word.removeprefix("to=") for word in attributes if word.startswith("to=")}
+    others = {word for word in attributes if not word.startswith("to=")}
+    values = [author, *recipients, *others, *(section[0] for section in (*channels, *constraints))]
+    if len(recipients) > 1 or len(others) > 1 or not all(HEADER_VALUE.fullmatch(value) for value in values):
+        return _BROKEN
+    is_tool = author not in set(Role)
+    header = Header(
+        role=Role.TOOL if is_tool else author,
+        channel=channels[0][0] if channels else None,
+        recipient=next(iter(recipients), None),
+        name=author if is_tool else None,
+        content_type=next(iter(others), None),
+        constrain=constraints[0][0] if constraints else None,
+    )
+    return Verdict(header)
+
+
+def _is_stray_commentary(channels: list[list[str]]) -> bool:
+    """The one pair of different channels that may show: gpt-oss begins commentary to itself, then thinks better of it."""
+    if len(channels) != 2 or channels[1][:1] != [Channel.FINAL]:
+        return False
+    return channels[0] in ([Channel.COMMENTARY], [Channel.COMMENTARY, "to=assistant"])
+
+
+def _with_attributes(channel: str, attributes: list[str], constrained: set[str], error: Code | None) -> Verdict:
+    recipients = {word.removeprefix("to=") for word in attributes if word.startswith("to=")}
+    others = {word for word in attributes if not word.startswith("to=")}
+    if len(recipients) > 1 or len(others) > 1 or any(word.lower() not in _CONTENT_TYPES for word in others):
+        return _BROKEN
+    if not all(HEADER_VALUE.fullmatch(recipient) for recipient in recipients):
+        return _BROKEN
+    constrain = next(iter(constrained), None)
+    # A preamble is what commentary to nobody in particular is, unless it announces another kind of content than words.
+    is_preamble = channel == Channel.COMMENTARY and not others and not constrained and recipients <= {"user", "all"}
+    header = Header(
+        role=Role.ASSISTANT,
+        channel=channel,
+        recipient=next(iter(recipients), None),
+        intent=Intent.PREAMBLE if is_preamble else None,
+        content_type=next(iter(others), None),
+        constrain=constrain if constrain and HEADER_VALUE.fullmatch(constrain) else None,
+    )
+    if channel == Channel.FINAL and header.recipient not in PEOPLE:
+        error = Code.CALL_SCHEMA
+    return Verdict(header, error)
+
+
+def is_call(header: Header) -> bool:
+    if header.role != Role.ASSISTANT:
+        return False
+    return header.channel != Channel.FINAL and header.recipient not in (*PEOPLE, Role.ASSISTANT)

@@ -1,0 +1,53 @@
+"""What the model sees again before the next sampling: spent analysis is dropped, calls and replies stay in pairs.
+
+Specification section 7 and 12.7, Harmony's format guide: when a turn ended with a final message, the analysis before it is not sent
+again, nor are the calls and replies that stood on the analysis channel. Analysis after the last final (an unfinished tool loop) stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from renderer.frames import Channel, Frame, Intent, Role, Terminator
+
+PRODUCT_NAMES = frozenset({"reasoning_summary", "tool_activity"})
+"""Names of frames that the product writes for people; a model never sees them again."""
+
+
+def seen_again(frames: Sequence[Frame]) -> tuple[Frame, ...]:
+    """The frames of a branch that go back to the model, in order, ``<|return|>`` normalised to ``<|end|>``."""
+    last_final = max((index for index, frame in enumerate(frames) if _is_final(frame)), default=-1)
+    kept = [frame for index, frame in enumerate(frames) if not _is_spent(frame, index < last_final)]
+    return tuple(_for_prompt(frame) for frame in _paired(kept))
+
+
+def _is_final(frame: Frame) -> bool:
+    header = frame.header
+    return header.role == Role.ASSISTANT and header.channel in (None, Channel.FINAL)
+
+
+def _is_spent(frame: Frame, before_last_final: bool) -> bool:
+    header = frame.header
+    if header.intent in (Intent.DEBUG, Intent.STATUS):
+        return True
+    if header.role == Role.ASSISTANT and header.name in PRODUCT_NAMES:
+        return True
+    return before_last_final and header.channel == Channel.ANALYSIS
+
+
+def _paired(frames: Iterable[Frame]) -> list[Frame]:
+    frames = list(frames)
+    calls = {frame.header.call_id for frame in frames if frame.terminator is Terminator.CALL}
+    replies = {frame.header.call_id for frame in frames if frame.header.role == Role.TOOL}
+    whole = (calls & replies) - {None}
+    return [frame for frame in frames if not _is_tool_traffic(frame) or frame.header.call_id in whole]
+
+
+def _is_tool_traffic(frame: Frame) -> bool:
+    return frame.terminator is Terminator.CALL or frame.header.role == Role.TOOL
+
+
+def _for_prompt(frame: Frame) -> Frame:
+    if frame.terminator is not Terminator.RETURN:
+        return frame
+    return Frame(frame.header, frame.body, Terminator.END)

@@ -1,0 +1,87 @@
+"""Where a link may lead and what of its target a reader is shown: http, https and mailto, and never a host in disguise."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable
+
+URL_LIMIT = 4096
+"""Longest address that becomes a link, in characters. Bounds what encoding a host to punycode can cost."""
+
+BIDI_CONTROLS = re.compile("[\u202a-\u202e\u2066-\u2069]")
+"""Embeddings, overrides and isolates: they reorder what follows, so that text reads other than it is."""
+
+_UNSEEN = re.compile("[\x00-\x20\x7f-\xa0\xad\u061c\u180e\u200b-\u200f\u2028-\u202f\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]")
+
+_HOST = r"(?:[a-z0-9](?:[a-z0-9._-]*[a-z0-9_-])?\.?|\[[0-9a-f:.]+\])"
+_USER = r"(?:[a-z0-9._~!$&'()*+,;=:%-]*@)?"
+_REST = r"(?:[/?#][!#-;=?-Z\[-_a-~]*)?"
+ALLOWED_HREF = re.compile(
+    rf"https?://{_USER}({_HOST})(?::[0-9]{{1,5}})?{_REST}|mailto:([a-z0-9._~!$&'*+/=^{{}}|%-]+@{_HOST})(?:\?[!#-;=?-Z_a-~]*)?",
+    re.IGNORECASE | re.ASCII,
+)
+"""What an ``href`` must match in full, after percent-encoding. Groups: the host of a web address, the mailbox of a mail address."""
+
+
+def permitted(href: str) -> bool:
+    """Whether this encoded address may stand in an ``href``. Relative addresses may not: they would lead into our own pages."""
+    return len(href) <= URL_LIMIT and ALLOWED_HREF.fullmatch(href) is not None
+
+
+def encode(raw: str, normalise: Callable[[str], str]) -> str:
+    """An address as a person or a model wrote it, percent-encoded by ``normalise``; empty where it must not become a link.
+
+    Refused before encoding: characters that nobody sees (browsers drop some of them, which turns ``java\\tscript:`` into a scheme) and
+    backslashes (browsers read ``http://a.example\\@b.example`` as another host than most programs).
+    """
+    if len(raw) > URL_LIMIT or "\\" in raw or _UNSEEN.search(raw):
+        return ""
+    try:
+        return normalise(raw)
+    except (ValueError, IndexError):  # a host that no rule can read, "http://[" for one
+        return ""
+
+
+def host(href: str) -> str:
+    """The host (or mailbox) that a permitted address leads to, in lower case; empty where it is not permitted."""
+    match = ALLOWED_HREF.fullmatch(href)
+    if match is None:
+        return ""
+    return (match[1] or match[2]).rstrip(".").lower()
+
+
+def host_to_show(text: str, href: str) -> str | None:
+    """The host to show beside a link's text, or None where the text does not pretend to lead elsewhere.
+
+    Shown where the text looks like an address other than the target's, where the target has user information before its host
+    (``https://bank.example@evil.example``), where its host needs punycode, and where the text is too long to be sure.
+    """
+    target = host(href)
+    if len(text) > _TEXT_LIMIT or "xn--" in target or _has_user(href):
+        return target
+    seen = unicodedata.normalize("NFKC", _DOTS.sub(".", _UNSEEN.sub("", text))).lower()
+    if host(seen) == target:
+        return None
+    claimed = {_bare(match[1]) for match in _ADDRESS.finditer(seen)}
+    if not claimed and "://" not in seen and "@" not in seen:
+        return None
+    return None if claimed == {_bare(target)} and _not_mixed(seen, href) else target
+
+
+_TEXT_LIMIT = 300
+_DOTS = re.compile("[\u3002\uff0e\uff61\u2024]")
+_ADDRESS = re.compile(r"((?:[\w.+-]{1,64}@)?[\w-]{1,63}(?:\.[\w-]{1,63}){0,8}\.[^\W\d_]{2,24}|\d{1,3}(?:\.\d{1,3}){3})(?![\w-])")
+
+
+def _bare(name: str) -> str:
+    return name.removeprefix("www.")
+
+
+def _has_user(href: str) -> bool:
+    return not href.lower().startswith("mailto:") and "@" in re.split("[/?#]", href[8:], maxsplit=1)[0]
+
+
+def _not_mixed(seen: str, href: str) -> bool:
+    """A mail address as text must lead to mail, and a web address to the web."""
+    return ("@" in seen and "://" not in seen) == href.lower().startswith("mailto:") or "@" not in seen

@@ -1,0 +1,162 @@
+"""Markdown that is still being written, made presentable: what is half typed is held back, what is open is closed.
+
+Only for what is shown meanwhile: the result goes the same way through renderer and sanitiser as everything else, and when the block is
+closed its own text is rendered instead.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+_REACH = 4096
+"""Characters at the end of a sentence in which open markup is looked for; what opened earlier is not being typed any more."""
+
+
+def hold_back(text: str) -> str:
+    """Leave out the last line while it may become a marker of another kind than it looks like: ``-``, ``1.``, ``|``, ``[x]:``…"""
+    head, _, last = text.rpartition("\n")
+    if _HALF_A_MARKER.fullmatch(last) or _DEFINITION.match(last):
+        text, last = head, head.rpartition("\n")[2]
+    if last.lstrip(" >").startswith("|") and not _in_table(text):
+        text = text.rpartition("\n")[0]
+    return text
+
+
+_HALF_A_MARKER = re.compile(
+    r"[ \t>]*(?:(?:[-+*]|\d{1,9}[.)])[ \t]+)*"
+    r"(?:[-+*_=#>`~|: \t]*|\d{1,9}[.)]?|\[[ xX]?\]?|\\|!|(?:`{3}|~{3})[^`]*)"
+)
+_DEFINITION = re.compile(r" {0,3}\[[^\]]*\]:")
+
+
+def _in_table(text: str) -> bool:
+    """Whether the last line of a text has a line of a table before it; alone it may be the head of one."""
+    lines = text.rstrip("\n").rsplit("\n", 2)
+    return len(lines) > 1 and lines[-2].lstrip(" >").startswith("|")
+
+
+def mend(sentence: str) -> str:
+    """The text of the last paragraph, heading, item or cell as it can be shown now.
+
+    Emphasis and code spans are closed; a link that is not complete is shown as its text; an image, a tag, an entity or mathematics that
+    is not complete is hidden.
+    """
+    start = max(0, len(sentence) - _REACH)
+    return sentence[:start] + _Mender(sentence[start:]).result()
+
+
+@dataclass(slots=True)
+class _Open:
+    marker: str
+    count: int
+
+
+class _Mender:
+    """One pass over a text from left to right. Each rule gets the match of its opener and returns where to go on."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.open: list[_Open] = []
+        self.ending = ""
+
+    def result(self) -> str:
+        position = 0
+        while match := _OPENER.search(self.text, position):
+            position = self._rule(match)
+        closers = "".join(entry.marker * entry.count for entry in reversed(self.open))
+        return (self.text.rstrip() if closers else self.text) + self.ending + closers
+
+    def _rule(self, match: re.Match[str]) -> int:
+        match match[0][0]:
+            case "`":
+                return self._code(match)
+            case "*" | "_" | "~":
+                return self._emphasis(match)
+            case "[" | "!":
+                return self._link(match)
+            case "<":
+                return self._tag(match)
+            case "&":
+                return self._cut(match.start())
+            case "\\" | "$":
+                return self._escape_or_math(match)
+        return match.end()
+
+    def _cut(self, position: int) -> int:
+        self.text = self.text[:position].rstrip()
+        return len(self.text)
+
+    def _code(self, match: re.Match[str]) -> int:
+        closer = re.compile(f"(?<!`){match[0]}(?!`)").search(self.text, match.end())
+        if closer:
+            return closer.end()
+        inside = self.text[match.end() :].rstrip("`")
+        if not inside.strip():
+            return self._cut(match.start())
+        self.text = self.text[: match.end()] + inside
+        self.ending = (" " if inside.endswith("`") else "") + match[0]
+        return len(self.text)
+
+    def _escape_or_math(self, match: re.Match[str]) -> int:
+        closer = _MATH.get(match[0])
+        if closer is None:
+            return self._cut(match.start()) if match[0] == "\\" else match.end()
+        end = self.text.find(closer, match.end())
+        return end + 2 if end >= 0 else self._cut(match.start())
+
+    def _tag(self, match: re.Match[str]) -> int:
+        rest = self.text[match.start() :]
+        if _HALF_A_TAG.fullmatch(rest):
+            return self._cut(match.start())
+        if _HALF_AN_ADDRESS.fullmatch(rest):
+            self.text = self.text[: match.start()] + rest[1:]
+            return len(self.text)
+        tag = _PAIRED.match(rest)
+        if tag and tag[1]:
+            self.open = [entry for entry in self.open if entry.marker != f"</{tag[2]}>"]
+        elif tag:
+            self.open.append(_Open(f"</{tag[2]}>", 1))
+        return match.start() + (tag.end() if tag else 1)
+
+    def _link(self, match: re.Match[str]) -> int:
+        rest = self.text[match.start() :]
+        unfinished = _HALF_A_LINK.fullmatch(rest)
+        if unfinished is None:
+            return match.end()
+        if match[0] == "![":
+            return self._cut(match.start())
+        self.text = self.text[: match.start()] + unfinished[1]
+        return match.start()
+
+    def _emphasis(self, match: re.Match[str]) -> int:
+        marker, count = match[0][0], len(match[0])
+        before = self.text[match.start() - 1 : match.start()] or " "
+        after = self.text[match.end() : match.end() + 1]
+        opener = next((entry for entry in reversed(self.open) if entry.marker == marker), None)
+        if marker == "_" and before.isalnum() and after.isalnum():
+            return match.end()
+        if opener is not None and not before.isspace():
+            if not after and count < opener.count:
+                return self._cut(match.start())
+            while opener is not None and count:
+                taken = min(count, opener.count)
+                count -= taken
+                opener.count -= taken
+                if not opener.count:
+                    self.open.remove(opener)
+                opener = next((entry for entry in reversed(self.open) if entry.marker == marker), None)
+            return match.end()
+        if not after:
+            return self._cut(match.start())
+        if not after.isspace() and (marker != "~" or count == 2):
+            self.open.append(_Open(marker, count))
+        return match.end()
+
+
+_MATH = {"\\(": "\\)", "\\[": "\\]", "$$": "$$"}
+_OPENER = re.compile(r"https?://[^\s<>]*|\\[(\[]|\\(?:.|$)|\$\$|`+|\*+|_+|~+|!?\[|<|&[A-Za-z0-9#]{0,31}$", re.DOTALL)
+_HALF_A_LINK = re.compile(r"!?\[([^\[\]]{0,300})(?:\](?:\([^()\s]*(?:\([^()\s]*\)?[^()\s]*)?(?:\s[^()]*)?|\[[^\[\]]*)?)?")
+_HALF_A_TAG = re.compile(r"</?[A-Za-z]{0,4} ?/?")
+_HALF_AN_ADDRESS = re.compile(r"<[A-Za-z]{2,6}:[^<>\s]*")
+_PAIRED = re.compile(r"<(/?)(sub|sup|kbd|mark)>")

@@ -1,0 +1,88 @@
+"""JSON as RFC 8259 has it, and nothing more: no NaN, no unbounded nesting; the answer never depends on the caller's stack.
+
+This is what ``<|constrain|>json`` is checked against, what tool calls and replies are read with, and what the JSON interchange reads.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TypeAlias
+
+JsonValue: TypeAlias = "bool | int | float | str | list[JsonValue] | dict[str, JsonValue] | None"
+
+DEPTH_LIMIT = 200
+"""The deepest nesting that is read. Deeper values are refused: recursion must not decide what a valid body is."""
+
+# A string that is not closed is taken to the end of the text, and no part of it is looked at twice.
+_STRING_OR_BRACKET = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)|[\[\]{}]', re.DOTALL)
+
+
+class JsonError(ValueError):
+    """The text is no JSON that we read. ``position`` is a character offset from 0; the message quotes nothing of the text."""
+
+    def __init__(self, hint: str, position: int = 0) -> None:
+        super().__init__(hint)
+        self.position = position
+
+
+def loads(text: str, *, unique_keys: bool = False) -> JsonValue:
+    """The one value that ``text`` is. ``unique_keys``: an object that has a key twice is refused. Raises JsonError."""
+    if _is_too_deep(text):
+        raise JsonError("the value is nested too deeply")
+    try:
+        hook = _object if unique_keys else None
+        value: JsonValue = json.loads(text, parse_constant=_no_constant, parse_float=_finite, parse_int=_integer, object_pairs_hook=hook)
+    except json.JSONDecodeError as error:
+        raise JsonError("the text is no JSON", error.pos) from None
+    return value
+
+
+def is_json(text: str) -> bool:
+    """Whether ``text`` is one JSON value, white space around it allowed."""
+    try:
+        loads(text)
+    except JsonError:
+        return False
+    return True
+
+
+def _is_too_deep(text: str) -> bool:
+    """Whether the nesting passes the limit; cheap for texts with few brackets."""
+    if text.count("[") + text.count("{") <= DEPTH_LIMIT:
+        return False
+    depth = 0
+    for match in _STRING_OR_BRACKET.finditer(text):
+        bracket = match[0]
+        if bracket in "[{":
+            depth += 1
+            if depth > DEPTH_LIMIT:
+                return True
+        elif bracket in "]}":
+            depth -= 1
+    return False
+
+
+def _object(pairs: list[tuple[str, JsonValue]]) -> JsonValue:
+    values = dict(pairs)
+    if len(values) < len(pairs):
+        raise JsonError("an object has a key twice")
+    return values
+
+
+def _no_constant(_name: str) -> JsonValue:
+    raise JsonError("NaN and Infinity are no JSON")
+
+
+def _finite(digits: str) -> float:
+    # 1e999 is JSON; read as infinity it could not be written again, so it becomes the largest number instead.
+    value = float(digits)
+    return max(min(value, _LARGEST), -_LARGEST)
+
+
+def _integer(digits: str) -> int | float:
+    # Python refuses to convert integers of more than 4,300 digits. They are JSON all the same.
+    return int(digits) if len(digits) < 4000 else _finite(digits)
+
+
+_LARGEST = 1.7976931348623157e308

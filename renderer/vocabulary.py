@@ -1,0 +1,116 @@
+"""The o200k_harmony vocabulary: text to token ids among which no marker can hide, and token ids back to bytes or markers.
+
+The rank file is what the public tokenizer calls ``o200k_base.tiktoken``; ``manage.py fetch_vocabulary`` gets it. Nothing here opens a
+connection or reads an environment variable.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import tiktoken
+
+from renderer.tokens import Token
+
+FILE_NAME = "o200k_base.tiktoken"
+SHA256 = "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d"
+MARKER_IDS: dict[Token, int] = {
+    Token.RETURN: 200002,
+    Token.CONSTRAIN: 200003,
+    Token.CHANNEL: 200005,
+    Token.START: 200006,
+    Token.END: 200007,
+    Token.MESSAGE: 200008,
+    Token.CALL: 200012,
+}
+ORDINARY_IDS = range(199_998)
+SPECIAL_IDS = range(199_998, 201_089)
+"""Ids that are no text. Those that are no marker of Harmony have names of their own, or are reserved."""
+
+_NAMES = {199_998: "<|startoftext|>", 199_999: "<|endoftext|>", **{number: str(token) for token, number in MARKER_IDS.items()}}
+_MARK = r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]"
+_SMALL = r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]"
+_CONTRACTION = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
+_BEFORE = r"[^\r\n\p{L}\p{N}]?"
+# How the vocabulary cuts text before it looks for byte pairs. Part of the vocabulary: another pattern gives other ids.
+_PATTERN = "|".join(
+    (
+        f"{_BEFORE}{_MARK}*{_SMALL}+{_CONTRACTION}",
+        f"{_BEFORE}{_MARK}+{_SMALL}*{_CONTRACTION}",
+        r"\p{N}{1,3}",
+        r" ?[^\s\p{L}\p{N}]+[\r\n/]*",
+        r"\s*[\r\n]+",
+        r"\s+(?!\S)",
+        r"\s+",
+    )
+)
+# A run of a million spaces exhausts the pattern matcher, which then aborts; so does openai-harmony. Half of that is cut off before.
+_LONG_SPACE = re.compile(r"\s{500000}")
+
+
+class VocabularyError(Exception):
+    """The rank file is missing or is not the right one; the message is a sentence for the operator."""
+
+
+class Vocabulary:
+    """Made once and shared: it takes some 80 MB and half a second. Encoding does not hold the interpreter's lock."""
+
+    def __init__(self, ranks: bytes) -> None:
+        """``ranks``: the content of the rank file.
+
+        Raises:
+            VocabularyError: it is not that file.
+        """
+        if hashlib.sha256(ranks).hexdigest() != SHA256:
+            raise VocabularyError(f"This is not the vocabulary of gpt-oss: the content of {FILE_NAME} has another digest.")
+        parsed = _parsed(ranks)
+        self._encoding = tiktoken.Encoding("o200k_harmony", pat_str=_PATTERN, mergeable_ranks=parsed, special_tokens={})
+        self.bytes_of: tuple[bytes, ...] = tuple(sorted(parsed, key=parsed.__getitem__))
+        """The bytes of each ordinary id; they may begin or end in the middle of a character."""
+
+    @classmethod
+    def read(cls, path: Path) -> Vocabulary:
+        """The vocabulary from a rank file. Raises VocabularyError where it cannot be read."""
+        try:
+            return cls(path.read_bytes())
+        except OSError as error:
+            raise VocabularyError(f"The vocabulary cannot be read: {error.strerror or error}.") from error
+
+    def encode(self, text: str) -> list[int]:
+        """The ids of ``text``, ordinary ones only: a marker that it spells is as harmless as any other word."""
+        ids: list[int] = []
+        for part in _cut(text):
+            ids += self._encoding.encode_ordinary(part)
+        return ids
+
+    def decode(self, ids: Sequence[int]) -> bytes:
+        """The bytes of ordinary ids."""
+        return b"".join(map(self.bytes_of.__getitem__, ids))
+
+
+def marker_name(number: int) -> str | None:
+    """What a special id is called, as in ``<|end|>``; None for an ordinary id and for one that does not exist."""
+    if number not in SPECIAL_IDS:
+        return None
+    return _NAMES.get(number) or f"<|reserved_{number}|>"
+
+
+def _parsed(ranks: bytes) -> dict[bytes, int]:
+    try:
+        return {base64.b64decode(token): int(rank) for token, rank in (line.split() for line in ranks.splitlines())}
+    except (ValueError, binascii.Error) as error:
+        raise VocabularyError(f"{FILE_NAME} cannot be read.") from error
+
+
+def _cut(text: str) -> Iterator[str]:
+    position = 0
+    for match in _LONG_SPACE.finditer(text):
+        yield text[position : match.end()]
+        position = match.end()
+    if position < len(text) or not text:
+        yield text[position:]

@@ -1,0 +1,7 @@
+// The chat page's entry: defines its elements, innermost first, so that each finds its children ready.
+
+import "./site.js";
+import "./chat-composer.js";
+import "./chat-transcript.js";
+import "./conversation-list.js";
+import "./chat-page.js";

@@ -1,0 +1,75 @@
+// The line that says how the connection is doing: nothing while it is well, and nothing for a loss that heals within a second.
+
+const PATIENCE_MS = 1_000;
+const SETTLING_MS = 500;
+const SIGNED_OUT = 4401;
+
+export class ConnectionBanner {
+  #line;
+  #signIn;
+  /** @type {number | undefined} */
+  #timer;
+  /** @type {number | undefined} */
+  #settling;
+  #isDown = true;
+  #farewell = "";
+
+  /**
+   * @param {HTMLElement} line
+   * @param {string} signIn path of the sign-in page
+   */
+  constructor(line, signIn) {
+    this.#line = line;
+    this.#signIn = signIn;
+  }
+
+  /** The socket opened. It may close at once (a proxy that finds no server behind it), so the line stays a little longer. */
+  opened() {
+    clearTimeout(this.#settling);
+    this.#settling = setTimeout(() => this.well(), SETTLING_MS);
+  }
+
+  /** The server spoke. */
+  well() {
+    if (!this.#isDown) return;
+    this.#isDown = false;
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#line.hidden = true;
+  }
+
+  lost() {
+    clearTimeout(this.#settling);
+    this.#isDown = true;
+    this.#timer ??= setTimeout(() => this.#say(navigator.onLine ? "Reconnecting…" : "You are offline. Waiting for the network…"), PATIENCE_MS);
+  }
+
+  /** Something is waiting for the connection: say so if it stays down. */
+  hurry() {
+    if (this.#isDown) this.lost();
+  }
+
+  /** @param {string} sentence what the server said before it closed */
+  bye(sentence) {
+    this.#farewell = sentence;
+  }
+
+  /** @param {number} code the close code, after which nothing is tried any more */
+  ended(code) {
+    clearTimeout(this.#timer);
+    clearTimeout(this.#settling);
+    this.#say(this.#farewell || (code === SIGNED_OUT ? "You have been signed out. Your text is kept." : "This page is not open to you any more."));
+    this.#line.dataset.kind = "final";
+    if (code !== SIGNED_OUT) return;
+    const link = document.createElement("a");
+    link.href = `${this.#signIn}?next=${encodeURIComponent(location.pathname)}`;
+    link.textContent = "Sign in again";
+    this.#line.append(" ", link);
+  }
+
+  /** @param {string} sentence */
+  #say(sentence) {
+    this.#line.textContent = sentence;
+    this.#line.hidden = false;
+  }
+}

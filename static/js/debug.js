@@ -1,0 +1,4 @@
+// The debug view's entry.
+
+import "./site.js";
+import "./debug-view.js";

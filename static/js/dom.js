@@ -1,0 +1,91 @@
+// The one place where HTML enters the page, and small typed ways to find elements.
+
+/**
+ * The browser's door for HTML. The Content-Security-Policy allows this one policy and no other, so that an HTML sink anywhere
+ * else throws. The HTML itself was sanitised on the server; this policy does not make anything safe, it marks the only way in.
+ * @typedef {{ createHTML: (html: string) => string }} HtmlPolicy
+ */
+const policy = makePolicy();
+
+/**
+ * Parses HTML that our own server rendered: a block of an answer from the socket, or a fragment of a page.
+ * @param {unknown} html
+ * @returns {DocumentFragment}
+ */
+export function parse(html) {
+  // A value off the wire that is no string would be turned into one by the sink: "[object Object]", or what its toString says.
+  if (typeof html !== "string") throw new TypeError("only text can be parsed as HTML");
+  const template = document.createElement("template");
+  template.innerHTML = policy.createHTML(html);
+  return template.content;
+}
+
+/**
+ * Replaces what an element holds by HTML that our own server rendered.
+ * @param {Element} element
+ * @param {unknown} html
+ */
+export function fill(element, html) {
+  element.replaceChildren(parse(html));
+}
+
+/**
+ * A copy of what the `<template>` of that name holds.
+ * @template {Element} E
+ * @param {string} name
+ * @param {new () => E} kind
+ * @returns {E}
+ */
+export function piece(name, kind) {
+  const template = find(document, `#piece-${name}`, HTMLTemplateElement);
+  const copy = document.importNode(template.content, true).firstElementChild;
+  if (copy instanceof kind) return copy;
+  throw new Error(`the piece ${name} is no ${kind.name}`);
+}
+
+/**
+ * The first element that matches. It must be there and of that kind.
+ * @template {Element} E
+ * @param {ParentNode} root
+ * @param {string} selector
+ * @param {new () => E} kind
+ * @returns {E}
+ */
+export function find(root, selector, kind) {
+  const element = root.querySelector(selector);
+  if (element instanceof kind) return element;
+  throw new Error(`the page has no ${selector}`);
+}
+
+/**
+ * The first element that matches, or null.
+ * @template {Element} E
+ * @param {ParentNode} root
+ * @param {string} selector
+ * @param {new () => E} kind
+ * @returns {E | null}
+ */
+export function seek(root, selector, kind) {
+  const element = root.querySelector(selector);
+  return element instanceof kind ? element : null;
+}
+
+/**
+ * The nearest HTML element around an event's target that matches, or null.
+ * @param {Event} event
+ * @param {string} selector
+ * @returns {HTMLElement | null}
+ */
+export function around(event, selector) {
+  const element = event.target instanceof Element ? event.target.closest(selector) : null;
+  return element instanceof HTMLElement ? element : null;
+}
+
+/** @returns {HtmlPolicy} */
+function makePolicy() {
+  const rules = { createHTML: /** @param {string} html */ (html) => html };
+  const factory = /** @type {{ trustedTypes?: { createPolicy: (name: string, rules: HtmlPolicy) => HtmlPolicy } }} */ (
+    /** @type {unknown} */ (globalThis)
+  ).trustedTypes;
+  return factory ? factory.createPolicy("chatui", rules) : rules;
+}

@@ -1,0 +1,37 @@
+// Places a menu beside the button that opens it. Opening, closing, Escape and focus are the browser's (popover).
+
+const MARGIN_PX = 4;
+const MENU_WIDTH_PX = 240;
+
+/** @type {Element | null} */
+let opener = null;
+
+export function placeMenus() {
+  document.addEventListener("click", remember, { capture: true });
+  document.addEventListener("beforetoggle", place, { capture: true });
+}
+
+/** The button whose menu is open, or was last. */
+export function menuOpener() {
+  return opener;
+}
+
+/** @param {Event} event */
+function remember(event) {
+  const button = event.target instanceof Element ? event.target.closest("[popovertarget]") : null;
+  if (button) opener = button;
+}
+
+/** @param {Event} event */
+function place(event) {
+  const menu = event.target;
+  if (!(menu instanceof HTMLElement) || !menu.matches(".menu") || !opener) return;
+  if (/** @type {ToggleEvent} */ (event).newState !== "open") return;
+  const button = opener.getBoundingClientRect();
+  const below = button.bottom < innerHeight / 2;
+  const leftward = button.left + MENU_WIDTH_PX > innerWidth;
+  menu.style.top = below ? `${button.bottom + MARGIN_PX}px` : "auto";
+  menu.style.bottom = below ? "auto" : `${innerHeight - button.top + MARGIN_PX}px`;
+  menu.style.left = leftward ? "auto" : `${button.left}px`;
+  menu.style.right = leftward ? `${Math.max(MARGIN_PX, innerWidth - button.right)}px` : "auto";
+}

@@ -1,0 +1,25 @@
+// How long to wait before the next attempt to connect: longer each time, and never in step with other browsers.
+
+const FIRST_MS = 500;
+const LONGEST_MS = 20_000;
+
+export class Backoff {
+  #attempts = 0;
+  #random;
+
+  /** @param {() => number} [random] from 0 to 1 */
+  constructor(random = Math.random) {
+    this.#random = random;
+  }
+
+  /** Milliseconds to wait now. Half of it is chance, so that a restarted server is not met by everybody at once. */
+  next() {
+    const longest = Math.min(LONGEST_MS, FIRST_MS * 2 ** this.#attempts);
+    this.#attempts += 1;
+    return longest / 2 + (longest / 2) * this.#random();
+  }
+
+  reset() {
+    this.#attempts = 0;
+  }
+}

@@ -1,0 +1,84 @@
+// Unsent text, kept in the browser per person and conversation: it survives a reload and a send that failed.
+
+/**
+ * @typedef {Pick<Storage, "getItem" | "setItem" | "removeItem" | "key" | "length">} TextStorage
+ * @typedef {{ text: string, clientId: string | null }} Draft
+ */
+
+const PREFIX = "chatui:draft:";
+const EMPTY = Object.freeze({ text: "", clientId: null });
+
+export class Drafts {
+  #storage;
+  #person;
+
+  /**
+   * @param {TextStorage | null} storage null where the browser forbids it
+   * @param {string} person whose drafts these are: browsers are shared
+   */
+  constructor(storage, person) {
+    this.#storage = storage;
+    this.#person = person;
+  }
+
+  /**
+   * @param {string | null} conversation
+   * @returns {Draft}
+   */
+  load(conversation) {
+    const stored = this.#attempt((storage) => storage.getItem(this.#key(conversation)));
+    if (!stored) return EMPTY;
+    try {
+      const draft = JSON.parse(stored);
+      if (typeof draft?.text !== "string") return EMPTY;
+      return { text: draft.text, clientId: typeof draft.clientId === "string" ? draft.clientId : null };
+    } catch {
+      return EMPTY;
+    }
+  }
+
+  /**
+   * Keeps the text. With `clientId` it was sent under that id and nobody knows yet whether it arrived: sending the same text
+   * again under the same id cannot double it.
+   * @param {string | null} conversation
+   * @param {string} text
+   * @param {string | null} [clientId]
+   */
+  keep(conversation, text, clientId = null) {
+    if (!text) return this.clear(conversation);
+    this.#attempt((storage) => storage.setItem(this.#key(conversation), JSON.stringify({ text, clientId })));
+  }
+
+  /** @param {string | null} conversation */
+  clear(conversation) {
+    this.#attempt((storage) => storage.removeItem(this.#key(conversation)));
+  }
+
+  /** Forgets every draft of everybody in this browser: called when a person signs out. */
+  forgetAll() {
+    this.#attempt((storage) => {
+      const keys = Array.from({ length: storage.length }, (_, index) => storage.key(index));
+      for (const key of keys) if (key?.startsWith(PREFIX)) storage.removeItem(key);
+    });
+  }
+
+  /** @param {string | null} conversation */
+  #key(conversation) {
+    return `${PREFIX}${this.#person}:${conversation ?? "new"}`;
+  }
+
+  /**
+   * A full or forbidden storage must not stop anybody from writing.
+   * @template T
+   * @param {(storage: TextStorage) => T} action
+   * @returns {T | null}
+   */
+  #attempt(action) {
+    if (!this.#storage) return null;
+    try {
+      return action(this.#storage);
+    } catch {
+      return null;
+    }
+  }
+}

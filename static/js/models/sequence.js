@@ -1,0 +1,33 @@
+// Decides for each event of a turn whether it is the next one, one that was seen already, or one after a gap.
+
+/** @typedef {"apply" | "drop" | "gap"} Verdict */
+
+export class Sequence {
+  /** @type {Map<string, number>} */
+  #last = new Map();
+
+  /**
+   * @param {string} turn
+   * @param {number | undefined} number the event's sequence_number; events without one are always applied
+   * @param {boolean} [begins] whether this event begins the turn
+   * @returns {Verdict}
+   */
+  admit(turn, number, begins = false) {
+    if (typeof number !== "number") return "apply";
+    const last = this.#last.get(turn);
+    if (last === undefined && !begins) return "gap";
+    if (last !== undefined && number <= last) return "drop";
+    if (last !== undefined && number > last + 1) return "gap";
+    this.#last.set(turn, number);
+    return "apply";
+  }
+
+  /**
+   * A snapshot holds everything up to this number.
+   * @param {string} turn
+   * @param {number} number
+   */
+  resume(turn, number) {
+    this.#last.set(turn, number);
+  }
+}

@@ -1,0 +1,32 @@
+// What a key in the composer means, and how long a message may be.
+
+/**
+ * @typedef {{ key: string, shiftKey: boolean, ctrlKey: boolean, altKey: boolean, metaKey: boolean, isComposing: boolean, keyCode?: number }} Key
+ */
+
+/** Key code of a key that an input method is still working on; Safari reports only this after the composition ended. */
+const KEY_OF_INPUT_METHOD = 229;
+
+/**
+ * Whether this key sends the message. Shift+Enter breaks the line; Enter that confirms a word in an input method does neither.
+ * @param {Key} event
+ */
+export function sends(event) {
+  if (event.key !== "Enter" || event.isComposing || event.keyCode === KEY_OF_INPUT_METHOD) return false;
+  return !event.shiftKey && !event.altKey;
+}
+
+/**
+ * Why this text cannot be sent, in a sentence, or null.
+ * @param {string} text
+ * @param {number} limit in characters as the server counts them (code points)
+ * @returns {string | null}
+ */
+export function problemWith(text, limit) {
+  // A text of so many UTF-16 units has at most as many characters: the exact count is needed only above the limit.
+  if (text.length <= limit) return null;
+  const excess = [...text].length - limit;
+  if (excess <= 0) return null;
+  const number = new Intl.NumberFormat("en");
+  return `This message is ${number.format(excess)} ${excess === 1 ? "character" : "characters"} too long. At most ${number.format(limit)} can be sent.`;
+}

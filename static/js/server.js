@@ -1,0 +1,73 @@
+// Requests to our own server: pages to read, forms to post, and what to say when that fails.
+
+/** The session is over: the server answered with its sign-in page. */
+export class SignedOut extends Error {}
+
+/** The server refused or could not be reached; `message` can be shown. */
+export class RequestFailed extends Error {}
+
+const UNREACHABLE = "The server could not be reached. Please try again.";
+const REFUSED = "The server could not do that. Please try again.";
+
+/**
+ * The text that stands at a path.
+ * @param {string} path
+ * @returns {Promise<string>}
+ */
+export async function read(path) {
+  const response = await ask(path, { headers: { "X-Requested-With": "fetch" } });
+  return response.text();
+}
+
+/**
+ * Posts a form and gives the page that answered.
+ * @param {string} path
+ * @param {URLSearchParams} fields
+ * @returns {Promise<string>}
+ */
+export async function submit(path, fields) {
+  const response = await ask(path, { method: "POST", body: fields, headers: { "X-CSRFToken": csrfToken() } });
+  return response.text();
+}
+
+/**
+ * Posts a form to a view that answers in JSON.
+ * @param {string} path
+ * @param {Record<string, string>} [fields]
+ * @returns {Promise<{ title?: string }>}
+ */
+export async function act(path, fields = {}) {
+  const response = await ask(path, {
+    method: "POST",
+    body: new URLSearchParams(fields),
+    headers: { "X-CSRFToken": csrfToken(), Accept: "application/json" },
+  });
+  const answer = /** @type {unknown} */ (await response.json());
+  return typeof answer === "object" && answer !== null ? answer : {};
+}
+
+/**
+ * @param {string} path
+ * @param {RequestInit} options
+ * @returns {Promise<Response>}
+ */
+async function ask(path, options) {
+  let response;
+  try {
+    response = await fetch(path, { credentials: "same-origin", ...options });
+  } catch {
+    throw new RequestFailed(UNREACHABLE);
+  }
+  if (response.status === 401 || isSignIn(response)) throw new SignedOut("You have been signed out.");
+  if (!response.ok) throw new RequestFailed(REFUSED);
+  return response;
+}
+
+/** @param {Response} response */
+function isSignIn(response) {
+  return response.redirected && new URL(response.url).pathname.startsWith("/sign-in/");
+}
+
+function csrfToken() {
+  return document.querySelector('meta[name="csrf-token"]')?.getAttribute("content") ?? "";
+}

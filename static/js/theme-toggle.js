@@ -1,0 +1,48 @@
+// <theme-toggle>: light, dark, or as the system says. The choice is this browser's alone.
+
+const KEY = "chatui:theme";
+
+class ThemeToggle extends HTMLElement {
+  connectedCallback() {
+    this.addEventListener("click", this.#choose);
+    addEventListener("storage", this.#follow);
+    this.#show();
+  }
+
+  disconnectedCallback() {
+    removeEventListener("storage", this.#follow);
+  }
+
+  /** @param {Event} event */
+  #choose = (event) => {
+    const button = event.target instanceof Element ? event.target.closest("[data-theme]") : null;
+    const theme = button?.getAttribute("data-theme");
+    if (!theme) return;
+    if (theme === "system") delete document.documentElement.dataset.theme;
+    else document.documentElement.dataset.theme = theme;
+    try {
+      if (theme === "system") localStorage.removeItem(KEY);
+      else localStorage.setItem(KEY, theme);
+    } catch {
+      // Without storage the choice holds for this page.
+    }
+    this.#show();
+  };
+
+  /** @param {StorageEvent} event */
+  #follow = (event) => {
+    if (event.key !== KEY) return;
+    if (event.newValue === "light" || event.newValue === "dark") document.documentElement.dataset.theme = event.newValue;
+    else delete document.documentElement.dataset.theme;
+    this.#show();
+  };
+
+  #show() {
+    const chosen = document.documentElement.dataset.theme ?? "system";
+    for (const button of this.querySelectorAll("[data-theme]")) {
+      button.setAttribute("aria-pressed", String(button.getAttribute("data-theme") === chosen));
+    }
+  }
+}
+
+customElements.define("theme-toggle", ThemeToggle);

@@ -1,0 +1,36 @@
+// Short messages that come, may offer one action, and go by themselves.
+
+import { find, piece } from "./dom.js";
+
+const PLAIN_MS = 5_000;
+/** With an action there must be time to reach it. */
+const ACTION_MS = 12_000;
+
+/**
+ * @param {string} text
+ * @param {{ label: string, run: () => void }} [action]
+ */
+export function toast(text, action) {
+  const element = piece("toast", HTMLElement);
+  find(element, ".toast-text", HTMLElement).textContent = text;
+  let timer = 0;
+  const wait = () => {
+    clearTimeout(timer);
+    timer = setTimeout(() => element.remove(), action ? ACTION_MS : PLAIN_MS);
+  };
+  if (action) {
+    const button = find(element, ".toast-action", HTMLButtonElement);
+    button.textContent = action.label;
+    button.hidden = false;
+    button.addEventListener("click", () => {
+      clearTimeout(timer);
+      element.remove();
+      action.run();
+    });
+  }
+  // Nobody should lose the button while reaching for it.
+  for (const name of ["pointerenter", "focusin"]) element.addEventListener(name, () => clearTimeout(timer));
+  for (const name of ["pointerleave", "focusout"]) element.addEventListener(name, wait);
+  find(document, ".toasts", HTMLElement).append(element);
+  wait();
+}

@@ -1,0 +1,76 @@
+"""What a newcomer reads first is there and true: the first sentence of each module, and each name in ARCHITECTURE.md."""
+
+from __future__ import annotations
+
+import ast
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from tests.architecture.sources import ROOT, all_paths, python_sources
+
+ARCHITECTURE = ROOT / "ARCHITECTURE.md"
+GENERATED = ("chatui/migrations/",)
+PREFIXES = ("", "chatui/", "renderer/", "static/", "static/js/", "templates/", "tests/", "docs/")
+ENDINGS = ("", ".py", ".js", "/__init__.py")
+
+
+@pytest.mark.parametrize("source", python_sources("chatui/", "renderer/", "tests/"), ids=lambda source: source.path)
+def test_each_module_begins_with_one_sentence_that_says_what_it_is_for(source) -> None:
+    if source.is_in(*GENERATED) or not source.text.strip():
+        return
+    first_line = (ast.get_docstring(source.tree()) or "").split("\n\n")[0].replace("\n", " ")
+    assert re.fullmatch(r"\S.{10,}[.:?]", first_line), f"{source.path} does not say what it is for: {first_line!r}"
+
+
+def test_each_name_in_the_architecture_exists() -> None:
+    names = [name for name in re.findall(r"`([^`\s]+)`", ARCHITECTURE.read_text(encoding="utf-8")) if looks_like_a_place(name)]
+    assert len(names) > 10, "ARCHITECTURE.md names hardly anything, so this test would prove nothing"
+    assert [name for name in names if not exists(name)] == []
+
+
+def test_a_name_that_does_not_exist_would_be_noticed() -> None:
+    places = ["renderer/gate", "renderer/gate.py", "renderer/gate.may_see", "renderer.gate.Audience", "renderer/"]
+    wrong = ["renderer/wall", "renderer/wall.py", "renderer/gate.may_read", "renderer.gate.Spectator", "sockets.js", "wall/"]
+    assert [place for place in places + wrong if not looks_like_a_place(place)] == []
+    assert [place for place in places if not exists(place)] == []
+    assert [place for place in wrong if exists(place)] == []
+
+
+def test_each_edge_that_exists_is_held_to_the_edge_contract() -> None:
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]["contracts"]
+    (edge,) = [contract for contract in contracts if contract["name"].startswith("the edges")]
+    here = {f"chatui.{name}" for name in ("live", "web", "api") if (ROOT / "chatui" / name).is_dir()}
+    assert here
+    assert here <= set(edge["source_modules"])
+
+
+def looks_like_a_place(name: str) -> bool:
+    """Whether a name in backquotes means a file, a directory, a module or something in a module, rather than an event or a word."""
+    if re.search(r"[<>*{}|:=…\"'()]", name) or name.startswith(("/", "-", ".", "#")):
+        return False
+    if re.fullmatch(r"[\w./-]+\.(?:py|js|css|html|md|toml|yaml|json|txt)", name):
+        return True
+    return "/" in name or name.split(".")[0] in {"chatui", "renderer", "tests"}
+
+
+def exists(name: str) -> bool:
+    """Whether a file, directory or module of that name is there, and, after a dot, what it should hold."""
+    if _files(name):
+        return True
+    path, dot, member = name.rpartition(".")
+    pattern = re.compile(rf"^\s*(?:class |(?:async )?def |export .*)?{re.escape(member)}\b", re.MULTILINE)
+    return bool(dot) and any(pattern.search(file.read_text(encoding="utf-8")) for file in _files(path))
+
+
+def _files(name: str) -> list[Path]:
+    bare = name.rstrip("/")
+    forms = {bare} if "/" in bare or bare.endswith((".py", ".js", ".css", ".html")) else {bare, bare.replace(".", "/")}
+    wanted = {f"{prefix}{form}{ending}" for prefix in PREFIXES for form in forms for ending in ENDINGS}
+    files = [ROOT / path for path in all_paths() if path in wanted or ("/" not in bare and "." in bare and path.endswith(f"/{bare}"))]
+    directories = {f"{prefix}{bare}/" for prefix in PREFIXES}
+    if not files and any(path.startswith(tuple(directories)) for path in all_paths()):
+        return [ROOT / path for path in all_paths() if path.startswith(tuple(directories))]
+    return files

@@ -1,0 +1,86 @@
+"""What is in the repository can be built from it alone: pins without addresses, reasons for dependencies, nothing left half done."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import tomllib
+
+import pytest
+
+from tests.architecture.sources import ROOT, Source, all_paths, all_sources
+
+LOCKS = ("requirements.txt", "requirements-dev.txt")
+PIN = re.compile(r"[A-Za-z0-9._-]+(?:\[[a-z0-9,-]+\])?==[^\s;]+(?: ; .+)?(?: --hash=sha256:[0-9a-f]{64})+")
+UNFINISHED = re.compile(r"\b(?:TO[D]O|FIX[M]E|X[X]X|HA[C]K)\b")
+MACHINE_PATHS = re.compile(r"(?<![\w.~-])/(?:home|Users|root|work|workspace)/[\w.]")
+DOWNLOADS = re.compile(r'https?://[^\s"]+\.(?:whl|tgz|tar\.gz|zip|deb)\b|"resolved"\s*:')
+VENDOR = "static/vendor/"
+OF_OURS = ("/CHECKSUMS", "/README.md", ".d.ts")
+NOT_PYTHON = {"highlight.js", "katex", "typescript"}
+
+# Data that was recorded or made to attack is kept as it came.
+DATA = (".sse", ".jsonl", ".json", ".svg", ".min.js")
+
+
+@pytest.mark.parametrize("name", LOCKS)
+def test_each_requirement_is_a_pin_with_hashes_and_names_no_place(name: str) -> None:
+    requirements = (ROOT / name).read_text(encoding="utf-8").replace(" \\\n   ", "").splitlines()
+    assert len(requirements) > 10
+    assert [line for line in requirements if line.strip() and not PIN.fullmatch(line)] == []
+
+
+def test_what_tests_need_is_pinned_to_what_runs() -> None:
+    runs, tests = (dict(re.findall(r"^([\w.\[\]-]+)==(\S+)", (ROOT / name).read_text(encoding="utf-8"), re.MULTILINE)) for name in LOCKS)
+    assert {name: version for name, version in runs.items() if tests.get(name) != version} == {}
+
+
+def test_each_direct_dependency_says_what_it_is_for_and_its_licence() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    wanted = project["project"]["dependencies"] + project["dependency-groups"]["dev"]
+    names = {re.split(r"[\[<>=!~ ;]", requirement)[0].lower() for requirement in wanted}
+    rows = [
+        row.strip("| ").split(" | ")
+        for row in (ROOT / "docs/dependencies.md").read_text(encoding="utf-8").splitlines()
+        if row.startswith("| ")
+    ]
+    told = {row[0].strip("`").lower() for row in rows if len(row) == 3 and all(row)}
+    assert names - told == set(), "docs/dependencies.md has no line for these"
+    assert told - names - {"what", "---"} == NOT_PYTHON, "docs/dependencies.md and pyproject.toml differ"
+
+
+def test_vendored_files_are_what_their_checksums_say() -> None:
+    vendored = [path for path in all_paths() if path.startswith(VENDOR) and not path.endswith(OF_OURS)]
+    if not vendored:
+        return
+    lines = (ROOT / VENDOR / "CHECKSUMS").read_text(encoding="utf-8").splitlines()
+    told = {
+        name.lstrip("*"): checksum for checksum, name in (line.split(maxsplit=1) for line in lines if line and not line.startswith("#"))
+    }
+    there = {path.removeprefix(VENDOR): hashlib.sha256((ROOT / path).read_bytes()).hexdigest() for path in vendored}
+    assert there == told
+
+
+@pytest.mark.parametrize("pattern", [UNFINISHED, MACHINE_PATHS, DOWNLOADS], ids=["unfinished", "machine paths", "download addresses"])
+def test_nothing_is_left_half_done_or_tied_to_one_machine(pattern: re.Pattern[str]) -> None:
+    sources = [source for source in all_sources() if not source.is_in(VENDOR) and (pattern is DOWNLOADS or not source.path.endswith(DATA))]
+    assert [place for source in sources for place in lines_with(pattern, source)] == []
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text"),
+    [
+        (UNFINISHED, "# TO" + "DO later"),
+        (MACHINE_PATHS, "see /home" + "/ada/notes"),
+        (MACHINE_PATHS, 'open("/root' + '/.config")'),
+        (DOWNLOADS, "https:/" + "/example.org/a-1.0.tar.gz"),
+        (DOWNLOADS, '"resol' + 'ved": "x"'),
+    ],
+)
+def test_such_a_line_would_be_noticed(pattern: re.Pattern[str], text: str) -> None:
+    assert lines_with(pattern, Source("docs/a.md", text)) == ["docs/a.md:1"]
+
+
+def lines_with(pattern: re.Pattern[str], source: Source) -> list[str]:
+    """The lines in which the pattern stands, as ``path:line``."""
+    return [f"{source.path}:{number}" for number, line in enumerate(source.lines, 1) if pattern.search(line)]

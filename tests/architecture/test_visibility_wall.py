@@ -1,0 +1,127 @@
+"""The wall between hidden text and people, read off the source: who may make what, and where HTML may enter a page."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from tests.architecture.sources import Source, all_sources, python_sources
+
+# What may be made or read only in certain places. A new place is a decision: it is added here, where a reviewer sees it.
+MAKERS = {
+    "SafeHtml": ("renderer/html.py", "renderer/pages.py"),
+    "VisibleText": ("renderer/gate.py",),
+}
+_ALWAYS = ("chatui/access.py", "chatui/transcripts.py", "chatui/models/", "chatui/migrations/", "chatui/management/")
+READERS = {
+    "Message": (*_ALWAYS, "chatui/turns/ledger.py"),  # the frame that a kept frame follows
+    "Conversation": (*_ALWAYS, "chatui/imports.py", "chatui/turns/start.py"),  # make new ones
+}
+HARMONY = ("renderer/system_messages.py", "renderer/vocabulary.py")
+
+MANAGERS = {"objects", "_default_manager", "_base_manager"}
+WAYS_ROUND = re.compile(r"mark_safe|\bSafeString\b|\|\s*safe(?:seq)?\b|autoescape\s+off|unsafe-(?:inline|eval|hashes)")
+SINKS = re.compile(
+    r"\b(?:innerHTML|outerHTML|insertAdjacentHTML|setHTMLUnsafe|parseHTMLUnsafe|createContextualFragment|srcdoc|DOMParser)\b"
+    r"|document\.write|\beval\s*\(|new\s+Function\b"
+)
+DOM = "static/js/dom.js"
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_only_its_maker_makes_what_passes_the_gate(name: str) -> None:
+    assert [place for source in python_sources() if not source.is_in(*MAKERS[name]) for place in made(source, name)] == []
+
+
+@pytest.mark.parametrize("name", MAKERS)
+@pytest.mark.parametrize("text", ["x = {}('a')", "x = html.{}('a')", "x = cast({}, 'a')", "class Other({}): ..."])
+def test_making_it_elsewhere_would_be_noticed(name: str, text: str) -> None:
+    assert list(made(Source("chatui/web/pages.py", text.format(name)), name)) == ["chatui/web/pages.py:1"]
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_rows_that_hold_hidden_text_are_read_only_where_that_is_the_task(name: str) -> None:
+    assert [place for source in python_sources() if not source.is_in(*READERS[name]) for place in read(source, name)] == []
+
+
+@pytest.mark.parametrize("text", ["Message.objects.all()", "models.Message.objects.get(pk=1)", "Message._base_manager.all()"])
+def test_reading_rows_elsewhere_would_be_noticed(text: str) -> None:
+    assert list(read(Source("chatui/web/pages.py", text), "Message")) == ["chatui/web/pages.py:1"]
+
+
+def test_only_the_vocabulary_and_the_system_message_use_the_libraries_of_harmony() -> None:
+    importers = {source.path for source in python_sources() if {"openai_harmony", "tiktoken"} & set(imported(source))}
+    assert importers <= set(HARMONY)
+
+
+def test_the_back_office_does_not_show_messages() -> None:
+    from django.contrib import admin
+
+    from chatui.models import Message, User
+
+    registered = admin.site._registry
+    assert User in registered, "nothing is registered yet, so this test would prove nothing"
+    assert Message not in registered
+    inlines = {inline.model for shown in registered.values() for inline in shown.inlines}
+    assert Message not in inlines
+
+
+def test_no_template_and_no_code_marks_text_as_safe() -> None:
+    sources = [source for source in all_sources() if source.is_in("chatui/", "renderer/", "templates/", "static/js/", "static/css/")]
+    assert list(found(WAYS_ROUND, sources)) == []
+
+
+@pytest.mark.parametrize("text", ["mark_safe(x)", "{{ x|safe }}", "{{ x | safe }}", "{% autoescape off %}", "'unsafe-inline'"])
+def test_a_way_round_escaping_would_be_noticed(text: str) -> None:
+    assert list(found(WAYS_ROUND, [Source("templates/chat.html", text)])) == ["templates/chat.html:1"]
+
+
+def test_html_enters_the_page_at_one_place_only() -> None:
+    scripts = [source for source in all_sources() if source.is_in("static/js/")]
+    assert list(found(SINKS, [source for source in scripts if source.path != DOM])) == []
+    assert not scripts or list(found(SINKS, [source for source in scripts if source.path == DOM])), f"{DOM} is not that place any more"
+
+
+@pytest.mark.parametrize("text", ["a.innerHTML = b", "a.insertAdjacentHTML('x', b)", "document.write(b)", "eval (b)", "frame.srcdoc = b"])
+def test_another_way_into_the_page_would_be_noticed(text: str) -> None:
+    assert list(found(SINKS, [Source("static/js/socket.js", text)])) == ["static/js/socket.js:1"]
+
+
+def made(source: Source, name: str) -> Iterator[str]:
+    """Where ``source`` calls ``name``, casts to it or derives from it: all the ways to come by such a value."""
+    for node in ast.walk(source.tree()):
+        if isinstance(node, ast.Call):
+            casts = _named(node.func, "cast") and bool(node.args) and _named(node.args[0], name)
+            if casts or _named(node.func, name):
+                yield f"{source.path}:{node.lineno}"
+        elif isinstance(node, ast.ClassDef) and any(_named(base, name) for base in node.bases):
+            yield f"{source.path}:{node.lineno}"
+
+
+def read(source: Source, name: str) -> Iterator[str]:
+    """Where ``source`` asks the table of ``name`` for rows."""
+    for node in ast.walk(source.tree()):
+        if isinstance(node, ast.Attribute) and node.attr in MANAGERS and _named(node.value, name):
+            yield f"{source.path}:{node.lineno}"
+
+
+def imported(source: Source) -> Iterator[str]:
+    """The top-level packages that ``source`` imports, at whatever depth of the file."""
+    for node in ast.walk(source.tree()):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.split(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module.split(".")[0]
+
+
+def found(pattern: re.Pattern[str], sources: list[Source]) -> Iterator[str]:
+    """Each line of ``sources`` in which the pattern stands, as ``path:line``."""
+    for source in sources:
+        yield from (f"{source.path}:{number}" for number, line in enumerate(source.lines, 1) if pattern.search(line))
+
+
+def _named(node: ast.expr, name: str) -> bool:
+    return (isinstance(node, ast.Name) and node.id == name) or (isinstance(node, ast.Attribute) and node.attr == name)

@@ -1,0 +1,31 @@
+"""A second sanitiser of another make reads what ours let through: where it would remove anything, one of the two is wrong."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import bleach
+import html5lib
+
+from renderer import html
+
+
+def differs(rendered: str) -> bool:
+    """Whether bleach, under the same allow-list, changes this HTML."""
+    return _tree(_cleaner().clean(rendered)) != _tree(rendered)
+
+
+@cache
+def _cleaner() -> bleach.Cleaner:
+    return bleach.Cleaner(tags=frozenset(html.ALLOWED), attributes=_permitted, protocols={"http", "https", "mailto"}, strip_comments=True)
+
+
+def _permitted(tag: str, attribute: str, value: str) -> bool:
+    return html.permitted(tag, attribute, value) or (tag == "a" and html.LINK_ATTRIBUTES.get(attribute) == value)
+
+
+def _tree(text: str) -> list[tuple[str, object, object]]:
+    """Elements, attributes and text in the order of the document, as a browser would read them."""
+    walker = html5lib.getTreeWalker("etree")
+    tokens = walker(html5lib.parseFragment(text, treebuilder="etree"))
+    return [(token["type"], token.get("name"), token.get("data")) for token in tokens]

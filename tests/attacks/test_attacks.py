@@ -1,0 +1,81 @@
+"""A sample of the attacks in a real browser, in every way in which text reaches a page; and the harness on HTML that is an attack."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser
+
+from tests.attacks.attacks import own, sample
+from tests.attacks.harness import MODES, Finding, attack, chromium
+from tests.attacks.ways import WAYS, appended
+
+COUNT = {"a model's text, whole": 600, "a model's text, streamed": 90, "a model's text, wrapped": 150, "a person's text": 150}
+SEED = 20_261_120
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(scope="module")
+def browser(chromium_path: Path) -> Iterator[Browser]:
+    with chromium(chromium_path) as started:
+        yield started
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_no_attack_wins_anything(way: str, browser: Browser) -> None:
+    chosen = sample(own(), COUNT.get(way, 400), SEED)
+    pieces = list(dict.fromkeys(html for one in chosen for html in WAYS[way](one.text)))
+    assert len(pieces) > len(chosen) // 2
+    assert list(attack(browser, pieces)) == []
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_the_harness_notices_a_script_in_each_mode(mode: str, browser: Browser) -> None:
+    findings = list(attack(browser, ["<p>harmless</p>", "<img src=x onerror=alert(1)>"], [mode]))
+    assert {"script", "request", "element", "attribute"} == {finding.kind for finding in findings}
+    assert {finding.html for finding in findings} == {"<img src=x onerror=alert(1)>"}
+
+
+@pytest.mark.parametrize(
+    ("html", "kind"),
+    [
+        ("<svg onload=alert(1)></svg>", "script"),
+        ("<img src=http://thief.test/x.png>", "request"),
+        ("<style>@import 'http://thief.test/x.css'</style>", "request"),
+        ("<link rel=stylesheet href=http://thief.test/x.css>", "request"),
+        ("<iframe srcdoc='x'></iframe>", "element"),
+        ("<p style='color:red'>x</p>", "attribute"),
+        ("<p class='block sign-in-form'>x</p>", "class"),
+        ("<a id=cookie>x</a>", "clobbering"),
+        ("<a href='javascript:alert(1)'>x</a>", "scheme"),
+        ("<a href='/c/1/delete/' rel='noopener noreferrer nofollow' target=_blank>x</a>", "scheme"),
+        ("<a href='http://a.test'>x</a>", "rel"),
+        ("<input type=text>", "element"),
+        ("<!-- x -->", "node"),
+        ("a\u202eb", "direction"),
+    ],
+)
+def test_the_harness_notices_what_an_attack_wins(html: str, kind: str, browser: Browser) -> None:
+    findings = list(attack(browser, ["<p>harmless</p>", html, "<p>harmless</p>"], ["document"]))
+    assert kind in {finding.kind for finding in findings if finding.html == html}
+    assert {finding.html for finding in findings} == {html}
+
+
+@pytest.mark.parametrize("html", ["</div></div><p>out</p>", "<textarea>", "<!--", "<plaintext>", "<script>alert(1)</script>"])
+def test_the_harness_notices_what_leaves_its_container_or_swallows_others(html: str, browser: Browser) -> None:
+    kinds = {finding.kind for finding in attack(browser, ["<p>a</p>", html, "<p>b</p>"], ["document"])}
+    assert kinds & {"escape", "script"}
+
+
+def test_the_harness_is_content_with_what_is_harmless(browser: Browser) -> None:
+    harmless = '<p>a <a href="http://a.test" rel="noopener noreferrer nofollow ugc" target="_blank">b</a></p>'
+    findings: list[Finding] = list(attack(browser, [harmless, "<pre><code>x</code></pre>"]))
+    assert findings == []
+
+
+def test_appended_text_stands_in_the_innermost_last_box_and_is_text() -> None:
+    assert appended("<pre><code>a</code></pre>", "<b>") == "<pre><code>a&lt;b&gt;</code></pre>"
+    assert appended("<p><code>a</code></p>\n<pre>\nb</pre>", "c") == "<p><code>a</code></p>\n<pre>\nbc</pre>"

@@ -1,0 +1,88 @@
+"""One Chromium for the directory, the product served over its demo and over the real llama.cpp server, and people at their browsers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, expect, sync_playwright
+
+from tests.browser.relay import Relay
+from tests.browser.visits import ARGUMENTS, Visits
+from tests.llama.fixture import llama_server as llama_server
+from tests.served import Deployment, Server
+
+LOOK = ["view_hidden_channels", "view_any_conversation", "view_auditevent"]
+PEOPLE: dict[str, tuple[bool, list[str]]] = {
+    "ada": (False, []),
+    "bela": (False, []),
+    "grace": (True, [*LOOK, "add_user", "change_user", "view_user"]),
+    "sam": (True, ["view_user"]),
+}
+INSTRUCTIONS = "DEVELOPER-CANARY-5521: be kind."
+
+# The machine may be busy with other tests; what does not come at all is told after this time.
+expect.set_options(timeout=30_000)
+
+
+@pytest.fixture(scope="package")
+def browser(chromium_path: Path) -> Iterator[Browser]:
+    """Ends with the directory's last test: while it runs, no test with an event loop of its own could."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=str(chromium_path), args=list(ARGUMENTS))
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def visits(browser: Browser) -> Iterator[Visits]:
+    """Browsers for the people of one test. A complaint of any page is a failure."""
+    visits = Visits(browser)
+    yield visits
+    visits.close()
+    assert visits.complaints == []
+
+
+@pytest.fixture(scope="package")
+def demo_deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
+    """The product with its built-in demo, which answers at once, a limit that a test can pass, and instructions."""
+    deployment = Deployment(tmp_path_factory.mktemp("demo"), CHATUI_MAX_MESSAGE_CHARS="4000", CHATUI_INSTRUCTIONS=INSTRUCTIONS)
+    try:
+        deployment.start()
+        deployment.make_people(**PEOPLE)
+        yield deployment
+    finally:
+        deployment.stop()
+
+
+@pytest.fixture(scope="package")
+def demo(demo_deployment: Deployment) -> Server:
+    """Its server."""
+    return demo_deployment.servers[0]
+
+
+@pytest.fixture(scope="package")
+def _relay(llama_server: str) -> Iterator[Relay]:
+    relay = Relay(llama_server)
+    yield relay
+    relay.close()
+
+
+@pytest.fixture
+def relay(_relay: Relay) -> Iterator[Relay]:
+    """What stands between the product and llama.cpp, and can hold an answer in the middle."""
+    yield _relay
+    _relay.let_go()
+
+
+@pytest.fixture(scope="package")
+def llama(_relay: Relay, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """The product over the real llama.cpp server."""
+    deployment = Deployment(tmp_path_factory.mktemp("llama"), CHATUI_BACKEND_URL=_relay.url)
+    try:
+        server = deployment.start()
+        deployment.make_people(**PEOPLE)
+        yield server
+    finally:
+        deployment.stop()

@@ -1,0 +1,90 @@
+"""A relay before a model server: it can hold an answer in the middle, so that a test looks at that moment for as long as it likes."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import threading
+import time
+from urllib.parse import urlsplit
+
+EVENT = b"data: "
+
+
+class Relay:
+    """Listens on loopback (on ``port``, or a free one) and passes bytes on to ``target``."""
+
+    def __init__(self, target: str, port: int = 0) -> None:
+        self.target = target
+        self.closed_at = 0.0
+        """When a client last hung up before the answer was over, on the clock of ``time.monotonic``."""
+        self._left: int | None = None
+        self._going = threading.Event()
+        self._going.set()
+        self._listener = socket.create_server(("127.0.0.1", port))
+        self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def hold_after(self, events: int) -> None:
+        """Let so many server-sent events through, counted from now, then none until ``let_go``."""
+        self._going.clear()
+        self._left = events
+
+    def let_go(self) -> None:
+        """Pass on what was held, and all that comes."""
+        self._left = None
+        self._going.set()
+
+    def close(self) -> None:
+        """Accept nobody any more."""
+        self.let_go()
+        self._listener.close()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                client, _ = self._listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=self._serve, args=(client,), daemon=True).start()
+
+    def _serve(self, client: socket.socket) -> None:
+        address = urlsplit(self.target)
+        try:
+            server = socket.create_connection((address.hostname or "", address.port or 80))
+        except OSError:
+            client.close()
+            return
+        threading.Thread(target=self._ask, args=(client, server), daemon=True).start()
+        with contextlib.suppress(OSError):
+            while data := server.recv(65536):
+                self._answer(client, data)
+        _shut(client)
+
+    def _ask(self, client: socket.socket, server: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            while data := client.recv(65536):
+                server.sendall(data)
+        self.closed_at = time.monotonic()
+        _shut(server)
+
+    def _answer(self, client: socket.socket, data: bytes) -> None:
+        position = 0
+        while self._left is not None:
+            position = data.find(EVENT, position)
+            if position < 0:
+                break
+            if self._left <= 0:
+                client.sendall(data[:position])
+                data, position = data[position:], 0
+                self._going.wait()
+                break
+            self._left -= 1
+            position += len(EVENT)
+        client.sendall(data)
+
+
+def _shut(connection: socket.socket) -> None:
+    with contextlib.suppress(OSError):
+        connection.shutdown(socket.SHUT_RDWR)
+    connection.close()

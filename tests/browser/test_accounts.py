@@ -1,0 +1,106 @@
+"""From an empty installation to a second person who signs in, all through pages."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.chat import Chat
+from tests.browser.visits import Visits
+from tests.served import PASSWORD, Deployment, Server
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture
+def empty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server that has just been installed."""
+    deployment = Deployment(tmp_path_factory.mktemp("empty"))
+    try:
+        yield deployment.start()
+    finally:
+        deployment.stop()
+
+
+def test_the_first_account_is_made_with_the_consoles_code_and_makes_the_next_one(empty: Server, visits: Visits) -> None:
+    page = visits.open(empty)
+    page.wait_for_url("**/setup/")
+    create_first(page, "WRON-GCOD-EWRO-NGCO-DE00")
+    expect(page.get_by_text("This is not the code that the server printed.")).to_be_visible()
+    create_first(page, empty.first_account_code)
+    expect(Chat(page).box).to_be_focused()
+    expect(page.get_by_role("button", name="Account: olga")).to_be_visible()
+
+    sign_out(page)
+    page.goto("/")
+    page.wait_for_url("**/sign-in/**")
+    sign_in(page, "olga", "not the password")
+    expect(page.get_by_role("alert")).to_contain_text("correct username and password")
+    sign_in(page, "olga")
+    page.wait_for_url(empty.url + "/")
+    page.get_by_role("button", name="Account: olga").click()
+    page.get_by_role("link", name="Back office").click()
+    make_person(page, "bela")
+
+    hers = visits.open(empty)
+    hers.wait_for_url("**/sign-in/**")
+    sign_in(hers, "bela")
+    hers.wait_for_url(empty.url + "/")
+    chat = Chat(hers)
+    chat.ask_and_wait("Hello!")
+    hers.get_by_role("button", name="Account: bela").click()
+    expect(hers.get_by_role("link", name="Help")).to_be_visible()
+    expect(hers.get_by_role("link", name="Back office")).to_have_count(0)
+    hers.goto("/setup/")
+    expect(chat.box).to_be_visible()
+
+
+def test_signing_out_in_one_tab_ends_the_other_and_keeps_no_draft(demo: Server, visits: Visits) -> None:
+    page = visits.open(demo)
+    sign_in(page, "sam")
+    page.wait_for_url(demo.url + "/")
+    Chat(page).box.fill("a secret that I did not send")
+    page.wait_for_function("() => Object.keys(localStorage).some(key => key.startsWith('chatui:draft:'))")
+    other = Chat(page.context.new_page())
+    other.page.goto("/")
+    expect(other.box).to_have_value("a secret that I did not send")
+
+    sign_out(page)
+
+    expect(other.banner).to_contain_text("Sign in again")
+    sign_in(page, "sam")
+    expect(Chat(page).box).to_have_value("")
+    assert "secret" not in page.evaluate("JSON.stringify(localStorage)")
+
+
+def create_first(page: Page, code: str) -> None:
+    page.get_by_label("Code from the server's console").fill(code)
+    page.get_by_label("Username").fill("olga")
+    page.get_by_label("Password", exact=True).fill(PASSWORD)
+    page.get_by_label("Password confirmation").fill(PASSWORD)
+    page.get_by_role("button", name="Create the account").click()
+
+
+def sign_in(page: Page, name: str, password: str = PASSWORD) -> None:
+    page.get_by_label("Username").fill(name)
+    page.get_by_label("Password").fill(password)
+    page.get_by_role("button", name="Sign in").click()
+
+
+def sign_out(page: Page) -> None:
+    page.get_by_role("button", name=re.compile("^Account: ")).click()
+    page.get_by_role("button", name="Sign out").click()
+    page.wait_for_url("**/sign-in/")
+
+
+def make_person(page: Page, name: str) -> None:
+    """In the back office, from its first page."""
+    page.get_by_role("link", name=re.compile("^Add( User)?$", re.IGNORECASE)).last.click()
+    page.locator("#id_username").fill(name)
+    page.locator("#id_password1").fill(PASSWORD)
+    page.locator("#id_password2").fill(PASSWORD)
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(page.get_by_text("was added successfully")).to_be_visible()

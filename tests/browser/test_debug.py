@@ -1,0 +1,134 @@
+"""The debug view: for staff with the permission, after an opt-in, with a line in the log. Nobody else sees anything of it."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.chat import Chat
+from tests.browser.conftest import INSTRUCTIONS
+from tests.browser.relay import Relay
+from tests.browser.visits import Visits
+from tests.served import Server
+
+pytestmark = [pytest.mark.browser, pytest.mark.llama]
+
+HARD = "Think hard: how do I get to work fastest?"
+CANARY = "RAW-COT-CANARY-7391"
+HIDDEN, SHOWN = "hidden", "shown to the user"
+
+
+def test_staff_see_hidden_frames_live_after_the_opt_in_while_the_reader_sees_none(llama: Server, visits: Visits, relay: Relay) -> None:
+    chat = Chat(visits.open(llama, "ada"))
+    relay.hold_after(12)
+    chat.ask(HARD)
+    chat.settle()
+    address = chat.page.url + "debug/"
+
+    page = visits.open(llama, "grace", address)
+    expect(page.get_by_role("heading", name="Before you look")).to_be_visible()
+    expect(page.get_by_role("list", name="Frames")).to_have_count(0)
+    opt_in(page, "A complaint about this answer")
+    frames = page.get_by_role("list", name="Frames").get_by_role("listitem")
+    expect(page.get_by_role("banner")).to_contain_text("Debug view: hidden channels")
+    live = page.locator(".frame-live").filter(has_text="analysis")
+    expect(live.locator(".frame-mark")).to_have_text("live")
+    expect(live.locator(".frame-body")).not_to_be_empty()
+    expect(chat.last).to_have_attribute("data-state", "running")
+    expect(chat.answer).to_be_empty()
+    relay.let_go()
+    expect(live.locator(".frame-body")).to_contain_text(CANARY)
+    expect(page.locator(".frame-live").filter(has_text="final")).to_contain_text("bicycle")
+    chat.finish()
+    assert CANARY not in chat.page.content()
+
+    page.reload()
+    expect(frames.filter(has_text=CANARY)).to_have_class(re.compile("frame-hidden"))
+    expect(frames.filter(has_text=CANARY)).to_contain_text("analysis")
+    expect(frames.filter(has_text="bicycle").last).to_have_class(re.compile("frame-visible"))
+    page.get_by_role("button", name="Close the debug view").click()
+    page.goto(address)
+    expect(page.get_by_role("heading", name="Before you look")).to_be_visible()
+
+
+def test_every_kind_of_frame_is_there_with_its_header_and_says_whether_people_see_it(demo: Server, visits: Visits) -> None:
+    chat = Chat(visits.open(demo, "grace"))
+    chat.ask_and_wait("Make a plan.")
+    chat.settle()
+    assert INSTRUCTIONS not in chat.page.content()
+    chat.page.goto(chat.page.url + "debug/")
+    opt_in(chat.page, "")
+
+    frames = chat.page.get_by_role("list", name="Frames").get_by_role("listitem")
+    expect(frames).to_have_count(8)
+    seen = [(frame.locator(".chip").all_inner_texts(), frame.locator(".frame-mark").inner_text()) for frame in frames.all()]
+    heads = [" ".join(" ".join(chip.split()) for chip in chips if "call_id" not in chip) for chips, _ in seen]
+    assert [mark for _, mark in seen] == [HIDDEN, SHOWN, HIDDEN, SHOWN, HIDDEN, HIDDEN, HIDDEN, SHOWN]
+    assert heads[:3] == ["role developer", "role user", "role assistant channel analysis"]
+    assert heads[3].startswith("role assistant channel commentary") and "to" not in heads[3].split()
+    assert heads[4].startswith("role assistant channel commentary to functions.search_notes")
+    assert heads[5].startswith("role tool") and heads[7].startswith("role assistant channel final")
+    expect(frames.nth(0)).to_contain_text(INSTRUCTIONS)
+    expect(frames.nth(4)).to_contain_text("launch date")
+
+
+@pytest.mark.parametrize("name", ["ada", "sam"])
+def test_without_the_permission_there_is_a_refusal_and_a_line_in_the_log(llama: Server, visits: Visits, name: str) -> None:
+    visits.allow("status of 403")
+    chat = Chat(visits.open(llama, name))
+    chat.ask_and_wait(HARD)
+    chat.settle()
+    conversation = chat.page.url.rstrip("/").rsplit("/", 1)[1]
+    chat.page.get_by_role("button", name="More for this conversation").click()
+    expect(chat.page.get_by_role("link", name="Download transcript")).to_be_visible()
+    expect(chat.page.get_by_role("link", name="Debug view")).to_have_count(0)
+
+    for way in ("debug/", "download/whole/"):
+        answer = chat.page.goto(f"/c/{conversation}/{way}")
+        assert answer and answer.status == 403
+        expect(chat.page.get_by_role("heading")).to_have_text("You are not allowed to see this. The attempt has been recorded.")
+        expect(chat.page.get_by_text("E-PERM-VISIBILITY")).to_be_visible()
+        assert CANARY not in chat.page.content() and HARD not in chat.page.content()
+
+    log = visits.open(llama, "grace", f"/admin/chatui/auditevent/?q={conversation}")
+    rows = log.locator("#result_list tbody tr")
+    expect(rows).to_have_count(2)
+    for row, way in zip(rows.all(), ("download", "page"), strict=True):
+        expect(row).to_contain_text("E-PERM-VISIBILITY")
+        expect(row.locator(".field-way")).to_have_text(way)
+        expect(row.locator(".field-actor_name")).to_have_text(name)
+        expect(row.locator(".field-address")).to_have_text("127.0.0.1")
+
+
+def test_staff_filter_the_audit_log_and_cannot_change_it(llama: Server, visits: Visits) -> None:
+    visits.allow("status of 403")
+    chat = Chat(visits.open(llama, "bela"))
+    chat.ask_and_wait("Hello!")
+    chat.settle()
+    chat.page.goto(chat.page.url + "debug/")
+    address = chat.page.url
+    page = visits.open(llama, "grace", address)
+    opt_in(page, "To look")
+
+    page.goto("/admin/")
+    page.get_by_role("link", name="Audit events").click()
+    rows = page.locator("#result_list tbody tr")
+    expect(rows.filter(has_text="open debug view").first).to_contain_text("To look")
+    expect(rows.filter(has_text="E-PERM-VISIBILITY").first).to_contain_text("bela")
+    page.locator("#changelist-filter").get_by_role("link", name="E-PERM-VISIBILITY").click()
+    page.wait_for_url("**code=E-PERM-VISIBILITY**")
+    expect(rows.filter(has_text="E-PERM-VISIBILITY").first).to_be_visible()
+    expect(rows.filter(has_not_text="E-PERM-VISIBILITY")).to_have_count(0)
+
+    rows.first.get_by_role("link").first.click()
+    page.wait_for_url("**/change/**")
+    expect(page.locator("#content input:not([type=hidden]), #content textarea, #content select")).to_have_count(0)
+    expect(page.get_by_role("button", name=re.compile("save|delete", re.IGNORECASE))).to_have_count(0)
+    expect(page.get_by_role("link", name=re.compile("^delete$", re.IGNORECASE))).to_have_count(0)
+
+
+def opt_in(page: Page, reason: str) -> None:
+    page.get_by_label("Why you look").fill(reason)
+    page.get_by_role("button", name="Open the debug view").click()

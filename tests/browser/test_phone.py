@@ -1,0 +1,129 @@
+"""On a phone 360 pixels wide: nothing scrolls sideways, everything can be reached and hit with a finger."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.chat import Chat
+from tests.browser.visits import PHONE, Visits
+from tests.served import Deployment, Server
+
+pytestmark = pytest.mark.browser
+
+FINGER_PX = 40
+TARGETS = "button, select, input:enabled:not([type=hidden]), textarea, .button, .menu-item, nav a, footer a"
+SMALL = """([targets, least]) => [...document.querySelectorAll(targets)]
+  .filter(element => element.checkVisibility({ visibilityProperty: true, opacityProperty: false }))
+  .map(element => [element, (element.closest(".effort") ?? element).getBoundingClientRect()])
+  .filter(([element, box]) => box.width > 1 && (box.height < least || (box.width < least && element.localName !== "a")))
+  .map(([element, box]) => `${element.outerHTML.slice(0, 120)} is ${box.width.toFixed(0)} × ${box.height.toFixed(0)}`)"""
+WIDE = """() => [...document.querySelectorAll("body *")]
+  .filter(element => element.checkVisibility() && element.getBoundingClientRect().right > innerWidth + 1)
+  .slice(0, 3).map(element => element.outerHTML.slice(0, 120))"""
+
+
+def fits(page: Page) -> None:
+    """No sideways scrolling, and nothing too small to hit."""
+    width = page.evaluate("document.documentElement.scrollWidth")
+    assert width <= 360, (page.url, width, page.evaluate(WIDE))
+    assert page.evaluate(SMALL, [TARGETS, FINGER_PX]) == [], page.url
+
+
+def test_every_page_fits_a_phone(demo: Server, visits: Visits) -> None:
+    visits.allow("status of 404")
+    nobody = visits.open(demo, path="/sign-in/", **PHONE)
+    fits(nobody)
+    for path in ("/pages/help/", "/pages/terms/"):
+        nobody.goto(path)
+        expect(nobody.get_by_role("heading", level=1)).to_be_visible()
+        fits(nobody)
+
+    page = visits.open(demo, "grace", **PHONE)
+    for path in ("/", "/password/", "/no-such-page/"):
+        page.goto(path)
+        fits(page)
+    page.goto("/")
+    chat = Chat(page)
+    chat.ask_and_wait("explain")
+    chat.settle()
+    fits(page)
+    chat.button("Regenerate").click()
+    expect(chat.last.get_by_role("group", name="Versions of this answer")).to_be_visible()
+    chat.finish()
+    page.get_by_role("button", name="More for this conversation").click()
+    expect(page.get_by_role("link", name="Debug view")).to_be_visible()
+    fits(page)
+    page.keyboard.press("Escape")
+    chat.button("Edit").click()
+    expect(chat.last.get_by_role("textbox", name="Your message")).to_be_focused()
+    fits(page)
+
+    page.goto(page.url + "debug/")
+    fits(page)
+    page.get_by_role("button", name="Open the debug view").click()
+    expect(page.get_by_role("list", name="Frames")).to_be_visible()
+    fits(page)
+
+
+def test_the_set_up_page_fits_a_phone(demo_deployment: Deployment, demo: Server, visits: Visits) -> None:
+    # The page exists only while there is no account; its form is looked at under the address of the sign-in page.
+    page = visits.open(demo, path="/sign-in/", **PHONE)
+    html = demo_deployment.manage("shell", "--no-imports", "-c", SET_UP)
+    page.route("**/setup/", lambda route: route.fulfill(body=html, content_type="text/html"))
+    page.goto("/setup/")
+    expect(page.get_by_role("button", name="Create the account")).to_be_visible()
+    fits(page)
+
+
+SET_UP = """
+from django.template.loader import render_to_string
+from django.test import RequestFactory
+from django.contrib.auth.models import AnonymousUser
+from chatui.web.people import FirstAccountForm
+request = RequestFactory().get("/setup/"); request.user = AnonymousUser()
+print(render_to_string("setup.html", {"form": FirstAccountForm()}, request))
+"""
+
+
+def test_the_list_of_conversations_is_a_drawer(demo: Server, visits: Visits) -> None:
+    page = visits.open(demo, "ada", **PHONE)
+    chat = Chat(page)
+    chat.ask_and_wait("A question in a drawer?")
+    chat.settle()
+    opener = page.get_by_role("button", name="Open the list of conversations")
+    sidebar = page.locator("#sidebar")
+    expect(sidebar).not_to_be_in_viewport()
+
+    opener.tap()
+    expect(sidebar).to_be_in_viewport(ratio=0.99)
+    expect(opener).to_have_attribute("aria-expanded", "true")
+    expect(chat.links.first).to_have_text("A question in a drawer?")
+    fits(page)
+    page.get_by_role("button", name="Close the list of conversations").tap()
+    expect(sidebar).not_to_be_in_viewport()
+    expect(opener).to_be_focused()
+
+    opener.tap()
+    page.touchscreen.tap(345, 400)
+    expect(sidebar).not_to_be_in_viewport()
+    opener.tap()
+    page.keyboard.press("Escape")
+    expect(sidebar).not_to_be_in_viewport()
+    opener.tap()
+    page.get_by_role("link", name="New conversation").last.or_(sidebar.get_by_role("link", name="New conversation")).first.tap()
+    page.wait_for_url(demo.url + "/")
+    expect(chat.exchanges).to_have_count(0)
+
+
+def test_the_composer_is_on_the_screen_and_sends_by_touch(demo: Server, visits: Visits) -> None:
+    chat = Chat(visits.open(demo, "ada", **PHONE))
+    expect(chat.box).to_be_in_viewport(ratio=1)
+    chat.box.fill("Hello from a phone")
+    chat.send.tap()
+    chat.finish()
+    expect(chat.box).to_be_in_viewport(ratio=1)
+    expect(chat.send).to_be_in_viewport(ratio=1)
+    chat.box.fill("line\n" * 40)
+    expect(chat.send).to_be_in_viewport(ratio=1)
+    fits(chat.page)

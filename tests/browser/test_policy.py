@@ -1,0 +1,60 @@
+"""The browser's own wall: what the Content-Security-Policy and Trusted Types stop, and that no page of ours needs what they stop."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.chat import Chat
+from tests.browser.visits import Visits
+from tests.served import Server
+
+pytestmark = pytest.mark.browser
+
+# Every test of this directory fails when a page breaks the policy, writes an error to the console or asks another host (``visits``).
+
+
+def test_code_and_mathematics_are_set_under_the_policy(demo: Server, visits: Visits) -> None:
+    chat = Chat(visits.open(demo, "ada"))
+
+    chat.ask_and_wait("explain")
+
+    expect(chat.answer.locator(".katex-html").first).to_be_visible()
+    expect(chat.answer.locator("code[data-coloured] .hljs-keyword").first).to_be_visible()
+    expect(chat.answer.locator(".katex-error")).to_have_count(0)
+    assert chat.page.evaluate("policiesMade") == ["chatui"]
+    policy = chat.page.request.get("/").headers["content-security-policy"]
+    assert "unsafe" not in policy and "trusted-types chatui;" in policy + ";"
+
+
+def test_a_script_that_got_in_could_neither_make_html_nor_a_policy_nor_ask_another_host(demo: Server, visits: Visits) -> None:
+    visits.allow("policy: |TrustedHTML|TrustedTypePolicy|Content Security Policy|Refused to|request to http://elsewhere")
+    page = visits.open(demo, "ada")
+
+    for attack in (
+        "document.body.innerHTML = '<p>in</p>'",
+        "trustedTypes.createPolicy('other', { createHTML: html => html })",
+        "trustedTypes.createPolicy('chatui', { createHTML: html => html })",
+        "document.write('<p>in</p>')",
+    ):
+        assert page.evaluate(f"() => {{ try {{ {attack}; return 'done' }} catch (error) {{ return error.name }} }}") == "TypeError", attack
+    assert page.evaluate("fetch('http://elsewhere.example/').then(() => 'done', error => error.name)") == "TypeError"
+    assert len([text for text in visits.seen if text.startswith("console") and "policy: " in text]) >= 4
+
+
+def test_the_back_office_works_under_its_policy(demo: Server, visits: Visits) -> None:
+    page = visits.open(demo, "grace", "/admin/")
+    policy = page.request.get("/admin/").headers["content-security-policy"]
+    assert "unsafe" not in policy and "script-src 'self'" in policy
+    page.get_by_role("link", name="Users").first.click()
+    expect(page.locator("#result_list")).to_contain_text("ada")
+    page.get_by_role("link", name="bela").click()
+    # The two boxes with a search field and arrows are made by the admin's own scripts.
+    expect(page.locator("#id_user_permissions_from")).to_be_visible()
+    page.locator("#id_first_name").fill("Béla")
+    page.get_by_role("button", name="Save and continue editing").click()
+    expect(page.get_by_text("was changed successfully")).to_be_visible()
+    page.goto("/admin/chatui/conversation/")
+    expect(page.locator("#result_list, .paginator").first).to_be_visible()
+    page.goto("/admin/chatui/auditevent/")
+    expect(page.locator("#changelist")).to_be_visible()

@@ -1,0 +1,112 @@
+"""People at their browsers: each visit is a browser context of its own, and everything that a page does wrong is noted."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, Route, WebSocket
+
+from tests.served import Server
+
+ARGUMENTS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-dev-shm-usage",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+    # Pages whose bytes are recorded are handed over by the test, and Chromium would not let those reach loopback.
+    "--disable-features=LocalNetworkAccessChecks",
+    # A page that asks for another host gets no answer, wherever the tests run.
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+)
+PHONE: dict[str, Any] = {"viewport": {"width": 360, "height": 740}, "has_touch": True, "is_mobile": True, "device_scale_factor": 2}
+_WATCH = (Path(__file__).parent / "watch.js").read_text(encoding="utf-8")
+
+
+@dataclass
+class Wire:
+    """Every byte that a browser received: bodies of HTTP answers and frames of sockets."""
+
+    received: list[bytes] = field(default_factory=list)
+
+    def follow(self, context: BrowserContext) -> None:
+        context.route("**/*", self._pass)
+        context.on("page", lambda page: page.on("websocket", self._listen))
+
+    def _pass(self, route: Route) -> None:
+        answer = route.fetch(max_redirects=0)
+        self.received += [repr(answer.headers).encode(), answer.body()]
+        route.fulfill(response=answer)
+
+    def _listen(self, connection: WebSocket) -> None:
+        connection.on("framereceived", lambda data: self.received.append(data.encode() if isinstance(data, str) else data))
+
+
+class Visits:
+    """Opens pages for people. ``complaints`` holds errors on the console, policy violations, exceptions and requests to elsewhere."""
+
+    def __init__(self, browser: Browser) -> None:
+        self._browser = browser
+        self._contexts: list[BrowserContext] = []
+        self._allowed: list[str] = []
+        self.seen: list[str] = []
+
+    def open(self, server: Server, name: str | None = None, path: str = "/", *, wire: Wire | None = None, **options: Any) -> Page:
+        """A page of a browser in which that person is signed in; nobody is without ``name``."""
+        context = self._browser.new_context(base_url=server.url, service_workers="block", **options)
+        self._contexts.append(context)
+        self._watch(context)
+        if wire:
+            wire.follow(context)
+        if name:
+            cookies = _session(server, name)
+            context.add_cookies([{"name": key, "value": value, "url": server.url} for key, value in cookies.items()])
+        page = context.new_page()
+        page.goto(path)
+        return page
+
+    def allow(self, pattern: str) -> None:
+        """This test provokes complaints of that kind; they are no fault."""
+        self._allowed.append(pattern)
+
+    @property
+    def complaints(self) -> list[str]:
+        return [text for text in self.seen if not any(re.search(pattern, text) for pattern in self._allowed)]
+
+    def close(self) -> None:
+        for context in self._contexts:
+            context.close()
+
+    def _watch(self, context: BrowserContext) -> None:
+        context.add_init_script(_WATCH)
+        context.on("console", self._hear)
+        context.on("weberror", lambda error: self.seen.append(f"exception: {error.error}"))
+        context.on("request", self._look)
+        context.on("page", lambda page: page.on("websocket", lambda socket: self._judge(socket.url)))
+
+    def _hear(self, message: ConsoleMessage) -> None:
+        if message.type == "error":
+            self.seen.append(f"console on {urlsplit(message.page.url if message.page else '').path}: {message.text}")
+
+    def _look(self, request: Request) -> None:
+        self._judge(request.url)
+
+    def _judge(self, address: str) -> None:
+        if urlsplit(address).hostname not in ("127.0.0.1", None):
+            self.seen.append(f"request to {address}")
+
+
+_sessions: dict[tuple[str, str], dict[str, str]] = {}
+
+
+def _session(server: Server, name: str) -> dict[str, str]:
+    """The cookies of one sign-in per person and server: hashing a password takes long, and on purpose."""
+    if (server.url, name) not in _sessions:
+        _sessions[server.url, name] = dict(server.sign_in(name).cookies)
+    return _sessions[server.url, name]

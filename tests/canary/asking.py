@@ -1,0 +1,98 @@
+"""Asking as one of the people of the matrix, and taking back what the asking changed."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping
+from http.cookies import SimpleCookie
+from typing import Any
+from uuid import uuid4
+
+from django.contrib.auth.models import Group
+from django.contrib.contenttypes.models import ContentType
+from django.core.cache import cache
+from django.db import transaction
+from django.http import HttpResponseBase
+from django.test import Client
+
+from chatui import access, audit
+from chatui.audit import Visitor
+from chatui.models import Conversation, Message, User
+from renderer.frames import Header
+from tests.canary.conftest import World
+from tests.canary.planting import append
+from tests.chatui.conftest import make_person
+
+ADDRESS = "192.0.2.7"
+
+
+def client_for(person: User | None, **options: Any) -> Client:
+    """A browser of that person; an error on the server is an answer, as it is for people."""
+    client = Client(raise_request_exception=False, REMOTE_ADDR=ADDRESS, **options)
+    if person is not None:
+        client.force_login(person)
+    return client
+
+
+def open_view(world: World) -> None:
+    """The permitted person's opt-in."""
+    access.open_debug_view(Visitor(world.people["both"], ADDRESS, "page"), world.hers.conversation.pk)
+
+
+def places(world: World) -> dict[str, str]:
+    """What stands in for the placeholders of the reviewed table."""
+    owner, both = world.people["owner"], world.people["both"]
+    assert owner is not None and both is not None
+    bystander = make_person("bystander")
+    group = Group.objects.create(name="readers")
+    event = audit.record("planted", Visitor(owner, ADDRESS, "page"))
+    second = Conversation.objects.create(owner=owner, title="A second title")
+    foreign = append(second, None, Header("user"), "Elsewhere")
+    return {
+        "conversation": str(world.hers.conversation.pk),
+        "deleted": str(world.deleted.conversation.pk),
+        "nothing": str(uuid4()),
+        "turn": str(world.hers.turn.pk),
+        "failed": str(world.hers.failed.pk),
+        "other_turn": str(world.deleted.turn.pk),
+        "question": str(world.hers.question.pk),
+        "other_question": str(world.hers.other_question.pk),
+        "final": str(world.hers.final.pk),
+        "hidden": str(world.hers.hidden[4].pk),
+        "foreign_message": str(foreign.pk),
+        "owner": str(owner.pk),
+        "more": str(both.pk),
+        "bystander": str(bystander.pk),
+        "group": str(group.pk),
+        "event": str(event.pk),
+        "message_type": str(ContentType.objects.get_for_model(Message).pk),
+        "client_id": str(uuid4()),
+    }
+
+
+def filled(value: Any, values: Mapping[str, str]) -> Any:
+    """``value`` with its placeholders replaced, inside dictionaries too."""
+    if isinstance(value, str):
+        return value.format_map(values)
+    return {key: filled(item, values) for key, item in value.items()} if isinstance(value, Mapping) else value
+
+
+@contextlib.contextmanager
+def taken_back(*clients: Client) -> Iterator[None]:
+    """What happens inside has not happened afterwards; whoever was signed out is signed in again."""
+    cookies = [SimpleCookie() for _ in clients]
+    for kept, client in zip(cookies, clients, strict=True):
+        kept.update(client.cookies)
+    with transaction.atomic():
+        yield
+        transaction.set_rollback(True)
+    for kept, client in zip(cookies, clients, strict=True):
+        client.cookies = kept
+    cache.clear()
+
+
+def whole(response: HttpResponseBase) -> bytes:
+    """Every byte of a response: status line, headers, cookies, body."""
+    head = [f"{response.status_code} {response.reason_phrase}", *(f"{name}: {value}" for name, value in response.items())]
+    body = b"".join(response.streaming_content) if response.streaming else getattr(response, "content", b"")  # type: ignore[attr-defined]
+    return "\n".join([*head, response.cookies.output()]).encode() + b"\n\n" + body

@@ -1,0 +1,76 @@
+"""A canary, the people who must not see it, and the one who may."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import django
+import pytest
+from django.core.cache import cache
+from pytest_django import Settings
+
+# A conftest that is named on the command line is loaded before pytest-django sets Django up; models cannot be imported before that.
+django.setup()
+
+from chatui.models import User
+from tests.canary import planting
+from tests.canary.markers import Canary
+from tests.canary.planting import Planted
+from tests.chatui.conftest import ada, backend, bela, conversation, grace, hank, make_person, sam
+
+__all__ = ["ada", "backend", "bela", "conversation", "grace", "hank", "sam"]
+
+
+@pytest.fixture(autouse=True)
+def _quick_and_clean(settings: Settings) -> Iterator[None]:
+    """A cheap password hash, for many people are made; and no attempt at a password that an earlier test made is still counted."""
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+    cache.clear()
+    yield
+    cache.clear()
+
+
+@pytest.fixture
+def canary() -> Canary:
+    return Canary()
+
+
+@pytest.fixture
+def vera(db: None) -> User:
+    """Staff who may open conversations of others, but not see hidden channels."""
+    return make_person("vera", "view_any_conversation", staff=True)
+
+
+OFFICE = ("add_user", "change_user", "delete_user", "view_user", "add_group", "change_group", "delete_group", "view_group")
+
+
+@pytest.fixture
+def olga(db: None) -> User:
+    """Staff who look after accounts and groups, and may see nothing of conversations."""
+    return make_person("olga", *OFFICE, "view_conversation", "view_message", "view_turn", "change_conversation", staff=True)
+
+
+@dataclass
+class World:
+    """What was planted, and who is there."""
+
+    canary: Canary
+    hers: Planted
+    deleted: Planted
+    people: dict[str, User | None]
+
+
+@pytest.fixture
+def world(canary: Canary, ada: User, bela: User, sam: User, hank: User, vera: User, olga: User, grace: User) -> World:
+    people = {
+        "anonymous": None,
+        "owner": ada,
+        "other": bela,
+        "staff": sam,
+        "hidden only": hank,
+        "any only": vera,
+        "office": olga,
+        "both": grace,
+    }
+    return World(canary, planting.plant(ada, canary), planting.plant(ada, canary, deleted=True), people)

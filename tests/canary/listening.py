@@ -1,0 +1,77 @@
+"""Ears at the places where hidden text could get out while it streams: the channel layer, and a browser's socket."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+from channels.db import database_sync_to_async
+from channels.layers import InMemoryChannelLayer
+
+from chatui import access
+from chatui.audit import Visitor
+from chatui.models import User
+from renderer.events import FrameClosed, FrameOpened, FrameText
+from renderer.frames import Terminator
+from tests.canary.markers import Canary
+from tests.canary.planting import hidden_headers
+from tests.canary.reviewed import END_USER_EVENTS
+from tests.chatui.scripted import Step
+
+_IN_A_SNAPSHOT = {"type", "message_id", "kind", "blocks"}
+
+
+class Layer:
+    """All that went through the channel layer: to whom, and what."""
+
+    def __init__(self, patch: pytest.MonkeyPatch) -> None:
+        self.sent: list[tuple[str, dict[str, Any]]] = []
+        group_send, send = InMemoryChannelLayer.group_send, InMemoryChannelLayer.send
+
+        async def to_group(layer: InMemoryChannelLayer, group: str, message: dict[str, Any]) -> None:
+            self.sent.append((group, dict(message)))
+            await group_send(layer, group, message)
+
+        async def to_channel(layer: InMemoryChannelLayer, channel: str, message: dict[str, Any]) -> None:
+            if "audience" in message:
+                self.sent.append((f"reply-{message['audience']}", dict(message)))
+            await send(layer, channel, message)
+
+        patch.setattr(InMemoryChannelLayer, "group_send", to_group)
+        patch.setattr(InMemoryChannelLayer, "send", to_channel)
+
+    def to_end_users(self) -> list[str]:
+        """What went to everybody but the debug audience."""
+        return [json.dumps(message) for target, message in self.sent if not target.endswith("-debug")]
+
+    def to_debug(self) -> list[str]:
+        """What went to the debug audience."""
+        return [json.dumps(message) for target, message in self.sent if target.endswith("-debug")]
+
+
+def hidden_steps(canary: Canary, names: Iterable[str] = ()) -> list[Step]:
+    """Frames with every hidden header (or those named), each body in pieces, so that a marker is cut in two as tokens are."""
+    steps: list[Step] = []
+    for what, header in hidden_headers(canary).items():
+        if names and what not in names:
+            continue
+        marker = canary.plant(f"streamed {what}")
+        steps += [FrameOpened(header), FrameText(marker[:7]), FrameText(marker[7:]), FrameText(" and more\n\n"), FrameText(f"# {marker}")]
+        steps.append(FrameClosed(Terminator.CALL if what == "tool call" else Terminator.END))
+    return steps
+
+
+def assert_allowed(raw: Iterable[str]) -> None:
+    """Every event of an end user's socket is one of the reviewed list, with no field that is not."""
+    for event in (event for text in raw for event in json.loads(text)):
+        assert event["type"] in END_USER_EVENTS, event["type"]
+        assert set(event) <= END_USER_EVENTS[event["type"]], event
+        for message in event.get("messages", ()):
+            assert set(message) == _IN_A_SNAPSHOT
+
+
+@database_sync_to_async
+def open_debug_view(person: User, conversation: str) -> None:
+    access.open_debug_view(Visitor(person, "127.0.0.1", "page"), conversation)

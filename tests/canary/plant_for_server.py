@@ -1,0 +1,44 @@
+"""Plants markers in the database of a server that a test is about to start, and prints what the test needs to know as JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+
+
+def main() -> None:
+    """Migrate, plant, sign the people in."""
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "chatui.settings")
+    import django
+
+    django.setup()
+    from django.conf import settings
+    from django.contrib.auth.models import Permission
+    from django.core.management import call_command
+    from django.test import Client
+
+    from chatui.models import User
+    from tests.canary.markers import Canary
+    from tests.canary.planting import plant
+
+    call_command("migrate", verbosity=0)
+    call_command("collectstatic", interactive=False, verbosity=0)
+    canary = Canary()
+    owner = User.objects.create_user("ada")
+    other = User.objects.create_user("bela")
+    both = User.objects.create_user("grace", is_staff=True)
+    both.user_permissions.set(Permission.objects.filter(codename__in=("view_hidden_channels", "view_any_conversation")))
+    hers = plant(owner, canary)
+    cookies: dict[str, str] = {"anonymous": ""}
+    for name, person in (("owner", owner), ("other", other), ("both", both)):
+        client = Client()
+        client.force_login(person)
+        cookies[name] = f"{settings.SESSION_COOKIE_NAME}={client.cookies[settings.SESSION_COOKIE_NAME].value}"
+    ids = {"conversation": hers.conversation.pk, "turn": hers.turn.pk, "final": hers.final.pk, "hidden": hers.hidden[4].pk}
+    told = {"planted": canary.planted, "cookies": cookies, "ids": {name: str(value) for name, value in ids.items()}}
+    json.dump({"beginning": canary.beginning, **told}, sys.stdout)
+
+
+if __name__ == "__main__":
+    main()

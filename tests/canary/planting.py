@@ -1,0 +1,143 @@
+"""A database full of hidden text: every kind of hidden frame on several branches, in the bin, in turns and in raw bytes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import timedelta
+from uuid import uuid4
+
+from django.utils import timezone
+
+from chatui import transcripts
+from chatui.models import Conversation, Message, Turn, User
+from chatui.models.message import Author
+from renderer.frames import Frame, Header, Terminator
+from tests.canary.markers import Canary
+
+VISIBLE = "Here is the visible answer."
+QUESTION = "What is the visible question?"
+
+
+def hidden_headers(canary: Canary) -> dict[str, Header]:
+    """One header of every kind that an end user must not see, by what it is. Some hold markers themselves."""
+    name = f"functions.{canary.plant('name of a tool')}"
+    return {
+        "system": Header("system"),
+        "developer": Header("developer"),
+        "developer on final": Header("developer", channel="final"),
+        "analysis": Header("assistant", channel="analysis"),
+        "analysis preamble": Header("assistant", channel="analysis", intent="preamble"),
+        "commentary without intent": Header("assistant", channel="commentary"),
+        "commentary status": Header("assistant", channel="commentary", intent="status"),
+        "commentary debug": Header("assistant", channel="commentary", intent="debug"),
+        "final status": Header("assistant", channel="final", intent="status"),
+        "final debug": Header("assistant", channel="final", intent="debug"),
+        "final to a tool": Header("assistant", channel="final", recipient=name, call_id="c0"),
+        "preamble to a tool": Header("assistant", channel="commentary", recipient=name, intent="preamble"),
+        "tool call": Header("assistant", channel="commentary", recipient=name, call_id=canary.plant("id of a call"), constrain="json"),
+        "tool reply": Header("tool", channel="commentary", recipient="assistant", name=name, call_id="c1"),
+        "tool reply on final": Header("tool", channel="final", name=name),
+        "tool without a name": Header("tool", channel="final"),
+        "tool with a broken name": Header("tool", channel="final", name=f"{canary.plant('broken name')} !"),
+        "legacy tool role": Header(name, channel="final"),
+        "user on analysis": Header("user", channel="analysis"),
+        "user debug": Header("user", intent="debug"),
+        "unknown channel": Header("assistant", channel=canary.plant("unknown channel")),
+        "unknown role": Header(canary.plant("unknown role"), channel="final"),
+        "unknown role without channel": Header("critic"),
+        "unknown intent": Header("assistant", channel="final", intent=canary.plant("unknown intent")),
+        "unknown constraint": Header(
+            "assistant", channel="analysis", constrain=canary.plant("constraint"), content_type=canary.plant("type")
+        ),
+        "broken role": Header(f"assistant {canary.plant('broken role')}", channel="final"),
+        "broken channel": Header("assistant", channel=f"final {canary.plant('broken channel')}"),
+        "empty channel": Header("assistant", channel=""),
+        "broken recipient": Header("assistant", channel="final", recipient=f"<{canary.plant('broken recipient')}>"),
+        "broken intent": Header("assistant", channel="final", intent=f"{canary.plant('broken intent')}\n"),
+    }
+
+
+@dataclass
+class Planted:
+    """One conversation and what stands in it."""
+
+    conversation: Conversation
+    question: Message
+    final: Message
+    turn: Turn
+    failed: Turn
+    other_question: Message
+    hidden: list[Message] = field(default_factory=list)
+
+
+def new_turn(question: Message, canary: Canary, state: str = "completed", code: str = "", **fields: object) -> Turn:
+    """A turn whose columns for staff hold markers."""
+    now = timezone.now()
+    values: dict[str, object] = {
+        "conversation": question.conversation,
+        "question": question,
+        "asked_by": question.conversation.owner,
+        "client_id": uuid4(),
+        "state": state,
+        "error_code": code,
+        "error_detail": f"the server said {canary.plant('error detail')}",
+        "checkpoint": f"<|start|>assistant<|channel|>analysis<|message|>{canary.plant('checkpoint')}<|end|>",
+        "lease_until": now + timedelta(minutes=5),
+        "lease_owner": canary.plant("lease owner"),
+        "effort": "medium",
+        "model": "gpt-oss-20b",
+        "backend": f"a server at {canary.plant('address of the model server')}",
+        "finished_at": None if state == "running" else now,
+    }
+    return Turn.objects.create(**(values | fields))
+
+
+def append(conversation: Conversation, parent: Message | None, header: Header, body: str, turn: Turn | None = None) -> Message:
+    """Keep a frame, as the product does."""
+    author = Author.PERSON if header.role == "user" else Author.MODEL
+    return transcripts.append(conversation, parent, Frame(header, body, Terminator.END), author, turn=turn)
+
+
+def plant(owner: User, canary: Canary, *, deleted: bool = False) -> Planted:
+    """A conversation of ``owner``: a long branch, an edited question, a regenerated and a failed answer. The long branch is open."""
+    row = Conversation.objects.create(owner=owner, title="A visible title", model="gpt-oss-20b")
+    hidden: list[Message] = []
+    root = _hide(row, None, canary, Header("developer"), "instructions", hidden)
+    system = _hide(row, root, canary, Header("system"), "system message", hidden)
+    question = append(row, system, Header("user"), QUESTION)
+    turn = new_turn(question, canary)
+    last = question
+    for what, header in hidden_headers(canary).items():
+        last = _hide(row, last, canary, header, what, hidden, turn)
+    last = append(row, last, Header("assistant", channel="commentary", intent="preamble"), "Let me *look*.", turn)
+    last = _hide(row, last, canary, Header("assistant", channel="analysis"), "analysis after the preamble", hidden, turn)
+    final = append(row, last, Header("assistant", channel="final"), VISIBLE, turn)
+    Message.objects.filter(pk=final.pk).update(raw=f"<|channel|>analysis {canary.plant('raw bytes of a visible frame')}".encode())
+    other = append(row, system, Header("user"), "What is the edited question?")
+    other_turn = new_turn(other, canary)
+    thought = _hide(row, other, canary, Header("assistant", channel="analysis"), "analysis on another branch", hidden, other_turn)
+    append(row, thought, Header("assistant", channel="final"), "Another answer.", other_turn)
+    failed = new_turn(question, canary, "failed", "E-X-BACKEND")
+    _hide(row, question, canary, Header("assistant", channel="analysis"), "analysis of a failed turn", hidden, failed)
+    transcripts.activate(row, owner, final)
+    if deleted:
+        Conversation.objects.filter(pk=row.pk).update(deleted_at=timezone.now())
+    return Planted(row, question, final, turn, failed, other, hidden)
+
+
+def plant_abandoned(owner: User, canary: Canary) -> Turn:
+    """A turn whose process died in the middle of hidden text."""
+    row = Conversation.objects.create(owner=owner, title="A second title")
+    question = append(row, None, Header("user"), "Are you there?")
+    transcripts.activate(row, owner, question)
+    return new_turn(question, canary, "running", lease_until=timezone.now() - timedelta(seconds=5))
+
+
+def _hide(
+    row: Conversation, parent: Message | None, canary: Canary, header: Header, what: str, hidden: list[Message], turn: Turn | None = None
+) -> Message:
+    body = f'{{"answer": "{canary.plant(what)}"}}' if header.constrain == "json" else f"{canary.plant(what)} <|end|> and more words"
+    message = append(row, parent, header, body, turn)
+    Message.objects.filter(pk=message.pk).update(raw=canary.plant(f"raw bytes of {what}").encode())
+    hidden.append(message)
+    return message

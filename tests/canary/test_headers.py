@@ -1,0 +1,111 @@
+"""Every answer carries the headers that keep a browser from doing more than it should, errors and redirects too."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.canary.asking import client_for, filled, open_view, places, taken_back
+from tests.canary.conftest import World
+from tests.canary.reviewed import ROUTES
+
+pytestmark = pytest.mark.django_db
+
+POLICY = {
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "img-src 'self'",
+    "font-src 'self'",
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'self'",
+    "frame-ancestors 'none'",
+    "object-src 'none'",
+}
+TRUSTED_TYPES = {"require-trusted-types-for 'script'", "trusted-types chatui"}
+HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "X-DNS-Prefetch-Control": "off",
+}
+
+
+def wrong_with(response: object, path: str, *, is_office: bool) -> list[str]:
+    headers = response.headers  # type: ignore[attr-defined]
+    found = [f"{path}: {name} is {headers.get(name)!r}" for name, value in HEADERS.items() if headers.get(name) != value]
+    policy = {directive.strip() for directive in headers.get("Content-Security-Policy", "").split(";")}
+    if policy != POLICY | (set() if is_office else TRUSTED_TYPES):
+        found.append(f"{path}: the policy is {sorted(policy)}")
+    if "no-store" not in headers.get("Cache-Control", ""):
+        found.append(f"{path}: Cache-Control is {headers.get('Cache-Control')!r}")
+    if "Permissions-Policy" not in headers or "Access-Control-Allow-Origin" in headers:
+        found.append(f"{path}: Permissions-Policy is missing, or other origins are let in")
+    return found
+
+
+def has_trusted_types(response: object) -> bool:
+    return "trusted-types" in response.headers.get("Content-Security-Policy", "")  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("name", ["anonymous", "owner", "both"])
+def test_every_route_sends_every_header_and_only_pages_of_the_office_go_without_trusted_types(name: str, world: World) -> None:
+    values = places(world)
+    open_view(world)
+    client = client_for(world.people[name])
+    wrong: list[str] = []
+    for ask in (ask for route in ROUTES for ask in route.asks):
+        path = filled(ask.path, values)
+        with taken_back(client):
+            response = client.generic(ask.method, path)
+            # A refusal or a redirect of the office may keep the stricter policy; a page of ours must.
+            is_office = path.startswith("/admin/") and not has_trusted_types(response)
+            assert response.status_code != 200 or path.startswith("/admin/") or has_trusted_types(response)
+        wrong += wrong_with(response, f"{ask.method} {path}", is_office=is_office)
+    assert not wrong, "\n".join(sorted(set(wrong)))
+
+
+def test_errors_that_are_made_before_any_view_carry_the_headers_too(world: World) -> None:
+    client = client_for(world.people["owner"])
+    strict = client_for(world.people["owner"], enforce_csrf_checks=True)
+    path = f"/c/{world.hers.conversation.pk}"
+    answers = {
+        "a host that is not ours": client.get(f"{path}/", headers={"host": "evil.example"}),
+        "no token": strict.post(f"{path}/rename/"),
+        "too large": client.post(f"{path}/rename/", {"title": "x" * 2_000_000}),
+        "no such page": client.get("/nothing/"),
+        "no slash": client.get(path),
+        "method": client.get("/sign-out/"),
+        "unknown method": client.generic("BREW", f"{path}/"),
+    }
+    assert sorted({response.status_code for response in answers.values()}) == [301, 400, 403, 404, 405]
+    wrong = [line for name, response in answers.items() for line in wrong_with(response, name, is_office=False)]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_an_error_of_ours_carries_the_headers_too(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    from chatui import display
+
+    def fail(*args: object, **kwargs: object) -> None:
+        raise RuntimeError
+
+    monkeypatch.setattr(display, "exchanges", fail)
+    response = client_for(world.people["owner"]).get(f"/c/{world.hers.conversation.pk}/")
+    assert response.status_code == 500
+    assert not wrong_with(response, "500", is_office=False)
+
+
+def test_the_policy_holds_nothing_unsafe_and_no_other_host(world: World) -> None:
+    for path in ("/", "/admin/", "/sign-in/", f"/c/{world.hers.conversation.pk}/debug/"):
+        for name in ("anonymous", "owner", "both"):
+            policy = client_for(world.people[name]).get(path)["Content-Security-Policy"]
+            assert "unsafe" not in policy and "*" not in policy and "http" not in policy and "data:" not in policy
+
+
+def test_downloads_are_files_that_no_browser_opens_in_place(world: World) -> None:
+    open_view(world)
+    for name, place in (("owner", "download/"), ("both", "download/whole/")):
+        response = client_for(world.people[name]).get(f"/c/{world.hers.conversation.pk}/{place}")
+        assert response["Content-Disposition"].startswith("attachment;") and response["Content-Type"] == "text/plain; charset=utf-8"

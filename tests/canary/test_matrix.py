@@ -1,0 +1,186 @@
+"""Who gets what: every reviewed route for every kind of person, with exactly the audit lines that belong to it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from urllib.parse import urlencode, urlsplit
+
+import pytest
+from django.http import HttpResponse, HttpResponseBase
+from django.test import Client
+from django.utils import timezone
+
+from chatui import audit
+from chatui.models import AuditEvent, Conversation, User
+from tests.canary.asking import ADDRESS, client_for, filled, open_view, places, taken_back, whole
+from tests.canary.conftest import World
+from tests.canary.planting import plant
+from tests.canary.reviewed import ATTEMPT, GRANT, PEOPLE, ROUTES, Ask
+
+pytestmark = pytest.mark.django_db
+
+WAYS = {"whole download": "download"}
+
+
+def ask_for(client: Client, ask: Ask, values: Mapping[str, str]) -> HttpResponse:
+    body = urlencode(filled(ask.data, values)) if ask.method == "POST" else ""
+    return client.generic(ask.method, filled(ask.path, values), body, content_type="application/x-www-form-urlencoded")  # type: ignore[return-value]
+
+
+def lines_after(number: int) -> list[AuditEvent]:
+    return list(AuditEvent.objects.filter(number__gt=number).order_by("number"))
+
+
+def mark_of(lines: list[AuditEvent], ask: Ask, person: User | None, path: str) -> str:
+    """``!`` or ``+`` where there is the one line that there should be, all of its columns looked at; else what is wrong."""
+    if not lines:
+        return ""
+    line = lines[0]
+    seen = (len(lines), line.action, line.actor, line.actor_name, line.address, line.way, line.detail)
+    name = person.get_username() if person else ""
+    # The reason of a refused opt-in is a stranger's own words: they do not get into the log.
+    reason = "" if line.code else ask.data.get("reason", "")
+    expected = (1, ask.action, person, name, ADDRESS, WAYS.get(ask.action, "page"), reason)
+    if seen != expected or str(line.conversation_id) not in path or abs((timezone.now() - line.at).total_seconds()) > 60:
+        return f" with {seen}"
+    return ATTEMPT if line.code == "E-PERM-VISIBILITY" else GRANT if line.code == "" and line.owner_name == "ada" else f" with {line.code}"
+
+
+@pytest.mark.parametrize("name", PEOPLE)
+def test_each_person_gets_on_every_route_what_was_reviewed_and_the_audit_log_holds_just_that(name: str, world: World) -> None:
+    values = places(world)
+    if name == "opened":
+        open_view(world)
+    person = world.people["both" if name == "opened" else name]
+    client = client_for(person)
+    wrong: list[str] = []
+    for ask in (ask for route in ROUTES for ask in route.asks):
+        last = AuditEvent.objects.order_by("-number").values_list("number", flat=True).first() or 0
+        with taken_back(client):
+            response = ask_for(client, ask, values)
+            got = f"{response.status_code}{mark_of(lines_after(last), ask, person, filled(ask.path, values))}"
+        if got != ask.statuses()[name]:
+            wrong.append(f"{ask.method} {ask.path}: expected {ask.statuses()[name]}, got {got}")
+    assert not wrong, f"for {name}:\n" + "\n".join(wrong)
+
+
+@pytest.mark.parametrize("name", ["hidden only", "both", "opened"])
+def test_staff_who_may_see_hidden_channels_see_those_of_their_own_conversation_after_the_opt_in(name: str, world: World) -> None:
+    person = world.people["both" if name == "opened" else name]
+    assert person is not None
+    own = plant(person, world.canary)
+    client = client_for(person)
+    address = f"/c/{own.conversation.pk}/debug/"
+    assert not world.canary.found(whole(client.get(address)))
+    assert client.post(f"{address}open/").status_code == 302
+    assert world.canary.found(whole(client.get(address)))
+    assert world.canary.found(whole(client.get(f"/c/{own.conversation.pk}/download/whole/")))
+    actions = [line.action for line in lines_after(0)]
+    assert actions == ["open debug view", "debug page", "whole download"]
+
+
+def test_plain_use_of_the_product_leaves_no_line_in_the_audit_log(world: World) -> None:
+    values = places(world)
+    before = AuditEvent.objects.count()
+    client = client_for(world.people["owner"])
+    for ask in (ask for route in ROUTES for ask in route.asks if not ask.action and not ask.path.startswith("/admin")):
+        with taken_back(client):
+            ask_for(client, ask, values)
+            assert AuditEvent.objects.count() == before, ask.path
+
+
+_OF_THE_ASKING = re.compile(
+    r'(name="csrf-?(?:middleware)?token" (?:content|value)=")[^"]+|(class="incident">)[0-9a-f]{12}|("incident": ")[0-9a-f]{12}'
+)
+
+
+def comparable(response: HttpResponseBase, *ids: str) -> str:
+    """A response without its incident number, its tokens against forged requests, and the ids that were asked for."""
+    text = _OF_THE_ASKING.sub(r"\1\2\3", whole(response).decode())
+    text = re.sub(r"(?m)^.*chatui_csrf=.*$", "", text)
+    for key in ids:
+        text = text.replace(key, "ID")
+    return text
+
+
+@pytest.mark.parametrize("accept", ["text/html", "application/json"])
+@pytest.mark.parametrize("name", ["other", "staff", "hidden only", "any only", "both"])
+def test_not_found_and_not_yours_are_the_same_bytes(name: str, accept: str, world: World) -> None:
+    values = places(world)
+    nothing = values["nothing"]
+    client = client_for(world.people[name], headers={"accept": accept})
+    compared = 0
+    for ask in (ask for route in ROUTES for ask in route.asks if "{conversation}" in ask.path and ask.path.startswith("/c/")):
+        if ask.statuses()[name][:3] not in ("403", "404"):
+            continue
+        with taken_back(client):
+            theirs = comparable(ask_for(client, ask, values), *values.values())
+        with taken_back(client):
+            missing = ask_for(client, ask, values | {"conversation": nothing})
+            if missing.status_code == 404 and ask.statuses()[name].startswith("403"):
+                continue  # somebody who may open any conversation may know that there is none
+            assert comparable(missing, *values.values()) == theirs, ask.path
+        compared += 1
+    assert compared >= 12
+
+
+def test_without_the_right_to_others_a_whole_download_of_nothing_looks_like_one_of_somebody(world: World) -> None:
+    client = client_for(world.people["hidden only"])
+    values = places(world)
+    there, nothing = (client.get(f"/c/{values[key]}/download/whole/") for key in ("conversation", "nothing"))
+    assert comparable(there) == comparable(nothing) and there.status_code == 403
+
+
+def test_if_the_audit_line_cannot_be_written_pages_and_downloads_hold_nothing(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    open_view(world)
+    allowed = client_for(world.people["both"])
+    path = f"/c/{world.hers.conversation.pk}/"
+    for place in ("debug/", "download/whole/"):
+        assert world.canary.found(whole(allowed.get(path + place))), "the premise: with the line it is shown"
+
+    def disk_is_full(*args: object, **kwargs: object) -> None:
+        raise OSError("no space left")
+
+    monkeypatch.setattr(audit, "record", disk_is_full)
+    for name in ("both", "staff", "owner"):
+        client = client_for(world.people[name])
+        for place in ("debug/", "download/whole/"):
+            response = client.get(path + place)
+            assert response.status_code == 500
+            assert not world.canary.found(whole(response)) and "title" not in json.dumps(dict(response.headers))
+            assert "A visible title" not in response.content.decode()
+
+
+def test_a_deleted_conversation_is_gone_for_permitted_staff_too(world: World) -> None:
+    client = client_for(world.people["both"])
+    for place in ("debug/", "download/whole/"):
+        assert client.get(f"/c/{world.deleted.conversation.pk}/{place}").status_code == 404
+    assert client.post(f"/c/{world.deleted.conversation.pk}/debug/open/").status_code == 404
+
+
+def test_a_stranger_is_sent_to_the_sign_in_and_nowhere_else(world: World) -> None:
+    values = places(world)
+    client = client_for(None)
+    for ask in (ask for route in ROUTES for ask in route.asks if ask.statuses()["anonymous"] == "302"):
+        with taken_back(client):
+            place = urlsplit(ask_for(client, ask, values)["Location"])
+            assert not place.netloc and place.path in (
+                "/",
+                "/sign-in/",
+                "/admin/login/",
+                "/admin/",
+                "/password/",
+                filled(ask.path, values) + "change/",
+            ), ask.path
+
+
+def test_the_matrix_changes_nothing_for_those_who_may_not(world: World) -> None:
+    values = places(world)
+    before = list(Conversation.objects.order_by("pk").values())
+    for name in ("anonymous", "other", "staff", "hidden only", "any only", "office"):
+        client = client_for(world.people[name])
+        for ask in (ask for route in ROUTES for ask in route.asks if ask.method == "POST" and ask.path.startswith("/c/")):
+            ask_for(client, ask, values)
+    assert list(Conversation.objects.order_by("pk").values()) == before

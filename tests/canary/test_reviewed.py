@@ -1,0 +1,73 @@
+"""The reviewed table is complete: a new address, socket, command, event or table fails here until somebody has thought about it."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Iterator
+
+from channels.generic.websocket import AsyncWebsocketConsumer
+from django.contrib import admin
+from django.urls import URLPattern, URLResolver, get_resolver
+
+from chatui.live import consumer, routing
+from chatui.turns import wire
+from tests.canary.reviewed import COMMANDS, DEBUG_EVENTS, END_USER_EVENTS, LAYER_MESSAGES, PEOPLE, ROUTES, SOCKETS
+
+WHAT_TO_DO = (
+    "Decide who may see what there and write an entry into tests/canary/reviewed.py; the crawl and the matrix exercise it from then on."
+)
+
+
+def patterns(resolver: URLResolver, before: str = "") -> Iterator[str]:
+    """Every pattern of the URL configuration, included ones too."""
+    for item in resolver.url_patterns:
+        here = before + str(item.pattern)
+        if isinstance(item, URLPattern):
+            yield here
+        else:
+            yield from patterns(item, here)
+
+
+def test_every_address_of_the_product_has_been_reviewed() -> None:
+    found, reviewed = list(patterns(get_resolver())), [route.pattern for route in ROUTES]
+    assert len(found) > 40, "the premise: the walk goes into the back office"
+    assert sorted(set(found) - set(reviewed)) == [], WHAT_TO_DO
+    assert sorted(set(reviewed) - set(found)) == [], "These are no addresses any more: take their entries out of tests/canary/reviewed.py."
+    assert len(reviewed) == len(set(reviewed))
+
+
+def test_every_reviewed_address_says_what_it_shows_and_is_exercised_for_everybody() -> None:
+    for route in ROUTES:
+        assert route.shows.endswith(".") and route.asks, route.pattern
+        assert all(set(ask.statuses()) == set(PEOPLE) for ask in route.asks)
+
+
+def test_every_socket_has_been_reviewed() -> None:
+    assert {str(item.pattern) for item in routing.websocket_urlpatterns} == set(SOCKETS), WHAT_TO_DO
+
+
+def test_every_socket_command_has_been_reviewed() -> None:
+    tree = ast.parse(inspect.getsource(consumer))
+    matches = [node for node in ast.walk(tree) if isinstance(node, ast.Match)]
+    assert len(matches) == 1, f"Commands are told apart in more than one place now, or in none: this test must learn where. {WHAT_TO_DO}"
+    found = {node.value for case in matches[0].cases for node in ast.walk(case.pattern) if isinstance(node, ast.Constant)}
+    assert found == {command.type for command in COMMANDS}, WHAT_TO_DO
+
+
+def test_everything_that_a_socket_hears_on_the_channel_layer_has_been_reviewed() -> None:
+    base = set(dir(AsyncWebsocketConsumer))
+    handlers = {name for name, _ in inspect.getmembers(consumer.ChatConsumer, inspect.iscoroutinefunction) if not name.startswith("_")}
+    assert handlers - base == set(LAYER_MESSAGES), WHAT_TO_DO
+
+
+def test_every_event_that_can_be_sent_has_been_reviewed_for_one_audience() -> None:
+    events = [item for item in vars(wire).values() if inspect.isclass(item) and issubclass(item, wire.Event) and item is not wire.Event]
+    assert len(events) > 10, "the premise: the events are classes of the wire module"
+    assert {event.type for event in events} <= set(END_USER_EVENTS) | DEBUG_EVENTS, WHAT_TO_DO
+    assert not set(END_USER_EVENTS) & DEBUG_EVENTS
+
+
+def test_what_holds_hidden_text_is_not_in_the_back_office() -> None:
+    shown = {model.__name__ for model in admin.site._registry}
+    assert shown == {"User", "Group", "AuditEvent", "Conversation"}, f"A table came to the back office. {WHAT_TO_DO}"

@@ -1,0 +1,270 @@
+"""The core promise, at rest: markers stand in everything hidden that is stored, and no answer to anybody without the right holds one."""
+
+from __future__ import annotations
+
+import logging
+from itertools import product
+from urllib.parse import urlencode
+
+import pytest
+from django.contrib.sessions.models import Session
+from django.core.signing import dumps
+from django.test import Client
+
+from chatui import debug_display, display, transcripts
+from chatui.models import Conversation, Message, Turn, User
+from renderer import html
+from tests.canary.asking import client_for, filled, open_view, places, taken_back, whole
+from tests.canary.conftest import World
+from tests.canary.planting import QUESTION, VISIBLE, plant_abandoned
+from tests.canary.reviewed import PEOPLE, ROUTES
+
+pytestmark = pytest.mark.django_db
+
+END_USERS = [name for name in PEOPLE if name != "opened"]
+SENSIBLE = ("GET", "POST")
+ODD = ("HEAD", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIND")
+
+
+def everything_stored() -> str:
+    """Every text and every byte of the tables that hold what was said."""
+    found: list[str] = []
+    for model in (Message, Turn, Conversation):
+        for row in model.objects.values_list():
+            found += [bytes(value).decode("utf-8", "replace") if isinstance(value, (bytes, memoryview)) else str(value) for value in row]
+    return "\n".join(found)
+
+
+def addresses(world: World, step: int = 12) -> list[tuple[str, str]]:
+    """Every reviewed address with real ids, and again for every ``step``th hidden message, with the fields that are sent along."""
+    values = places(world)
+    asked = {(filled(ask.path, values), urlencode(filled(ask.data, values))) for route in ROUTES for ask in route.asks}
+    for place, hidden in (("conversation", world.hers.hidden), ("deleted", world.deleted.hidden[:3])):
+        asked |= {(f"/c/{values[place]}/messages/{message.pk}/text/", "") for message in hidden[::step]}
+        asked |= {(f"/c/{values[place]}/branch/", urlencode({"message": message.pk})) for message in hidden[::6]}
+        asked |= {(f"/c/{values[place]}/turns/{message.turn_id}/", "") for message in hidden if message.turn_id}
+    return sorted(asked)
+
+
+def crawl(client: Client, asked: list[tuple[str, str]], methods: tuple[str, ...], accepts: tuple[str, ...]) -> list[tuple[str, bytes]]:
+    """Every byte that comes back, with what it was the answer to. Nothing of it lasts."""
+    answers: list[tuple[str, bytes]] = []
+    for (path, body), method, accept in product(asked, methods, accepts):
+        if accept == "application/json" and path.startswith("/admin/"):
+            continue  # Django's own pages, which know no JSON
+        with taken_back(client):
+            sent = body if method not in ("GET", "HEAD") else ""
+            response = client.generic(method, path, sent, content_type="application/x-www-form-urlencoded", headers={"accept": accept})
+            answers.append((f"{method} {path} ({accept})", whole(response)))
+            # Where an opt-in leads to, hidden text is what the person asked for.
+            if path.startswith("/c/") and response.status_code == 302 and not path.endswith("/debug/open/"):
+                answers.append((f"what {method} {path} leads to", whole(client.get(response["Location"]))))
+    return answers
+
+
+def sessions() -> str:
+    return "\n".join(str(session.get_decoded()) for session in Session.objects.all())
+
+
+def assert_silent(
+    world: World, answers: list[tuple[str, bytes]], caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """No marker in any answer, session, log line or on the console."""
+    leaks = {asked: found for asked, answer in answers if (found := world.canary.found(answer))}
+    assert not leaks
+    assert not world.canary.found(sessions()), "in a session"
+    assert not world.canary.found(caplog.text), "in the log"
+    assert not world.canary.found(*capfd.readouterr()), "on the console"
+
+
+@pytest.fixture(autouse=True)
+def _all_logs(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+
+
+def test_the_premise_every_marker_is_stored_and_permitted_staff_see_those_of_the_open_branch(world: World) -> None:
+    stored = everything_stored()
+    in_headers = {place for marker, place in world.canary.planted.items() if marker not in stored}
+    assert in_headers <= {"name of a tool"} | {place for place in world.canary.planted.values() if place.startswith(("broken", "unknown"))}
+    open_view(world)
+    client = client_for(world.people["both"])
+    bodies = {marker for message in world.hers.hidden for marker in world.canary.planted if marker in message.text}
+    shown = client.get(f"/c/{world.hers.conversation.pk}/debug/").content.decode()
+    saved = client.get(f"/c/{world.hers.conversation.pk}/download/whole/").content.decode()
+    branch = transcripts.branch(world.hers.conversation, world.hers.final)
+    on_branch = {marker for marker in bodies if any(marker in message.text for message in branch)}
+    assert len(on_branch) > 30
+    assert {marker for marker in on_branch if marker not in shown} == set() == {marker for marker in on_branch if marker not in saved}
+
+
+def test_the_premise_the_owner_sees_the_visible_text(world: World) -> None:
+    client = client_for(world.people["owner"])
+    page = client.get(f"/c/{world.hers.conversation.pk}/").content.decode()
+    assert QUESTION in page and VISIBLE in page and "Let me <em>look</em>." in page
+    assert VISIBLE in client.get(f"/c/{world.hers.conversation.pk}/download/").content.decode()
+
+
+@pytest.mark.parametrize("name", END_USERS)
+def test_no_answer_to_anybody_without_the_right_holds_a_marker(
+    name: str, world: World, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    client = client_for(world.people[name])
+    accepts = ("text/html", "application/json") if name in ("owner", "other", "hidden only") else ("text/html",)
+    answers = crawl(client, addresses(world, 1 if name == "owner" else 12), SENSIBLE, accepts)
+    assert len(answers) > 200
+    assert_silent(world, answers, caplog, capfd)
+
+
+@pytest.mark.parametrize("name", ["anonymous", "owner"])
+def test_no_odd_method_brings_a_marker_out(
+    name: str, world: World, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    client = client_for(world.people[name])
+    assert_silent(world, crawl(client, addresses(world), ODD, ("text/html",)), caplog, capfd)
+
+
+def test_every_branch_that_the_owner_opens_holds_no_marker(
+    world: World, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    client = client_for(world.people["owner"])
+    path = f"/c/{world.hers.conversation.pk}/"
+    answers: list[tuple[str, bytes]] = []
+    for message in [*world.hers.hidden[::9], world.hers.question, world.hers.other_question, *world.hers.failed.messages.all()]:
+        client.post(f"{path}branch/", {"message": str(message.pk)})
+        answers += [(f"{place} of the branch with {message.pk}", whole(client.get(path + place))) for place in ("", "download/")]
+    assert sum(b"Another answer." in answer for _, answer in answers) in range(1, len(answers)), "the premise: branches differ"
+    assert_silent(world, answers, caplog, capfd)
+
+
+def test_a_deleted_conversation_that_comes_back_holds_no_marker(
+    world: World, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    client = client_for(world.people["owner"])
+    path = f"/c/{world.deleted.conversation.pk}/"
+    answers = [("the offer to undo", whole(client.get(f"/?deleted={world.deleted.conversation.pk}")))]
+    assert client.post(f"{path}restore/").status_code == 302
+    answers += [(place, whole(client.get(path + place))) for place in ("", "download/")]
+    assert VISIBLE.encode() in answers[-1][1]
+    assert_silent(world, answers, caplog, capfd)
+
+
+def test_hidden_text_of_a_turn_whose_process_died_stays_hidden(
+    world: World, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    owner = world.people["owner"]
+    assert owner is not None
+    turn = plant_abandoned(owner, world.canary)
+    client = client_for(owner)
+    path = f"/c/{turn.conversation_id}/"
+    answers = [(place, whole(client.get(path + place))) for place in ("", f"turns/{turn.pk}/", "download/", "")]
+    turn.refresh_from_db()
+    assert turn.state == "interrupted" and world.canary.found(turn.messages.get().text), "the premise: the checkpoint was kept as a message"
+    assert_silent(world, answers, caplog, capfd)
+
+
+@pytest.mark.parametrize("header", ["critic<|channel|>final", "tool<|channel|>final", "assistant<|channel|>final to=", ""])
+def test_a_checkpoint_that_cannot_be_read_closes_no_conversation(
+    header: str, world: World, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    owner = world.people["owner"]
+    assert owner is not None
+    turn = plant_abandoned(owner, world.canary)
+    Turn.objects.filter(pk=turn.pk).update(checkpoint=f"<|start|>{header}<|message|>{world.canary.plant('unreadable checkpoint')}<|end|>")
+    response = client_for(owner).get(f"/c/{turn.conversation_id}/")
+    assert_silent(world, [("page", whole(response))], caplog, capfd)
+    assert response.status_code == 200, "a conversation that its owner can never open again"
+
+
+def test_static_files_and_error_addresses_hold_no_marker(
+    world: World, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    client = client_for(world.people["owner"])
+    path = f"/c/{world.hers.conversation.pk}/"
+    odd = [
+        *("/static/", "/static/js/chat.js", "/static/css/", "/media/", "/favicon.ico", "/robots.txt", "/.env", "/var/", "/ws/"),
+        *(
+            f"{path}{rest}"
+            for rest in ("messages/", "frames/", "turns/", "debug", "download", "raw/", "export/", "?debug=1", "?audience=debug")
+        ),
+        *(f"{path}?{key}=1" for key in ("hidden", "whole", "format", "raw", "channel")),
+        f"{path}download/?audience=debug",
+        f"{path}download/?whole=1",
+        f"{path}turns/{world.hers.turn.pk}/?audience=debug",
+    ]
+    assert_silent(world, [(address, whole(client.get(address))) for address in odd], caplog, capfd)
+
+
+def test_every_forced_error_page_holds_no_marker(
+    world: World, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = f"/c/{world.hers.conversation.pk}/"
+    client, strict = client_for(world.people["owner"]), client_for(world.people["owner"], enforce_csrf_checks=True)
+    answers: list[tuple[str, bytes]] = []
+
+    def expect(status: int, response: object) -> None:
+        assert getattr(response, "status_code", 0) == status, response
+        answers.append((f"{status} number {len(answers)}", whole(response)))  # type: ignore[arg-type]
+
+    expect(400, client.get(path, headers={"host": "evil.example"}))
+    expect(400, client.post(f"{path}rename/", {"title": "x" * 2_000_000}))
+    expect(400, client.post(f"{path}rename/", {f"field{n}": "x" for n in range(1100)}))
+    expect(403, strict.post(f"{path}rename/", {"title": "x"}))
+    expect(403, client.get(f"{path}debug/"))
+    expect(404, client.get(f"{path}nothing/"))
+    expect(405, client.get(f"{path}rename/"))
+    # A row that was damaged on disk: what stands in it must not come out with the error.
+    Message.objects.filter(pk=world.hers.final.pk).update(text=f"<|start|>assistant {world.canary.plant('damaged row')} and so on")
+    for place in ("", "download/", f"turns/{world.hers.turn.pk}/", f"messages/{world.hers.final.pk}/text/"):
+        expect(500, client.get(path + place))
+    assert_silent(world, answers, caplog, capfd)
+
+
+def test_an_exception_that_quotes_hidden_text_does_not_bring_it_onto_a_page(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = f"/c/{world.hers.conversation.pk}/"
+    quoted = world.canary.plant("message of an exception")
+
+    def quote(*args: object, **kwargs: object) -> None:
+        raise ValueError(quoted)
+
+    client = client_for(world.people["owner"])
+    for module, name in ((transcripts, "frame_of"), (html, "render_blocks"), (display, "conversation"), (transcripts, "active_leaf")):
+        with monkeypatch.context() as patch:
+            patch.setattr(module, name, quote)
+            for place, accept in product(("", "download/", f"turns/{world.hers.turn.pk}/"), ("text/html", "application/json")):
+                assert not world.canary.found(whole(client.get(path + place, headers={"accept": accept})))
+    open_view(world)
+    with monkeypatch.context() as patch:
+        patch.setattr(debug_display, "frames", quote)
+        response = client_for(world.people["both"]).get(f"{path}debug/")
+        assert response.status_code == 500 and not world.canary.found(whole(response))
+
+
+def test_nothing_hidden_is_in_the_repr_of_any_row_or_value(world: World) -> None:
+    rows = [*Message.objects.all(), *Turn.objects.all(), *Conversation.objects.all(), *User.objects.all()]
+    frames = [transcripts.frame_of(message) for message in Message.objects.all()]
+    said = [repr(row) + str(row) for row in rows] + [body for frame in frames for body in [repr(frame).replace(repr(frame.header), "")]]
+    assert not world.canary.found(*said)
+
+
+def test_titles_come_from_the_question_and_never_from_what_a_model_wrote(world: World) -> None:
+    assert not world.canary.found(*Conversation.objects.values_list("title", flat=True))
+
+
+def test_the_search_for_markers_finds_them_however_they_are_written(world: World) -> None:
+    import base64
+    import json
+
+    marker = world.canary.plant("the test itself")
+    forms = [
+        marker,
+        marker.upper(),
+        f"&#{ord(marker[0])};{marker[1:]}",
+        " ".join(marker),
+        dumps({"a": 1}) + marker,
+        json.dumps({"x": marker}),
+    ]
+    forms += [base64.b64encode(f"{'x' * shift}{marker} and more".encode()).decode() for shift in range(3)]
+    forms += [marker.encode().hex(), f"%{ord(marker[0]):02x}{marker[1:]}"]
+    for form in forms:
+        assert world.canary.found(f"before {form} after"), form
+    assert not world.canary.found("nothing of it", b"\x00\xff")

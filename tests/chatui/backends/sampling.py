@@ -1,0 +1,57 @@
+"""Samples a back end to its end and says what came of it."""
+
+from __future__ import annotations
+
+from contextlib import aclosing
+from dataclasses import dataclass, field
+
+from chatui.backends.base import Backend, BackendError, Effort, Limits, SampleEnded, SampleRequest
+from renderer.events import Assembler, Finished
+from renderer.frames import Frame, Header, Role
+from renderer.gate import Audience, may_see, show
+
+# For tests in which nothing is slow but the machine, and for those that wait for a deadline.
+PATIENT = Limits(connect=10, first=20, idle=20, overall=60, discover=10, read_interval=0.001)
+HASTY = Limits(connect=1, first=1, idle=1, overall=6, discover=1, read_interval=0.001)
+
+
+@dataclass
+class Outcome:
+    finished: list[Finished] = field(default_factory=list)
+    ended: SampleEnded | None = None
+    error: BackendError | None = None
+
+    @property
+    def visible(self) -> str:
+        frames = [done.frame for done in self.finished if may_see(done.frame.header, Audience.END_USER)]
+        return "".join(show(frame, Audience.END_USER) for frame in frames)
+
+    @property
+    def hidden(self) -> str:
+        return "".join(done.frame.body for done in self.finished if not may_see(done.frame.header, Audience.END_USER))
+
+    @property
+    def calls(self) -> list[tuple[str | None, str]]:
+        return [(done.frame.header.recipient, done.frame.body) for done in self.finished if done.frame.terminator == "<|call|>"]
+
+
+def asked(text: str, *before: Frame, effort: Effort = "medium", max_tokens: int | None = None) -> SampleRequest:
+    return SampleRequest((*before, Frame(Header(Role.USER), text)), effort=effort, max_tokens=max_tokens)
+
+
+async def outcome(backend: Backend, request: SampleRequest) -> Outcome:
+    """Every frame that was opened must have been closed, whatever happened: an open one fails the test."""
+    result, assembler = Outcome(), Assembler()
+    try:
+        async with aclosing(backend.sample(request)) as events:
+            async for event in events:
+                assert result.ended is None, "something came after the end"
+                if isinstance(event, SampleEnded):
+                    result.ended = event
+                elif done := assembler.feed(event):
+                    result.finished.append(done)
+    except BackendError as error:
+        result.error = error
+    assert assembler.finish() is None, "a frame was left open"
+    assert (result.ended is None) != (result.error is None), "a sample ends or fails, one of the two"
+    return result

@@ -1,0 +1,69 @@
+"""What can be found out by asking a server is found out, in bounded time."""
+
+from __future__ import annotations
+
+import socket
+import time
+from typing import Any
+
+import pytest
+
+from chatui.backends.base import BackendError
+from chatui.backends.chat_completions import ChatCompletionsBackend
+from chatui.backends.discovery import Discovered, discover
+from renderer.errors import Code
+from tests.chatui.backends import stub
+from tests.chatui.backends.sampling import HASTY, PATIENT
+
+pytestmark = pytest.mark.asyncio
+
+
+def listed(owner: str, *names: str) -> dict[str, object]:
+    return {"object": "list", "data": [{"id": name, "owned_by": owner} for name in names]}
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({"models": listed("me", "tiny"), "server_header": "llama.cpp"}, Discovered("llama.cpp", ("tiny",))),
+        ({"models": listed("vllm", "gpt-oss-20b", "other")}, Discovered("vLLM", ("gpt-oss-20b", "other"))),
+        ({"models": listed("library", "gpt-oss:20b")}, Discovered("Ollama", ("gpt-oss:20b",))),
+        ({"models": listed("me", "a"), "extra": {"/api/version": {"version": "1"}}}, Discovered("Ollama", ("a",))),
+        ({"models": listed("me", "a"), "extra": {"/version": {"version": "1"}}}, Discovered("vLLM", ("a",))),
+        ({"models": listed("me", "a")}, Discovered(None, ("a",))),
+        ({"models": {"data": [{"id": 7}, "x", {"id": "good"}]}}, Discovered(None, ("good",))),
+        ({"models": {"nothing": "here"}}, Discovered(None, ())),
+    ],
+)
+async def test_a_server_is_known_by_its_header_its_owner_or_its_version(options: dict[str, Any], expected: Discovered) -> None:
+    async with stub.running(stub.plays(b""), **options) as server:
+        assert await discover(server.url + "/v1", "key", PATIENT) == expected
+    assert server.requests[0].headers["authorization"] == "Bearer key"
+
+
+async def test_a_server_without_a_list_of_models_or_none_at_all_is_a_plain_error() -> None:
+    async with stub.running(stub.plays(b"")) as server:
+        with pytest.raises(BackendError) as refused:
+            await discover(server.url, None, PATIENT)
+    assert refused.value.code == Code.BACKEND_REFUSED
+    with pytest.raises(BackendError) as unreachable:
+        await discover(server.url, None, PATIENT)
+    assert unreachable.value.code == Code.BACKEND
+
+
+async def test_a_silent_server_is_not_waited_for() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as never_accepts:
+        began = time.monotonic()
+        with pytest.raises(BackendError) as slow:
+            await discover(f"http://127.0.0.1:{never_accepts.getsockname()[1]}", None, HASTY)
+    assert slow.value.code == Code.TIMEOUT
+    assert time.monotonic() - began < 3
+
+
+async def test_models_are_asked_for_once_and_name_the_server() -> None:
+    async with stub.running(stub.plays(b""), models=listed("vllm", "gpt-oss-20b")) as server:
+        backend = ChatCompletionsBackend(server.url, limits=PATIENT)
+        assert await backend.models() == await backend.models() == ("gpt-oss-20b",)
+        assert backend.name.startswith("vLLM at 127.0.0.1")
+        await backend.aclose()
+    assert len(server.requests) == 1

@@ -1,0 +1,121 @@
+"""What servers without channels put into the answer: reasoning stays hidden, honest answers stay whole."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from chatui.backends.leak_guard import LeakGuard
+
+QUIRKS = Path(__file__).parents[2] / "renderer" / "data" / "quirks.jsonl"
+ROWS = [json.loads(line) for line in QUIRKS.read_text("utf-8").splitlines()]
+STRIPPED = [row for row in ROWS if row["mode"] == "stripped"]
+MARKED = [row for row in ROWS if row["mode"] in ("text", "token") and row["raw"].startswith("<|channel|>")]
+
+HONEST = [
+    "Hello! How can I help?",
+    "analysis of the data shows that sales grew.",
+    "analysis, then synthesis: that is the method.",
+    "Analysis is a branch of mathematics.",
+    "final words are hard",
+    "finally, it is done",
+    "commentary on the text is welcome",
+    "assistant professors earn less",
+    "the assistant finally answered",
+    "<thinking about it> is no tag of ours here: <b>",
+    "< 3 is less than four",
+    "A Harmony message: <|start|>assistant<|channel|>analysis<|message|>x<|end|> and so on.",
+    "Write `<think>` to begin and `</think>` to end.",
+    "to be or not to be",
+    "f",
+    "ana",
+    " \n  indented",
+]
+
+LEAKS = {
+    "<|channel|>analysis<|message|>SECRET<|end|><|start|>assistant<|channel|>final<|message|>Hello<|return|>": "Hello",
+    "<|channel|>final<|message|>Hello": "Hello",
+    "<|channel|>analysis<|message|>SECRET<|end|>Hello! This could still be SECRET": "",
+    "<|channel|>analysis<|message|>the user quotes <|end|><|start|>assistant<|channel|>final<|message|>SECRET and I go on<|end|>x": "",
+    "<|channel|>analysis<|message|>they quote <|end|><|start|>assistant<|channel|>final<|message|>SECRET<|end|>"
+    "<|start|>assistant<|channel|>final<|message|>Hello": "Hello",
+    "<|channel|>commentary to=functions.x<|message|>SECRET<|call|>": "",
+    "assistant<|channel|>analysis<|message|>SECRET": "",
+    "analysis<|message|>SECRET<|end|>": "",
+    "analysisthe user SECRET.assistantfinalHello": "Hello",
+    "analysis\nSECRETassistantfinalHello": "Hello",
+    "analysis SECRET.assistantcommentary to=functions.x SECRET": "",
+    "<think>SECRET</think>Hello": "Hello",
+    "<Think>SECRET</THINK>Hello": "Hello",
+    "<think>SECRET without end": "",
+    "<reasoning>SECRET</reasoning><reasoning>SECRET</reasoning>Hello": "Hello",
+    "<think>a</think>analysisSECRETassistantfinalHello": "Hello",
+    "finalHello": "Hello",
+    "Hello<|return|>": "Hello",
+}
+
+
+def guarded(text: str, *, cut: random.Random | None = None, complete: bool = True, whole: bool = False) -> str:
+    guard = LeakGuard(whole=whole)
+    pieces = list(text) if cut is None else list(_cut(text, cut))
+    spans = [span for piece in pieces for span in guard.feed(piece)] + guard.finish(complete=complete)
+    assert len("".join(span.text for span in spans)) <= len(text)
+    return "".join(span.text for span in spans if span.visible)
+
+
+def _cut(text: str, chooser: random.Random) -> Iterator[str]:
+    while text:
+        size = chooser.randint(1, 12)
+        yield text[:size]
+        text = text[size:]
+
+
+@pytest.mark.parametrize("text", HONEST)
+def test_an_honest_answer_is_shown_whole_at_every_cut(text: str) -> None:
+    assert guarded(text) == text
+    assert guarded(text, whole=True) == text
+    for seed in range(20):
+        assert guarded(text, cut=random.Random(seed)) == text
+
+
+@pytest.mark.parametrize("text", LEAKS)
+def test_text_that_begins_as_a_leak_shows_its_proven_answer_or_nothing(text: str) -> None:
+    assert guarded(text) == LEAKS[text]
+    assert guarded(text, whole=True) == LEAKS[text]
+    for seed in range(20):
+        assert guarded(text, cut=random.Random(seed)) == LEAKS[text]
+
+
+@pytest.mark.parametrize("text", [text for text in LEAKS if "SECRET" in text])
+def test_of_a_leak_that_was_cut_off_no_secret_is_shown(text: str) -> None:
+    for length in range(len(text)):
+        assert "SECRET" not in guarded(text[:length], complete=False)
+
+
+@pytest.mark.parametrize("row", STRIPPED, ids=lambda row: row["id"])
+def test_an_answer_whose_markers_were_stripped_shows_exactly_what_is_for_people(row: dict[str, str]) -> None:
+    assert guarded(row["raw"], whole=True) == row["visible"]
+
+
+@pytest.mark.parametrize("row", MARKED, ids=lambda row: row["id"])
+def test_raw_model_output_as_text_shows_what_is_for_people_or_less(row: dict[str, str]) -> None:
+    """As text, quoted and real markers look alike, so that the guard can only hide more than a reader of tokens does."""
+    assert row["visible"].endswith(guarded(row["raw"]))
+    assert row["visible"].endswith(guarded(row["raw"], complete=False))
+
+
+def test_behind_a_late_signature_of_stripped_markers_nothing_more_is_shown() -> None:
+    for seed in range(50):
+        text = "It is 346.assistantanalysisSECRET.assistantfinalSECRET"
+        assert guarded(text, cut=random.Random(seed)) == "It is 346."
+
+
+def test_an_honest_answer_is_not_held_back() -> None:
+    guard = LeakGuard()
+    assert [span.text for span in guard.feed("Hello!")] == ["Hello!"]
+    assert [span.text for span in guard.feed(" It is as")] == [" It is "]
+    assert [span.text for span in guard.feed(" you say.")] == ["as you say."]

@@ -1,0 +1,72 @@
+"""The rows of the quirk catalogue that reach a back end: text without markers, and events of servers."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from chatui.backends.base import BackendError
+from chatui.backends.chat_completions import _Reader
+from chatui.backends.chat_deltas import Deltas
+from chatui.backends.sse import Event
+from renderer.errors import Code
+from renderer.events import Assembler
+from renderer.gate import Audience, show, visible
+
+QUIRKS = Path(__file__).parents[2] / "renderer" / "data" / "quirks.jsonl"
+ROWS = {row["id"]: row for row in map(json.loads, QUIRKS.read_text("utf-8").splitlines())}
+WIRE = [row for row in ROWS.values() if row["mode"] == "wire"]
+STRIPPED = [row for row in ROWS.values() if row["mode"] == "stripped"]
+
+
+def deltas(*, whole: bool = False) -> Deltas:
+    return Deltas(lambda: "call_1", max_chars=10_000, whole=whole)
+
+
+def seen(raws: list) -> str:
+    assembler = Assembler()
+    frames = [done.frame for raw in raws if (done := assembler.feed(raw))]
+    return "".join(show(frame, Audience.END_USER) for frame in visible(frames, Audience.END_USER))
+
+
+@pytest.mark.parametrize("row", [row for row in WIRE if "choices" in row["raw"]], ids=lambda row: row["id"])
+def test_of_a_servers_odd_event_a_person_sees_exactly_what_is_theirs(row: dict[str, str]) -> None:
+    reader = deltas(whole="message" in row["raw"])
+    events = reader.feed(json.loads(row["raw"]))
+    rest, _ = reader.finish()
+    assert seen([*events, *rest]) == row["visible"]
+
+
+def test_content_of_a_channel_that_is_not_final_is_hidden_too() -> None:
+    reader = deltas()
+    events = reader.feed({"choices": [{"index": 0, "delta": {"content": "SECRET", "channel": "analysis"}}]})
+    events += reader.feed({"choices": [{"index": 0, "delta": {"content": "Hello", "channel": "final"}}]})
+    rest, _ = reader.finish()
+    assert seen([*events, *rest]) == "Hello"
+
+
+def test_an_error_inside_a_good_status_is_an_error() -> None:
+    with pytest.raises(BackendError) as refused:
+        _Reader(deltas()).feed(Event("message", ROWS["srv-200-error"]["raw"]))
+    assert refused.value.code == Code.BACKEND_REFUSED
+
+
+def test_an_event_of_another_wire_format_shows_nothing() -> None:
+    reader = deltas()
+    assert reader.feed(json.loads(ROWS["srv-reasoning-output-text"]["raw"])) == []
+
+
+@pytest.mark.parametrize("row", STRIPPED, ids=lambda row: row["id"])
+@pytest.mark.parametrize("size", [0, 1, 7])
+def test_an_answer_whose_markers_were_stripped_shows_its_proven_answer_through_the_adapter(row: dict[str, str], size: int) -> None:
+    reader = deltas(whole=not size)
+    raw, field = row["raw"], "delta" if size else "message"
+    parts = [raw[start : start + size] for start in range(0, len(raw), size)] if size else [raw]
+    events = [event for part in parts for event in reader.feed({"choices": [{"index": 0, field: {"content": part}}]})]
+    events += reader.feed({"choices": [{"index": 0, "finish_reason": "stop"}]})
+    rest, _ = reader.finish()
+    # A stream that does not begin as a leak has shown its beginning before the signature comes; what follows stays hidden.
+    already = row["raw"].split("assistantanalysis")[0] if size and row["id"] == "stripped-assistantanalysis" else ""
+    assert seen([*events, *rest]) == already + row["visible"]

@@ -1,0 +1,402 @@
+"""The rules by which a Responses stream becomes frames, each with a little stream of its own."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from chatui.backends.base import EndReason
+from chatui.backends.responses_reducer import Reducer
+from renderer.errors import Code
+from renderer.events import Assembler, Finished
+from renderer.gate import Audience, may_see, show
+
+SECRET = "RAW-COT-SECRET"
+
+
+class Read:
+    """What came of a stream."""
+
+    def __init__(self, finished: list[Finished], reason: EndReason | None, reducer: Reducer) -> None:
+        self.finished, self.reason, self.reducer = finished, reason, reducer
+        seen = [done.frame for done in finished if may_see(done.frame.header, Audience.END_USER)]
+        self.visible = "".join(show(frame, Audience.END_USER) for frame in seen)
+        self.pairs = [("preamble" if frame.header.intent else "final", frame.body) for frame in seen]
+        self.hidden = "".join(done.frame.body for done in finished if not may_see(done.frame.header, Audience.END_USER))
+        self.calls = [(done.frame.header.call_id, done.frame.body) for done in finished if done.frame.terminator == "<|call|>"]
+
+
+def read(*events: dict[str, Any], breaks: bool = False, **options: Any) -> Read:
+    """Every frame that is opened is closed, and none is opened inside another: the Assembler fails the test if not."""
+    numbers = iter(range(1, 100))
+    reducer = Reducer(lambda: f"new_{next(numbers)}", max_chars=options.pop("max_chars", 10_000), **options)
+    assembler, reason = Assembler(), None
+    raws = [raw for event in events for raw in reducer.feed(event["type"], event)]
+    if breaks:
+        raws += reducer.break_off()
+    else:
+        rest, reason = reducer.finish()
+        raws += rest
+    finished = [done for raw in raws if (done := assembler.feed(raw))]
+    assert assembler.finish() is None
+    return Read(finished, reason, reducer)
+
+
+def added(kind: str, item_id: str = "", index: int | None = None, **more: Any) -> dict[str, Any]:
+    item = {"type": kind, **({"id": item_id} if item_id else {}), **more}
+    return {"type": "response.output_item.added", "item": item, **({} if index is None else {"output_index": index})}
+
+
+def message(item_id: str = "m", index: int | None = None, **more: Any) -> dict[str, Any]:
+    return added("message", item_id, index, **{"role": "assistant", "content": [], **more})
+
+
+def done(kind: str, item_id: str = "", index: int | None = None, **more: Any) -> dict[str, Any]:
+    return {**added(kind, item_id, index, **more), "type": "response.output_item.done"}
+
+
+def text(delta: str, item_id: str = "m", kind: str = "output_text.delta", **more: Any) -> dict[str, Any]:
+    named = {"item_id": item_id} if item_id else {}
+    return {"type": f"response.{kind}", **named, "delta": delta, **more}
+
+
+def whole(value: str, item_id: str = "m", kind: str = "output_text.done", **more: Any) -> dict[str, Any]:
+    return {"type": f"response.{kind}", "item_id": item_id, "text": value, **more}
+
+
+def part(text: str, kind: str = "output_text") -> dict[str, str]:
+    return {"type": kind, "text": text}
+
+
+def completed(*output: Mapping[str, Any], status: str = "completed", **more: Any) -> dict[str, Any]:
+    return {"type": "response.completed", "response": {"status": status, "output": list(output), **more}}
+
+
+# Who sees what
+
+
+@pytest.mark.parametrize("phase", ["analysis", "Final_Answer", "", "final", 7, {"a": 1}, ["final_answer"], "acme:thinking"])
+def test_a_message_of_a_phase_that_is_not_known_is_hidden(phase: object) -> None:
+    result = read(message(phase=phase), text(SECRET), completed())
+    assert (result.visible, result.hidden) == ("", SECRET)
+    assert result.finished[0].error == Code.PARSE_HEADER
+
+
+@pytest.mark.parametrize(("phase", "kind"), [(None, "final"), ("final_answer", "final"), ("commentary", "preamble")])
+def test_a_message_of_a_known_phase_is_shown_as_what_it_is(phase: object, kind: str) -> None:
+    assert read(message(phase=phase), text("Hello"), completed()).pairs == [(kind, "Hello")]
+
+
+@pytest.mark.parametrize("role", ["user", "system", "developer", "tool", "", None, "Assistant"])
+def test_a_message_that_is_not_the_assistants_is_hidden(role: object) -> None:
+    result = read(message(role=role), text(SECRET), completed())
+    assert (result.visible, result.hidden) == ("", SECRET)
+
+
+def test_text_of_a_reasoning_item_is_hidden_by_whatever_name_it_comes() -> None:
+    names = ("output_text", "reasoning", "reasoning_text", "reasoning_summary_text", "reasoning_summary", "refusal")
+    for name in names:
+        result = read(added("reasoning", "r"), text(SECRET, "r", f"{name}.delta"), message(), text("Hello"), completed())
+        assert (result.visible, result.hidden) == ("Hello", SECRET), name
+        assert (result.finished[0].frame.header.intent, result.finished[0].error) == (None, None), name
+
+
+def test_reasoning_in_an_output_text_part_of_a_snapshot_is_hidden() -> None:
+    """The form that a well-known proxy sends: a reasoning item with a role and parts called output_text."""
+    item = {"type": "reasoning", "id": "r", "role": "assistant", "content": [part(SECRET)]}
+    answer = {"type": "message", "id": "m", "role": "assistant", "content": [part("Hello")]}
+    result = read(completed(item, answer))
+    assert (result.visible, result.hidden) == ("Hello", SECRET)
+
+
+def test_reasoning_events_about_a_message_are_hidden() -> None:
+    result = read(message(), text(SECRET, kind="reasoning_text.delta"), text("Hello"), completed())
+    assert (result.visible, result.hidden) == ("Hello", SECRET)
+
+
+def test_a_part_of_a_message_that_is_of_no_known_kind_is_hidden() -> None:
+    begun = {"type": "response.content_part.added", "item_id": "m", "content_index": 1, "part": part("", "reasoning_text")}
+    snapshot = {"type": "message", "id": "m", "role": "assistant", "content": [part("Hello"), part(SECRET, "reasoning_text")]}
+    result = read(message(), text("Hello"), begun, text(SECRET, content_index=1), completed(snapshot))
+    assert result.visible == "Hello"
+    assert SECRET in result.hidden
+
+
+def test_encrypted_content_is_kept_nowhere() -> None:
+    more: dict[str, Any] = {"encrypted_content": SECRET, "summary": []}
+    result = read(added("reasoning", "r", **more), done("reasoning", "r", **more), done("compaction", "c", **more), completed())
+    assert result.finished
+    assert SECRET not in result.visible + result.hidden
+
+
+def test_items_and_events_that_nobody_knows_are_hidden_and_counted() -> None:
+    events = (
+        added("acme:note", "a"),
+        text(SECRET, "a"),
+        {"type": "acme:note.delta", "item_id": "a", "delta": SECRET},
+        done("acme:note", "a", text="noted"),
+        done("web_search_call", "w", action={"query": "harmony"}),
+    )
+    result = read(*events, message(), text("Hello"), completed(instructions=SECRET, tools=[{"name": SECRET}]))
+    assert result.visible == "Hello"
+    assert "noted" in result.hidden
+    assert "harmony" in result.hidden
+    assert SECRET not in result.hidden
+    assert result.reducer.oddities == {"unknown event": 1, "other item": 2, "text of an item that holds none": 1}
+
+
+def test_unknown_events_change_nothing() -> None:
+    events = [message(), text("Hel"), text("lo"), done("message", "m", role="assistant", content=[part("Hello")]), completed()]
+    strewn = [odd for event in events for odd in (event, {"type": "acme:x", "delta": SECRET, "item_id": "m"})]
+    assert read(*strewn).pairs == read(*events).pairs == [("final", "Hello")]
+
+
+# Summaries
+
+
+SUMMARISED = (
+    added("reasoning", "r"),
+    text("Checked", "r", "reasoning_summary_text.delta", summary_index=0),
+    text(" units.", "r", "reasoning_summary_text.delta", summary_index=0),
+    text("Then added.", "r", "reasoning_summary_text.delta", summary_index=1),
+    text(SECRET, "r", "reasoning_text.delta"),
+    message(),
+    text("4"),
+    completed(),
+)
+
+
+def test_a_summary_is_hidden_unless_the_operator_trusts_it() -> None:
+    assert read(*SUMMARISED).pairs == [("final", "4")]
+    trusted = read(*SUMMARISED, summaries_are_trusted=True)
+    assert trusted.pairs == [("preamble", "Checked units.\n\nThen added."), ("final", "4")]
+    assert trusted.finished[0].frame.header.name == "reasoning_summary"
+    assert trusted.hidden == SECRET
+
+
+def test_a_chain_of_thought_that_comes_as_summary_and_as_content_is_kept_once() -> None:
+    item = {"type": "reasoning", "id": "r", "summary": [part(SECRET, "summary_text")], "content": [part(SECRET)]}
+    assert read(added("reasoning", "r"), completed(item)).hidden == SECRET
+
+
+# What was streamed, and what is said of it afterwards
+
+
+def test_what_a_snapshot_has_more_is_added() -> None:
+    snapshot = {"type": "message", "id": "m", "role": "assistant", "content": [part("Hello there")]}
+    assert read(message(), text("Hello"), completed(snapshot)).pairs == [("final", "Hello there")]
+
+
+def test_what_people_have_read_is_not_taken_back() -> None:
+    snapshot = {"type": "message", "id": "m", "role": "assistant", "content": [part("Good day")]}
+    result = read(message(), text("Hello"), whole("Good day"), completed(snapshot))
+    assert result.pairs == [("final", "Hello")]
+    assert result.reducer.oddities == {"a text that changed afterwards": 1}
+
+
+def test_of_several_whole_texts_the_last_counts() -> None:
+    ended = done("message", "m", role="assistant", content=[part("Hello,")])
+    assert read(message(), text("Hello,"), whole("Hello,!"), ended, completed()).visible == "Hello,"
+    assert read(message(), text("Hello,"), whole("Hello,!"), completed()).visible == "Hello,!"
+
+
+def test_an_answer_that_comes_only_at_its_end_is_shown_once() -> None:
+    item: dict[str, Any] = {"role": "assistant", "content": [part("Hello")]}
+    only_part = read(message(), whole("Hello"), completed())
+    only_item = read(done("message", "m", **item), completed())
+    only_snapshot = read(completed({"type": "message", **item}))
+    everywhere = read(
+        message(), text("Hello"), whole("Hello"), done("message", "m", **item), completed({"type": "message", "id": "n", **item})
+    )
+    assert [result.pairs for result in (only_part, only_item, only_snapshot, everywhere)] == [[("final", "Hello")]] * 4
+
+
+def test_parts_of_a_message_are_one_answer() -> None:
+    snapshot = {"type": "message", "id": "m", "role": "assistant", "content": [part("One. "), part("Two.")]}
+    events = [message(), text("One. ", content_index=0), whole("One. ", content_index=0), text("Two.", content_index=1)]
+    assert read(*events, completed(snapshot)).pairs == [("final", "One. Two.")]
+
+
+def test_an_answer_stays_one_frame_while_reasoning_comes_in_between() -> None:
+    events = [added("reasoning", "r"), message(), text("Hel"), text(SECRET, "r", "reasoning_text.delta"), text("lo"), completed()]
+    result = read(*events)
+    assert result.pairs == [("final", "Hello")]
+    assert result.hidden == SECRET
+
+
+# Which item is meant
+
+
+def test_text_without_a_known_item_waits_until_its_kind_is_told() -> None:
+    assert read(text(SECRET, "x"), completed()).visible == ""
+    ended = done("message", "x", role="assistant", content=[part("Hello")])
+    assert read(text("Hello", "x"), ended, completed()).pairs == [("final", "Hello")]
+    thought = read(text(SECRET, "x"), done("reasoning", "x"), completed())
+    assert (thought.visible, thought.hidden) == ("", SECRET)
+
+
+def test_ids_that_change_in_each_event_are_found_by_index() -> None:
+    events = [
+        added("reasoning", "id1", 0),
+        text(SECRET, "id2", "reasoning_text.delta", output_index=0),
+        text(SECRET, "id3", output_index=0),
+        done("reasoning", "id4", 0),
+        message("id5", 1),
+        text("Hel", "id6", output_index=1),
+        text("lo", "id7", output_index=1),
+        done("message", "id8", 1, role="assistant", content=[part("Hello")]),
+    ]
+    snapshot: list[dict[str, Any]] = [
+        {"type": "reasoning", "id": "id9"},
+        {"type": "message", "id": "id10", "role": "assistant", "content": [part("Hello")]},
+    ]
+    result = read(*events, completed(*snapshot))
+    assert (result.pairs, result.hidden) == ([("final", "Hello")], SECRET * 2)
+
+
+def test_events_without_ids_or_indices_mean_the_newest_item() -> None:
+    result = read(added("reasoning"), text(SECRET, ""), message(""), text("Hello", ""), completed())
+    assert (result.visible, result.hidden) == ("Hello", SECRET)
+
+
+def test_a_message_that_has_the_id_of_the_reasoning_before_it_is_a_message() -> None:
+    events = [added("reasoning", "m", 0), text(SECRET, kind="reasoning_text.delta"), done("reasoning", "m", 0)]
+    result = read(*events, message("m", 1), text("Hello"), completed())
+    assert (result.visible, result.hidden) == ("Hello", SECRET)
+    late = [added("reasoning", "m", 0), message("m", 1), done("reasoning", "m", 0, content=[part(SECRET)])]
+    result = read(*late, text("Hello"), completed())
+    assert (result.visible, result.hidden) == ("Hello", SECRET)
+
+
+def test_two_messages_with_one_id_are_two_messages() -> None:
+    ended = done("message", "m", 0, role="assistant", content=[part("One.")])
+    assert read(message(), text("One."), ended, message(), text("Two."), completed()).pairs == [("final", "One."), ("final", "Two.")]
+
+
+def test_a_message_that_another_followed_gets_no_more_visible_text() -> None:
+    result = read(message("m"), text("One."), message("n"), text("Two.", "n"), text("late", "m"), completed())
+    assert (result.visible, result.hidden) == ("One.Two.", "late")
+
+
+# Calls
+
+
+def test_the_call_id_of_the_snapshot_is_the_one_that_counts() -> None:
+    events = [
+        added("function_call", "f1", 0, call_id="call_stream", name="weather", arguments=""),
+        {"type": "response.function_call_arguments.delta", "item_id": "f1", "delta": '{"a":'},
+        {"type": "response.function_call_arguments.delta", "item_id": "f1", "delta": "1}"},
+    ]
+    snapshot = {"type": "function_call", "id": "f9", "call_id": "call_final", "name": "weather", "arguments": '{"a":1}'}
+    result = read(*events, completed(snapshot))
+    assert (result.calls, result.reason) == ([("call_final", '{"a":1}')], EndReason.TOOL_CALLS)
+
+
+def test_parallel_calls_keep_their_own_arguments() -> None:
+    events = [added("function_call", f"f{n}", n, call_id=f"call_{n}", name="f") for n in (0, 1)]
+    for piece in ('{"n":', "%d}"):
+        for n in (0, 1):
+            delta = piece.replace("%d", str(n))
+            events.append({"type": "response.function_call_arguments.delta", "item_id": f"f{n}", "delta": delta})
+    assert read(*events, completed()).calls == [("call_0", '{"n":0}'), ("call_1", '{"n":1}')]
+
+
+def test_a_call_that_is_only_told_of_at_its_end_is_a_call() -> None:
+    ended = done("function_call", name="weather", arguments="{}", call_id="call_1")
+    assert read(ended, completed()).calls == [("call_1", "{}")]
+
+
+def test_a_call_that_cannot_be_made_is_kept_for_staff() -> None:
+    calls = [done("function_call", "a", name="no name", arguments=SECRET), done("function_call", "b", name="f", arguments="[1]")]
+    result = read(*calls, completed())
+    assert (result.calls, result.visible) == ([], "")
+    assert [finished.error for finished in result.finished] == [Code.CALL_SCHEMA] * 2
+
+
+def test_two_calls_never_share_an_id() -> None:
+    calls = [done("function_call", f"f{n}", n, name="f", arguments="{}", call_id="call_1") for n in (0, 1)]
+    assert [call_id for call_id, _ in read(*calls, completed()).calls] == ["call_1", "new_1"]
+
+
+def test_no_call_of_a_broken_stream_is_carried_out() -> None:
+    result = read(done("function_call", "f", name="f", arguments="{}", call_id="call_1"), breaks=True)
+    assert result.calls == []
+    assert [finished.complete for finished in result.finished] == [False]
+
+
+# How it ended
+
+
+@pytest.mark.parametrize(
+    ("response", "options", "reason"),
+    [
+        (completed(), {}, EndReason.STOP),
+        (completed(status="incomplete"), {}, EndReason.LENGTH),
+        (completed(status="incomplete", incomplete_details={"reason": "max_output_tokens"}), {}, EndReason.LENGTH),
+        (completed(status="incomplete", incomplete_details={"reason": "content_filter"}), {}, EndReason.CONTENT_FILTER),
+        (completed(usage={"output_tokens": 20}), {"max_tokens": 20}, EndReason.LENGTH),
+        (completed(usage={"output_tokens": 19}), {"max_tokens": 20}, EndReason.STOP),
+        ({"type": "response.incomplete", "response": {}}, {}, EndReason.LENGTH),
+        (completed({"type": "message", "id": "m", "role": "assistant", "status": "incomplete"}), {}, EndReason.LENGTH),
+    ],
+)
+def test_a_cut_answer_is_marked_whatever_the_event_is_called(response: Any, options: Any, reason: EndReason) -> None:
+    result = read(message(), text("Once upon a"), response, **options)
+    assert (result.visible, result.reason) == ("Once upon a", reason)
+    assert (result.finished[-1].error == Code.LENGTH) == (reason == EndReason.LENGTH)
+
+
+def test_an_answer_that_is_the_last_word_returns() -> None:
+    assert [str(done.frame.terminator) for done in read(message(), text("Hello"), completed()).finished] == ["<|return|>"]
+
+
+def test_a_model_that_writes_more_than_it_may_is_stopped() -> None:
+    result = read(message(), text("x" * 90), text("y" * 90), max_chars=100)
+    assert result.reducer.is_full
+    assert (len(result.visible), result.reason) == (100, EndReason.LENGTH)
+
+
+def test_a_server_that_opens_items_without_end_is_stopped() -> None:
+    result = read(*(message(f"m{n}") for n in range(1002)))
+    assert (result.reducer.is_full, result.reason) == (True, EndReason.LENGTH)
+
+
+# The leak guard
+
+
+LEAKS = [
+    (f"analysis{SECRET}assistantfinalHello!", "Hello!"),
+    (f"<|channel|>analysis<|message|>{SECRET}<|end|><|start|>assistant<|channel|>final<|message|>Hello!<|return|>", "Hello!"),
+    (f"<|channel|>analysis<|message|>{SECRET}<|end|>Hello!", ""),
+    (f"<think>{SECRET}</think>Hello!", "Hello!"),
+    (f"<reasoning>{SECRET}</reasoning>Hello!", "Hello!"),
+    ("Show <|start|>assistant<|channel|>analysis<|message|> to me.", "Show <|start|>assistant<|channel|>analysis<|message|> to me."),
+]
+
+
+@pytest.mark.parametrize(("leak", "visible"), LEAKS)
+@pytest.mark.parametrize("phase", [None, "commentary"])
+def test_reasoning_inside_an_answer_is_hidden_at_every_cut(leak: str, visible: str, phase: str | None) -> None:
+    ended = done("message", "m", role="assistant", phase=phase, content=[part(leak)])
+    for seed in range(20):
+        pieces, chooser, rest = [], random.Random(seed), leak
+        while rest:
+            size = chooser.randint(1, 1 + seed)
+            pieces.append(text(rest[:size]))
+            rest = rest[size:]
+        assert read(message(phase=phase), *pieces, ended, completed()).visible == visible
+    assert read(message(phase=phase), ended, completed()).visible == visible
+
+
+def test_a_suspected_answer_that_was_cut_is_hidden() -> None:
+    leak = text(f"analysis{SECRET}assistantfinalHel")
+    assert read(message(), leak, completed(status="incomplete")).visible == ""
+    assert read(message(), leak, breaks=True).visible == ""
+
+
+def test_echoes_of_markers_that_were_made_harmless_are_restored() -> None:
+    result = read(message(), text("You wrote <"), text("\u2060|end|>."), completed(), restore=True)
+    assert result.visible == "You wrote <|end|>."

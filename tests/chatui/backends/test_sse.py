@@ -1,0 +1,59 @@
+"""The event stream decoder: the standard's rules, at every cut, within bounds."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from chatui.backends.sse import Decoder, Event, TooLongError
+
+TORTURE = (
+    b"\xef\xbb\xbf: a comment\r\n"
+    b"data: one\r\ndata: two\r\n\r\n"
+    b"event: named\rdata:no space\r\r"
+    b"id: 7\nretry: 10\ndata\ndata:  two spaces\n\n"
+    b"data: after\nevent: late\n\n"
+    b"event: without data\n\n" + 'data: {"text":"a\u2028b\u0085c 👋"}\n\n'.encode() + b"data: bad \xff byte\n\n"
+    b"data: never finished"
+)
+EVENTS = [
+    Event("", "one\ntwo"),
+    Event("named", "no space"),
+    Event("", "\n two spaces"),
+    Event("late", "after"),
+    Event("", '{"text":"a\u2028b\u0085c 👋"}'),
+    Event("", "bad \ufffd byte"),
+]
+
+
+def decode(chunks: list[bytes]) -> list[Event]:
+    decoder = Decoder(1000)
+    return [event for piece in chunks for event in decoder.feed(piece)] + decoder.finish()
+
+
+def test_a_whole_stream_is_read_by_the_rules_of_the_standard() -> None:
+    assert decode([TORTURE]) == EVENTS
+
+
+def test_cuts_change_nothing_down_to_single_bytes() -> None:
+    assert decode([TORTURE[i : i + 1] for i in range(len(TORTURE))]) == EVENTS
+    for seed in range(200):
+        chooser = random.Random(seed)
+        places = sorted(chooser.sample(range(len(TORTURE)), chooser.randint(0, 30)))
+        chunks = [TORTURE[a:b] for a, b in zip([0, *places], [*places, len(TORTURE)], strict=True)]
+        assert decode(chunks) == EVENTS
+
+
+def test_a_line_without_end_is_refused_at_its_bound() -> None:
+    decoder = Decoder(100)
+    decoder.feed(b"data: " + b"x" * 90)
+    with pytest.raises(TooLongError):
+        decoder.feed(b"x" * 10)
+
+
+def test_an_event_of_many_lines_is_refused_at_its_bound() -> None:
+    decoder = Decoder(100)
+    with pytest.raises(TooLongError):
+        decoder.feed(b"data: 0123456789\n" * 11)
+    assert Decoder(100).feed(b"data: 0123456789\n" * 10 + b"\n") != []

@@ -1,0 +1,89 @@
+"""People, conversations and a scripted model server for the tests of the Django side."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import django
+import pytest
+import pytest_asyncio
+import pytest_django
+
+# A conftest that is named on the command line is loaded before pytest-django sets Django up; models cannot be imported before that.
+django.setup()
+
+from django.contrib.auth.models import Permission
+from django.core.cache import cache
+from django.test import Client
+
+from chatui import conf
+from chatui.models import Conversation, User
+from chatui.turns import running
+from tests.chatui.scripted import ScriptedBackend
+
+PASSWORD = "correct horse battery"
+
+
+def make_person(name: str, *permissions: str, staff: bool = False) -> User:
+    person = User.objects.create_user(name, password=PASSWORD, is_staff=staff)
+    person.user_permissions.set(Permission.objects.filter(codename__in=permissions))
+    assert person.user_permissions.count() == len(permissions)
+    return person
+
+
+@pytest.fixture(autouse=True)
+def _cheap_and_fresh(settings: pytest_django.Settings) -> None:
+    """Passwords that cost no second each, and no throttle left over from another test."""
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+    cache.clear()
+
+
+@pytest.fixture
+def ada(db: None) -> User:
+    """An end user who owns the conversation."""
+    return make_person("ada")
+
+
+@pytest.fixture
+def bela(db: None) -> User:
+    """Another end user."""
+    return make_person("bela")
+
+
+@pytest.fixture
+def sam(db: None) -> User:
+    """Staff without permissions of ours."""
+    return make_person("sam", staff=True)
+
+
+@pytest.fixture
+def grace(db: None) -> User:
+    """Staff who may see hidden channels, of anybody's conversation."""
+    return make_person("grace", "view_hidden_channels", "view_any_conversation", "view_auditevent", staff=True)
+
+
+@pytest.fixture
+def hank(db: None) -> User:
+    """Staff who may see hidden channels of his own conversations only."""
+    return make_person("hank", "view_hidden_channels", staff=True)
+
+
+def signed_in(person: User) -> Client:
+    client = Client()
+    client.force_login(person)
+    return client
+
+
+@pytest.fixture
+def conversation(ada: User) -> Conversation:
+    """Ada's conversation, still empty."""
+    return Conversation.objects.create(owner=ada, title="Ada's conversation")
+
+
+@pytest_asyncio.fixture
+async def backend(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[ScriptedBackend]:
+    """A model server that plays what a test scripts. Turns that the test left running are awaited, so that none outlives it."""
+    scripted = ScriptedBackend()
+    monkeypatch.setattr(conf, "backend", lambda: scripted)
+    yield scripted
+    await running.settle()

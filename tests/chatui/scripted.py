@@ -1,0 +1,67 @@
+"""A back end that plays raw events from a script, and can wait, fail or break off in the middle."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Sequence
+
+from chatui.backends.base import EndReason, SampleEnded, SampleEvent, SampleRequest, Usage
+from renderer.events import FrameClosed, FrameOpened, FrameText
+from renderer.frames import Header, Terminator
+
+ANALYSIS = Header("assistant", channel="analysis")
+PREAMBLE = Header("assistant", channel="commentary", intent="preamble")
+FINAL = Header("assistant", channel="final")
+CALL = Header("assistant", channel="commentary", recipient="functions.lookup", call_id="c1", constrain="json")
+REPLY = Header("tool", channel="commentary", recipient="assistant", name="functions.lookup", call_id="c1")
+
+Step = SampleEvent | Exception | asyncio.Event
+
+
+def frame(header: Header, text: str, terminator: Terminator = Terminator.END) -> list[SampleEvent]:
+    """A frame, one event a word."""
+    return [FrameOpened(header), *(FrameText(word) for word in text.split(" ") for word in (word + " ",)), FrameClosed(terminator)]
+
+
+def ended(reason: EndReason = EndReason.STOP) -> SampleEnded:
+    return SampleEnded(reason, Usage(10, 20), "scripted-model")
+
+
+def answer(text: str = "Four.", thought: str = "simple arithmetic") -> list[Step]:
+    return [*frame(ANALYSIS, thought), *frame(FINAL, text, Terminator.RETURN), ended()]
+
+
+class ScriptedBackend:
+    """Set ``script`` before a turn starts. ``requests`` holds what was asked; ``closed`` counts generators that were closed early."""
+
+    name = "Scripted"
+    kind = "scripted"
+    is_demo = False
+
+    def __init__(self) -> None:
+        self.script: Sequence[Step] = answer()
+        self.requests: list[SampleRequest] = []
+        self.closed = 0
+        self.waiting = asyncio.Event()
+
+    async def sample(self, request: SampleRequest) -> AsyncGenerator[SampleEvent, None]:
+        self.requests.append(request)
+        try:
+            for step in list(self.script):
+                if isinstance(step, asyncio.Event):
+                    self.waiting.set()
+                    await step.wait()
+                elif isinstance(step, Exception):
+                    raise step
+                else:
+                    yield step
+                    await asyncio.sleep(0)
+        except (asyncio.CancelledError, GeneratorExit):
+            self.closed += 1
+            raise
+
+    async def models(self) -> tuple[str, ...]:
+        return ("scripted-model",)
+
+    async def aclose(self) -> None:
+        pass

@@ -1,0 +1,170 @@
+"""Who may see hidden channels, and that every look and every attempt is on record before anything is shown."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from uuid import uuid4
+
+import pytest
+from django.utils import timezone
+
+from chatui import access, audit
+from chatui.access import NotFoundError, OptInNeededError, RefusedError
+from chatui.audit import Visitor
+from chatui.models import AuditEvent, Conversation, DebugOpening, User
+
+pytestmark = pytest.mark.django_db
+
+
+def visitor(person: User | None, way: str = "page") -> Visitor:
+    return Visitor(person, "192.0.2.7", way)
+
+
+def last_line() -> AuditEvent:
+    line = AuditEvent.objects.order_by("-number").first()
+    assert line is not None
+    return line
+
+
+def test_an_owner_opens_their_own_conversation_and_nobody_elses(ada: User, bela: User, conversation: Conversation) -> None:
+    assert access.own_conversation(ada, conversation.pk) == conversation
+    for person in (bela, None):
+        with pytest.raises(NotFoundError):
+            access.own_conversation(person, conversation.pk)
+
+
+def test_a_deactivated_person_owns_nothing(ada: User, conversation: Conversation) -> None:
+    ada.is_active = False
+    with pytest.raises(NotFoundError):
+        access.own_conversation(ada, conversation.pk)
+
+
+@pytest.mark.parametrize("key", ["", "x", None, 7, uuid4(), "../../etc", ["a"]])
+def test_any_other_id_is_not_found(key: object, ada: User) -> None:
+    with pytest.raises(NotFoundError):
+        access.own_conversation(ada, key)
+
+
+def test_a_deleted_conversation_is_found_only_in_the_bin(ada: User, conversation: Conversation) -> None:
+    Conversation.objects.update(deleted_at=timezone.now())
+    with pytest.raises(NotFoundError):
+        access.own_conversation(ada, conversation.pk)
+    assert access.own_conversation(ada, conversation.pk, deleted=True) == conversation
+
+
+def test_permitted_staff_see_hidden_channels_after_they_opened_the_view(grace: User, conversation: Conversation) -> None:
+    with pytest.raises(OptInNeededError):
+        access.view_hidden(visitor(grace), conversation.pk, action="debug page")
+    access.open_debug_view(visitor(grace), conversation.pk, "a fault was reported")
+    assert access.view_hidden(visitor(grace, "download"), conversation.pk, action="whole download") == conversation
+    line = last_line()
+    assert (line.action, line.code, line.way, line.actor, line.owner_name, line.address) == (
+        "whole download",
+        "",
+        "download",
+        grace,
+        "ada",
+        "192.0.2.7",
+    )
+
+
+def test_asking_for_the_opt_in_is_no_attempt(grace: User, conversation: Conversation) -> None:
+    with pytest.raises(OptInNeededError):
+        access.view_hidden(visitor(grace), conversation.pk, action="debug page")
+    assert not AuditEvent.objects.exists()
+
+
+@pytest.mark.parametrize("name", ["ada", "bela", "sam", "hank"])
+def test_e_perm_visibility_without_the_permission_it_is_refused_and_recorded(
+    name: str, conversation: Conversation, request: pytest.FixtureRequest
+) -> None:
+    person = request.getfixturevalue(name)
+    with pytest.raises(RefusedError):
+        access.view_hidden(visitor(person, "socket"), conversation.pk, action="debug stream")
+    line = last_line()
+    assert (line.code, line.action, line.way, line.actor, line.conversation_id) == (
+        "E-PERM-VISIBILITY",
+        "debug stream",
+        "socket",
+        person,
+        conversation.pk,
+    )
+
+
+def test_without_the_right_to_others_no_such_conversation_looks_like_not_yours(hank: User, conversation: Conversation) -> None:
+    for key in (conversation.pk, uuid4(), "nonsense"):
+        with pytest.raises(RefusedError):
+            access.view_hidden(visitor(hank), key, action="debug page")
+
+
+def test_staff_with_only_the_first_permission_see_their_own(hank: User) -> None:
+    own = Conversation.objects.create(owner=hank)
+    access.open_debug_view(visitor(hank), own.pk)
+    assert access.view_hidden(visitor(hank), own.pk, action="debug page") == own
+
+
+def test_the_permission_without_being_staff_is_not_enough(grace: User, conversation: Conversation) -> None:
+    grace.is_staff = False
+    with pytest.raises(RefusedError):
+        access.view_hidden(visitor(grace), conversation.pk, action="debug page")
+
+
+def test_an_opening_ends_after_an_hour_or_when_it_is_closed(grace: User, conversation: Conversation) -> None:
+    access.open_debug_view(visitor(grace), conversation.pk)
+    access.recheck_hidden(visitor(grace), conversation.pk)
+    DebugOpening.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
+    with pytest.raises(OptInNeededError):
+        access.recheck_hidden(visitor(grace), conversation.pk)
+    access.open_debug_view(visitor(grace), conversation.pk)
+    access.close_debug_view(visitor(grace), conversation.pk)
+    with pytest.raises(OptInNeededError):
+        access.recheck_hidden(visitor(grace), conversation.pk)
+
+
+def test_an_opening_is_for_one_person_and_one_conversation(grace: User, hank: User, ada: User, conversation: Conversation) -> None:
+    access.open_debug_view(visitor(grace), conversation.pk)
+    other = Conversation.objects.create(owner=ada)
+    with pytest.raises(OptInNeededError):
+        access.view_hidden(visitor(grace), other.pk, action="debug page")
+    assert access.opening(visitor(hank), conversation) is None
+
+
+def test_if_the_line_cannot_be_written_there_is_no_look(grace: User, conversation: Conversation, monkeypatch: pytest.MonkeyPatch) -> None:
+    access.open_debug_view(visitor(grace), conversation.pk)
+
+    def disk_is_full(*args: object, **kwargs: object) -> None:
+        raise OSError("no space left")
+
+    monkeypatch.setattr(audit, "record", disk_is_full)
+    with pytest.raises(OSError, match="no space left"):
+        access.view_hidden(visitor(grace), conversation.pk, action="debug page")
+
+
+def test_lines_are_numbered_and_chained(grace: User, conversation: Conversation) -> None:
+    for _ in range(3):
+        audit.record("test", visitor(grace), conversation=conversation)
+    lines = list(AuditEvent.objects.order_by("number"))
+    assert [line.number for line in lines] == [1, 2, 3]
+    assert [line.previous_hash for line in lines] == [audit.FIRST_HASH, lines[0].hash, lines[1].hash]
+    assert all(line.hash == audit.digest(line) for line in lines)
+
+
+def test_a_changed_line_no_longer_fits_its_hash(grace: User) -> None:
+    line = audit.record("test", visitor(grace))
+    line.actor_name = "somebody else"
+    assert audit.digest(line) != line.hash
+
+
+def test_lines_cannot_be_changed_or_deleted_in_bulk(grace: User) -> None:
+    audit.record("test", visitor(grace))
+    with pytest.raises(TypeError):
+        AuditEvent.objects.update(code="")
+    with pytest.raises(TypeError):
+        AuditEvent.objects.all().delete()
+
+
+def test_a_line_outlives_the_person_and_the_conversation(grace: User, conversation: Conversation) -> None:
+    audit.record("test", visitor(grace), conversation=conversation)
+    conversation.delete()
+    grace.delete()
+    assert (last_line().actor_name, last_line().owner_name) == ("grace", "ada")

@@ -1,0 +1,42 @@
+"""The management commands."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from io import StringIO
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.utils import timezone
+
+from chatui import first_account, transcripts
+from chatui.models import Conversation, Message, User
+from chatui.models.message import Author
+from renderer.frames import Frame, Header
+
+pytestmark = pytest.mark.django_db
+
+
+def said(*arguments: str) -> str:
+    out = StringIO()
+    call_command(*arguments, stdout=out)
+    return out.getvalue()
+
+
+def test_purge_removes_what_was_deleted_long_ago_and_nothing_else(ada: User, conversation: Conversation) -> None:
+    question = transcripts.append(conversation, None, Frame(Header("user"), "old"), Author.PERSON)
+    transcripts.append(conversation, question, Frame(Header("assistant", channel="final"), "older"), Author.MODEL)
+    fresh = Conversation.objects.create(owner=ada, deleted_at=timezone.now())
+    kept = Conversation.objects.create(owner=ada)
+    Conversation.objects.filter(pk=conversation.pk).update(deleted_at=timezone.now() - timedelta(days=31))
+    assert "Removed 1 conversations" in said("purge")
+    assert set(Conversation.objects.all()) == {fresh, kept} and not Message.objects.exists()
+
+
+def test_first_account_prints_a_code_that_is_good() -> None:
+    assert first_account.code_is_good(said("first_account").strip())
+
+
+def test_first_account_says_when_there_is_one_already(ada: User) -> None:
+    with pytest.raises(CommandError, match="already"):
+        said("first_account")

@@ -1,0 +1,62 @@
+"""Forwarded headers are believed from the operator's proxies and from nobody else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from django.http import HttpRequest, HttpResponse
+from django.test import RequestFactory, override_settings
+
+from chatui.env import Environment
+from chatui.live.origin import is_allowed
+from chatui.sessions import client_address
+from chatui.web.proxies import TrustedProxyMiddleware
+
+
+@pytest.fixture(autouse=True)
+def proxy() -> Iterator[None]:
+    with override_settings(ENVIRONMENT=Environment(trusted_proxies=["10.0.0.1"])):
+        yield
+
+
+def seen(peer: str, **headers: str) -> tuple[str, bool]:
+    """Which address, and whether https, a view sees of a request from ``peer``."""
+    requests: list[HttpRequest] = []
+
+    def view(request: HttpRequest) -> HttpResponse:
+        requests.append(request)
+        return HttpResponse()
+
+    TrustedProxyMiddleware(view)(RequestFactory().get("/", REMOTE_ADDR=peer, **headers))  # type: ignore[arg-type]
+    return requests[0].META["REMOTE_ADDR"], requests[0].is_secure()
+
+
+def test_a_trusted_proxy_names_the_visitor_and_the_scheme() -> None:
+    headers = {"HTTP_X_FORWARDED_FOR": "6.6.6.6, 192.0.2.9", "HTTP_X_FORWARDED_PROTO": "https"}
+    assert seen("10.0.0.1", **headers) == ("192.0.2.9", True)
+
+
+def test_nobody_else_can_pretend() -> None:
+    headers = {"HTTP_X_FORWARDED_FOR": "192.0.2.9", "HTTP_X_FORWARDED_PROTO": "https"}
+    assert seen("192.0.2.66", **headers) == ("192.0.2.66", False)
+
+
+def scope(peer: str, *headers: tuple[bytes, bytes]) -> dict[str, object]:
+    return {"client": [peer, 1], "headers": [(b"host", b"localhost"), *headers]}
+
+
+def test_sockets_go_by_the_same_rule() -> None:
+    forwarded = (b"x-forwarded-for", b"6.6.6.6, 192.0.2.9")
+    assert client_address(scope("10.0.0.1", forwarded)) == "192.0.2.9"
+    assert client_address(scope("192.0.2.66", forwarded)) == "192.0.2.66"
+    https = (b"x-forwarded-proto", b"https"), (b"origin", b"https://localhost")
+    assert is_allowed(scope("10.0.0.1", *https))
+    assert not is_allowed(scope("192.0.2.66", *https))
+
+
+def test_a_named_origin_is_compared_exactly() -> None:
+    with override_settings(ENVIRONMENT=Environment(origins=["https://chat.example.org"])):
+        assert is_allowed(scope("192.0.2.1", (b"origin", b"https://chat.example.org")))
+        for other in (b"http://chat.example.org", b"https://chat.example.org.evil.example", b"https://localhost", b"http://localhost"):
+            assert not is_allowed(scope("192.0.2.1", (b"origin", other)))

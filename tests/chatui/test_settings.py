@@ -1,0 +1,74 @@
+"""What an operator may set is documented, checked and safe by default."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+from chatui import checks, conf
+from chatui.env import BASE_DIR, Environment
+
+CHECKS = (checks.backend_address, checks.key_file, checks.backend_kind, checks.origins, checks.pages_directory)
+
+
+def test_every_variable_is_documented_with_its_meaning_and_none_that_does_not_exist() -> None:
+    page = (BASE_DIR / "docs" / "settings.md").read_text(encoding="utf-8")
+    documented = {line.split("`")[1] for line in page.splitlines() if line.startswith("| `CHATUI_")}
+    assert documented == {f"CHATUI_{name.upper()}" for name in Environment.model_fields}
+
+
+def test_lists_are_read_with_commas(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CHATUI_HOSTS", "chat.example.org, localhost ,")
+    assert Environment().hosts == ["chat.example.org", "localhost"]
+
+
+def test_a_value_of_the_wrong_kind_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CHATUI_BACKEND_IDLE_SECONDS", "soon")
+    with pytest.raises(ValidationError):
+        Environment()
+
+
+def test_the_secret_key_is_made_once_and_readable_by_its_owner_only(tmp_path: Path) -> None:
+    first = Environment(data_dir=tmp_path / "data").signing_key()
+    assert len(first) > 50 and Environment(data_dir=tmp_path / "data").signing_key() == first
+    assert stat.S_IMODE((tmp_path / "data" / "secret_key").stat().st_mode) == 0o600
+
+
+def test_the_key_of_a_model_server_comes_from_its_file_and_shows_in_no_repr(tmp_path: Path) -> None:
+    file = tmp_path / "key"
+    file.write_text("sk-secret\n")
+    assert Environment(backend_key_file=file).key() == "sk-secret"
+    assert "sk-secret" not in repr(Environment(backend_key="sk-secret"))
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "identity"),
+    [
+        ("backend_url", "ftp://x", "chatui.E001"),
+        ("backend_url", "localhost:8080", "chatui.E001"),
+        ("backend_url", "http://user:password@host/", "chatui.E002"),
+        ("backend_key_file", Path("/no/such/file"), "chatui.E003"),
+        ("backend_kind", "telepathy", "chatui.E005"),
+        ("backend_kind", "harmony", "chatui.W002"),
+        ("origins", ["https://chat.example.org/"], "chatui.E004"),
+        ("origins", ["chat.example.org"], "chatui.E004"),
+        ("pages_dir", Path("/no/such/directory"), "chatui.W001"),
+    ],
+)
+def test_manage_py_check_says_what_is_wrong(
+    field: str, value: object, identity: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if field == "backend_kind":
+        monkeypatch.setenv("CHATUI_BACKEND_URL", "http://127.0.0.1:1")
+    monkeypatch.setattr(conf, "environment", lambda: Environment(**{"data_dir": tmp_path, field: value}))  # type: ignore[arg-type]
+    found = [message.id for check in CHECKS for message in check(None)]
+    assert identity in found
+
+
+def test_the_defaults_have_nothing_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(conf, "environment", Environment)
+    for check in CHECKS:
+        assert check(None) == []

@@ -1,0 +1,145 @@
+"""What all tests share: settings of their own, reasons in plain sentences for what is left out, and the closing summary."""
+
+from __future__ import annotations
+
+import os
+import socket
+import tempfile
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import hypothesis
+import pytest
+
+from tests.tools import chromium, not_run
+
+# Said by whoever runs the tests; every other CHATUI_… variable is a setting of their own product and must not reach a test.
+OF_TESTS = {
+    "CHATUI_CACHE_DIR",
+    "CHATUI_CHROMIUM",
+    "CHATUI_SHARED_DIR",
+    "CHATUI_TEST_DATABASE_URL",
+    "CHATUI_TEST_NEW_EXAMPLES",
+    "CHATUI_TEST_REDIS_URL",
+}
+SERVICES = ("CHATUI_TEST_DATABASE_URL", "CHATUI_TEST_REDIS_URL")
+
+# Not in pyproject.toml: without the plugin (-p no:django) that setting would be an unknown one, and an error.
+os.environ["DJANGO_SETTINGS_MODULE"] = "chatui.settings"
+_NOTED = pytest.StashKey[list[str]]()
+_DATA = tempfile.TemporaryDirectory(prefix="chatui-tests-")
+for _name in [name for name in os.environ if name.startswith("CHATUI_") and name not in OF_TESTS]:
+    del os.environ[_name]
+os.environ["CHATUI_DATA_DIR"] = _DATA.name
+
+
+# No deadline: how long one example takes says more of the machine than of the code. Always the same examples, so that a change is judged
+# by what it changes; new ones each time for whoever looks for faults.
+hypothesis.settings.register_profile("chatui", deadline=None, derandomize=not os.environ.get("CHATUI_TEST_NEW_EXAMPLES"))
+hypothesis.settings.load_profile("chatui")
+
+
+@pytest.fixture(scope="session")
+def chromium_path() -> Path:
+    """The browser. Only tests marked ``browser`` ask for it, and they run only where there is one."""
+    found = chromium.find()
+    assert found, chromium.why_not()
+    return found
+
+
+@pytest.fixture(scope="session")
+def shared_dir() -> Path:
+    """A directory with larger data sets that are not part of the repository; tests that need it are left out without it."""
+    named = os.environ.get("CHATUI_SHARED_DIR")
+    place = Path(named) if named else not_run.ROOT.parent / "shared"
+    if not place.is_dir():
+        pytest.skip("The larger data sets are not part of the repository; CHATUI_SHARED_DIR can name a directory that has them.")
+    return place
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _plain_static_names(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Pages rendered in tests name static files as they are: names with hashes need a collected copy, which only servers have."""
+    if not request.config.pluginmanager.hasplugin("django"):
+        yield
+        return
+    from django.conf import settings
+    from django.test import override_settings
+
+    plain = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
+    with override_settings(STORAGES={**settings.STORAGES, "staticfiles": plain}):
+        yield
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Load the settings, which makes pytest-django set Django up before any test is imported; take over what make check noted."""
+    config.stash[_NOTED] = not_run.sentences()
+    not_run.forget()
+    if config.pluginmanager.hasplugin("django"):
+        from django.conf import settings
+
+        settings.DATABASES  # noqa: B018 -- reading one setting loads them all
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave out, with the reason, what this machine cannot run."""
+    reasons = {"browser": None if chromium.find() else chromium.why_not(), "services": _no_services()}
+    for item in items:
+        for marker, reason in reasons.items():
+            if reason and item.get_closest_marker(marker):
+                item.add_marker(pytest.mark.skip(reason=reason))
+
+
+def _no_services() -> str | None:
+    """Why tests against PostgreSQL and Redis cannot run; None if both answer."""
+    for name in SERVICES:
+        address = urlsplit(os.environ.get(name, ""))
+        if not address.hostname:
+            return "PostgreSQL and Redis are used only when CHATUI_TEST_DATABASE_URL and CHATUI_TEST_REDIS_URL name them."
+        try:
+            socket.create_connection(
+                (address.hostname, address.port or (5432 if "postgres" in address.scheme else 6379)), timeout=3
+            ).close()
+        except OSError as error:
+            return f"{name} names a server that does not answer: {error.strerror or error}."
+    return None
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """One paragraph at the end: what ran, what could not run and why."""
+    ran: Counter[str] = Counter()
+    for outcome in ("passed", "failed", "error", "xfailed", "xpassed"):
+        ran.update(_part(report.nodeid) for report in terminalreporter.getreports(outcome))
+    left_out: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for report in terminalreporter.getreports("skipped"):
+        left_out[_reason(report)][_part(report.nodeid)] += 1
+
+    parts = ", ".join(f"{count} of {part}" for part, count in sorted(ran.items()))
+    sentences = [f"Tests that ran: {parts}." if parts else "No test ran."]
+    sentences += [f"Not run: {_listed(parts)}. {reason}" for reason, parts in sorted(left_out.items())]
+    noted = config.stash[_NOTED]
+    sentences += noted
+    if len(sentences) == 1:
+        sentences.append("Nothing was left out.")
+    terminalreporter.section("what ran and what did not", sep="-")
+    terminalreporter.write_line(" ".join(sentences))
+
+
+def _part(nodeid: str) -> str:
+    """The directory of a test: ``tests/renderer``. A test directly under ``tests`` counts as ``tests``."""
+    return Path(nodeid.split("::")[0]).parent.as_posix()
+
+
+def _reason(report: pytest.TestReport | pytest.CollectReport) -> str:
+    """The reason that a skip gave, as a sentence."""
+    if isinstance(report.longrepr, tuple):
+        reason = report.longrepr[2].removeprefix("Skipped: ").strip()
+        return reason if reason.endswith((".", "!", "?")) else f"{reason}."
+    return "No reason was given."
+
+
+def _listed(parts: Counter[str]) -> str:
+    return ", ".join(f"{count} of {part}" for part, count in sorted(parts.items()))

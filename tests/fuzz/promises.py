@@ -1,0 +1,125 @@
+"""What the readers of OpenChatML promise of any input at all: ``keep`` raises AssertionError where one of these is broken.
+
+1. Reading gives a result or one of our errors, never anything else.
+2. The events are the same, places included, for every way of cutting the input; single bytes included.
+3. A lenient reading finds first what a strict reading stops at, and finds nothing refused where a strict reading goes through.
+4. What was read strictly and can be written comes back the same, as text and as JSON; what was written is written the same again.
+5. Nobody sees more after a lenient reading is made writable than before; what is made writable can be written.
+6. No error says anything of the text.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from renderer import interchange, ocml
+from renderer.errors import OpenChatMLError, Problem
+from renderer.events import FrameOpened, FrameText
+from renderer.frames import Transcript
+from renderer.gate import Audience, may_see
+from renderer.ocml_reader import ProblemFound, Reader
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """What a reader told: its events, texts that follow each other joined, each opened frame with its place, and how it stopped."""
+
+    events: tuple[Any, ...]
+    stopped: Problem | None
+
+
+def hear(pieces: Sequence[str] | Sequence[bytes], *, lenient: bool = False, fragment: bool = False) -> Heard:
+    """Everything that a reader tells of these pieces."""
+    reader, told = Reader(lenient=lenient, fragment=fragment), list[Any]()
+    try:
+        for piece in pieces:
+            told += reader.feed(piece)
+        told += reader.finish()
+    except OpenChatMLError as error:
+        return Heard(joined(told), error.problem)
+    return Heard(joined(told), None)
+
+
+def joined(events: Sequence[Any]) -> tuple[Any, ...]:
+    """The events with texts that follow each other as one text."""
+    out: list[Any] = []
+    for event in events:
+        if isinstance(event, FrameText) and out and isinstance(out[-1], FrameText):
+            out[-1] = FrameText(out[-1].text + event.text)
+        else:
+            out.append((event, event.place) if isinstance(event, FrameOpened) else event)
+    return tuple(out)
+
+
+def bytes_of(data: bytes) -> list[bytes]:
+    """Each byte by itself."""
+    return [data[at : at + 1] for at in range(len(data))]
+
+
+def cuts(data: bytes, seed: int) -> list[list[bytes]]:
+    """Ways to cut ``data``: into single bytes, and at a few places that the seed chooses."""
+    chance = random.Random(seed)
+    at = [0, *sorted(chance.randrange(len(data) + 1) for _ in range(3)), len(data)]
+    return [bytes_of(data), [data[begin:end] for begin, end in pairwise(at)]]
+
+
+def keep(data: bytes) -> None:
+    """Hold the readers to their promises."""
+    for fragment in (False, True):
+        strict, lenient = (hear([data], lenient=lenient, fragment=fragment) for lenient in (False, True))
+        for pieces in cuts(data, len(data)):
+            assert hear(pieces, fragment=fragment) == strict, "cutting changed a strict reading"
+            assert hear(pieces, lenient=True, fragment=fragment) == lenient, "cutting changed a lenient reading"
+        found = [event.problem for event in lenient.events if isinstance(event, ProblemFound) and event.problem.is_refused]
+        if lenient.stopped is not None:
+            # What the same call found before it goes under with it.
+            assert "major version" in lenient.stopped.hint, "a lenient reading stopped"
+            assert strict.stopped is not None, "a strict reading goes where a lenient one does not"
+        else:
+            assert strict.stopped == (found[0] if found else None), "strict and lenient readings differ about what is wrong"
+        _keep_values(data, fragment)
+    keep_json(data)
+
+
+def keep_json(data: bytes) -> None:
+    """The promises about JSON, for input that may be none."""
+    try:
+        transcript = interchange.parse_json(data)
+    except OpenChatMLError:
+        return
+    _comes_back(transcript)
+
+
+def _keep_values(data: bytes, fragment: bool) -> None:
+    report = ocml.check(data, fragment=fragment)
+    try:
+        transcript = ocml.parse(data, fragment=fragment)
+    except OpenChatMLError as error:
+        assert not report.is_valid, "a report calls valid what a strict reading refuses"
+        assert str(error).isascii()
+    else:
+        assert report.is_valid, "a report calls invalid what a strict reading takes"
+        _comes_back(transcript)
+    try:
+        reading = ocml.read(data, lenient=True, fragment=fragment)
+    except OpenChatMLError:
+        return
+    for item in reading.finished:
+        written = ocml.writable(item.frame)
+        assert may_see(item.frame.header, Audience.END_USER) or not may_see(written.header, Audience.END_USER), "what was hidden shows"
+        assert ocml.parse_frame(ocml.dump_frame(written)) == written, "what was made writable does not come back"
+
+
+def _comes_back(transcript: Transcript) -> None:
+    try:
+        text = ocml.dump(transcript)
+    except OpenChatMLError:
+        return
+    assert ocml.parse(text) == transcript, "a transcript does not come back from its text"
+    assert ocml.dump(ocml.parse(text)) == text, "what was written is written differently"
+    for folded in (False, True):
+        assert interchange.parse_json(interchange.dump_json(transcript, fold_thinking=folded)) == transcript, "JSON lost something"

@@ -1,0 +1,38 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { problemWith, sends } from "../../static/js/models/typing.js";
+
+const ENTER = { key: "Enter", shiftKey: false, ctrlKey: false, altKey: false, metaKey: false, isComposing: false };
+
+test("Enter sends, and so does Ctrl+Enter", () => {
+  assert.equal(sends(ENTER), true);
+  assert.equal(sends({ ...ENTER, ctrlKey: true }), true);
+});
+
+test("Shift+Enter and Alt+Enter break the line", () => {
+  assert.equal(sends({ ...ENTER, shiftKey: true }), false);
+  assert.equal(sends({ ...ENTER, altKey: true }), false);
+});
+
+test("Enter that confirms a word in an input method does not send", () => {
+  assert.equal(sends({ ...ENTER, isComposing: true }), false);
+  assert.equal(sends({ ...ENTER, keyCode: 229 }), false);
+});
+
+test("other keys do not send", () => {
+  assert.equal(sends({ ...ENTER, key: "a" }), false);
+});
+
+test("a text up to the limit can be sent", () => {
+  assert.equal(problemWith("x".repeat(10), 10), null);
+  assert.equal(problemWith("", 10), null);
+});
+
+test("a longer one cannot, and the sentence says by how much", () => {
+  assert.equal(problemWith("x".repeat(1310), 1000), "This message is 310 characters too long. At most 1,000 can be sent.");
+});
+
+test("characters are counted as the server counts them, not in halves", () => {
+  assert.equal(problemWith("😀".repeat(10), 10), null);
+  assert.match(problemWith("😀".repeat(11), 10) ?? "", /is 1 character too long/);
+});

@@ -1,0 +1,8 @@
+"""The tests of this directory run against the real server."""
+
+from __future__ import annotations
+
+from tests.llama.fixture import llama_server as llama_server
+from tests.llama.fixture import llama_server_unparsed as llama_server_unparsed
+from tests.vocabulary import rank_file as rank_file
+from tests.vocabulary import vocabulary as vocabulary

@@ -1,0 +1,100 @@
+"""pytest fixtures: the address of a running llama.cpp server with the tiny gpt-oss model. Import them in a conftest that needs them."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import tempfile
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+import pytest
+
+from tests.llama.prepare import HERE, NotAvailableError, Prepared, prepare
+
+CACHE = Path(os.environ.get("CHATUI_CACHE_DIR") or HERE.parents[1] / ".cache") / "llama"
+START_SECONDS = 60
+
+
+@dataclass
+class Server:
+    process: subprocess.Popen[bytes]
+    log: IO[bytes]
+    url: str
+    users: int = 0
+
+
+_running: dict[str, Server] = {}
+
+
+@pytest.fixture(scope="session")
+def llama_server() -> Iterator[str]:
+    """A server that keeps reasoning apart from the answer, as llama.cpp does by default."""
+    yield from _served("auto")
+
+
+@pytest.fixture(scope="session")
+def llama_server_unparsed() -> Iterator[str]:
+    """A server that puts half of the Harmony markup, reasoning included, into the answer."""
+    yield from _served("none")
+
+
+def _served(reasoning_format: str) -> Iterator[str]:
+    """Fixtures imported in several places share one server: the first use starts it, the end of the last stops it."""
+    if reasoning_format not in _running:
+        try:
+            _running[reasoning_format] = _start(prepare(CACHE), reasoning_format)
+        except NotAvailableError as error:
+            pytest.skip(f"The llama.cpp test server cannot be set up here: {error}")
+    server = _running[reasoning_format]
+    server.users += 1
+    yield server.url
+    server.users -= 1
+    if not server.users:
+        _stop(_running.pop(reasoning_format))
+
+
+def _start(prepared: Prepared, reasoning_format: str) -> Server:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    command = [str(prepared.python), str(HERE / "serve.py"), str(prepared.model), str(port), reasoning_format]
+    log = tempfile.TemporaryFile()
+    server = Server(subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT), log, f"http://127.0.0.1:{port}")
+    try:
+        _wait_until_healthy(server)
+    except NotAvailableError:
+        _stop(server)
+        raise
+    return server
+
+
+def _wait_until_healthy(server: Server) -> None:
+    deadline = time.monotonic() + START_SECONDS
+    while time.monotonic() < deadline:
+        if server.process.poll() is not None:
+            server.log.seek(0)
+            last = server.log.read().decode("utf-8", "replace").strip().splitlines()[-1:]
+            raise NotAvailableError(f"it ended at once: {' '.join(last)}")
+        try:
+            with urllib.request.urlopen(f"{server.url}/health", timeout=1) as answer:
+                if answer.status == 200:
+                    return
+        except (urllib.error.URLError, OSError):
+            time.sleep(0.1)
+    raise NotAvailableError(f"it was not ready after {START_SECONDS} seconds")
+
+
+def _stop(server: Server) -> None:
+    server.process.terminate()
+    try:
+        server.process.wait(timeout=5)
+    except subprocess.TimeoutExpired:
+        server.process.kill()
+        server.process.wait()
+    server.log.close()

@@ -1,0 +1,31 @@
+"""The error codes: each of the specification's has a class and a sentence, and a problem is the same as a value and as an exception."""
+
+from __future__ import annotations
+
+import pytest
+
+from renderer import errors
+from renderer.errors import Code, OpenChatMLError, Place, Problem
+
+OF_THE_SPECIFICATION = [code for code in Code if not code.startswith("E-X-")]
+
+
+def test_the_specification_has_eight() -> None:
+    assert len(OF_THE_SPECIFICATION) == 8
+
+
+@pytest.mark.parametrize("code", OF_THE_SPECIFICATION)
+def test_each_has_a_class_of_its_own_and_a_sentence(code: Code) -> None:
+    error = Problem(code, "a reason", Place(7, 2, 3, 1)).error()
+    assert type(error) is not OpenChatMLError
+    assert [
+        kind for kind in vars(errors).values() if isinstance(kind, type) and getattr(kind, "code", None) == code and kind is type(error)
+    ]
+    assert (error.code, error.sentence) == (code, code.sentence)
+    assert str(error) == f"{code}: a reason (line 2, column 3)"
+    assert error.problem == Problem(code, "a reason", Place(7, 2, 3, 1))
+
+
+@pytest.mark.parametrize("code", list(Code))
+def test_each_sentence_is_one(code: Code) -> None:
+    assert code.sentence.endswith(".") and len(code.sentence) > 10

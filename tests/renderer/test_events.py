@@ -1,0 +1,77 @@
+"""The Assembler: events to frames, complete or not."""
+
+from __future__ import annotations
+
+import pytest
+
+from renderer.errors import Code, Place
+from renderer.events import Assembler, Finished, FrameClosed, FrameOpened, FrameText
+from renderer.frames import Frame, Header, Terminator
+
+HEADER = Header("assistant", channel="final")
+
+
+def test_events_of_a_frame_fold_into_it() -> None:
+    assembler = Assembler()
+    assert assembler.feed(FrameOpened(HEADER)) is None
+    assert assembler.feed(FrameText("Hello ")) is None
+    assert assembler.feed(FrameText("there")) is None
+    finished = assembler.feed(FrameClosed(Terminator.RETURN))
+    assert finished is not None
+    assert finished.frame == Frame(HEADER, "Hello there", Terminator.RETURN)
+    assert finished.complete and finished.error is None
+
+
+def test_e_stream_truncated_a_frame_that_broke_off_is_kept_as_incomplete() -> None:
+    assembler = Assembler()
+    assembler.feed(FrameOpened(HEADER))
+    assembler.feed(FrameText("Hel"))
+    assert assembler.open_frame() == Frame(HEADER, "Hel", Terminator.END)
+    finished = assembler.finish()
+    assert finished is not None
+    assert (finished.frame.body, finished.complete, finished.error) == ("Hel", False, Code.STREAM_TRUNCATED)
+    assert assembler.finish() is None and assembler.open_frame() is None
+
+
+@pytest.mark.parametrize("events", [[FrameText("x")], [FrameClosed(None)], [FrameOpened(HEADER), FrameOpened(HEADER)]])
+def test_events_out_of_order_are_a_bug_and_say_so(events: list[FrameOpened | FrameText | FrameClosed]) -> None:
+    assembler = Assembler()
+    with pytest.raises(ValueError):
+        for event in events:
+            assembler.feed(event)
+
+
+@pytest.mark.parametrize(
+    ("body", "error"), [('{"a": 1}', None), ("{", Code.BODY_CONSTRAINT_VIOLATION), ("", Code.BODY_CONSTRAINT_VIOLATION)]
+)
+def test_e_body_constraint_violation_is_told_when_the_frame_closes(body: str, error: Code | None) -> None:
+    finished = fold(Header("assistant", "commentary", constrain="json"), body, FrameClosed(Terminator.END))
+    assert (finished.error, finished.complete, finished.frame.body) == (error, True, body)
+
+
+@pytest.mark.parametrize("constrain", [None, "text", "markdown", "xml"])
+def test_only_json_is_checked(constrain: str | None) -> None:
+    assert fold(Header("assistant", constrain=constrain, content_type="json"), "{", FrameClosed(Terminator.END)).error is None
+
+
+def test_a_frame_that_broke_off_or_has_an_error_keeps_that_error() -> None:
+    header = Header("assistant", constrain="json")
+    assert fold(header, "{", FrameClosed(None, Code.STREAM_TRUNCATED)).error is Code.STREAM_TRUNCATED
+    assert fold(header, "{", FrameClosed(None)).error is None
+    assert fold(header, "{", FrameClosed(Terminator.END, Code.CALL_SCHEMA)).error is Code.CALL_SCHEMA
+
+
+def test_a_folded_frame_keeps_its_place() -> None:
+    assembler = Assembler()
+    assembler.feed(FrameOpened(HEADER, Place(5, 2, 1, 0)))
+    finished = assembler.feed(FrameClosed(Terminator.END))
+    assert finished is not None and finished.place == Place(5, 2, 1, 0)
+
+
+def fold(header: Header, body: str, closed: FrameClosed) -> Finished:
+    assembler = Assembler()
+    assembler.feed(FrameOpened(header))
+    assembler.feed(FrameText(body))
+    finished = assembler.feed(closed)
+    assert finished is not None
+    return finished

@@ -1,0 +1,119 @@
+"""The gate's table, row by row, and the same decisions on a stream."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+
+from renderer.errors import Code, VisibilityError
+from renderer.events import FrameClosed, FrameOpened, FrameText, RawEvent
+from renderer.frames import Frame, Header, Terminator
+from renderer.gate import Audience, Gate, VisibleClosed, VisibleDelta, VisibleOpened, VisibleText, Working, may_see, show, visible
+
+VISIBLE = {
+    ("user", None, None),
+    ("user", "final", None),
+    ("assistant", None, None),
+    ("assistant", None, "preamble"),
+    ("assistant", "final", None),
+    ("assistant", "final", "preamble"),
+    ("assistant", "commentary", "preamble"),
+}
+ROLES = ("system", "developer", "user", "assistant", "tool", "functions.x", "User", "assistant ", "", "root")
+CHANNELS = (None, "analysis", "commentary", "final", "FINAL", "finalx", "", "comment")
+INTENTS = (None, "preamble", "status", "debug", "Preamble", "")
+
+
+@pytest.mark.parametrize(("role", "channel", "intent"), list(product(ROLES, CHANNELS, INTENTS)))
+def test_an_end_user_sees_what_the_table_lists_and_nothing_else(role: str, channel: str | None, intent: str | None) -> None:
+    header = Header(role, channel=channel, intent=intent)
+    assert may_see(header, Audience.END_USER) is ((role, channel, intent) in VISIBLE)
+
+
+@pytest.mark.parametrize("recipient", ["functions.x", "browser.search", "python", "assistant", "User", "", "everyone"])
+@pytest.mark.parametrize("role", ["assistant", "user"])
+def test_a_message_to_somebody_else_is_hidden(role: str, recipient: str) -> None:
+    assert not may_see(Header(role, channel="final", recipient=recipient), Audience.END_USER)
+
+
+@pytest.mark.parametrize("recipient", [None, "user", "all"])
+def test_a_message_to_the_person_or_to_all_is_shown(recipient: str | None) -> None:
+    assert may_see(Header("assistant", channel="final", recipient=recipient), Audience.END_USER)
+
+
+@pytest.mark.parametrize(("role", "channel", "intent"), list(product(ROLES, CHANNELS, INTENTS)))
+def test_the_debug_audience_sees_every_frame(role: str, channel: str | None, intent: str | None) -> None:
+    assert may_see(Header(role, channel=channel, intent=intent), Audience.DEBUG)
+
+
+def test_showing_a_visible_frame_gives_its_text() -> None:
+    text = show(Frame(Header("assistant", channel="final"), "4."), Audience.END_USER)
+    assert text == "4." and isinstance(text, VisibleText)
+
+
+def test_e_perm_visibility_asking_for_a_hidden_frame_raises_and_quotes_nothing() -> None:
+    frame = Frame(Header("assistant", channel="analysis"), "the secret plan")
+    with pytest.raises(VisibilityError) as caught:
+        show(frame, Audience.END_USER)
+    assert caught.value.code is Code.PERM_VISIBILITY
+    assert "secret" not in str(caught.value) + repr(caught.value)
+
+
+def test_a_body_is_in_no_repr() -> None:
+    frame = Frame(Header("assistant", channel="analysis"), "the secret plan")
+    assert "secret" not in repr(frame) + repr(FrameText("secret")) + repr(VisibleDelta(VisibleText("secret")))
+
+
+def test_leaving_hidden_frames_out_is_no_attempt() -> None:
+    frames = [Frame(Header("assistant", channel="analysis"), "a"), Frame(Header("assistant", channel="final"), "b")]
+    assert [frame.body for frame in visible(frames, Audience.END_USER)] == ["b"]
+
+
+STREAM: list[RawEvent] = [
+    FrameOpened(Header("assistant", channel="analysis")),
+    FrameText("hidden one"),
+    FrameClosed(Terminator.END),
+    FrameOpened(Header("assistant", channel="commentary", recipient="functions.x", call_id="c1")),
+    FrameText("hidden two"),
+    FrameClosed(Terminator.CALL),
+    FrameOpened(Header("assistant", channel="final", name="model-7")),
+    FrameText("Shown "),
+    FrameText("text"),
+    FrameClosed(Terminator.RETURN),
+]
+
+
+def test_a_stream_shows_only_the_visible_frames_and_says_working_once() -> None:
+    gate = Gate(Audience.END_USER)
+    seen = [event for event in map(gate.admit, STREAM) if event is not None]
+    assert [type(event) for event in seen] == [Working, VisibleOpened, VisibleDelta, VisibleDelta, VisibleClosed]
+    assert "".join(event.text for event in seen if isinstance(event, VisibleDelta)) == "Shown text"
+
+
+def test_the_header_that_an_end_user_gets_names_neither_tool_nor_model() -> None:
+    opened = [event for event in map(Gate(Audience.END_USER).admit, STREAM) if isinstance(event, VisibleOpened)]
+    assert opened == [VisibleOpened(Header("assistant", channel="final"))]
+
+
+def test_the_debug_audience_gets_every_text_and_whole_headers() -> None:
+    seen = [event for event in map(Gate(Audience.DEBUG).admit, STREAM) if event is not None]
+    assert len(seen) == len(STREAM)
+    assert seen[3] == VisibleOpened(Header("assistant", channel="commentary", recipient="functions.x", call_id="c1"))
+
+
+def test_text_outside_an_open_visible_frame_is_dropped() -> None:
+    gate = Gate(Audience.END_USER)
+    assert gate.admit(FrameText("stray")) is None
+    gate.admit(FrameOpened(Header("assistant", channel="final")))
+    gate.admit(FrameClosed(Terminator.RETURN))
+    assert gate.admit(FrameText("late")) is None
+    assert gate.admit(FrameClosed(None)) is None
+
+
+def test_stream_and_stored_frame_agree_for_every_header() -> None:
+    for role, channel, intent, recipient in product(ROLES, CHANNELS, INTENTS, (None, "user", "python")):
+        header = Header(role, channel=channel, intent=intent, recipient=recipient)
+        gate = Gate(Audience.END_USER)
+        streamed = isinstance(gate.admit(FrameOpened(header)), VisibleOpened)
+        assert streamed is may_see(header, Audience.END_USER)

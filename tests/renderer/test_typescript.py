@@ -1,0 +1,102 @@
+"""Tools in the words of the model: JSON Schema becomes the text that openai-harmony makes of it, character for character."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+
+from renderer.system_messages import DeveloperMessage, FunctionTool
+from renderer.typescript import literal, type_of
+
+WORDS = ["city", "a b", "null", "é", "line\ntwo", "x\r\ny", "<|end|>", 'say "hi"', "", "\u2028", "\x07\x1f\x7f"]
+NUMBERS = [0, -1, 2**53, 2**64 - 1, -(2**63), 1.0, 1e16, 1.5e-7, 1e-5, -2.5e-5, 0.1, 1e22, 3.14, 1e-4, -0.0, 1e15, 1e300]
+
+
+def of_oracle(oracle: Any, tools: list[FunctionTool]) -> str:
+    import openai_harmony as oh
+
+    described = [oh.ToolDescription.new(tool.name, tool.description, parameters=tool.parameters) for tool in tools]
+    content = oh.DeveloperContent.new().with_function_tools(described)
+    ids = oracle.render(oh.Message.from_role_and_content(oh.Role.DEVELOPER, content))
+    text: str = oracle.decode(ids)
+    return text.removeprefix("<|start|>developer<|message|>").removesuffix("<|end|>")
+
+
+def value(chooser: random.Random, depth: int = 0) -> Any:
+    if depth < 2 and chooser.random() < 0.2:
+        return [value(chooser, depth + 1) for _ in range(chooser.randrange(3))]
+    if depth < 2 and chooser.random() < 0.2:
+        return {chooser.choice(WORDS): value(chooser, depth + 1) for _ in range(chooser.randrange(3))}
+    return chooser.choice([None, True, False, chooser.choice(WORDS), chooser.choice(NUMBERS)])
+
+
+def schema(chooser: random.Random, depth: int = 0) -> Any:
+    """A schema of any kind, some of them nonsense: a tool's author may write what they like."""
+    deeper = depth < 4
+    parts: dict[str, Any] = {}
+    kinds = ["string", "number", "integer", "boolean", "null", "weird", ["string", "null"], ["integer"], [], [3], None]
+    kind = chooser.choice([*kinds, "object", "object", "object", "array", "array"] if deeper else kinds)
+    if kind is not None:
+        parts["type"] = kind
+    for key in ("description", "title", "default"):
+        if chooser.random() < 0.35:
+            parts[key] = chooser.choice(WORDS) if chooser.random() < 0.8 else value(chooser)
+    if chooser.random() < 0.2:
+        parts["enum"] = [value(chooser) for _ in range(chooser.randrange(4))]
+    if chooser.random() < 0.15:
+        parts["nullable"] = chooser.choice([True, False, "x"])
+    if chooser.random() < 0.2:
+        parts["examples"] = [value(chooser) for _ in range(chooser.randrange(3))]
+    if deeper and chooser.random() < 0.2:
+        parts["oneOf"] = [schema(chooser, depth + 1) for _ in range(chooser.randrange(4))] if chooser.random() < 0.9 else None
+    if deeper and chooser.random() < 0.6:
+        parts["items"] = schema(chooser, depth + 1)
+    if deeper and (kind == "object" or chooser.random() < 0.1):
+        properties = {f"{chooser.choice(WORDS)}{number}": schema(chooser, depth + 1) for number in range(chooser.randrange(4))}
+        parts["properties"] = properties
+        parts["required"] = chooser.choice([[], list(properties)[:1], list(properties), [3], "x"])
+    keys = list(parts)
+    chooser.shuffle(keys)
+    return {key: parts[key] for key in keys}
+
+
+@pytest.mark.parametrize("part", range(10))
+def test_any_tools_are_written_as_openai_harmony_writes_them(part: int, oracle: Any) -> None:
+    for seed in range(part * 100, part * 100 + 100):
+        chooser = random.Random(seed)
+        tools = [
+            FunctionTool(f"tool_{number}", chooser.choice(WORDS), chooser.choice([None, schema(chooser), schema(chooser)]))
+            for number in range(chooser.randint(1, 3))
+        ]
+        assert DeveloperMessage(functions=tools).text() == of_oracle(oracle, tools)
+
+
+def test_the_example_of_the_format_guide_is_written_as_it_stands_there() -> None:
+    parameters = {
+        "type": "object",
+        "properties": {
+            "locations": {"type": "array", "items": {"type": "string"}, "description": 'List, e.g. ["San Francisco, CA", "New York, NY"]'},
+            "format": {"type": "string", "enum": ["celsius", "fahrenheit"], "default": "celsius"},
+        },
+        "required": ["locations"],
+    }
+    assert type_of(parameters) == (
+        '{\n// List, e.g. ["San Francisco, CA", "New York, NY"]\nlocations: string[],\n'
+        'format?: "celsius" | "fahrenheit", // default: celsius\n}'
+    )
+
+
+def test_a_schema_that_is_too_deep_ends_in_any() -> None:
+    nested: dict[str, Any] = {"type": "string"}
+    for _ in range(5_000):
+        nested = {"type": "array", "items": nested}
+    assert type_of(nested).startswith("any[]")
+
+
+@pytest.mark.parametrize(
+    ("number", "written"), [(2**64, "1.8446744073709552e19"), (float("nan"), "null"), (10**400, "null"), (1e-5, "0.00001")]
+)
+def test_a_number_that_json_has_no_room_for_is_written_as_near_as_can_be(number: float, written: str) -> None:
+    assert literal(number) == written

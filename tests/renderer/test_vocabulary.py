@@ -1,0 +1,115 @@
+"""The vocabulary: the ids of openai-harmony for any text, fast for long text, without a word of the tokenizer's own abort."""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+
+from renderer.vocabulary import MARKER_IDS, ORDINARY_IDS, SPECIAL_IDS, Vocabulary, VocabularyError, marker_name
+
+PARTS = [
+    "<|end|>",
+    "<|start|>assistant",
+    " ",
+    "  ",
+    "\n",
+    "\r\n",
+    "\t",
+    "한국어",
+    "日本語",
+    "é",
+    "'ll",
+    "DON'T",
+    "12345",
+    "😀",
+    "\u200d",
+    "\u0301",
+    "\x00",
+    "/",
+    "Ab",
+    "。",
+]
+
+
+def test_any_text_has_the_ids_that_openai_harmony_gives_it(vocabulary: Vocabulary, oracle: Any) -> None:
+    @given(some.text() | some.lists(some.sampled_from(PARTS)).map("".join))
+    def check(text: str) -> None:
+        assert vocabulary.encode(text) == oracle.encode(text, disallowed_special=())
+
+    check()
+
+
+def test_long_mixed_text_has_the_ids_that_openai_harmony_gives_it(vocabulary: Vocabulary, oracle: Any) -> None:
+    for seed in range(30):
+        chooser = random.Random(seed)
+        text = "".join(chooser.choice(PARTS) * chooser.randint(1, 12) for _ in range(400))
+        assert vocabulary.encode(text) == oracle.encode(text, disallowed_special=())
+
+
+def test_encoded_text_is_decoded_to_the_same(vocabulary: Vocabulary) -> None:
+    @given(some.text())
+    def check(text: str) -> None:
+        ids = vocabulary.encode(text)
+        assert all(number in ORDINARY_IDS for number in ids)
+        assert vocabulary.decode(ids).decode("utf-8") == text
+
+    check()
+
+
+@pytest.mark.parametrize("text", ["한" * 80_000, "日本語テキスト" * 11_429, "a" * 80_000, "^" * 80_000, "\u0301" * 80_000], ids=ascii)
+def test_long_unbroken_text_is_encoded_in_well_under_a_second(text: str, vocabulary: Vocabulary) -> None:
+    started = time.monotonic()
+    ids = vocabulary.encode(text)
+    assert time.monotonic() - started < 1
+    assert vocabulary.decode(ids).decode("utf-8") == text
+
+
+@pytest.mark.parametrize("space", [" ", "\t ", "\u3000", " \n"])
+def test_a_million_spaces_do_not_abort_the_tokenizer(space: str, vocabulary: Vocabulary) -> None:
+    text = f"a{space * (1_200_000 // len(space))}b"
+    assert vocabulary.decode(vocabulary.encode(text)).decode("utf-8") == text
+
+
+def test_other_threads_go_on_while_text_is_encoded(vocabulary: Vocabulary) -> None:
+    """Half a second of encoding, during which a thread that only counts must not stand still for long."""
+    ticks: list[float] = []
+    done = threading.Event()
+
+    def tick() -> None:
+        while not done.is_set():
+            ticks.append(time.monotonic())
+            time.sleep(0.001)
+
+    thread = threading.Thread(target=tick)
+    thread.start()
+    vocabulary.encode("한국어 텍스트 " * 300_000)
+    done.set()
+    thread.join()
+    assert len(ticks) > 50, "the ticks stood still all the time"
+
+
+def test_a_lone_surrogate_becomes_a_replacement_character(vocabulary: Vocabulary) -> None:
+    assert vocabulary.decode(vocabulary.encode("a\ud800b")).decode("utf-8") == "a\ufffdb"
+
+
+def test_special_ids_have_the_names_that_openai_harmony_gives_them(oracle: Any) -> None:
+    assert [marker_name(number) for number in SPECIAL_IDS] == [oracle.decode([number]) for number in SPECIAL_IDS]
+    assert all(oracle.is_special_token(number) for number in MARKER_IDS.values())
+    assert marker_name(ORDINARY_IDS[-1]) is None
+    assert marker_name(SPECIAL_IDS.stop) is None
+
+
+def test_a_wrong_rank_file_is_refused(rank_file: Path, tmp_path: Path) -> None:
+    content = rank_file.read_bytes()
+    assert Vocabulary(content).encode("a") == [64]
+    with pytest.raises(VocabularyError):
+        Vocabulary(content[:-1])
+    with pytest.raises(VocabularyError):
+        Vocabulary.read(tmp_path / "missing")

@@ -1,0 +1,1 @@
+"""Tests against real PostgreSQL, real Redis and several real server processes."""

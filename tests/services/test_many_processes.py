@@ -1,0 +1,153 @@
+"""A team's deployment: two server processes over PostgreSQL and Redis, and people who reach either of them."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from urllib.parse import urlsplit, urlunsplit
+from uuid import uuid4
+
+import psycopg
+import pytest
+
+from tests.chatui.browser_socket import ENDS, shown_text
+from tests.served import Deployment, LiveSocket
+
+pytestmark = pytest.mark.services
+
+
+@pytest.fixture(scope="module")
+def deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
+    """Two processes over a database of our own."""
+    address = os.environ["CHATUI_TEST_DATABASE_URL"]
+    name = f"chatui_test_{uuid4().hex[:10]}"
+    with psycopg.connect(address, autocommit=True) as connection:
+        connection.execute(f'CREATE DATABASE "{name}"')
+    deployment = Deployment(
+        tmp_path_factory.mktemp("data"),
+        CHATUI_DATABASE_URL=urlunsplit(urlsplit(address)._replace(path=f"/{name}")),
+        CHATUI_REDIS_URL=os.environ["CHATUI_TEST_REDIS_URL"],
+        CHATUI_DEMO_TOKENS_PER_SECOND="150",
+    )
+    try:
+        deployment.start()
+        deployment.start()
+        deployment.make_people(ada=(False, []))
+        yield deployment
+    finally:
+        deployment.stop()
+        with psycopg.connect(address, autocommit=True) as connection:
+            connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
+
+
+def test_the_tables_on_postgresql_are_those_of_the_models(deployment: Deployment) -> None:
+    assert "No changes detected" in deployment.manage("makemigrations", "--check", "--dry-run")
+    assert "no issues" in deployment.manage("check", "--database", "default")
+
+
+async def ask(socket: LiveSocket, text: str) -> dict[str, str]:
+    await socket.say("send", client_id=str(uuid4()), conversation=None, text=text, effort="low")
+    accepted: dict[str, str] = (await socket.until("chatui:accepted", "chatui:refused"))[-1]
+    assert accepted["type"] == "chatui:accepted", accepted
+    return accepted
+
+
+@pytest.mark.asyncio
+async def test_a_turn_that_one_process_runs_is_followed_and_stopped_through_the_other(deployment: Deployment) -> None:
+    one, two = deployment.servers
+    client = one.sign_in("ada")
+    async with asyncio.timeout(30), LiveSocket(one, client) as asker, LiveSocket(two, client) as follower:
+        accepted = await ask(asker, "Please explain")
+        await follower.say("subscribe", conversation=accepted["conversation"])
+        await follower.until("chatui:snapshot")
+        await follower.until("response.delta")
+        await follower.say("stop", conversation=accepted["conversation"], turn=accepted["turn"])
+        assert (await follower.until(*ENDS))[-1]["type"] == "response.cancel"
+
+
+@pytest.mark.asyncio
+async def test_both_processes_show_the_same_answer(deployment: Deployment) -> None:
+    one, two = deployment.servers
+    client = one.sign_in("ada")
+    async with asyncio.timeout(60), LiveSocket(one, client) as asker, LiveSocket(two, client) as follower:
+        accepted = await ask(asker, "Hello!")
+        shown = []
+        for socket in (asker, follower):
+            await socket.say("subscribe", conversation=accepted["conversation"])
+        for socket in (asker, follower):
+            first = await socket.until("chatui:snapshot")
+            number = first[-1]["sequence_number"]
+            rest = [event for event in await socket.until(*ENDS) if event["sequence_number"] > number]
+            shown.append(shown_text([first[-1], *rest]))
+    assert shown[0] == shown[1] != ""
+    pages = [server.sign_in("ada").get(accepted["url"]).text for server in (one, two)]
+    assert all(shown[0][-60:] in page for page in pages)
+
+
+@pytest.mark.asyncio
+async def test_sign_out_in_one_process_closes_the_socket_in_the_other(deployment: Deployment) -> None:
+    one, two = deployment.servers
+    client = one.sign_in("ada")
+    async with asyncio.timeout(30), LiveSocket(two, client) as socket:
+        token = client.get("/").text.split('name="csrf-token" content="')[1].split('"')[0]
+        assert client.post("/sign-out/", headers={"X-CSRFToken": token}).status_code == 302
+        assert (await socket.until("chatui:bye"))[-1]["code"] == "E-X-SIGNED-OUT"
+
+
+CHAIN = """
+from chatui import audit
+from chatui.models import AuditEvent
+lines = list(AuditEvent.objects.order_by("number"))
+whole = all(line.hash == audit.digest(line) for line in lines)
+chained = all(after.previous_hash == before.hash for before, after in zip(lines, lines[1:]))
+print(len([line for line in lines if line.code == "E-PERM-VISIBILITY"]), whole and chained)
+"""
+
+
+def test_many_attempts_at_once_are_all_refused_recorded_and_chained(deployment: Deployment) -> None:
+    clients = [server.sign_in("ada") for server in deployment.servers]
+    address = f"/c/{uuid4()}/debug/"
+    with ThreadPoolExecutor(40) as pool:
+        answers = list(pool.map(lambda number: clients[number % 2].get(address).status_code, range(120)))
+    assert answers == [403] * 120
+    assert deployment.manage("shell", "--no-imports", "-c", CHAIN).split() == ["120", "True"]
+
+
+@pytest.mark.asyncio
+async def test_ten_people_who_ask_at_once_all_get_their_answer(deployment: Deployment) -> None:
+    deployment.make_people(**{f"person{number}": (False, []) for number in range(10)})
+
+    async def one_person(number: int) -> str:
+        server = deployment.servers[number % 2]
+        client = await asyncio.to_thread(server.sign_in, f"person{number}")
+        async with LiveSocket(server, client) as socket:
+            accepted = await ask(socket, "Hello!")
+            await socket.say("subscribe", conversation=accepted["conversation"])
+            end = (await socket.until(*ENDS, "chatui:idle"))[-1]
+            return str(end["state"])
+
+    async with asyncio.timeout(90):
+        states = await asyncio.gather(*(one_person(number) for number in range(10)))
+    assert states == ["completed"] * 10
+
+
+@pytest.mark.asyncio
+async def test_a_turn_of_a_killed_process_is_closed_by_the_other_and_what_was_kept_stays(deployment: Deployment) -> None:
+    victim = deployment.start(CHATUI_DEMO_TOKENS_PER_SECOND="30")
+    survivor = deployment.servers[0]
+    client = survivor.sign_in("ada")
+    async with asyncio.timeout(60):
+        async with LiveSocket(victim, client) as asker:
+            accepted = await ask(asker, "Please explain")
+            await asker.say("subscribe", conversation=accepted["conversation"])
+            await asker.until("response.delta.flush")
+            await asyncio.sleep(6)  # one checkpoint
+            victim.stop(signal.SIGKILL)
+        page = client.get(accepted["url"]).text
+        while "E-STREAM-TRUNCATED" not in page:
+            await asyncio.sleep(1)
+            page = client.get(accepted["url"]).text
+    assert 'class="block"' in page, "what was shown until the checkpoint is still there"

@@ -1,0 +1,96 @@
+"""``make check``: everything that can be said of the code without running it, one line for each, and all that failed at the end.
+
+Usage: ``python -m tests.tools.check [NAME …]``; without a name, all of them.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.tools import node, not_run
+from tests.tools.not_run import ROOT
+
+BIN = Path(sys.executable).parent
+MANAGE = [sys.executable, "-W", "error", "manage.py"]
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One check: its name, the command that exits with 0 if all is well, and a sentence where it cannot be run."""
+
+    name: str
+    command: Callable[[], list[str]]
+    why_not: Callable[[], str | None] = lambda: None
+
+
+def checks() -> list[Check]:
+    """All checks, the fast ones first."""
+    return [
+        Check("format", lambda: [str(BIN / "ruff"), "format", "--check", "--output-format=concise", "."]),
+        Check("lint", lambda: [str(BIN / "ruff"), "check", "--output-format=concise", "."]),
+        Check("dockerfile", lambda: [str(BIN / "hadolint"), "--failure-threshold", "style", "Dockerfile"], _no_hadolint),
+        Check("templates", lambda: [str(BIN / "djlint"), "templates", "--lint", "--quiet"]),
+        Check("imports", lambda: [str(BIN / "lint-imports"), "--cache-dir", ".cache/import-linter"]),
+        Check("settings", lambda: [*MANAGE, "check", "--fail-level", "WARNING"]),
+        Check("migrations", lambda: [*MANAGE, "makemigrations", "--check", "--dry-run"]),
+        Check("javascript-types", lambda: [*node.typescript(), "--project", "tests/js/tsconfig.json"], node.why_not),
+        Check("javascript-tests", lambda: [node.program("node") or "node", "--test", *node.test_files()], node.why_not_test),
+        Check("types", lambda: [str(BIN / "mypy")]),
+    ]
+
+
+def _no_hadolint() -> str | None:
+    return None if (BIN / "hadolint").exists() else "hadolint has no package for this kind of machine."
+
+
+def main(names: list[str]) -> int:
+    """Run the checks that are named, or all; 1 if any failed."""
+    chosen = [check for check in checks() if not names or check.name in names]
+    unknown = set(names) - {check.name for check in chosen}
+    if unknown:
+        print(f"No such check: {', '.join(sorted(unknown))}. There are: {', '.join(check.name for check in checks())}.")
+        return 2
+    not_run.forget()
+    with tempfile.TemporaryDirectory() as data:
+        environment = dict(_environment(data))
+        failed = [check.name for check in chosen if not _run(check, environment)]
+    print(f"make check: {'failed: ' + ', '.join(failed) if failed else 'all is well'}", flush=True)
+    return 1 if failed else 0
+
+
+def _environment(data: str) -> Iterator[tuple[str, str]]:
+    """The environment of a check: no setting of this person's own, and data that is thrown away."""
+    yield from ((name, value) for name, value in os.environ.items() if not name.startswith("CHATUI_"))
+    yield "CHATUI_DATA_DIR", data
+
+
+def _run(check: Check, environment: dict[str, str]) -> bool:
+    """Run one check and print its line; its output only if it failed."""
+    reason = check.why_not()
+    if reason:
+        not_run.note(f"The check “{check.name}” was not run: {reason}")
+        print(f"  {check.name:18} not run: {reason}", flush=True)
+        return True
+    started = time.monotonic()
+    try:
+        done = subprocess.run(
+            check.command(), cwd=ROOT, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=True
+        )
+        output, good = done.stdout, True
+    except subprocess.CalledProcessError as error:
+        output, good = error.stdout, False
+    print(f"  {check.name:18} {'good' if good else 'FAILED'}  {time.monotonic() - started:5.1f} s", flush=True)
+    if not good:
+        print(output, flush=True)
+    return good
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

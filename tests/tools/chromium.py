@@ -1,0 +1,67 @@
+"""Finds the Chromium that the browser tests drive; as ``python -m tests.tools.chromium`` it installs Debian's where it may."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+NAMES = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome", "chrome")
+PLACES = (Path("/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"), Path("/Applications/Chromium.app/Contents/MacOS/Chromium"))
+
+# Chromium alone brings no font: text would be measured and photographed as empty boxes.
+PACKAGES = ("chromium", "fonts-dejavu-core", "fonts-noto-color-emoji")
+
+
+def find() -> Path | None:
+    """The browser: ``CHATUI_CHROMIUM`` if set, else the first on the PATH; None where there is none."""
+    named = os.environ.get("CHATUI_CHROMIUM")
+    if named:
+        return Path(named) if os.access(named, os.X_OK) else None
+    for name in NAMES:
+        found = shutil.which(name)
+        if found:
+            return Path(found)
+    return next((place for place in PLACES if os.access(place, os.X_OK)), None)
+
+
+def why_not() -> str:
+    """One plain sentence for whoever reads that the browser tests were left out."""
+    named = os.environ.get("CHATUI_CHROMIUM")
+    if named:
+        return f"CHATUI_CHROMIUM names {named}, which is no program that can be run."
+    return "There is no Chromium on this machine. Install it (Debian: apt-get install chromium) or name one with CHATUI_CHROMIUM."
+
+
+def may_install() -> bool:
+    """Whether this is a Debian-like machine on which this person may install packages."""
+    return shutil.which("apt-get") is not None and os.geteuid() == 0
+
+
+def install() -> bool:
+    """Install Debian's Chromium. The package lists are fetched only if the first try fails for want of them."""
+    command = ["apt-get", "install", "--yes", "--no-install-recommends", "-qq", *PACKAGES]
+    environment = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
+    for prepare in (None, ["apt-get", "update", "-qq"]):
+        if prepare and subprocess.run(prepare, env=environment, check=False).returncode:
+            return False
+        if not subprocess.run(command, env=environment, check=False, capture_output=prepare is None, stdin=subprocess.DEVNULL).returncode:
+            return True
+    return False
+
+
+def main() -> int:
+    """Make sure that there is a browser if that can be done. Never an error: the tests say what they could not run."""
+    if find() is None and not os.environ.get("CHATUI_CHROMIUM") and may_install():
+        print("Installing Chromium for the browser tests; this takes a minute, the first time only.")
+        if not install():
+            print("Chromium could not be installed; what apt-get said is above.")
+    if find() is None:
+        print(f"The browser tests will not run. {why_not()}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,159 @@
+"""Carries out the steps of the Dockerfile in a clean directory, without Docker: a rehearsal, not a build.
+
+What it shows: the steps are in an order that works, nothing that they need is left out of the image, the pins install, the product starts
+as the plain user, and the health check passes. What it cannot show: that the base image is as expected, and anything about Docker itself.
+
+Usage: ``python -m tests.tools.docker_steps``
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass, field
+from fnmatch import fnmatch
+from pathlib import Path
+
+from tests.tools.not_run import ROOT
+
+START_SECONDS = 60
+PASSED_OVER = ("FROM", "EXPOSE", "VOLUME")
+
+
+@dataclass(slots=True)
+class Rehearsal:
+    """The clean directory and what the steps so far have made of it. ``top`` stands for the image's ``/``."""
+
+    top: Path
+    python: Path
+    workdir: str = "/"
+    environment: dict[str, str] = field(default_factory=dict)
+    user: str = "0"
+    health: list[str] = field(default_factory=list)
+    command: list[str] = field(default_factory=list)
+
+    @property
+    def here(self) -> Path:
+        return self.top / self.workdir.lstrip("/")
+
+    def variables(self) -> dict[str, str]:
+        """What a step finds in its environment. Absolute paths of the image mean places below ``top``."""
+        mapped = {name: str(self.top / value.lstrip("/")) if value.startswith("/") else value for name, value in self.environment.items()}
+        return {"PATH": f"{self.python.parent}:/usr/bin:/bin", "HOME": str(self.top), "LANG": "C.UTF-8", **_pip_settings(), **mapped}
+
+
+def main() -> int:
+    """Carry out every step, then start the product as the image would. 0 if all went well."""
+    interpreter = _interpreter()
+    with tempfile.TemporaryDirectory(prefix="chatui-image-") as directory:
+        top = Path(directory)
+        top.chmod(0o755)
+        subprocess.run([interpreter, "-m", "venv", str(top / "python")], check=True)
+        rehearsal = Rehearsal(top, top / "python" / "bin" / "python")
+        for step in steps((ROOT / "Dockerfile").read_text(encoding="utf-8")):
+            print(f"  {step.splitlines()[0][:110]}", flush=True)
+            carry_out(rehearsal, step)
+        good = starts(rehearsal)
+    print("The steps of the Dockerfile work in a clean directory. No image was built." if good else "The product did not start.")
+    return 0 if good else 1
+
+
+def steps(text: str) -> list[str]:
+    """The instructions of a Dockerfile, continued lines joined, comments left out."""
+    lines = "\n".join(line for line in text.splitlines() if not line.lstrip().startswith("#"))
+    return [step.strip() for step in re.sub(r"\s*\\\n\s*", " ", lines).splitlines() if step.strip()]
+
+
+def carry_out(rehearsal: Rehearsal, step: str) -> None:
+    """Do one instruction.
+
+    Raises:
+        ValueError: an instruction that this rehearsal does not know; it must be taught before the Dockerfile uses it.
+        subprocess.CalledProcessError: a RUN step failed.
+    """
+    word, _, rest = step.partition(" ")
+    rest = rest.strip()
+    match word:
+        case "ENV":
+            rehearsal.environment |= dict(pair.split("=", 1) for pair in shlex.split(rest))
+        case "WORKDIR":
+            rehearsal.workdir = rest
+            rehearsal.here.mkdir(parents=True, exist_ok=True)
+        case "COPY":
+            source, target = rest.split()
+            _copy(ROOT / source, rehearsal.here / target)
+        case "RUN":
+            subprocess.run(["sh", "-ec", _without_chown(rest)], cwd=rehearsal.here, env=rehearsal.variables(), check=True)
+        case "USER":
+            rehearsal.user = rest.split(":")[0]
+        case "HEALTHCHECK":
+            rehearsal.health = json.loads(rest[rest.index("CMD") + 3 :])
+        case "CMD":
+            rehearsal.command = json.loads(rest)
+        case _ if word not in PASSED_OVER:
+            raise ValueError(f"the rehearsal does not know {word}")
+
+
+def starts(rehearsal: Rehearsal) -> bool:
+    """Start the product as the image's user, on a free port of the loopback, and ask its health check until it passes."""
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = str(probe.getsockname()[1])
+    command = [word.replace("0.0.0.0", "127.0.0.1").replace("8000", port) for word in rehearsal.command]
+    health = [word.replace(":8000", f":{port}") for word in rehearsal.health]
+    user = int(rehearsal.user) if os.geteuid() == 0 else None
+    print(f"  starting as {'user ' + rehearsal.user if user is not None else 'this user, who may not become another'}", flush=True)
+    with subprocess.Popen(
+        command, cwd=rehearsal.here, env=rehearsal.variables(), user=user, group=user, extra_groups=None if user is None else []
+    ) as server:
+        try:
+            deadline = time.monotonic() + START_SECONDS
+            while time.monotonic() < deadline and server.poll() is None:
+                asked = subprocess.run(health, cwd=rehearsal.here, env=rehearsal.variables(), check=False, capture_output=True)
+                if asked.returncode == 0:
+                    return True
+                time.sleep(0.5)
+            return False
+        finally:
+            server.terminate()
+
+
+def _copy(source: Path, target: Path) -> None:
+    """Copy what ``.dockerignore`` lets through: this project's names what goes in, then what of it does not."""
+    rules = [line for line in (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines() if line and not line.startswith("#")]
+    name = source.relative_to(ROOT).as_posix()
+    if not any(rule == f"!{name}" for rule in rules):
+        raise ValueError(f".dockerignore keeps {name} out of the image")
+    left_out = [rule.removeprefix("**/") for rule in rules if rule.startswith("**/")]
+    if source.is_dir():
+        shutil.copytree(source, target, ignore=lambda _, names: {name for name in names if any(fnmatch(name, rule) for rule in left_out)})
+    else:
+        shutil.copy(source, target if target.suffix else target / source.name)
+
+
+def _without_chown(command: str) -> str:
+    """Only root may give files away. Anybody else starts the product as themselves, and owns them already."""
+    return command if os.geteuid() == 0 else re.sub(r"chown -R \S+ \S+", "true", command)
+
+
+def _pip_settings() -> dict[str, str]:
+    """Where a machine gets its packages from is its own matter, in the rehearsal as elsewhere."""
+    return {name: value for name, value in os.environ.items() if name.startswith("PIP_")} | {"PIP_QUIET": "1"}
+
+
+def _interpreter() -> str:
+    """A Python that the image's plain user may start too: one in the home of root is closed to it."""
+    own = Path(sys.base_prefix, "bin", "python3")
+    readable = all(parent.stat().st_mode & 0o005 == 0o005 for parent in own.resolve().parents)
+    return str(own) if readable or os.geteuid() != 0 else "/usr/bin/python3"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

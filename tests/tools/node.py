@@ -1,0 +1,58 @@
+"""Finds Node.js and npm for the JavaScript checks: the pinned ones in the virtual environment, else those on the PATH."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.tools.not_run import ROOT
+
+CHECKS = ROOT / "tests" / "js"
+OLDEST = 20
+
+
+def program(name: str) -> str | None:
+    """The path of ``node`` or ``npm``. Pinned first, so that the checks say the same on every machine."""
+    pinned = Path(sys.executable).parent / name
+    return str(pinned) if pinned.exists() else shutil.which(name)
+
+
+def why_not() -> str | None:
+    """Why the JavaScript checks cannot run here, as one plain sentence; None if they can."""
+    node = program("node")
+    if node is None or program("npm") is None:
+        return "there is no Node.js with npm on this machine, neither in the virtual environment nor on the PATH."
+    version = subprocess.run([node, "--version"], capture_output=True, text=True, check=False).stdout.strip()
+    if not version.startswith("v") or int(version[1:].split(".")[0]) < OLDEST:
+        return f"Node.js {OLDEST} or newer is needed, and {node} is {version or 'broken'}."
+    return None
+
+
+def why_not_test() -> str | None:
+    """The same for the JavaScript tests, which may also not be there: ``node --test`` would then look for some everywhere."""
+    return why_not() or (None if test_files() else "there are no JavaScript tests.")
+
+
+def typescript() -> list[str]:
+    """The command that calls the pinned TypeScript compiler, installing it if the lock file is not the one installed.
+
+    Raises:
+        subprocess.CalledProcessError: npm failed; ``output`` is what it said.
+    """
+    compiler = CHECKS / "node_modules" / "typescript" / "bin" / "tsc"
+    stamp = CHECKS / "node_modules" / ".installed"
+    key = hashlib.sha256((CHECKS / "package-lock.json").read_bytes()).hexdigest()
+    if not compiler.exists() or not stamp.exists() or stamp.read_text(encoding="utf-8") != key:
+        command = [program("npm") or "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]
+        subprocess.run(command, cwd=CHECKS, check=True, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        stamp.write_text(key, encoding="utf-8")
+    return [program("node") or "node", str(compiler)]
+
+
+def test_files() -> list[str]:
+    """The JavaScript tests. Named one by one, because what ``node --test`` makes of a directory differs between versions."""
+    names = (path for path in CHECKS.rglob("*.test.*js") if "node_modules" not in path.parts)
+    return sorted(str(path.relative_to(ROOT)) for path in names)

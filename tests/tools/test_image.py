@@ -1,0 +1,52 @@
+"""The Dockerfile and compose.yaml describe the product as it is: the same pins, everything that runs, a plain user, real settings."""
+
+from __future__ import annotations
+
+import re
+
+import yaml
+
+from chatui.env import Environment
+from tests.tools.docker_steps import steps
+from tests.tools.not_run import ROOT
+
+STEPS = steps((ROOT / "Dockerfile").read_text(encoding="utf-8"))
+COMPOSE = yaml.safe_load((ROOT / "compose.yaml").read_text(encoding="utf-8"))
+
+
+def words(instruction: str) -> list[str]:
+    """What stands after each ``instruction``."""
+    return [step.partition(" ")[2].strip() for step in STEPS if step.startswith(f"{instruction} ")]
+
+
+def test_steps_are_joined_over_lines_and_comments_are_left_out() -> None:
+    assert steps('# why\nFROM a\nRUN one \\\n    && two\n\nCMD ["x"]') == ["FROM a", "RUN one && two", 'CMD ["x"]']
+
+
+def test_the_image_installs_the_pins_with_their_hashes() -> None:
+    (install,) = [step for step in words("RUN") if "pip install" in step]
+    assert "--require-hashes" in install
+    assert install.endswith("requirements.txt")
+
+
+def test_the_image_holds_all_that_runs_and_nothing_else() -> None:
+    assert {step.split()[0] for step in words("COPY")} == {"requirements.txt", "manage.py", "chatui", "renderer", "templates", "static"}
+
+
+def test_the_product_runs_as_a_plain_user_and_the_image_is_pinned_to_a_version() -> None:
+    assert words("USER") == ["10001:10001"]
+    (base,) = words("FROM")
+    assert re.fullmatch(r"python:3\.1[1-9]-slim-\w+", base)
+    assert all(re.search(r":\d", service["image"]) for service in COMPOSE["services"].values() if "image" in service)
+
+
+def test_every_service_says_whether_it_is_well() -> None:
+    assert len(words("HEALTHCHECK")) == 1
+    assert [name for name, service in COMPOSE["services"].items() if "image" in service and "healthcheck" not in service] == []
+
+
+def test_compose_sets_only_what_the_product_reads() -> None:
+    known = {f"CHATUI_{name.upper()}" for name in Environment.model_fields}
+    told = set(COMPOSE["services"]["app"]["environment"])
+    assert told
+    assert told <= known

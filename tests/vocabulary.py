@@ -1,0 +1,43 @@
+"""pytest fixtures: the vocabulary of gpt-oss, and openai-harmony with it. Import them in a conftest that needs them."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chatui.vocabulary import DIRECTORY_VARIABLE, fetch
+from renderer.vocabulary import Vocabulary, VocabularyError
+from tests.llama.fixture import CACHE
+
+
+@pytest.fixture(scope="session")
+def rank_file() -> Path:
+    """The rank file, in the cache that the llama.cpp test server uses too; fetched the first time."""
+    try:
+        return fetch(CACHE)
+    except (VocabularyError, OSError) as error:
+        pytest.skip(f"Token ids cannot be tested here: {error}")
+
+
+@pytest.fixture(scope="session")
+def vocabulary(rank_file: Path) -> Vocabulary:
+    """The vocabulary, read once for all tests."""
+    return Vocabulary.read(rank_file)
+
+
+@pytest.fixture(scope="session")
+def oracle(rank_file: Path) -> Any:
+    """openai-harmony's own encoding: what ours is compared with."""
+    import openai_harmony
+
+    before = os.environ.get(DIRECTORY_VARIABLE)
+    os.environ[DIRECTORY_VARIABLE] = str(rank_file.parent)
+    try:
+        return openai_harmony.load_harmony_encoding("HarmonyGptOss")
+    finally:
+        del os.environ[DIRECTORY_VARIABLE]
+        if before is not None:
+            os.environ[DIRECTORY_VARIABLE] = before
