@@ -5,8 +5,8 @@ No Django in this package: a back end can be tried from a plain script.
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
-from dataclasses import dataclass
+from collections.abc import AsyncGenerator, Callable
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Literal, Protocol
 
@@ -29,12 +29,19 @@ class EndReason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SampleRequest:
-    """One request to a model. ``frames`` is the history the model may see again, system and developer frames included."""
+    """One request to a model. ``frames`` is the history the model may see again, system and developer frames included.
+
+    ``continues`` is the last frame of an answer that was cut: the sample goes on behind its body, and the first frame of the same header
+    that it opens holds only what is new. Where ``Backend.can_continue`` is False it is sent as history, as well as that goes.
+    ``on_sent`` hears, before the first event, what is sent: the path and the exact JSON body. It holds hidden text.
+    """
 
     frames: tuple[Frame, ...]
     model: str | None = None
     effort: Effort = "medium"
     max_tokens: int | None = None
+    continues: Frame | None = None
+    on_sent: Callable[[str, bytes], None] | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,12 +17,16 @@ class Effort(models.TextChoices):
 
 
 class Conversation(models.Model):
-    """Title and settings of a conversation. Deleting sets ``deleted_at``; a purge removes the rows later."""
+    """Title and settings of a conversation. Deleting sets ``deleted_at``; a purge removes the rows later.
+
+    ``choice`` is what its person chose at the composer, a back end or one of its models; ``model`` is what the last answer came from.
+    """
 
     id = models.UUIDField(primary_key=True, default=new_key, editable=False)
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="conversations")
     title = models.CharField(max_length=120, blank=True)
     title_is_custom = models.BooleanField(default=False)
+    choice = models.CharField(max_length=260, blank=True)
     model = models.CharField(max_length=200, blank=True)
     effort = models.CharField(max_length=8, choices=Effort, default=Effort.MEDIUM)
     created_at = models.DateTimeField(auto_now_add=True)

@@ -24,7 +24,8 @@ class Turn(models.Model):
     """State, lease, settings used, usage and times of one answer.
 
     ``error_detail`` is for staff only: it may quote what a server answered. ``turns_left_out``: how many of the oldest turns the model
-    did not see, because the conversation is longer than what it can read.
+    did not see, because the conversation is longer than what it can read. ``request`` is what was sent to the model, compressed; hidden
+    like a hidden frame. ``continues`` is the cut message that the answer goes on from.
     """
 
     id = models.UUIDField(primary_key=True, default=new_key, editable=False)
@@ -37,6 +38,9 @@ class Turn(models.Model):
     lease_until = models.DateTimeField()
     checkpoint = models.TextField(blank=True)
     effort = models.CharField(max_length=8, choices=Effort)
+    choice = models.CharField(max_length=260, blank=True)
+    continues = models.ForeignKey("chatui.Message", on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
+    request = models.BinaryField(null=True, blank=True)
     backend = models.CharField(max_length=100, blank=True)
     model = models.CharField(max_length=200, blank=True)
     input_tokens = models.PositiveIntegerField(null=True, blank=True)

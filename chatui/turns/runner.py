@@ -8,9 +8,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import time
 import traceback
-from collections.abc import AsyncGenerator, Callable, Iterator
+from collections.abc import AsyncGenerator, Callable
 from typing import ParamSpec, TypeVar
 from uuid import UUID
 
@@ -24,7 +23,7 @@ from chatui.models.keys import new_key
 from chatui.models.turn import TurnState
 from chatui.turns import groups, ledger, wire
 from chatui.turns.ledger import LeaseLostError, Outcome, Sampled
-from chatui.turns.stream import DebugStream, EndUserStream, publish
+from chatui.turns.publisher import Publisher
 from renderer import ocml
 from renderer.errors import Code, OpenChatMLError
 from renderer.events import Assembler, Finished, FrameClosed, FrameOpened, FrameText, RawEvent
@@ -36,9 +35,7 @@ log = logging.getLogger(__name__)
 P = ParamSpec("P")
 T = TypeVar("T")
 
-FLUSH_SECONDS = 0.05
 RENEW_SECONDS = 5.0
-WATCH_SECONDS = 75.0
 WRITE_PAUSES = (0.2, 1.0, 3.0)
 """Seconds between the attempts of a write while the database is locked or restarts; together well within the lease."""
 LAYER_PAUSE = 1.0
@@ -54,16 +51,12 @@ class Runner:
     """Runs one turn. ``listen`` first, then ``run``; ``stop`` at any time."""
 
     def __init__(self, turn: Turn, *, kind: str, after: UUID | None) -> None:
-        turn_id = self._turn_id = turn.pk
+        self._turn_id = turn.pk
         self._job = ledger.job_of(turn)
         self._kind = kind
         self._after = after
-        self._people = EndUserStream(turn_id)
-        self._debug = DebugStream(turn_id)
+        self._publisher = Publisher(turn.pk, turn.conversation_id)
         self._assembler = Assembler()
-        self._news = asyncio.Event()
-        self._started = time.monotonic()
-        self._watched_until = 0.0
         self._key = new_key()
         self._parent_id = turn.question_id
         self._backend: Backend | None = None
@@ -75,12 +68,11 @@ class Runner:
         self._stopped = False
         self._lost = False
         self._control_channel = ""
-        self._publishing = asyncio.Lock()
 
     async def listen(self) -> None:
         """From now on other processes, and sockets, can reach this turn. Where the channel layer is down: once it is up again."""
         layer = groups.layer()
-        with self._without_layer():
+        with self._publisher.without_layer():
             self._control_channel = self._control_channel or await layer.new_channel()
             await layer.group_add(groups.control(self._turn_id), self._control_channel)
 
@@ -99,8 +91,7 @@ class Runner:
         created = wire.TurnCreated(
             str(self._job.conversation_id), str(self._job.question_id), str(self._after) if self._after else None, self._kind
         )
-        self._people.say(created)
-        self._news.set()
+        self._publisher.say(created)
         aides = [asyncio.create_task(aide) for aide in (self._flush_often(), self._renew_often(), self._obey())]
         try:
             outcome = await self._outcome()
@@ -112,7 +103,7 @@ class Runner:
             for aide in aides:
                 aide.cancel()
             await asyncio.gather(*aides, return_exceptions=True)
-            with self._without_layer():
+            with self._publisher.without_layer():
                 await groups.layer().group_discard(groups.control(self._turn_id), self._control_channel)
 
     async def _outcome(self) -> Outcome:
@@ -165,9 +156,7 @@ class Runner:
                 await self._keep(finished)
         finally:
             # Also when Stop comes just now: the write goes on to its end, and the frame is closed.
-            self._people.take(event, self._key, self._elapsed())
-            self._debug.take(event, self._key)
-            self._news.set()
+            self._publisher.take(event, self._key)
 
     async def _keep(self, finished: Finished) -> None:
         self._last_error = finished.error or self._last_error
@@ -204,17 +193,16 @@ class Runner:
     async def _end(self, outcome: Outcome) -> None:
         if not self._lost:
             await self._insist(ledger.finish, self._job, outcome, self._sampled())
-        self._people.say(
+        self._publisher.say(
             wire.TurnEnded(
                 _WIRE_TYPES.get(outcome.state, "response.failed"),
                 outcome.state,
                 outcome.code,
                 outcome.code.sentence if outcome.code else None,
-                self._elapsed(),
+                self._publisher.elapsed(),
             )
         )
-        async with self._publishing:
-            await self._flush()
+        await self._publisher.flush()
 
     def _sampled(self) -> Sampled:
         backend, ended = self._backend.name if self._backend else "", self._ended
@@ -235,32 +223,9 @@ class Runner:
 
     async def _flush_often(self) -> None:
         try:
-            while True:
-                await self._news.wait()
-                self._news.clear()
-                async with self._publishing:
-                    await self._flush()
-                await asyncio.sleep(FLUSH_SECONDS)
+            await self._publisher.flush_often()
         except Exception as error:  # noqa: BLE001 - the answer is kept all the same; the page takes it from there
             _log_without_content(self._turn_id, error)
-
-    async def _flush(self) -> None:
-        """Publish what is new. Under the lock, so that events and snapshots leave in the order of their numbers."""
-        await self._publish(self._people.flush(), self._debug.flush())
-
-    async def _publish(self, people: list[wire.Numbered], debug: list[wire.Numbered]) -> None:
-        with self._without_layer():
-            await publish(self._job.conversation_id, Audience.END_USER, people)
-            if time.monotonic() < self._watched_until:
-                await publish(self._job.conversation_id, Audience.DEBUG, debug)
-
-    @contextlib.contextmanager
-    def _without_layer(self) -> Iterator[None]:
-        """A channel layer that is down, or full, must not end the turn: pages catch up by a snapshot, or from the database."""
-        try:
-            yield
-        except groups.LAYER_ERRORS as error:
-            log.warning("turn %s: the channel layer failed (%s)", self._turn_id, type(error).__name__)
 
     async def _renew_often(self) -> None:
         while True:
@@ -296,26 +261,9 @@ class Runner:
             if message["type"] == "turn.stop":
                 self.stop()
             elif message["type"] == "turn.watched":
-                self._watched_until = time.monotonic() + WATCH_SECONDS
+                self._publisher.watched()
             elif message["type"] == "turn.snapshot":
-                async with self._publishing:
-                    await self._send_snapshot(Audience(message["audience"]), message["reply_to"])
-
-    async def _send_snapshot(self, audience: Audience, reply_to: str) -> None:
-        # Nothing is awaited between the flush and the snapshot: what comes in between would be in it and be sent once more.
-        people, debug = self._people.flush(), self._debug.flush()
-        if audience is Audience.DEBUG:
-            self._watched_until = time.monotonic() + WATCH_SECONDS
-            snapshot: wire.Event = self._debug.snapshot()
-        else:
-            snapshot = self._people.snapshot(self._elapsed())
-        reply = {"type": "turn.snapshot", "audience": audience.value, "json": wire.encode([snapshot])}
-        await self._publish(people, debug)
-        with self._without_layer():
-            await groups.layer().send(reply_to, reply)
-
-    def _elapsed(self) -> int:
-        return int((time.monotonic() - self._started) * 1000)
+                await self._publisher.send_snapshot(Audience(message["audience"]), message["reply_to"])
 
 
 def _is_answer(finished: Finished) -> bool:

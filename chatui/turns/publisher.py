@@ -1,0 +1,95 @@
+"""Shows a running Turn to everybody who follows it: both audiences' streams, flushed at frame rate, and snapshots for who comes late."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import time
+from collections.abc import Iterator
+from uuid import UUID
+
+from chatui.turns import groups, wire
+from chatui.turns.stream import DebugStream, EndUserStream, publish
+from renderer.events import RawEvent
+from renderer.gate import Audience
+
+log = logging.getLogger(__name__)
+
+FLUSH_SECONDS = 0.05
+WATCH_SECONDS = 75.0
+
+
+class Publisher:
+    """One for each Turn. ``take`` and ``say`` collect; ``flush_often`` is the task that sends; a failing channel layer ends nothing."""
+
+    def __init__(self, turn_id: UUID, conversation_id: UUID) -> None:
+        self._turn_id = turn_id
+        self._conversation_id = conversation_id
+        self._people = EndUserStream(turn_id)
+        self._debug = DebugStream(turn_id)
+        self._news = asyncio.Event()
+        self._publishing = asyncio.Lock()
+        self._started = time.monotonic()
+        self._watched_until = 0.0
+
+    def take(self, event: RawEvent, key: UUID) -> None:
+        """A raw event of the frame ``key``, for each audience through its own gate."""
+        self._people.take(event, key, self.elapsed())
+        self._debug.take(event, key)
+        self._news.set()
+
+    def say(self, event: wire.Event) -> None:
+        """An event of the turn itself, for people."""
+        self._people.say(event)
+        self._news.set()
+
+    def watched(self) -> None:
+        """Somebody with the permission watches the hidden channels."""
+        self._watched_until = time.monotonic() + WATCH_SECONDS
+
+    def elapsed(self) -> int:
+        """Milliseconds since the turn began."""
+        return int((time.monotonic() - self._started) * 1000)
+
+    async def flush_often(self) -> None:
+        """Publish what is new, at most every FLUSH_SECONDS. Runs until it is cancelled."""
+        while True:
+            await self._news.wait()
+            self._news.clear()
+            await self.flush()
+            await asyncio.sleep(FLUSH_SECONDS)
+
+    async def flush(self) -> None:
+        """Publish what is new. Under a lock, so that events and snapshots leave in the order of their numbers."""
+        async with self._publishing:
+            await self._publish(self._people.flush(), self._debug.flush())
+
+    async def send_snapshot(self, audience: Audience, reply_to: str) -> None:
+        """Everything so far, to one socket."""
+        async with self._publishing:
+            # Nothing is awaited between the flush and the snapshot: what comes in between would be in it and be sent once more.
+            people, debug = self._people.flush(), self._debug.flush()
+            if audience is Audience.DEBUG:
+                self.watched()
+                snapshot: wire.Event = self._debug.snapshot()
+            else:
+                snapshot = self._people.snapshot(self.elapsed())
+            reply = {"type": "turn.snapshot", "audience": audience.value, "json": wire.encode([snapshot])}
+            await self._publish(people, debug)
+            with self.without_layer():
+                await groups.layer().send(reply_to, reply)
+
+    @contextlib.contextmanager
+    def without_layer(self) -> Iterator[None]:
+        """A channel layer that is down, or full, must not end the turn: pages catch up by a snapshot, or from the database."""
+        try:
+            yield
+        except groups.LAYER_ERRORS as error:
+            log.warning("turn %s: the channel layer failed (%s)", self._turn_id, type(error).__name__)
+
+    async def _publish(self, people: list[wire.Numbered], debug: list[wire.Numbered]) -> None:
+        with self.without_layer():
+            await publish(self._conversation_id, Audience.END_USER, people)
+            if time.monotonic() < self._watched_until:
+                await publish(self._conversation_id, Audience.DEBUG, debug)
