@@ -31,7 +31,9 @@ class Environment(BaseSettings):
     trusted_proxies: CommaList = Field([], description="Addresses of reverse proxies whose X-Forwarded-… headers are believed.")
     database_url: str = Field("", description="postgres://user:password@host/name. Empty: SQLite in the data directory.")
     redis_url: str = Field("", description="redis://host:6379/0, needed with more than one process. Empty: in memory.")
-    pages_dir: Path = Field(BASE_DIR / "chatui" / "pages", description="Directory with welcome.md, help.md, terms.md and announcement.md.")
+    pages_dir: Path = Field(
+        BASE_DIR / "chatui" / "pages", description="Directory with welcome.md, examples.md, help.md, terms.md and announcement.md."
+    )
     backend_url: str = Field("", description="Address of the model server. Empty: the built-in demo, which needs no model.")
     backend_key: str = Field("", description="Key for the model server.", repr=False)
     backend_key_file: Path | None = Field(None, description="File that holds the key for the model server.")

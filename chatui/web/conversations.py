@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
 from chatui import access, conf, display, first_account, upkeep
-from chatui.operator_pages import welcome
+from chatui.operator_pages import examples, welcome
 from chatui.turns import sweep
 from chatui.web.context import SIDEBAR_LENGTH
 from chatui.web.guards import guarded
@@ -48,6 +48,7 @@ def _page(request: HttpRequest, person: User, row: Conversation | None) -> HttpR
         "conversations": [display.link(item, current) for item in access.own_conversations(person, SIDEBAR_LENGTH)],
         "exchanges": display.exchanges(row, person) if row else [],
         "welcome": welcome(),
+        "examples": [] if row else examples(),
         "deleted": _just_deleted(request, person),
         "limits": {"text_chars": conf.environment().max_message_chars},
         "efforts": display.EFFORTS,

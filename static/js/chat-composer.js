@@ -35,6 +35,7 @@ export class ChatComposer extends HTMLElement {
     this.#area.addEventListener("input", this.#typed);
     this.#stop.addEventListener("click", () => this.dispatchEvent(new CustomEvent("chat:stop")));
     this.#effort.addEventListener("change", this.#keepEffort);
+    this.addEventListener("click", this.#takeExample);
     addEventListener("pagehide", this.#save);
     if (!this.#conversation) this.#effort.value = openStorage()?.getItem(EFFORT_KEY) ?? this.#effort.value;
     if (!this.#effort.value) this.#effort.value = "medium";
@@ -127,6 +128,15 @@ export class ChatComposer extends HTMLElement {
     if (!sends(event)) return;
     event.preventDefault();
     this.#form.requestSubmit();
+  };
+
+  /** An example goes into the box, behind what is there, to be changed or sent. @param {Event} event */
+  #takeExample = (event) => {
+    const example = event.target instanceof Element ? event.target.closest("[data-action='example']") : null;
+    if (!example) return;
+    this.#put([this.#area.value.trim(), example.textContent?.trim()].filter(Boolean).join("\n\n"));
+    this.#save();
+    this.#area.focus();
   };
 
   #typed = () => {

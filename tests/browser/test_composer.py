@@ -32,6 +32,21 @@ def test_enter_sends_and_shift_enter_breaks_the_line(demo: Server, visits: Visit
     expect(chat.exchanges).to_have_count(1)
 
 
+def test_an_example_goes_into_the_box_behind_what_is_there(demo: Server, visits: Visits) -> None:
+    chat = Chat(visits.open(demo, "ada"))
+    examples = chat.page.get_by_role("list", name="Questions to begin with").get_by_role("button")
+    expect(examples).to_have_count(3)
+    first = examples.first.inner_text()
+    examples.first.press("Enter")
+    expect(chat.box).to_have_value(first)
+    expect(chat.box).to_be_focused()
+    examples.last.click()
+    expect(chat.box).to_have_value(f"{first}\n\n{examples.last.inner_text()}")
+    chat.box.press("Enter")
+    chat.finish()
+    expect(examples.first).to_be_hidden()
+
+
 def test_a_draft_survives_a_reload_and_belongs_to_its_conversation(demo: Server, visits: Visits) -> None:
     chat = Chat(visits.open(demo, "ada"))
     chat.ask_and_wait("Hello!")

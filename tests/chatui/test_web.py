@@ -269,6 +269,17 @@ def test_the_shipped_pages_render() -> None:
     assert operator_pages.announcement() is None
 
 
+def test_an_empty_conversation_offers_the_operators_examples_as_text(ada: User, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert signed_in(ada).get("/").content.decode().count('data-action="example"') == 3, "the shipped ones"
+    (tmp_path / "examples.md").write_text("# Ours\n\n- What is <b>new</b>?\n- " + "x" * 500 + "\n\nNo item.\n")
+    monkeypatch.setattr(conf, "environment", lambda: Environment(pages_dir=tmp_path))
+    page = signed_in(ada).get("/").content.decode()
+    assert page.count('data-action="example"') == 2 and "What is &lt;b&gt;new&lt;/b&gt;?" in page
+    assert "x" * 201 not in page and "No item." not in page
+    (tmp_path / "examples.md").unlink()
+    assert 'data-action="example"' not in signed_in(ada).get("/").content.decode()
+
+
 def test_the_health_check_answers_without_signing_in() -> None:
     assert Client().get("/healthz").content == b"ok\n"
 
