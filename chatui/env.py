@@ -6,12 +6,13 @@ import secrets
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field, IPvAnyNetwork, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
 CommaList = Annotated[list[str], NoDecode]
+NetworkList = Annotated[list[IPvAnyNetwork], NoDecode]
 
 
 class Environment(BaseSettings):
@@ -28,7 +29,9 @@ class Environment(BaseSettings):
     origins: CommaList = Field(
         [], description="Exact public origins, such as https://chat.example.org. Empty: the origin of the request's own host."
     )
-    trusted_proxies: CommaList = Field([], description="Addresses of reverse proxies whose X-Forwarded-… headers are believed.")
+    trusted_proxies: NetworkList = Field(
+        [], description="Addresses or networks (10.0.0.0/8) of reverse proxies whose X-Forwarded-… headers are believed."
+    )
     database_url: str = Field("", description="postgres://user:password@host/name. Empty: SQLite in the data directory.")
     redis_url: str = Field("", description="redis://host:6379/0, needed with more than one process. Empty: in memory.")
     pages_dir: Path = Field(

@@ -10,6 +10,7 @@ from django.contrib import auth
 from django.http import HttpRequest
 
 from chatui.models import User
+from chatui.proxies import visitor_address
 
 CLIENT_ADDRESS_UNKNOWN = ""
 
@@ -28,8 +29,5 @@ def signed_in_user(cookies: dict[str, str]) -> User | None:
 def client_address(scope: dict[str, Any]) -> str:
     """The network address of the socket's other end; behind a trusted proxy the one that the proxy names."""
     client = scope.get("client") or [CLIENT_ADDRESS_UNKNOWN]
-    address = str(client[0])
-    if address not in settings.ENVIRONMENT.trusted_proxies:
-        return address
-    forwarded = [value for name, value in scope.get("headers", []) if name == b"x-forwarded-for"]
-    return forwarded[-1].decode("latin-1").split(",")[-1].strip() if forwarded else address
+    forwarded = b",".join(value for name, value in scope.get("headers", []) if name == b"x-forwarded-for")
+    return visitor_address(str(client[0]), forwarded.decode("latin-1"))

@@ -12,6 +12,8 @@ from channels.security.websocket import WebsocketDenier
 from django.conf import settings
 from django.http.request import split_domain_port, validate_host
 
+from chatui.proxies import is_trusted
+
 Application = Callable[[Any, Any, Any], Awaitable[Any]]
 
 
@@ -48,4 +50,4 @@ def _scheme(scope: dict[str, Any]) -> str:
     """http, unless a proxy that the operator trusts says that the browser came by https."""
     client = (scope.get("client") or ("",))[0]
     forwarded = [value for name, value in scope.get("headers", []) if name == b"x-forwarded-proto"]
-    return "https" if client in settings.ENVIRONMENT.trusted_proxies and forwarded == [b"https"] else "http"
+    return "https" if is_trusted(client) and forwarded == [b"https"] else "http"

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 
 from asgiref.sync import iscoroutinefunction, markcoroutinefunction
-from django.conf import settings
 from django.http import HttpRequest, HttpResponseBase
+
+from chatui.proxies import is_trusted, visitor_address
 
 Handler = Callable[[HttpRequest], HttpResponseBase | Awaitable[HttpResponseBase]]
 
@@ -23,11 +24,9 @@ class TrustedProxyMiddleware:
             markcoroutinefunction(self)
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase | Awaitable[HttpResponseBase]:
-        proxies = settings.ENVIRONMENT.trusted_proxies
-        if request.META.get("REMOTE_ADDR") in proxies:
-            forwarded = request.META.get("HTTP_X_FORWARDED_FOR", "").split(",")[-1].strip()
-            if forwarded:
-                request.META["REMOTE_ADDR"] = forwarded
+        peer = request.META.get("REMOTE_ADDR") or ""
+        if is_trusted(peer):
+            request.META["REMOTE_ADDR"] = visitor_address(peer, request.META.get("HTTP_X_FORWARDED_FOR", ""))
             if request.META.get("HTTP_X_FORWARDED_PROTO") == "https":
                 # What is_secure() asks, for requests of either kind.
                 request._get_scheme = lambda: "https"  # type: ignore[attr-defined]

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 from django.http import HttpRequest, HttpResponse
 from django.test import RequestFactory, override_settings
+from pydantic import ValidationError
 
 from chatui.env import Environment
 from chatui.live.origin import is_allowed
@@ -16,7 +17,7 @@ from chatui.web.proxies import TrustedProxyMiddleware
 
 @pytest.fixture(autouse=True)
 def proxy() -> Iterator[None]:
-    with override_settings(ENVIRONMENT=Environment(trusted_proxies=["10.0.0.1"])):
+    with override_settings(ENVIRONMENT=Environment(trusted_proxies="10.0.0.1, 172.16.0.0/12")):  # type: ignore[arg-type]
         yield
 
 
@@ -40,6 +41,32 @@ def test_a_trusted_proxy_names_the_visitor_and_the_scheme() -> None:
 def test_nobody_else_can_pretend() -> None:
     headers = {"HTTP_X_FORWARDED_FOR": "192.0.2.9", "HTTP_X_FORWARDED_PROTO": "https"}
     assert seen("192.0.2.66", **headers) == ("192.0.2.66", False)
+
+
+@pytest.mark.parametrize(
+    ("peer", "forwarded", "visitor"),
+    [
+        ("10.0.0.1", "6.6.6.6, 192.0.2.9", "192.0.2.9"),
+        ("172.18.0.5", "6.6.6.6, 192.0.2.9", "192.0.2.9"),
+        ("::ffff:172.18.0.5", "192.0.2.9", "192.0.2.9"),
+        ("172.18.0.5", "6.6.6.6, 192.0.2.9, 10.0.0.1", "192.0.2.9"),
+        ("172.18.0.5", "10.0.0.1", "10.0.0.1"),
+        ("10.0.0.1", "2001:db8::7", "2001:db8::7"),
+        ("10.0.0.1", "192.0.2.9, unknown", "10.0.0.1"),
+        ("10.0.0.1", "", "10.0.0.1"),
+        ("10.0.0.2", "192.0.2.9", "10.0.0.2"),
+        ("172.32.0.1", "192.0.2.9", "172.32.0.1"),
+        ("", "192.0.2.9", ""),
+    ],
+)
+def test_the_visitor_is_the_last_address_that_is_no_proxy_of_ours(peer: str, forwarded: str, visitor: str) -> None:
+    assert seen(peer, HTTP_X_FORWARDED_FOR=forwarded)[0] == visitor
+    assert client_address(scope(peer, (b"x-forwarded-for", forwarded.encode()))) == visitor
+
+
+def test_a_proxy_that_is_no_address_is_refused_at_the_start() -> None:
+    with pytest.raises(ValidationError, match="trusted_proxies"):
+        Environment(trusted_proxies="proxy.example.org")  # type: ignore[arg-type]
 
 
 def scope(peer: str, *headers: tuple[bytes, bytes]) -> dict[str, object]:
