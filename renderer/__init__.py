@@ -5,7 +5,7 @@ Read in this order:
 - the values: ``errors`` (codes, and errors that know their place), ``tokens`` (the nine control tokens), ``frames`` (Header, Frame,
   Transcript), ``events`` (a frame while it is being written, and the Assembler)
 - OpenChatML: ``frame_header``, ``document_header``, ``calls`` (what tool traffic must keep to), ``ocml_reader`` (text in pieces to
-  events), ``ocml`` (whole documents both ways), ``interchange`` (the same as JSON, by ``strict_json``)
+  events; ``utf8`` and ``cursor`` help it), ``ocml`` (whole documents both ways), ``interchange`` (the same as JSON, by ``strict_json``)
 - Harmony: ``harmony_headers`` and ``harmony`` (a model's output to events, failing closed), ``harmony_pieces``, ``harmony_tokens``,
   ``harmony_text``, ``vocabulary``, ``hip1`` and ``side_record`` (OpenChatML to Harmony and back), ``system_messages``, ``typescript``
   and ``prompt`` (what is sent to a model that takes tokens)

@@ -9,7 +9,6 @@ events before it are never lost. *Lenient* reading goes on: each problem is an e
 
 from __future__ import annotations
 
-import codecs
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -17,12 +16,14 @@ from typing import TypeAlias
 
 from renderer import document_header, frame_header
 from renderer.calls import CallFault, Pairing
+from renderer.cursor import Cursor, advanced
 from renderer.document_header import DOCUMENT_HEADER_LIMIT, DocumentHeader, FutureVersionError
 from renderer.errors import Code, OpenChatMLError, Place, Problem
 from renderer.events import FrameClosed, FrameOpened, FrameText, RawEvent
 from renderer.frame_header import HEADER_LIMIT, Fault
 from renderer.frames import Channel, Header, Intent, Role, Terminator
 from renderer.tokens import TERMINATORS, Token
+from renderer.utf8 import Utf8Pieces
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +71,8 @@ class Reader:
         # Each state reads from a position in the buffer and returns the position where the next state goes on, or None: more is needed.
         self._state: Callable[[str, int], int | None] = self._document
         self._held = ""
-        self._bytes = _Bytes()
-        self._cursor = _Cursor()
+        self._bytes = Utf8Pieces()
+        self._cursor = Cursor()
         self._head: list[str] = []
         self._head_length = 0
         self._is_new = True
@@ -166,7 +167,7 @@ class Reader:
     def _here(self) -> Place:
         """The place behind everything that came, what is held back included."""
         is_between = self._state in (self._document, self._between)
-        return _advanced(self._cursor.here(self._frame_count - (not is_between)), self._held)
+        return advanced(self._cursor.here(self._frame_count - (not is_between)), self._held)
 
     def _hold(self, buffer: str, position: int, beginnings: frozenset[str]) -> int:
         """Keep what may be the beginning of a token for the next piece; return where that begins."""
@@ -394,7 +395,7 @@ class Reader:
     def _inside(self, raw: str, fault: Fault) -> Place:
         if isinstance(fault, CallFault):
             return self._frame
-        return _advanced(self._frame, _START + raw[: fault.at])
+        return advanced(self._frame, _START + raw[: fault.at])
 
     def _version_2(self, hint: str) -> None:
         self._needs_version_1 = False
@@ -482,76 +483,3 @@ class Reader:
         self._events.append(FrameClosed(terminator, self._error))
         self._state = self._between
         return position
-
-
-class _Bytes:
-    """Bytes to text across pieces. After the first bytes that are no UTF-8, each such sequence becomes U+FFFD."""
-
-    def __init__(self) -> None:
-        self._pending = b""
-        self.is_mended = False
-
-    @property
-    def is_waiting(self) -> bool:
-        return bool(self._pending)
-
-    def decode(self, piece: bytes, *, is_last: bool) -> tuple[str, bool]:
-        """The text that is certain, and whether it ends at the first bytes that are no UTF-8: ask then for the rest."""
-        data = self._pending + piece if self._pending else piece
-        try:
-            text, used = codecs.utf_8_decode(data, "replace" if self.is_mended else "strict", is_last)
-        except UnicodeDecodeError as error:
-            self._pending = data[error.start :]
-            return data[: error.start].decode("utf-8"), True
-        self._pending = data[used:]
-        return text, False
-
-    def decode_the_rest(self, *, is_last: bool) -> str:
-        self.is_mended = True
-        text, used = codecs.utf_8_decode(self._pending, "replace", is_last)
-        self._pending = self._pending[used:]
-        return text
-
-
-class _Cursor:
-    """Turns positions in the buffer into places in the text. Positions are asked for in ascending order; each character is counted once."""
-
-    def __init__(self) -> None:
-        self._offset, self._line, self._column = 0, 1, 1
-        self._mark = 0
-        self._buffer = ""
-        self._is_ascii = True
-
-    def begin(self, buffer: str) -> None:
-        """``buffer`` begins where the last one was left."""
-        self._buffer, self._mark, self._is_ascii = buffer, 0, buffer.isascii()
-
-    def move(self, position: int) -> None:
-        mark, buffer = self._mark, self._buffer
-        if position <= mark:
-            return
-        if buffer.count("\n", mark, position):
-            self._line += buffer.count("\n", mark, position)
-            self._column = position - buffer.rfind("\n", mark, position)
-        else:
-            self._column += position - mark
-        self._offset += position - mark if self._is_ascii else len(buffer[mark:position].encode("utf-8"))
-        self._mark = position
-
-    def skip_byte_order_mark(self) -> None:
-        """It counts as three bytes and as no column."""
-        self._offset += 3
-
-    def place(self, position: int, frame: int) -> Place:
-        self.move(position)
-        return self.here(frame)
-
-    def here(self, frame: int) -> Place:
-        return Place(self._offset, self._line, self._column, frame)
-
-
-def _advanced(place: Place, text: str) -> Place:
-    """The place that is ``text`` further on."""
-    lines = text.count("\n")
-    column = len(text) - text.rfind("\n") if lines else place.column + len(text)
-    return Place(place.offset + len(text.encode("utf-8")), place.line + lines, column, place.frame)

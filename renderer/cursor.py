@@ -1,0 +1,52 @@
+"""Where in a text something stands: positions in a buffer become byte offset, line and column, counted once however the text is cut."""
+
+from __future__ import annotations
+
+from renderer.errors import Place
+
+
+class Cursor:
+    """Turns positions in the buffer into places in the text. Positions are asked for in ascending order; each character is counted once."""
+
+    def __init__(self) -> None:
+        self._offset, self._line, self._column = 0, 1, 1
+        self._mark = 0
+        self._buffer = ""
+        self._is_ascii = True
+
+    def begin(self, buffer: str) -> None:
+        """``buffer`` begins where the last one was left."""
+        self._buffer, self._mark, self._is_ascii = buffer, 0, buffer.isascii()
+
+    def move(self, position: int) -> None:
+        """Count up to ``position`` of the buffer."""
+        mark, buffer = self._mark, self._buffer
+        if position <= mark:
+            return
+        if buffer.count("\n", mark, position):
+            self._line += buffer.count("\n", mark, position)
+            self._column = position - buffer.rfind("\n", mark, position)
+        else:
+            self._column += position - mark
+        self._offset += position - mark if self._is_ascii else len(buffer[mark:position].encode("utf-8"))
+        self._mark = position
+
+    def skip_byte_order_mark(self) -> None:
+        """It counts as three bytes and as no column."""
+        self._offset += 3
+
+    def place(self, position: int, frame: int) -> Place:
+        """The place of ``position`` of the buffer, in the frame of that index."""
+        self.move(position)
+        return self.here(frame)
+
+    def here(self, frame: int) -> Place:
+        """The place up to which has been counted."""
+        return Place(self._offset, self._line, self._column, frame)
+
+
+def advanced(place: Place, text: str) -> Place:
+    """The place that is ``text`` further on."""
+    lines = text.count("\n")
+    column = len(text) - text.rfind("\n") if lines else place.column + len(text)
+    return Place(place.offset + len(text.encode("utf-8")), place.line + lines, column, place.frame)
