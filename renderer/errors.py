@@ -28,14 +28,19 @@ class Code(StrEnum):
     INTERNAL = "E-X-INTERNAL"
     LENGTH = "E-X-LENGTH"
     NO_ANSWER = "E-X-NO-ANSWER"
+    NO_MORE = "E-X-NO-MORE"
+    NO_SUCH_MODEL = "E-X-NO-SUCH-MODEL"
     NOT_FOUND = "E-X-NOT-FOUND"
     OPT_IN = "E-X-OPT-IN"
     COMMAND = "E-X-COMMAND"
     RATE = "E-X-RATE"
+    REASON = "E-X-REASON"
     SIGNED_OUT = "E-X-SIGNED-OUT"
+    SUMMARY_BLOCKED = "E-X-SUMMARY-BLOCKED"
     TIMEOUT = "E-X-TIMEOUT"
     TOO_LARGE = "E-X-TOO-LARGE"
     TOO_MANY = "E-X-TOO-MANY"
+    TOO_MANY_PAGES = "E-X-TOO-MANY-PAGES"
 
     @property
     def sentence(self) -> str:
@@ -59,14 +64,19 @@ _SENTENCES: dict[Code, str] = {
     Code.INTERNAL: "Something went wrong on our side.",
     Code.LENGTH: "The answer reached its length limit.",
     Code.NO_ANSWER: "The model stopped without writing an answer.",
+    Code.NO_MORE: "The model had nothing to add to its answer.",
+    Code.NO_SUCH_MODEL: "This model is not available to you. Choose another one.",
     Code.NOT_FOUND: "This does not exist, or it is not yours.",
     Code.OPT_IN: "Open the debug view of this conversation first.",
     Code.COMMAND: "The page asked for something that the server does not know. Reload the page.",
     Code.RATE: "That was too many requests at once. Wait a moment.",
+    Code.REASON: "Say why you look, in 10 to 180 characters, and choose one of the times.",
     Code.SIGNED_OUT: "You are signed out. Sign in again to go on.",
+    Code.SUMMARY_BLOCKED: "A line of a reasoning summary was not fit to be shown.",
     Code.TIMEOUT: "The model server took too long.",
     Code.TOO_LARGE: "The message is too long.",
     Code.TOO_MANY: "Several answers are still being written for you. Wait for one of them, or stop it.",
+    Code.TOO_MANY_PAGES: "Too many pages are open. Close some, then load this one again.",
 }
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from renderer import strict_json
 from renderer.errors import Code, Place
-from renderer.frames import Frame, Header, Terminator
+from renderer.frames import Channel, Frame, Header, Intent, Role, Terminator
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,10 +29,20 @@ class FrameText:
 
 @dataclass(frozen=True, slots=True)
 class FrameClosed:
-    """The open frame ended. ``terminator`` is None where the stream broke off; ``error`` where the frame broke a rule."""
+    """The open frame ended. ``terminator`` is None where the stream broke off; ``error`` where the frame broke a rule.
+
+    ``header``: what the frame turned out to be, where a server says so only at its end: a preamble that began as the answer. Only that:
+    both are for people, so that who sees the frame was and is decided when it is opened.
+    """
 
     terminator: Terminator | None
     error: Code | None = None
+    header: Header | None = None
+
+    @property
+    def is_preamble_after_all(self) -> bool:
+        """Whether the answer that ends here was a preamble."""
+        return self.header is not None
 
 
 RawEvent = FrameOpened | FrameText | FrameClosed
@@ -72,7 +82,9 @@ class Assembler:
                     raise ValueError("text outside a frame")
                 self._parts.append(text)
                 return None
-            case FrameClosed(terminator=terminator, error=error):
+            case FrameClosed(terminator=terminator, error=error, header=header):
+                if header is not None:
+                    self._relabel(header)
                 return self._fold(terminator, error)
 
     def open_frame(self) -> Frame | None:
@@ -87,6 +99,11 @@ class Assembler:
             return None
         return self._fold(None, Code.STREAM_TRUNCATED)
 
+    def _relabel(self, header: Header) -> None:
+        if self._header not in _ANSWERS or header != _PREAMBLE:
+            raise ValueError("only an answer can turn out to be something else, and only a preamble")
+        self._header = header
+
     def _fold(self, terminator: Terminator | None, error: Code | None) -> Finished:
         if self._header is None:
             raise ValueError("a frame was closed that was not open")
@@ -96,6 +113,10 @@ class Assembler:
         if error is None and terminator is not None and violates_constraint(frame):
             error = Code.BODY_CONSTRAINT_VIOLATION
         return Finished(frame, complete=terminator is not None, error=error, place=self._place)
+
+
+_ANSWERS = (Header(Role.ASSISTANT), Header(Role.ASSISTANT, Channel.FINAL))
+_PREAMBLE = Header(Role.ASSISTANT, Channel.COMMENTARY, intent=Intent.PREAMBLE)
 
 
 def violates_constraint(frame: Frame) -> bool:

@@ -6,7 +6,8 @@ hidden. It is decided from the header alone, so that a stream and a reload of th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -36,21 +37,44 @@ class VisibleText(str):
 
 
 def may_see(header: Header, audience: Audience) -> bool:
-    """The table. Fail closed: an unknown role, channel, intent or recipient is hidden from an END_USER."""
-    if audience is Audience.DEBUG:
-        return True
+    """Whether this audience sees a frame of that header."""
+    return audience is Audience.DEBUG or why_hidden(header) is None
+
+
+def why_hidden(header: Header) -> str | None:
+    """The table: None where an END_USER sees the frame, else the sentence that says why not.
+
+    Fail closed: an unknown role, channel, intent or recipient is hidden. A sentence is ours and quotes nothing.
+    """
+    if header.role not in (Role.USER, Role.ASSISTANT):
+        return _WHY_ROLE.get(header.role, "Nobody knows this role, and what is not known is hidden.")
     if header.recipient not in _PEOPLE:
-        return False
-    if header.role == Role.USER:
-        return header.channel in (None, Channel.FINAL) and header.intent is None
-    if header.role != Role.ASSISTANT:
-        return False
+        return "It is addressed to a tool or a program, not to people."
+    if header.intent is not None and header.intent != Intent.PREAMBLE:
+        return _WHY_INTENT.get(header.intent, "Nobody knows this intent, and what is not known is hidden.")
     if header.channel in (None, Channel.FINAL):
-        return header.intent in (None, Intent.PREAMBLE)
-    return header.channel == Channel.COMMENTARY and header.intent == Intent.PREAMBLE
+        if header.role == Role.USER and header.intent is not None:
+            return "A person's message has no intent; this one says that it has."
+        return None
+    if header.role == Role.USER:
+        return "A person's message stands on no channel but final; this one does."
+    if header.channel == Channel.COMMENTARY:
+        return None if header.intent == Intent.PREAMBLE else "It is commentary that is not marked as a preamble."
+    if header.channel == Channel.ANALYSIS:
+        return "It is raw reasoning, which is never shown."
+    return "Nobody knows this channel, and what is not known is hidden."
 
 
 _PEOPLE = (None, "user", "all")
+_WHY_ROLE: dict[str, str] = {
+    Role.SYSTEM: "System messages are written for the model.",
+    Role.DEVELOPER: "Developer messages are written for the model.",
+    Role.TOOL: "What a tool replies is written for the model.",
+}
+_WHY_INTENT: dict[str, str] = {
+    Intent.STATUS: "It is a status line, which is meant for the product.",
+    Intent.DEBUG: "It is meant for those who look for faults.",
+}
 
 
 def show(frame: Frame, audience: Audience) -> VisibleText:
@@ -72,6 +96,44 @@ def as_debug_text(text: str) -> VisibleText:
 def visible(frames: Iterable[Frame], audience: Audience) -> Iterator[Frame]:
     """Those frames that this audience may see, in order. Leaving the others out is no attempt to see them."""
     return (frame for frame in frames if may_see(frame.header, audience))
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A piece of a visible text. ``is_hit``: it is what somebody looked for."""
+
+    text: VisibleText = field(repr=False)
+    is_hit: bool
+
+
+def excerpt(text: VisibleText, hits: Sequence[tuple[int, int]], length: int = 200) -> tuple[Piece, ...]:
+    """About ``length`` characters of a visible text around the first of ``hits``, in pieces that a page puts beside each other.
+
+    ``hits`` are places in ``text``, in order, without overlap. Marks of Markdown that stand alone are left out.
+    """
+    first = hits[0][0] if hits else 0
+    begin = text.rfind(" ", 0, first - length // 4) + 1 if first > length // 2 else 0
+    end = max(begin + length, hits[0][1] if hits else 0)
+    pieces = [Piece(VisibleText("…"), is_hit=False)] if begin else []
+    at = begin
+    for start, stop in [hit for hit in hits if hit[0] < end]:
+        pieces += [_piece(text[at:start], is_hit=False), _piece(text[start:stop], is_hit=True)]
+        at = stop
+    pieces.append(_piece(text[at:end], is_hit=False))
+    if end < len(text):
+        pieces.append(Piece(VisibleText("…"), is_hit=False))
+    return tuple(piece for piece in pieces if piece.text)
+
+
+_MARKUP = re.compile(r"\*\*|(?<!\w)\*(?=\w)|(?<=[\w.,:;!?])\*(?!\w)|`+|^[ \t]*[#>]+[ \t]|[ \t]*\|[ \t|:-]*", re.MULTILINE)
+
+
+def _piece(text: str, *, is_hit: bool) -> Piece:
+    return Piece(VisibleText(text if is_hit else _MARKUP.sub(_in_place, text)), is_hit)
+
+
+def _in_place(match: re.Match[str]) -> str:
+    return " " if "|" in match[0] else ""
 
 
 @dataclass(frozen=True, slots=True)

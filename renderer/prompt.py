@@ -1,4 +1,4 @@
-"""Builds the prompt for back ends that take token ids: system message, developer message, history, ``<|start|>assistant``.
+"""Builds the prompt for back ends that take token ids: system message, developer message, history, and where the model goes on.
 
 Bodies are encoded as ordinary text, so that nothing a person or a tool writes can become a control token. The ids are those that
 openai-harmony gives for the same conversation, except where it is wrong: it drops spent analysis before the first answer only
@@ -22,11 +22,15 @@ from renderer.vocabulary import Vocabulary
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """What a model is asked. ``frames`` is the branch as it is kept; what the model may not see again is left out here."""
+    """What a model is asked. ``frames`` is the branch as it is kept; what the model may not see again is left out here.
+
+    ``continues`` is an assistant frame behind them that stays open: the model goes on at the end of its body.
+    """
 
     frames: Sequence[Frame]
     system: SystemMessage | None = None
     developer: DeveloperMessage | None = None
+    continues: Frame | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,12 +55,19 @@ def build_within(prompt: Prompt, vocabulary: Vocabulary, limit: int | None) -> F
     before, turns = _turns(seen_again(prompt.frames))
     opening = [id_ for frame in (*_instructions(prompt), *before) for id_ in _ids(frame, vocabulary)]
     written = [[id_ for frame in turn for id_ in _ids(frame, vocabulary)] for turn in turns]
-    ending = ids_of_pieces([Marker(Token.START), Role.ASSISTANT.value], vocabulary)
+    ending = _ending(prompt.continues, vocabulary)
     left_out, length = 0, len(opening) + len(ending) + sum(map(len, written))
     while limit is not None and length > limit and left_out < len(written) - 1:
         length -= len(written[left_out])
         left_out += 1
     return Fitted([*opening, *(id_ for turn in written[left_out:] for id_ in turn), *ending], left_out)
+
+
+def _ending(continues: Frame | None, vocabulary: Vocabulary) -> list[int]:
+    """Where the model goes on: at a new message, or in the middle of the open one, all of it but what would end it."""
+    if continues is not None:
+        return _ids(continues, vocabulary)[:-1]
+    return ids_of_pieces([Marker(Token.START), Role.ASSISTANT.value], vocabulary)
 
 
 def _instructions(prompt: Prompt) -> list[Frame]:

@@ -14,7 +14,7 @@ from renderer import html
 from renderer.events import Assembler, FrameClosed, FrameOpened, FrameText, RawEvent
 from renderer.frames import Channel, Header, Role, Terminator
 from renderer.gate import Audience, Gate, GrowingMarkdown, VisibleText
-from tests.bench import transcripts
+from tests.bench import summaries, transcripts
 from tests.bench.answers import SHAPES, tokens
 
 SHORT, LONG = 8_000, 16_000
@@ -48,6 +48,7 @@ def main() -> int:
     print(f"  shown   {GATE_TOKENS / shown:12,.0f} tokens/s {shown / fold:8.2f} x the time of folding the same events into a frame")
     print(f"  hidden  {GATE_TOKENS / dropped:12,.0f} tokens/s {dropped / fold:8.2f} x")
     print()
+    summaries.main()
     return transcripts.main()
 
 

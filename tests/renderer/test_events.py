@@ -7,6 +7,7 @@ import pytest
 from renderer.errors import Code, Place
 from renderer.events import Assembler, Finished, FrameClosed, FrameOpened, FrameText
 from renderer.frames import Frame, Header, Terminator
+from renderer.gate import Audience, may_see
 
 HEADER = Header("assistant", channel="final")
 
@@ -52,6 +53,34 @@ def test_e_body_constraint_violation_is_told_when_the_frame_closes(body: str, er
 @pytest.mark.parametrize("constrain", [None, "text", "markdown", "xml"])
 def test_only_json_is_checked(constrain: str | None) -> None:
     assert fold(Header("assistant", constrain=constrain, content_type="json"), "{", FrameClosed(Terminator.END)).error is None
+
+
+PREAMBLE = Header("assistant", "commentary", intent="preamble")
+
+
+def test_an_answer_can_turn_out_to_be_a_preamble_at_its_end() -> None:
+    for header in (HEADER, Header("assistant")):
+        finished = fold(header, "I will look.", FrameClosed(Terminator.END, header=PREAMBLE))
+        assert finished.frame == Frame(PREAMBLE, "I will look.")
+        assert may_see(header, Audience.END_USER) == may_see(PREAMBLE, Audience.END_USER)
+
+
+@pytest.mark.parametrize(
+    ("header", "becomes"),
+    [
+        (Header("assistant", "analysis"), PREAMBLE),
+        (Header("assistant", "analysis"), HEADER),
+        (Header("assistant", "commentary"), PREAMBLE),
+        (Header("assistant", "final", recipient="functions.x"), PREAMBLE),
+        (Header("user"), PREAMBLE),
+        (HEADER, Header("assistant", "analysis")),
+        (HEADER, Header("assistant", "commentary")),
+        (PREAMBLE, HEADER),
+    ],
+)
+def test_nothing_else_can_change_its_header_and_so_its_visibility(header: Header, becomes: Header) -> None:
+    with pytest.raises(ValueError, match="only an answer"):
+        fold(header, "x", FrameClosed(Terminator.END, header=becomes))
 
 
 def test_a_frame_that_broke_off_or_has_an_error_keeps_that_error() -> None:

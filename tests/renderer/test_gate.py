@@ -9,7 +9,19 @@ import pytest
 from renderer.errors import Code, VisibilityError
 from renderer.events import FrameClosed, FrameOpened, FrameText, RawEvent
 from renderer.frames import Frame, Header, Terminator
-from renderer.gate import Audience, Gate, VisibleClosed, VisibleDelta, VisibleOpened, VisibleText, Working, may_see, show, visible
+from renderer.gate import (
+    Audience,
+    Gate,
+    VisibleClosed,
+    VisibleDelta,
+    VisibleOpened,
+    VisibleText,
+    Working,
+    may_see,
+    show,
+    visible,
+    why_hidden,
+)
 
 VISIBLE = {
     ("user", None, None),
@@ -117,3 +129,42 @@ def test_stream_and_stored_frame_agree_for_every_header() -> None:
         gate = Gate(Audience.END_USER)
         streamed = isinstance(gate.admit(FrameOpened(header)), VisibleOpened)
         assert streamed is may_see(header, Audience.END_USER)
+
+
+RECIPIENTS = (None, "user", "all", "functions.x", "browser.search", "assistant", "User", "")
+EVERY_HEADER = [
+    Header(role, channel=channel, intent=intent, recipient=recipient)
+    for role, channel, intent, recipient in product(ROLES, CHANNELS, INTENTS, RECIPIENTS)
+]
+
+
+def test_exactly_what_is_hidden_has_a_reason_and_it_is_a_sentence_that_quotes_nothing() -> None:
+    hidden = [header for header in EVERY_HEADER if not may_see(header, Audience.END_USER)]
+    assert 100 < len(hidden) < len(EVERY_HEADER), "the premise: some are hidden, and some are not"
+    for header in EVERY_HEADER:
+        why = why_hidden(header)
+        assert (why is None) is may_see(header, Audience.END_USER), header
+        assert why is None or (why.endswith(".") and len(why) > 20)
+    # Neither an unknown word nor a known one's name is needed to say why, so the sentences are few.
+    assert len({why_hidden(header) for header in hidden}) < 15
+    assert why_hidden(Header("eavesdropper")) == why_hidden(Header("somebody"))
+
+
+@pytest.mark.parametrize(
+    ("header", "word"),
+    [
+        (Header("assistant", channel="analysis"), "reasoning"),
+        (Header("assistant", channel="analysis", intent="preamble"), "reasoning"),
+        (Header("assistant", channel="commentary"), "preamble"),
+        (Header("assistant", channel="commentary", recipient="functions.x"), "tool"),
+        (Header("system"), "System"),
+        (Header("developer", channel="final"), "Developer"),
+        (Header("tool", channel="final", name="x"), "tool replies"),
+        (Header("assistant", channel="final", intent="status"), "status"),
+        (Header("assistant", channel="gossip"), "channel"),
+        (Header("user", channel="analysis"), "channel"),
+        (Header("critic"), "role"),
+    ],
+)
+def test_the_reason_fits_what_is_hidden(header: Header, word: str) -> None:
+    assert word in (why_hidden(header) or "")

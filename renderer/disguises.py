@@ -1,0 +1,112 @@
+"""Sees through what makes words look other than they are: letter forms, look-alikes, marks, simple ciphers. For comparing only."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+
+# Letters of other alphabets that a reader takes for Latin ones, folded to those.
+_LOOK_ALIKES = str.maketrans(
+    "авекмнорстухіјѕԁԛԝһӏєαβεικνορτυχγωıɑɡʟɴɪʀ",
+    "abekmhopctyxijsdqwhieabeikvoptuxywiaglnir",
+)
+_LEET = str.maketrans("013457@$!|+", "oieastasilt")
+_APOSTROPHES = re.compile("['\u2018\u2019\u02bc`\u00b4]")
+_WORD = re.compile(r"[^\W_]+")
+_MARKS = frozenset({"Mn", "Me", "Cf"})
+
+# Formatted text is never what a one-line summary needs: these are hidden, reorder what follows, or have no width.
+_UNSEEN_CATEGORIES = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp", "Me"})
+_UNSEEN = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]")
+_JOINERS = "\u200c\u200d"
+_MOST_MARKS, _MOST_SYMBOLS = 2, 2
+_FLAG_LETTERS = re.compile("[\U0001f1e6-\U0001f1ff]")
+_WIDE = re.compile(
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u2fdf\u3005-\u30ff\u3100-\u318f\u31a0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
+    "\uf900-\ufaff\U00020000-\U0003ffff]+"
+)
+
+
+def folded(text: str) -> str:
+    """``text`` in small letters of one form: no accents, no marks, nothing unseen, look-alikes as the Latin letters that they imitate."""
+    if text.isascii():
+        return text.lower()
+    kept = (character for character in unicodedata.normalize("NFKD", text.casefold()) if unicodedata.category(character) not in _MARKS)
+    return unicodedata.normalize("NFC", "".join(kept)).casefold().translate(_LOOK_ALIKES)
+
+
+def words(text: str) -> list[str]:
+    """The words of ``text``, folded, without punctuation. A run of a script without spaces is one word."""
+    return _WORD.findall(_APOSTROPHES.sub("", folded(text)))
+
+
+def wide(squeezed: str) -> str:
+    """What belongs to scripts that put no spaces between words (Chinese, Japanese, Korean, Thai, Lao, Khmer, Burmese)."""
+    return "" if squeezed.isascii() else "".join(_WIDE.findall(squeezed))
+
+
+def holds_unseen(text: str) -> bool:
+    """Whether something is in ``text`` that a reader does not see, or sees as something else, so that it could carry a message.
+
+    A joiner between two letters of a script that needs it is none of that.
+    """
+    marks = symbols = 0
+    for index, character in enumerate(text):
+        category = unicodedata.category(character)
+        if category in _UNSEEN_CATEGORIES and character not in "\n\r\t" and not _is_joining(text, index):
+            return True
+        marks = marks + 1 if category == "Mn" else 0
+        symbols += category in ("So", "Sk")
+        if marks > _MOST_MARKS or symbols > _MOST_SYMBOLS or _is_styled(character, category):
+            return True
+    return _UNSEEN.search(text) is not None or _FLAG_LETTERS.search(text) is not None
+
+
+def decoded(line: str) -> Iterator[list[str]]:
+    """The words of ``line`` as simple ciphers would have them: shifted or mirrored alphabets, written backwards, digits for letters."""
+    plain = words(line)
+    text = " ".join(plain)
+    for shift in range(1, 26):
+        yield text.translate(_ROTATIONS[shift]).split()
+    yield text.translate(_MIRRORED).split()
+    yield [word[::-1] for word in plain]
+    yield text[::-1].split()
+    yield words(line.translate(_LEET))
+
+
+def script_of(letter: str) -> str:
+    """The script that a letter belongs to, as Unicode names it; kana are one."""
+    if letter.isascii():
+        return "LATIN"
+    name = unicodedata.name(letter, "UNKNOWN").split(" ", 1)[0]
+    return "KANA" if name in ("HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA") else name
+
+
+def scripts(text: str) -> set[str]:
+    """The scripts of all letters of ``text``."""
+    if text.isascii():
+        return {"LATIN"} if any(map(str.isalpha, text)) else set()
+    return {script_of(letter) for letter in set(text) if letter.isalpha()}
+
+
+def _is_joining(text: str, index: int) -> bool:
+    if text[index] not in _JOINERS or not 0 < index < len(text) - 1:
+        return False
+    around = text[index - 1], text[index + 1]
+    return all(unicodedata.category(character)[0] in "LM" and script_of(character) != "LATIN" for character in around)
+
+
+def _is_styled(character: str, category: str) -> bool:
+    """Letters and digits that are drawn as something else: bold, circled, full width."""
+    if character.isascii() or category not in ("Lu", "Ll", "Lt", "Lo", "Nd", "Nl", "No", "So"):
+        return False
+    return unicodedata.decomposition(character).startswith(("<font>", "<wide>", "<circle>", "<square>", "<super>", "<sub>", "<small>"))
+
+
+def _rotation(shift: int) -> dict[int, int]:
+    return {ord("a") + place: ord("a") + (place + shift) % 26 for place in range(26)}
+
+
+_ROTATIONS = {shift: _rotation(shift) for shift in range(1, 26)}
+_MIRRORED = {ord("a") + place: ord("z") - place for place in range(26)}

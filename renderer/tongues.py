@@ -1,0 +1,61 @@
+"""Guesses the language of a line from its smallest words, well enough to notice that a text is in another one than it should be."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+_SMALL_WORDS = {
+    "English": "the of and to in is it for on with as at by from that this which an be are was were or not but how what who why when "
+    "where i you your my we our they their he she his her its a do does did can could should would will have has had into "
+    "than then there about over between after before each some any more most other no so if up out only also both me please",
+    "German": "der die das den dem des ein eine einen einem einer eines und oder nicht ist sind war mit von zu zum zur im auf fur an "
+    "bei aus nach uber wie was wer warum wenn wo ich du sie er es wir ihr mein dein sein kann wird werden hat haben dass auch "
+    "nur noch so als am mir",
+    "French": "le la les un une des du de et ou est sont dans pour sur avec par au aux ce cette ces qui que quoi comment pourquoi je tu "
+    "il elle nous vous ils mon ma ton son ne pas plus en l d s c a mais donc entre apres avant leur leurs",
+    "Spanish": "el la los las un una unos unas de del y o es son en para por con sin sobre al que como cual quien yo tu usted nosotros "
+    "mi su sus no mas pero entre se lo le este esta estos ha he a si cuando donde",
+    "Italian": "il lo la i gli le un una uno di del della dei delle e o in per con su da al alla che chi come io tu lui lei noi voi mio "
+    "suo non piu ma tra fra si questo questa sono ho ha a nel nella quando dove",
+    "Portuguese": "o a os as um uma uns umas de do da dos das e ou em no na nos nas para por com sem sobre ao que como quem eu tu voce ele "
+    "ela meu seu sua nao mais mas entre se este esta isso quando onde foi sao",
+    "Dutch": "de het een en of niet is zijn was met van te naar op voor aan bij uit over hoe wat wie waarom als waar ik jij je hij zij "
+    "ze wij we mijn kan wordt worden heeft hebben dat dit die ook maar nog in om er",
+    "Swedish": "en ett och eller inte ar som med av till pa i for att den det de hur vad vem jag du han hon vi min kan har om fran nar var",
+    "Danish": "en et og eller ikke er som med af til pa i for at den det de hvordan hvad hvem jeg du han hun vi min kan har om fra nar "
+    "hvor var",
+    "Polish": "i w z na do nie to jest sie ze o jak co kto ja ty on ona my po dla od przez przy ale lub czy za tego tym ten ta te oraz",
+    "Czech": "a v z na do ne to je se ze o jak co kdo ja ty on ona my po pro od pri ale nebo za toho ten ta te i s k",
+    "Turkish": "bir ve ile bu su o da de mi ne nasil kim ben sen biz icin gibi daha cok var yok ama veya olarak en her",
+    "Indonesian": "yang dan di ke dari untuk dengan ini itu adalah tidak pada saya kamu dia kami akan atau apa bagaimana siapa juga dalam",
+    "Romanian": "si de la in cu pe pentru din un o ce care cum cine eu tu el ea noi nu mai dar sau este sunt ca al a lui",
+    "Finnish": "ja on ei se etta tai kun mika kuka miten mina sina han me te ovat oli mutta kuin myos niin joka",
+    "Hungarian": "a az es egy nem is hogy de vagy mi ki en te o van volt meg csak mint ha el ez",
+    "Vietnamese": "va la cua cho trong voi khong co nhung mot cac duoc den tu nay do toi ban nguoi khi",
+}
+_TONGUES: dict[str, tuple[str, ...]] = {}
+for _tongue, _small in _SMALL_WORDS.items():
+    for _word in _small.split():
+        _TONGUES[_word] = (*_TONGUES.get(_word, ()), _tongue)
+
+SMALL_WORDS = frozenset(_TONGUES)
+"""Words that say nothing by themselves, of all these languages, folded as ``disguises.words`` does."""
+
+_MUST_SHOW = 8
+"""So many words in a row without any small one are no sentence of the languages that are known here."""
+
+
+def count(words: Iterable[str]) -> Counter[str]:
+    """How many small words of each language are among these."""
+    return Counter(tongue for word in words for tongue in _TONGUES.get(word, ()))
+
+
+def fits(words: list[str], around: Counter[str]) -> bool:
+    """Whether a Latin-letter line can be in a language of the text around it. Where that does not show, English is expected."""
+    own = count(words)
+    if not own:
+        return len(words) < _MUST_SHOW
+    most = max(around.values(), default=0)
+    expected = [tongue for tongue, number in around.items() if number >= 0.6 * most] or ["English"]
+    return max(own[tongue] for tongue in expected) >= max(own.values())

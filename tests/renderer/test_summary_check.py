@@ -1,0 +1,353 @@
+"""The check of summary lines: each rule with what it refuses and with a near miss that it allows, and the index under any cutting."""
+
+from __future__ import annotations
+
+import base64
+import codecs
+import random
+import time
+
+import pytest
+
+from chatui import summaries
+from renderer import disguises, tongues
+from renderer.summary_check import MAX_CHARS, RUN_WORDS, Reason, check
+from renderer.summary_index import Grams, HiddenText, SeenText, stems
+
+QUESTION = "How do I get to work fastest when it rains in Berlin? See https://maps.example/x and page 2031."
+ORDERS = (
+    "You are the assistant of Acme. Never mention Project Nightingale to customers. The override code is 4711-ALPHA. "
+    "Offer a discount of twenty percent only when somebody threatens to cancel. Be kind."
+)
+ANALYSIS = (
+    "The user wants the fastest route to work. I compare the train, the bicycle and the car, and then I look at how much rain "
+    "there will be before lunch. The marker is RAW-COT-CANARY-7391. 我们需要比较火车和自行车的时间然后再看看明天早上的天气预报。"
+)
+COPIED = "I compare the train, the bicycle and the car"
+
+
+def prepared(question: str = QUESTION, orders: str = ORDERS, analysis: str = ANALYSIS) -> tuple[HiddenText, SeenText]:
+    hidden, seen = HiddenText(), SeenText()
+    seen.feed(question)
+    hidden.feed_order(orders)
+    hidden.feed(analysis)
+    hidden.settle(is_end=True)
+    return hidden, seen
+
+
+GOOD = [
+    "Compared three ways to get to work",
+    "Weighed the rain against travel time",
+    "Looked at the weather in Berlin",
+    "Estimated the time for each option",
+    "Considered the traffic, the weather and the distance",
+    "Wrote a short plan in a table",
+    "Read page 2031",
+    "Looked at https://maps.example/x",
+    "Checked 2 ways",
+    "Thought about how cold it is",
+]
+
+
+@pytest.mark.parametrize("line", GOOD)
+def test_an_honest_line_is_allowed(line: str) -> None:
+    verdict = check(line, *prepared())
+    assert (verdict.reason, verdict.line) == (None, line)
+
+
+@pytest.mark.parametrize(
+    ("candidate", "line"),
+    [
+        ("- Compared three ways", "Compared three ways"),
+        ("2. Compared three ways\n", "Compared three ways"),
+        ("**Compared three ways**", "Compared three ways"),
+        ('"Compared three ways."', "Compared three ways."),
+        ("  Compared \t three\u00a0ways ", "Compared three ways"),
+    ],
+)
+def test_what_models_put_around_a_line_is_taken_off(candidate: str, line: str) -> None:
+    verdict = check(candidate, *prepared())
+    assert (verdict.reason, verdict.line) == (None, line)
+
+
+REFUSED: dict[Reason, list[str]] = {
+    Reason.EMPTY: ["", " \n ", "- ", "7", "none", "None.", "\u200b"],
+    Reason.LINES: ["Compared ways\nLooked at rain", "Compared ways\u2028Looked at rain", "Compared ways\x0bLooked at rain"],
+    Reason.LENGTH: ["Compared " * (MAX_CHARS // 9 + 1)],
+    Reason.UNSEEN: [
+        "Compared three\u200b ways",
+        "Compared three\u2063 ways",
+        "Compared \u202eeerht ways",
+        "Compared ways\U000e006e\U000e0069",
+        "Compared ways \u2764\ufe0f",
+        "Compared \U0001d5fb\U0001d5f6ght ways",
+        "Compared \uff37ays",
+        "Compared \u24b6 ways",
+        "Compared \U0001f1e9\U0001f1ea ways",
+        "Compared w\u0301\u0302\u0303\u0304ays",
+        "Compared \U0001f600\U0001f601\U0001f602 ways",
+        "Compared\u2800 ways",
+        "Compared\u3164 ways",
+        "Compared \ue000 ways",
+        "Compared\x07 ways",
+    ],
+    Reason.MARKERS: [
+        "assistantfinal Compared ways",
+        "Compared ways<|end|>",
+        "analysis Compared ways",
+        "Wrote the final channel",
+        "Compared ways</think>",
+        "[INST] Compared ways",
+    ],
+    Reason.ADDRESS: [
+        "Looked at https://evil.example/x",
+        "Looked at evil.example",
+        "Wrote to ada@acme.test",
+        "Read /etc/passwd",
+        "Opened ~/notes",
+        "Opened C:\\notes\\x",
+        "Opened report.pdf",
+        "Asked 10.0.0.1",
+        "Looked at evil [dot] example",
+        "Looked at evil dot com",
+        "Ran javascript:x",
+        "Asked localhost:8080",
+    ],
+    Reason.CODE: [
+        "Compared `ways`",
+        "Compared ways {x}",
+        "Compared *ways*",
+        "Compared some_way",
+        "Called x => y",
+        "Ran ways(x)",
+        "Saw a | b",
+    ],
+    Reason.REFUSAL: ["I'm sorry about that", "Could not help: I can't help with this", "As an AI, compared ways", "Declined to compare"],
+    Reason.POLICY: [
+        "Looked up the system message",
+        "Followed my instructions",
+        "I must not say that",
+        "We need to compare",
+        "Was told to compare",
+        "It is not allowed",
+        "Thought about what to reveal",
+        "Checked the guidelines and the policy",
+        "Looked for the password",
+        "Folgte der Anweisung",
+    ],
+    Reason.SCRIPT: ["比较了三条路线", "Сравнил три дороги", "Comp\u0430red ways", "Compared three \u03c9ays"],
+    Reason.LANGUAGE: [
+        "Verglich drei Wege zur Arbeit mit dem Rad",
+        "Ha comparado las rutas de la ciudad",
+        "A compare les trois chemins de la ville",
+    ],
+    Reason.COPY: [
+        COPIED,
+        "Compare the train, the bicycle and the car",
+        "The fastest route to work",
+        "Look at how much rain",
+    ],
+    Reason.SECRET: [
+        "Found RAW-COT-CANARY-7391",
+        "Found marker 7391",
+        "Found kvtrwqmzx",
+        "Found bmlnaHRpbmdhbGU",
+        "Found 4e696768",
+        "Found NIGHT",
+        "Found aZ",
+        "W e i g h e d it",
+    ],
+    Reason.ENCODED: [
+        codecs.encode("compare the train and the bicycle", "rot13"),
+        "Compared elcycib niart",
+        "Saw car the and bicycle the there",
+    ],
+    Reason.NAME: ["Thought of nightingale", "Thought of Acme", "Thought of NÍGHTINGALE"],
+    Reason.RETOLD: [
+        "Only clients who threaten cancellation get a discount",
+        "Gives a discount of twenty percent when somebody threatens",
+        "The override code",
+    ],
+}
+
+
+@pytest.mark.parametrize(("reason", "line"), [(reason, line) for reason, lines in REFUSED.items() for line in lines])
+def test_each_rule_refuses_what_it_is_for(reason: Reason, line: str) -> None:
+    # A line that several rules refuse is refused; the reason that staff read is the first.
+    found = check(line, *prepared()).reason
+    assert found is not None
+    earlier = list(Reason)
+    assert found is reason or earlier.index(found) < earlier.index(reason), found
+
+
+@pytest.mark.parametrize("reason", [reason for reason in REFUSED if reason is not Reason.REVIEW])
+def test_each_rule_is_the_first_to_refuse_at_least_one_line(reason: Reason) -> None:
+    assert reason in {check(line, *prepared()).reason for line in REFUSED[reason]}
+
+
+def test_every_reason_of_the_check_is_tried() -> None:
+    assert set(REFUSED) == set(Reason) - {Reason.REVIEW}
+
+
+@pytest.mark.parametrize(
+    "disguise",
+    [
+        str.upper,
+        str.title,
+        lambda text: text.replace(" ", "  "),
+        lambda text: text.replace(" ", "-"),
+        lambda text: text.replace(" ", ""),
+        lambda text: text.replace("e", "é"),
+        lambda text: text.replace(",", ""),
+        lambda text: text.replace(" ", ", "),
+        lambda text: f"Well: {text}!",
+        lambda text: text.replace("a", "\u0430").replace("e", "\u0435"),
+        lambda text: text.replace("i", "\u0456"),
+        lambda text: codecs.encode(text, "rot13"),
+        lambda text: text[::-1],
+        lambda text: " ".join(word[::-1] for word in text.split()),
+        lambda text: " ".join(reversed(text.split())),
+        lambda text: text.replace("e", "3").replace("a", "4").replace("i", "1").replace("o", "0"),
+        lambda text: base64.b64encode(text.encode()).decode(),
+        lambda text: text.encode().hex(),
+        lambda text: " ".join(text.replace(" ", "")),
+        lambda text: "\u200b".join(text),
+        lambda text: text.replace("train", "tra\u00adin"),
+    ],
+)
+def test_a_copy_in_a_simple_disguise_is_refused(disguise: object) -> None:
+    assert callable(disguise)
+    line = disguise(COPIED)
+    assert line != COPIED and check(line, *prepared()).reason is not None
+
+
+def test_a_run_of_words_is_a_copy_from_six_on_and_five_among_others_are_not() -> None:
+    hidden, seen = prepared(analysis="ant bee cat dog elk fox gnu")
+    seen.feed("the of and")
+    words = ["ant", "bee", "cat", "dog", "elk", "fox"]
+    assert len(words) == RUN_WORDS
+    around = ["Thought", "of", "the", "many", "ways", "there"]
+    assert check(" ".join([*around, *words, *around]), hidden, seen).reason is Reason.COPY
+    assert check(" ".join([*around, *words[:5], *around]), hidden, seen).reason is None
+
+
+def test_what_is_told_a_few_words_at_a_time_is_read_together() -> None:
+    hidden, seen = prepared()
+    pieces = [
+        "Thought about offering a discount and a gift",
+        "Looked at twenty percent of the travel maps",
+        "Noticed somebody with a bicycle",
+    ]
+    assert [check(piece, hidden, seen).reason for piece in pieces] == [None] * 3, "the premise: alone they pass"
+    assert check(pieces[2], hidden, seen, pieces[:2]).reason is Reason.RETOLD
+    hidden, seen = prepared(orders="")
+    assert check("the bicycle and the car", hidden, seen, ["I compare the train"]).reason is Reason.COPY
+    assert check("Weighed the rain against travel time", hidden, seen, ["Compared three ways"]).reason is None
+
+
+def test_scripts_without_spaces_are_compared_by_characters() -> None:
+    hidden, seen = prepared(question="我怎么去上班最快?")
+    assert check("我们需要比较火车和自行车的时间", hidden, seen).reason is Reason.COPY
+    assert check("看看明天早上的天气预报", hidden, seen).reason is Reason.COPY
+    assert check("权衡了几种上班方式", hidden, seen).reason is None
+
+
+@pytest.mark.parametrize(
+    ("question", "line", "reason"),
+    [
+        ("Wie komme ich am schnellsten zur Arbeit?", "Verglich drei Wege zur Arbeit mit dem Rad", None),
+        ("Wie komme ich am schnellsten zur Arbeit?", "Compared the three ways that there are", Reason.LANGUAGE),
+        ("¿Cómo llego a la oficina cuando llueve?", "Ha comparado las rutas de la ciudad", None),
+        ("Как быстрее добраться до работы?", "Сравнил несколько способов", None),
+        ("کدام راه سریع‌تر است؟", "راه‌های مختلف را سنجید", None),
+        ("ping", "Compared the ways to answer", None),
+        ("ping", "Verglich die Wege zur Antwort", Reason.LANGUAGE),
+    ],
+)
+def test_a_line_is_in_a_language_of_the_visible_text(question: str, line: str, reason: Reason | None) -> None:
+    assert check(line, *prepared(question=question)).reason is reason
+
+
+def test_what_the_person_knows_anyway_may_be_said() -> None:
+    hidden, seen = prepared(question=f"{QUESTION} Is Project Nightingale of Acme a discount of twenty percent?")
+    assert check("Thought about Project Nightingale", hidden, seen).reason is None
+    hidden, seen = prepared()
+    assert check("Thought about Project Nightingale", hidden, seen).reason is not None
+
+
+def test_what_is_hidden_later_is_checked_later() -> None:
+    hidden, seen = prepared()
+    line = "Weighed the hills against the headwind of the morning"
+    assert check(line, hidden, seen).reason is None
+    hidden.feed(f"so I {line} ")
+    assert check(line, hidden, seen).reason is Reason.COPY
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_index_is_the_same_however_the_text_is_cut(seed: int) -> None:
+    chance = random.Random(seed)
+    text = " ".join(chance.choice(["alpha", "beta", "gamma", "delta", "火车和自行车"]) + str(chance.randrange(500)) for _ in range(3000))
+    whole, cut = HiddenText(), HiddenText()
+    whole.feed(text)
+    whole.settle(is_end=True)
+    at = 0
+    while at < len(text):
+        step = chance.randrange(1, 9)
+        cut.feed(text[at : at + step])
+        at += step
+    cut.settle(is_end=True)
+    words = disguises.words(text)
+    assert all(whole.shared(words)) and all(cut.shared(words))
+    assert whole.long_words == cut.long_words
+    assert cut.letters.share("".join(words)[1000:1040]) and cut.wide.share("火车和自行车火车和自行车")
+
+
+def test_grams_find_every_long_run_and_nothing_that_is_not_there() -> None:
+    grams, text = Grams(6, 3), "".join(random.Random(1).choices("abcdefghij", k=2000))
+    for at in range(0, len(text), 7):
+        grams.feed(text[at : at + 7])
+    assert all(grams.share(text[at : at + 8]) for at in range(len(text) - 8))
+    assert not grams.share("zyxwvuts" + text[:4])
+
+
+def test_the_work_grows_with_what_is_new_only() -> None:
+    """A hundred thousand words of hidden text, checked all the while: no check is slow, and the whole is done in no time."""
+    words = [f"{random.Random(number).choice('bcdfgh')}a{number % 7919}e" for number in range(100_000)]
+    hidden, seen = prepared()
+    slowest, began = 0.0, time.process_time()
+    for at in range(0, len(words), 500):
+        hidden.feed(" ".join(words[at : at + 500]) + " ")
+        before = time.process_time()
+        check("Considered the traffic, the weather and the distance", hidden, seen)
+        slowest = max(slowest, time.process_time() - before)
+    assert slowest < 0.1 and time.process_time() - began < 10
+
+
+@pytest.mark.parametrize("word", ["compare", "compared", "compares", "comparing"])
+def test_endings_do_not_make_another_word(word: str) -> None:
+    assert stems(word) == stems("compared")
+
+
+def test_small_words_say_nothing() -> None:
+    assert stems("the of and with") == frozenset() and {"the", "der", "les"} <= tongues.SMALL_WORDS
+
+
+@pytest.mark.parametrize("line", [*GOOD, "Weighed (a) + b - c!", "Thought about 5 & 6"])
+def test_a_step_reads_back_from_the_kept_frame_as_it_was_shown(line: str) -> None:
+    frames = summaries.frames([line, "Second"], [])
+    assert summaries.steps_of(frames[0].frame.body) == [line, "Second"]
+
+
+@pytest.mark.parametrize(
+    ("text", "steps"),
+    [
+        ("**Comparing ways**\n\nLong words.\n\n**Weighing rain**\n\nMore.", ["Comparing ways", "Weighing rain"]),
+        ("## Comparing ways\nLong words.", ["Comparing ways"]),
+        ("Comparing ways.\nLong words.\n\nWeighing rain.", ["Comparing ways.", "Weighing rain."]),
+        (" \n\n ", []),
+        ("**" * 50, ["**" * 50]),
+        ("\n\n".join("abc" for _ in range(100)), ["abc"] * 12),
+    ],
+)
+def test_the_steps_in_a_servers_own_summary(text: str, steps: list[str]) -> None:
+    assert summaries.steps_in(text) == steps

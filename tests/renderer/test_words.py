@@ -1,0 +1,114 @@
+"""Words of a text: folded the same way on both sides, found by their beginning, and in scripts without spaces at any place."""
+
+from __future__ import annotations
+
+import unicodedata
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from renderer import words
+from renderer.words import Query
+
+
+def found(query: str, text: str) -> list[str]:
+    """What of ``text`` is found."""
+    return [text[start:end] for start, end in words.query(query).spans(text)]
+
+
+def is_indexed(query: Query, text: str) -> bool:
+    """Whether an index of terms would give this text for the query."""
+    held = words.terms(text, 1_000_000)
+    return all(any(one.startswith(term.text) if term.is_prefix else one == term.text for one in held) for term in query.terms)
+
+
+@pytest.mark.parametrize(
+    ("query", "text", "expected"),
+    [
+        ("plan", "The planning of a PLAN", ["planning", "PLAN"]),
+        ("lanning", "The planning", []),
+        ("resume", "His résumé", ["résumé"]),
+        ("RÉSUMÉ", "his resume", ["resume"]),
+        ("strasse", "Die Straße", ["Straße"]),
+        ("name", "my_name = 1", ["name"]),
+        ("don't", "I don't", ["don", "t"]),
+        ("a", "a cat and a dog", ["a", "a"]),
+        ("京都", "東京都庁へ行く", ["京都"]),
+        ("庁", "東京都庁", ["庁"]),
+        ("東庁", "東京都庁", []),
+        ("東京都庁へ", "東京に都庁へ行く", []),
+        ("模型", "GPT模型很大", ["模型"]),
+        ("สวัสดี", "เขาพูดว่าสวัสดีครับ", ["สวัสดี"]),
+        ("किताब", "हिन्दी की किताबें", ["किताबें"]),
+        ("한국", "한국어를 배운다", ["한국어를"]),
+        ("شمس", "الشَّمْس شَمْس", ["شَمْس"]),
+        ("שלום", "שָׁלוֹם", ["שָׁלוֹם"]),
+        ("ガス", "ガスレンジ", ["ガス"]),
+        ("launch plan", "a plan without the other", []),
+        ("launch plan", "a plan for the launch", ["plan", "launch"]),
+    ],
+)
+def test_words_are_found_as_people_of_each_script_expect(query: str, text: str, expected: list[str]) -> None:
+    assert found(query, text) == expected
+
+
+@pytest.mark.parametrize("odd", ["", " ", '"', "\x00", "\ud800", "*", "AND", "(", "NEAR/3", "'; --", ":*", "&|!", "🎉", "\u200d", "ﬀ", "½"])
+def test_no_sign_means_anything_in_a_query(odd: str) -> None:
+    query = words.query(odd)
+    assert all(character.isalnum() for term in query.terms for character in term.text)
+    assert query.terms == words.query(odd.lower()).terms
+
+
+def test_terms_hold_nothing_that_cuts_or_quotes() -> None:
+    everything = "".join(chr(point) for point in range(0x30000) if not 0xD800 <= point < 0xE000)
+    for term in words.terms(" ".join(everything), 10_000_000):
+        assert term == term.lower() or not term.isascii()
+        kinds = {unicodedata.category(character) for character in term} - {"Cn"}
+        assert {kind[0] for kind in kinds} <= {"L", "M", "N"}, ascii(term)
+
+
+def test_an_index_entry_has_a_limit_in_bytes() -> None:
+    text = " ".join(f"word{number}é" for number in range(5000))
+    held = words.terms(text, 1000)
+    assert held and sum(len(term.encode()) + 1 for term in held) <= 1000
+    assert held == words.terms(text, 100_000)[: len(held)]
+
+
+def test_a_very_long_word_is_found_by_its_beginning() -> None:
+    assert found("x" * 300, "x" * 400) == ["x" * 400]
+
+
+def test_a_query_holds_a_few_different_words() -> None:
+    assert len(words.query("one two three four five six seven eight nine ten").wanted) == 8
+    assert len(words.query("one One ONE").wanted) == 1
+
+
+@given(st.text(alphabet=st.sampled_from("abÉß東京都한국สวั हि123_\"*'- \n"), max_size=40), st.data())
+def test_what_is_in_a_text_is_found_in_it_by_index_and_by_eye(text: str, data: st.DataObject) -> None:
+    there = list(words.words(text))
+    if not there:
+        return
+    word = data.draw(st.sampled_from(there))
+    typed = text[word.start : word.end]
+    if word.run:
+        start = data.draw(st.integers(0, len(typed) - 1))
+        typed = typed[start : data.draw(st.integers(start + 1, len(typed)))]
+    query = words.query(typed)
+    assert query.wanted, ascii(typed)
+    assert query.spans(text) and is_indexed(query, text)
+
+
+@given(st.text(max_size=30), st.text(max_size=200))
+def test_what_the_eye_finds_the_index_finds_too(typed: str, text: str) -> None:
+    query = words.query(typed)
+    if query.spans(text):
+        assert is_indexed(query, text)
+
+
+@given(st.text(max_size=80))
+def test_places_are_in_order_without_overlap_and_inside(text: str) -> None:
+    spans = words.query(text).spans(text)
+    assert all(0 <= start < end <= len(text) for start, end in spans)
+    assert all(first[1] < second[0] for first, second in pairwise(spans))
