@@ -32,7 +32,8 @@ class SampleRequest:
     """One request to a model. ``frames`` is the history the model may see again, system and developer frames included.
 
     ``continues`` is the last frame of an answer that was cut: the sample goes on behind its body, and the first frame of the same header
-    that it opens holds only what is new. Where ``Backend.can_continue`` is False it is sent as history, as well as that goes.
+    that it opens holds only what is new. Its body is empty where there is no answer yet: then what is written next is the answer, without
+    more reasoning. Where ``Backend.can_continue`` is False the model is asked to go on in words instead, and what it repeats is left out.
     ``on_sent`` hears, before the first event, what is sent: the path and the exact JSON body. It holds hidden text.
     """
 
@@ -116,6 +117,11 @@ class Backend(Protocol):
         """Whether its answers are scripted; pages say so."""
         ...
 
+    @property
+    def can_continue(self) -> bool:
+        """Whether it can put the model back into the middle of an answer, as far as is known yet; else the model is asked to go on."""
+        ...
+
     def sample(self, request: SampleRequest) -> AsyncGenerator[SampleEvent, None]:
         """Ask the model once. Every frame that is opened is closed, also before an error is raised.
 
@@ -135,5 +141,5 @@ class Backend(Protocol):
         ...
 
     async def aclose(self) -> None:
-        """Give up connections. The back end may be used again afterwards."""
+        """Give up connections, those of a running sample once it is over. The back end may be used again afterwards."""
         ...

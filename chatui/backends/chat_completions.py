@@ -6,19 +6,24 @@ import json
 import logging
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
+from functools import partial
 from typing import Any
 from uuid import uuid4
 
 from chatui.backends.base import BackendError, Limits, SampleEnded, SampleEvent, SampleRequest
 from chatui.backends.chat_deltas import Deltas
 from chatui.backends.chat_messages import messages
+from chatui.backends.continuing import ask_to_go_on
 from chatui.backends.defang import is_defanged
 from chatui.backends.found import FoundServer
 from chatui.backends.http import WHOLE
 from chatui.backends.sse import Event
 from renderer.errors import Code
+from renderer.frames import Frame
 
 _log = logging.getLogger(__name__)
+_PREFILLING = ("llama.cpp", "Ollama")
+"""Servers, as ``discovery`` names them, that let a gpt-oss model go on in the last message of a request if that is an answer."""
 
 
 class ChatCompletionsBackend(FoundServer):
@@ -26,21 +31,64 @@ class ChatCompletionsBackend(FoundServer):
 
     kind = "chat"
 
-    def __init__(self, url: str, *, key: str | None = None, model: str | None = None, limits: Limits | None = None) -> None:
-        """As ``FoundServer``."""
+    def __init__(
+        self,
+        url: str,
+        *,
+        key: str | None = None,
+        model: str | None = None,
+        limits: Limits | None = None,
+        summaries_are_trusted: bool = False,
+    ) -> None:
+        """As ``FoundServer``; ``summaries_are_trusted`` as for ``ResponsesBackend``."""
         super().__init__(url, key=key, model=model, limits=limits or Limits())
+        self._summaries_are_trusted = summaries_are_trusted
+
+    @property
+    def can_continue(self) -> bool:
+        """See ``base.Backend``."""
+        return self._discovered is not None and self._discovered[1].server in _PREFILLING
 
     async def sample(self, request: SampleRequest) -> AsyncGenerator[SampleEvent, None]:
         """See ``base.Backend``."""
+        async with aclosing(self._go_on(request) if request.continues else self._sample(request)) as events:
+            async for event in events:
+                yield event
+
+    async def _go_on(self, request: SampleRequest) -> AsyncGenerator[SampleEvent, None]:
+        """Put the model back into the middle of its answer. Where the server does not know how, or refuses, ask the model to go on."""
+        if _prefills(await self._product(), request.continues):
+            has_begun = False
+            try:
+                async with aclosing(self._sample(request)) as events:
+                    async for event in events:
+                        has_begun = True
+                        yield event
+                return
+            except BackendError as error:
+                if has_begun or error.retryable or error.code is not Code.BACKEND_REFUSED:
+                    raise
+        async with aclosing(ask_to_go_on(request, self._sample)) as events:
+            async for event in events:
+                yield event
+
+    async def _sample(self, request: SampleRequest) -> AsyncGenerator[SampleEvent, None]:
         payload = await self._payload(request)
         restore = is_defanged(payload["messages"])
-        deltas = Deltas(_new_call_id, max_chars=self._limits.max_output_chars, restore=restore)
-        reader = _Reader(deltas)
+        new_deltas = partial(
+            Deltas,
+            _new_call_id,
+            max_chars=self._limits.max_output_chars,
+            restore=restore,
+            resumes=request.continues is not None,
+            summaries_are_trusted=self._summaries_are_trusted,
+        )
+        reader = _Reader(new_deltas())
         try:
-            async with aclosing(self._upstream.stream("/v1/chat/completions", payload)) as events:
+            async with aclosing(self._upstream.stream("/v1/chat/completions", payload, request.on_sent)) as events:
                 async for event in events:
                     if event.name == WHOLE:
-                        reader.deltas = Deltas(_new_call_id, max_chars=self._limits.max_output_chars, restore=restore, whole=True)
+                        reader.deltas = new_deltas(whole=True)
                     for raw in reader.feed(event):
                         yield raw
                     if reader.is_done:
@@ -58,11 +106,14 @@ class ChatCompletionsBackend(FoundServer):
     async def _payload(self, request: SampleRequest) -> dict[str, object]:
         model = await self._model_for(request.model)
         payload: dict[str, object] = {
-            "messages": messages(request.frames),
+            "messages": messages(request.frames, request.continues),
             "stream": True,
             "stream_options": {"include_usage": True},
             "reasoning_effort": request.effort,
         }
+        if request.continues:
+            # llama.cpp goes on with the answer where there is one, else with the reasoning, unless it is told that the answer is to come.
+            payload |= {"continue_final_message": True if request.continues.body else "content", "add_generation_prompt": False}
         if model:
             payload["model"] = model
         if request.max_tokens:
@@ -115,6 +166,11 @@ class _Reader:
             detail[: 8 << 10],
             retryable=self.deltas.is_empty and (is_busy or not is_refusal),
         )
+
+
+def _prefills(server: str | None, continues: Frame | None) -> bool:
+    """Whether it does so with this answer: Ollama goes on with the reasoning where there is no answer yet."""
+    return server in _PREFILLING and continues is not None and (server != "Ollama" or bool(continues.body))
 
 
 def _new_call_id() -> str:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from chatui.backends.base import EndReason, Usage
+from chatui.backends.call_frames import call_frame
 from chatui.backends.defang import Restorer
 from chatui.backends.leak_guard import LeakGuard, Span
+from chatui.backends.responses_frames import SUMMARY
 from renderer.errors import Code
 from renderer.events import FrameClosed, FrameOpened, FrameText, RawEvent
 from renderer.frames import HEADER_VALUE, Channel, Header, Intent, Role, Terminator
@@ -26,18 +27,31 @@ _FINISH_REASONS = {
     "function_call": EndReason.TOOL_CALLS,
     "content_filter": EndReason.CONTENT_FILTER,
 }
-_TOOL_NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 
 
 class Deltas:
     """One sample. ``feed`` takes decoded chunks in order; then either ``finish`` or ``break_off`` closes everything."""
 
-    def __init__(self, new_call_id: Callable[[], str], *, max_chars: int, restore: bool = False, whole: bool = False) -> None:
-        """``restore``: markers in the request were defanged. ``whole``: the answer comes in one chunk, not as a stream."""
+    def __init__(
+        self,
+        new_call_id: Callable[[], str],
+        *,
+        max_chars: int,
+        restore: bool = False,
+        whole: bool = False,
+        summaries_are_trusted: bool = False,
+        resumes: bool = False,
+    ) -> None:
+        """``restore``: markers in the request were defanged. ``whole``: the answer comes in one chunk, not as a stream.
+
+        ``resumes``: what comes goes on in the middle of an answer.
+        ``summaries_are_trusted``: what says of itself that it is a summary of the reasoning is for people.
+        """
         self._new_call_id = new_call_id
         self._chars_left = max_chars
         self._restorer = Restorer() if restore else None
-        self._guard = LeakGuard(whole=whole)
+        self._guard = LeakGuard(whole=whole, resumes=resumes)
+        self._summaries_are_trusted = summaries_are_trusted
         self._open: Header | None = None
         self._calls: dict[int, _Call] = {}
         self._reason: str | None = None
@@ -102,8 +116,9 @@ class Deltas:
 
     def _delta(self, delta: Mapping[str, Any]) -> list[RawEvent]:
         # One delta can hold the last words of the reasoning and the first of the answer: the reasoning came first.
-        reasoning = next((text for name in _REASONING_FIELDS if (text := _text(delta.get(name)))), "")
-        events = self._write(_ANALYSIS, self._within_limit(reasoning))
+        summary, reasoning = self._reasoning(delta)
+        events = self._write(SUMMARY, self._within_limit(summary))
+        events += self._write(_ANALYSIS, self._within_limit(reasoning))
         content = self._within_limit(_answer(delta.get("content")))
         if delta.get("channel") in (None, "", Channel.FINAL):
             events += self._spans(self._guard.feed(content))
@@ -114,6 +129,17 @@ class Deltas:
         events += self._spans(self._guard.feed(refusal))
         self._take_calls(delta.get("tool_calls"))
         return events
+
+    def _reasoning(self, delta: Mapping[str, Any]) -> tuple[str, str]:
+        """The summary that people may read, which is empty unless it is trusted, and what stays hidden."""
+        details = delta.get("reasoning_details")
+        summary = ""
+        if self._summaries_are_trusted and isinstance(details, list):
+            summary = _text([part for part in details if _is_summary(part)])
+            delta = {**delta, "reasoning_details": [part for part in details if not _is_summary(part)]}
+        said = (text for name in _REASONING_FIELDS if (text := _text(delta.get(name))))
+        # Where a summary comes, the plain field holds the same text once more.
+        return summary, next((text for text in said if text != summary), "")
 
     def _within_limit(self, text: str) -> str:
         """As much of ``text`` as may still come. Counted here, so that what the guard holds back is bounded too."""
@@ -147,7 +173,7 @@ class Deltas:
             return [*events, FrameClosed(None, error)]
         if header is _LEAKED:
             return [*events, FrameClosed(Terminator.END, Code.PARSE_HEADER)]
-        return [*events, FrameClosed(Terminator.END if header is _ANALYSIS else terminator)]
+        return [*events, FrameClosed(terminator if header is _FINAL else Terminator.END)]
 
     def _take_calls(self, fragments: object) -> None:
         for position, fragment in enumerate(fragments if isinstance(fragments, list) else []):
@@ -175,16 +201,8 @@ class Deltas:
         arguments = "".join(call.arguments) or "{}"
         if self._restorer:
             arguments = self._restorer.feed(arguments) + self._restorer.finish()
-        if not _TOOL_NAME.fullmatch(call.name):
-            return [FrameOpened(_LEAKED), FrameText(arguments), FrameClosed(Terminator.END, Code.CALL_SCHEMA)]
-        header = Header(
-            role=Role.ASSISTANT,
-            channel=Channel.COMMENTARY,
-            recipient=f"functions.{call.name.removeprefix('functions.')}",
-            call_id=call.call_id if HEADER_VALUE.fullmatch(call.call_id) else self._new_call_id(),
-            constrain="json",
-        )
-        return [FrameOpened(header), FrameText(arguments), _end_of_call(arguments, error)]
+        call_id = call.call_id if HEADER_VALUE.fullmatch(call.call_id) else self._new_call_id()
+        return call_frame(call_id, call.name, arguments, error)
 
 
 @dataclass(slots=True)
@@ -194,14 +212,8 @@ class _Call:
     arguments: list[str] = field(default_factory=list)
 
 
-def _end_of_call(arguments: str, error: Code | None) -> FrameClosed:
-    try:
-        is_object = isinstance(json.loads(arguments), dict)
-    except (ValueError, RecursionError):
-        is_object = False
-    if error in (None, Code.LENGTH) and is_object:
-        return FrameClosed(Terminator.CALL)
-    return FrameClosed(None, error) if error else FrameClosed(Terminator.END, Code.CALL_SCHEMA)
+def _is_summary(part: object) -> bool:
+    return isinstance(part, dict) and part.get("type") == "reasoning.summary"
 
 
 def _text(value: object) -> str:

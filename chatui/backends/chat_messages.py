@@ -10,15 +10,16 @@ from renderer.frames import Channel, Frame, Intent, Role, Terminator
 Message = dict[str, object]
 
 
-def messages(frames: Iterable[Frame]) -> list[Message]:
+def messages(frames: Iterable[Frame], continues: Frame | None = None) -> list[Message]:
     """One message for each question and answer, and one pair of messages for each call and its reply.
 
-    System and developer frames become one ``system`` message, the only form that all servers take. Reasoning goes back only beside a
-    call that is being worked on, as ``reasoning_content``. A preamble joins what follows it: beside a call and its reasoning, servers
+    System and developer frames become one ``system`` message, the only form that all servers take. ``continues``, an answer that is to be
+    gone on with, is the last message. Reasoning goes back only beside that, or beside a call that is being worked on, as
+    ``reasoning_content``. A preamble joins what follows it: beside a call and its reasoning, servers
     refuse a second text. A call without a reply, or a reply without a call, is left out, as is what was written for people or staff.
     """
     writer = _Writer(frames)
-    return writer.write()
+    return writer.write(continues)
 
 
 class _Writer:
@@ -30,9 +31,11 @@ class _Writer:
         self._preamble: list[str] = []
         self._reasoning: list[str] = []
 
-    def write(self) -> list[Message]:
+    def write(self, continues: Frame | None) -> list[Message]:
         for frame in self._frames:
             self._take(frame)
+        if continues is not None:
+            self._open_answer(continues)
         self._flush_preamble()
         if not self._instructions:
             return self._messages
@@ -79,6 +82,14 @@ class _Writer:
             call["content"] = "\n\n".join(self._preamble)
         self._reasoning, self._preamble = [], []
         self._messages += [call, {"role": "tool", "tool_call_id": header.call_id, "content": defang(reply.body)}]
+
+    def _open_answer(self, continues: Frame) -> None:
+        content = [*self._preamble, defang(continues.body)] if continues.body else self._preamble
+        answer: Message = {"role": "assistant", "content": "\n\n".join(content)}
+        if self._reasoning:
+            answer["reasoning_content"] = "\n\n".join(self._reasoning)
+        self._messages.append(answer)
+        self._preamble = []
 
     def _flush_preamble(self) -> None:
         if self._preamble:

@@ -1,12 +1,14 @@
 """The built-in demo: plays scripted Harmony output token by token, so that the product can be tried without any model.
 
 It goes through the same reader as a real model's output. The scripts lie in ``demo_scripts``, one file each: a line of description,
-then parts. ``=== sample`` is what a model writes, markers included; ``=== reply NAME`` is what the tool NAME answers.
+then parts. ``=== sample`` is what a model writes, markers included; ``=== reply NAME`` is what the tool NAME answers; ``=== more`` is the
+rest of a last sample that breaks off.
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 from collections.abc import AsyncGenerator, Iterator
 from dataclasses import dataclass
@@ -14,14 +16,16 @@ from functools import cache
 from pathlib import Path
 from uuid import uuid4
 
+from chatui.backends import demo_steps
 from chatui.backends.base import Effort, EndReason, SampleEnded, SampleEvent, SampleRequest, Usage
 from renderer.errors import Code
 from renderer.events import FrameClosed, FrameOpened, FrameText, RawEvent
-from renderer.frames import Channel, Header, Role, Terminator
+from renderer.frames import Channel, Frame, Header, Role, Terminator
 from renderer.harmony import Reader
 from renderer.tokens import TOKEN_RUN
 
 MODEL = "demo"
+_FINAL_MARKERS = "<|channel|>final<|message|>"
 _SCRIPTS = Path(__file__).parent / "demo_scripts"
 _KEYWORDS = {
     "plan": re.compile(r"\b(?:plan|tool)", re.IGNORECASE),
@@ -39,6 +43,7 @@ class DemoBackend:
     name = "Demo"
     kind = "demo"
     is_demo = True
+    can_continue = True
 
     def __init__(self, tokens_per_second: float = 50.0) -> None:
         """``tokens_per_second`` 0 plays as fast as it goes."""
@@ -46,10 +51,18 @@ class DemoBackend:
 
     async def sample(self, request: SampleRequest) -> AsyncGenerator[SampleEvent, None]:
         """Play the script that the last question asks for."""
+        if request.on_sent is not None:
+            request.on_sent("(nowhere: the demo is a script)", _said(request))
         player = _Player(self._tokens_per_second, request.max_tokens)
-        for part in _load(choose(_question(request))):
-            async for event in player.play(part, request.effort):
+        summed_up = demo_steps.question_summed_up(request)
+        script = _load(choose(_question(request))) if summed_up is None else _line(demo_steps.next_step(choose(summed_up), request))
+        if request.continues:
+            async for event in player.go_on(_final_text(script), request.continues):
                 yield event
+        else:
+            for part in script:
+                async for event in player.play(part, request.effort):
+                    yield event
         yield player.ended()
 
     async def models(self) -> tuple[str, ...]:
@@ -69,21 +82,43 @@ def _question(request: SampleRequest) -> str:
     return next((frame.body for frame in reversed(request.frames) if frame.header.role == Role.USER), "")
 
 
+def _said(request: SampleRequest) -> bytes:
+    """What a model would have been sent, so that the debug view of a first try has something to show."""
+    messages = [frame.header.as_written() | {"content": frame.body} for frame in request.frames]
+    return json.dumps({"model": MODEL, "reasoning_effort": request.effort, "messages": messages}, ensure_ascii=False).encode()
+
+
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """``tool`` is None for what the model writes, else the name of the tool that answers ``text``."""
+    """``tool`` is None for what the model writes, else the name of the tool that answers ``text``. ``is_more``: played only when the
+    answer before it is gone on with."""
 
     tool: str | None
     text: str
+    is_more: bool
 
 
-_PART = re.compile(r"^=== (?:sample|reply (\S+))\n", re.MULTILINE)
+_PART = re.compile(r"^=== (sample|more|reply (\S+))\n", re.MULTILINE)
 
 
 @cache
 def _load(name: str) -> tuple[_Part, ...]:
     _, *cut = _PART.split((_SCRIPTS / f"{name}.harmony").read_text(encoding="utf-8"))
-    return tuple(_Part(tool, text.strip()) for tool, text in zip(cut[::2], cut[1::2], strict=True))
+    parts = zip(cut[::3], cut[1::3], cut[2::3], strict=True)
+    return tuple(_Part(tool, text.strip(), is_more=kind == "more") for kind, tool, text in parts)
+
+
+def _line(text: str) -> tuple[_Part, ...]:
+    """A script of one short answer."""
+    return (_Part(None, f"{_FINAL_MARKERS}{text}{Terminator.RETURN}", is_more=False),)
+
+
+def _final_text(script: tuple[_Part, ...]) -> str:
+    """The whole answer, with what is missing where the script breaks off."""
+    written = [part for part in script if part.tool is None]
+    *_, final = next(part.text for part in reversed(written) if not part.is_more).rpartition(_FINAL_MARKERS)
+    text = "".join(word for _, word in _tokens(final))
+    return " ".join([text, *(part.text for part in written if part.is_more)])
 
 
 class _Player:
@@ -98,7 +133,7 @@ class _Player:
         self._call_id = ""
 
     async def play(self, part: _Part, effort: Effort) -> AsyncGenerator[RawEvent, None]:
-        if self._reason is not EndReason.STOP:
+        if self._reason is not EndReason.STOP or part.is_more:
             return
         if part.tool:
             for event in _reply(part.tool, self._call_id, part.text):
@@ -117,6 +152,18 @@ class _Player:
             self._reason = EndReason.LENGTH
         for event in rest:
             yield event
+
+    async def go_on(self, text: str, cut: Frame) -> AsyncGenerator[RawEvent, None]:
+        """The rest of ``text``, behind what was written of it."""
+        yield FrameOpened(cut.header)
+        for word in _WORD.findall(text[len(cut.body) :] if text.startswith(cut.body) else ""):
+            if self._played == self._max_tokens:
+                self._reason = EndReason.LENGTH
+                yield FrameClosed(None, Code.LENGTH)
+                return
+            await self._wait()
+            yield FrameText(word)
+        yield FrameClosed(Terminator.RETURN)
 
     def ended(self) -> SampleEnded:
         return SampleEnded(self._reason, Usage(completion_tokens=self._played), MODEL)

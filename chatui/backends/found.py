@@ -6,7 +6,7 @@ import asyncio
 
 from chatui.backends.base import BackendError, Limits
 from chatui.backends.discovery import Discovered, ask
-from chatui.backends.http import Upstream
+from chatui.backends.http import Upstream, Watcher
 
 _KEEP_SECONDS = 60.0
 
@@ -33,6 +33,11 @@ class FoundServer:
         server = self._discovered[1].server if self._discovered else None
         return f"{server or 'Model server'} at {self._upstream.place}"
 
+    @property
+    def can_continue(self) -> bool:
+        """See ``base.Backend``."""
+        return False
+
     async def models(self) -> tuple[str, ...]:
         """See ``base.Backend``. The server is asked at most once a minute."""
         now = asyncio.get_running_loop().time()
@@ -40,9 +45,21 @@ class FoundServer:
             self._discovered = (now + _KEEP_SECONDS, await ask(self._upstream))
         return self._discovered[1].models
 
+    def watch(self, watcher: Watcher) -> None:
+        """See ``http.Watchable``."""
+        self._upstream.watcher = watcher
+
     async def aclose(self) -> None:
         """See ``base.Backend``."""
         await self._upstream.aclose()
+
+    async def _product(self) -> str | None:
+        """Which server it is; None where it could not be told."""
+        try:
+            await self.models()
+        except BackendError:
+            return None
+        return self._discovered[1].server if self._discovered else None
 
     async def _model_for(self, asked: str | None) -> str | None:
         """None where nobody names a model: many servers have just one, and want no name."""

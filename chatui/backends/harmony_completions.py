@@ -6,21 +6,23 @@ import asyncio
 import json
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from typing import Any
 from uuid import uuid4
 
 from chatui.backends.base import BackendError, EndReason, Limits, SampleEnded, SampleEvent, SampleRequest
 from chatui.backends.harmony_dialects import DIALECTS, Asked, Chunks
-from chatui.backends.harmony_prompt import answer_tokens, fitted
+from chatui.backends.harmony_prompt import answer_tokens, fitted, opened
 from chatui.backends.harmony_server import TokenServer, ask_token_server
-from chatui.backends.http import WHOLE, Upstream
+from chatui.backends.http import WHOLE, Upstream, Watcher
 from chatui.backends.sse import Event
 from renderer.errors import Code
 from renderer.events import FrameClosed, RawEvent
-from renderer.frames import Terminator
+from renderer.frames import Frame, Terminator
 from renderer.harmony import Reader
 from renderer.harmony_pieces import Piece
+from renderer.hip1 import pieces_of_frame
 from renderer.vocabulary import Vocabulary, VocabularyError
 
 _KEEP_FOUND = 60.0
@@ -37,6 +39,7 @@ class HarmonyCompletionsBackend:
 
     kind = "harmony"
     is_demo = False
+    can_continue = True
 
     def __init__(
         self,
@@ -77,17 +80,28 @@ class HarmonyCompletionsBackend:
         context = server.context(model)
         prompt = await asyncio.to_thread(fitted, request, vocabulary, context, self._today())
         asked = Asked(prompt.ids, answer_tokens(request, len(prompt.ids), context), model)
-        async with aclosing(self.complete(asked, turns_left_out=prompt.turns_left_out)) as events:
+        going_on = opened(request.continues)
+        completed = self.complete(asked, turns_left_out=prompt.turns_left_out, continues=going_on, on_sent=request.on_sent)
+        async with aclosing(completed) as events:
             async for event in events:
                 yield event
 
-    async def complete(self, asked: Asked, *, turns_left_out: int = 0) -> AsyncGenerator[SampleEvent, None]:
-        """The same for a prompt that is made already. It ends in ``<|start|>assistant``. Raises as ``sample``."""
+    async def complete(
+        self,
+        asked: Asked,
+        *,
+        turns_left_out: int = 0,
+        continues: Frame | None = None,
+        on_sent: Callable[[str, bytes], None] | None = None,
+    ) -> AsyncGenerator[SampleEvent, None]:
+        """The same for a prompt that is made already. It ends in ``<|start|>assistant``, or in ``continues``. Raises as ``sample``."""
         vocabulary = await self._loaded()
         dialect = DIALECTS[(await self._server()).dialect]
         answer = _Answer(dialect.chunks(vocabulary), self._limits.max_output_chars)
+        if continues:
+            answer.resume(continues)
         try:
-            async with aclosing(self._upstream.stream(dialect.path, dialect.payload(asked))) as events:
+            async with aclosing(self._upstream.stream(dialect.path, dialect.payload(asked), on_sent)) as events:
                 async for event in events:
                     for raw in answer.feed(event):
                         yield raw
@@ -106,6 +120,10 @@ class HarmonyCompletionsBackend:
     async def models(self) -> tuple[str, ...]:
         """See ``base.Backend``. The server is asked at most once a minute."""
         return (await self._server()).models
+
+    def watch(self, watcher: Watcher) -> None:
+        """See ``http.Watchable``."""
+        self._upstream.watcher = watcher
 
     async def aclose(self) -> None:
         """See ``base.Backend``."""
@@ -138,11 +156,18 @@ class _Answer:
         self._is_empty = True
         self._has_called = False
         self._events_left = _EVENTS_AFTER_THE_END
+        self._opening: list[RawEvent] = []
 
     @property
     def is_over(self) -> bool:
         """Whether nothing more is wanted: the server is done, the model wrote too much, or it goes on after the end of its turn."""
         return self._is_done or self._chars_left < 0 or self._events_left <= 0
+
+    def resume(self, continues: Frame) -> None:
+        """The prompt ends inside of this frame: what comes is more of its body, until a marker ends it. Opened when something comes."""
+        # As the model would have written it behind <|start|>assistant; without the body, and without the marker that ends a frame.
+        for piece in pieces_of_frame(replace(continues, body=""))[2:-1]:
+            self._opening += self._reader.feed_text(piece) if isinstance(piece, str) else self._reader.feed_marker(piece.token)
 
     def feed(self, event: Event) -> list[RawEvent]:
         if event.data.strip() == "[DONE]":
@@ -164,14 +189,18 @@ class _Answer:
     def finish(self) -> tuple[list[RawEvent], EndReason]:
         """The stream ended in good order: the closing of what is open, and why it ended."""
         is_cut = self._chars_left < 0 or (self.chunks.reason is EndReason.LENGTH and not self._reader.ended)
-        rest = self._noted(self._reader.finish(Code.LENGTH if is_cut else Code.STREAM_TRUNCATED))
+        rest = self._noted(self._closed(Code.LENGTH if is_cut else Code.STREAM_TRUNCATED))
         if is_cut:
             return rest, EndReason.LENGTH
         return rest, EndReason.TOOL_CALLS if self._has_called else EndReason.STOP
 
     def break_off(self, error: Code) -> list[RawEvent]:
         """The stream broke: what is open is closed as incomplete."""
-        return self._reader.finish(error)
+        return self._closed(error)
+
+    def _closed(self, error: Code) -> list[RawEvent]:
+        rest = self._reader.finish(error)
+        return [] if self._opening else rest
 
     def _decoded(self, event: Event) -> dict[str, Any]:
         try:
@@ -203,6 +232,8 @@ class _Answer:
                 events += self._reader.feed_text(text[:room])
             elif room:
                 events += self._reader.feed_marker(text)
+        if events:
+            events, self._opening = [*self._opening, *events], []
         return self._noted(events)
 
     def _noted(self, events: list[RawEvent]) -> list[RawEvent]:

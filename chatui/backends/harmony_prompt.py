@@ -52,7 +52,13 @@ def _prompt(request: SampleRequest, today: date) -> Prompt:
         _writable(talk),
         SystemMessage(date=today.isoformat(), effort=request.effort),
         DeveloperMessage("\n\n".join(orders)) if orders else None,
+        opened(request.continues),
     )
+
+
+def opened(continues: Frame | None) -> Frame | None:
+    """The answer that the model is to go on with, as it can be written in Harmony; None to begin a new message."""
+    return next(iter(_writable([continues])), None) if continues else None
 
 
 def _writable(frames: Sequence[Frame]) -> list[Frame]:

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import aclosing, asynccontextmanager
+from typing import Protocol, runtime_checkable
 
 import httpx
 
@@ -20,6 +21,27 @@ WHOLE = "chatui:whole"
 """The name of the one event that stands for an answer that came as a plain JSON body."""
 _NO_WAIT_SECONDS = 0.001
 """A read that took no longer was answered from what had already come."""
+
+
+class Watcher(Protocol):
+    """Sees exchanges as they go over the wire, for recordings and examinations. What it sees holds hidden text."""
+
+    def asked(self, request: httpx.Request) -> None:
+        """A request goes out."""
+        ...
+
+    def answered(self, response: httpx.Response) -> None:
+        """The head of its answer came; the body is read from ``response.stream``."""
+        ...
+
+
+@runtime_checkable
+class Watchable(Protocol):
+    """A back end that makes requests."""
+
+    def watch(self, watcher: Watcher) -> None:
+        """Let ``watcher`` see each exchange from now on."""
+        ...
 
 
 class Upstream:
@@ -37,19 +59,21 @@ class Upstream:
         self.root = str(address).removesuffix("/v1")
         self.place = f"{address.host}:{address.port}" if address.port else address.host
         self.limits = limits
-        # No proxies or .netrc from the environment, no redirects (the key would go with them), and no compression: a small
-        # answer can inflate to more than the memory there is.
-        self._client = httpx.AsyncClient(
-            headers={"Accept-Encoding": "identity", **({"Authorization": f"Bearer {key}"} if key else {})},
-            timeout=httpx.Timeout(None, connect=limits.connect),
-            limits=httpx.Limits(max_connections=None, max_keepalive_connections=20),
-            follow_redirects=False,
-            trust_env=False,
-        )
+        self.watcher: Watcher | None = None
+        # No partial: that would hold the key in its repr.
+        self._connect: Callable[[], httpx.AsyncClient] = lambda: _connect(key, limits)
+        self._client = self._connect()
+        self._open_requests = 0
+        self._is_given_up = False
 
     async def aclose(self) -> None:
-        """Close the connections."""
-        await self._client.aclose()
+        """Close the connections as soon as no request uses them. A later request opens new ones, and closes them after it."""
+        self._is_given_up = True
+        await self._close_if_idle()
+
+    async def _close_if_idle(self) -> None:
+        if self._is_given_up and not self._open_requests:
+            await self._client.aclose()
 
     async def get(self, path: str) -> tuple[httpx.Headers, object]:
         """A small JSON answer: headers, and the decoded body or None. The caller sets the deadline.
@@ -65,14 +89,20 @@ class Upstream:
         except ValueError:
             return response.headers, None
 
-    async def stream(self, path: str, payload: Mapping[str, object]) -> AsyncGenerator[Event, None]:
+    async def stream(
+        self, path: str, payload: Mapping[str, object], on_sent: Callable[[str, bytes], None] | None = None
+    ) -> AsyncGenerator[Event, None]:
         """Send ``payload`` and yield the events of the answer until the server closes the stream.
+
+        ``on_sent`` hears the path and the very bytes of the body, before anything comes back; of the headers, which hold the key, nothing.
 
         Raises:
             BackendError: retryable only where no event had come yet.
         """
         clock = _Clock(self.limits)
         request = self._client.build_request("POST", self.root + path, json=payload, headers={"Accept": "text/event-stream"})
+        if on_sent is not None:
+            on_sent(path, request.content)
         async with self._opened(request, clock.deadline()) as response:
             if "json" in response.headers.get("content-type", ""):
                 async with _deadline(clock.deadline()):
@@ -111,12 +141,28 @@ class Upstream:
 
     @asynccontextmanager
     async def _opened(self, request: httpx.Request, deadline: float) -> AsyncIterator[httpx.Response]:
+        if self._client.is_closed:
+            self._client = self._connect()
+        self._open_requests += 1
+        try:
+            async with self._answered(request, deadline) as response:
+                yield response
+        finally:
+            self._open_requests -= 1
+            await self._close_if_idle()
+
+    @asynccontextmanager
+    async def _answered(self, request: httpx.Request, deadline: float) -> AsyncIterator[httpx.Response]:
+        if self.watcher:
+            self.watcher.asked(request)
         try:
             async with _deadline(deadline):
                 response = await self._client.send(request, stream=True)
         except httpx.HTTPError as error:
             raise _unreachable(error) from error
         try:
+            if self.watcher:
+                self.watcher.answered(response)
             if response.status_code != 200:
                 async with _deadline(deadline):
                     raise await _refusal(response, self.limits)
@@ -125,6 +171,18 @@ class Upstream:
             yield response
         finally:
             await response.aclose()
+
+
+def _connect(key: str | None, limits: Limits) -> httpx.AsyncClient:
+    """No proxies or .netrc from the environment, no redirects (the key would go with them), and no compression: a small answer can
+    inflate to more than the memory there is."""
+    return httpx.AsyncClient(
+        headers={"Accept-Encoding": "identity", **({"Authorization": f"Bearer {key}"} if key else {})},
+        timeout=httpx.Timeout(None, connect=limits.connect),
+        limits=httpx.Limits(max_connections=None, max_keepalive_connections=20),
+        follow_redirects=False,
+        trust_env=False,
+    )
 
 
 class _Clock:

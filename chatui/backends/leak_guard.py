@@ -20,6 +20,8 @@ _STOP_TOKENS = ("<|return|>", "<|end|>", "<|endoftext|>")
 _STARTERS = (*_MARKERS, *(f"<{tag}>" for tag in _TAGS), *_DOUBTFUL, "final*")
 _GLUED = re.compile(r"\s*(?:analysis|commentary)(?![\s.,:;!?'’)/-]|$)")
 _GLUED_FINAL = re.compile(r"(\s*)final(?=[A-Z0-9*#]|[^\W\d_a-z])")
+# What in the middle of an answer still is a sign of stripped markers: no text that goes on with a sentence or with code begins so.
+_RESUMED = re.compile(r"(?:analysis|commentary)(?![\s.,:;!?'’)/-]|$)|assistant(?=[<acf])|to=|final<\|")
 _ANY_MARKER = re.compile(r"<\|(?:start|channel|message|end|return|call|constrain|startoftext|endoftext|reserved_\d+)\|>")
 _OTHER_AUTHOR = re.compile(r"<\|start\|>(?!assistant\b)")
 _FINAL_HEADER = re.compile(r"(?:\s*|<\|start\|>assistant)<\|channel\|>final(?: ?<\|constrain\|>\w+)?<\|message\|>")
@@ -36,12 +38,14 @@ class Span:
 class LeakGuard:
     """Text in, spans out. Holds back what could still turn out to be the beginning of a leak."""
 
-    def __init__(self, *, whole: bool = False) -> None:
-        """``whole``: the answer comes in one piece, so all of it can be judged before anything is shown."""
+    def __init__(self, *, whole: bool = False, resumes: bool = False) -> None:
+        """``whole``: the answer comes in one piece, so all of it can be judged before anything is shown. ``resumes``: it goes on in the
+        middle of an answer, where a word such as ``analysis`` is no sign by itself; markers, tags and stripped markers are."""
         self._state = _State.HELD if whole else _State.BEGIN
         self._held = ""
         self._parts: list[str] = []
         self._end_tag = ""
+        self._resumes = resumes
 
     def feed(self, text: str) -> list[Span]:
         """More of the answer field."""
@@ -68,7 +72,7 @@ class LeakGuard:
             return ""
         self._held += text
         begun = self._held.lstrip()
-        if begun.startswith((*_MARKERS, *_DOUBTFUL)):
+        if begun.startswith(_MARKERS) or (_RESUMED.match(begun) if self._resumes else begun.startswith(_DOUBTFUL)):
             self._state = _State.HELD
         elif tag := next((tag for tag in _TAGS if begun.lower().startswith(f"<{tag}>")), None):
             self._state, self._end_tag = _State.TAG, f"</{tag}>"
@@ -78,7 +82,7 @@ class LeakGuard:
             self._state = _State.OPEN
         text = "".join(self._parts) + self._held
         self._held, self._parts = "", []
-        return _GLUED_FINAL.sub(r"\1", text, count=1) if _GLUED_FINAL.match(text) else text
+        return text if self._resumes or not _GLUED_FINAL.match(text) else _GLUED_FINAL.sub(r"\1", text, count=1)
 
     def _hold(self, text: str, spans: list[Span]) -> str:
         self._parts.append(text)

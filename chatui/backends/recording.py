@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import httpx
 
 from chatui.backends.base import Backend
-from chatui.backends.http import Upstream
+from chatui.backends.http import Watchable
 
 # Others may tell whose account it was, or carry a session.
 _HEADERS = ("cache-control", "content-length", "content-type", "retry-after", "server", "transfer-encoding")
@@ -57,37 +57,44 @@ class Exchange:
 class Recorder:
     """Watches a back end's requests; ``exchange`` is the last POST, None where there was none."""
 
-    def __init__(self, backend: Backend) -> None:
-        """Raises ValueError where the back end makes no requests."""
-        upstream = getattr(backend, "_upstream", None)
-        if not isinstance(upstream, Upstream):
+    def __init__(self, backend: Backend, *, most_bytes: int | None = None) -> None:
+        """``most_bytes``: how much of an answer is kept; None for all of it.
+
+        Raises:
+            ValueError: the back end makes no requests.
+        """
+        if not isinstance(backend, Watchable):
             raise ValueError("this back end makes no requests")
         self.exchange: Exchange | None = None
-        # The one place outside of Upstream that touches its client: watching is no part of a back end's work.
-        upstream._client.event_hooks = {"request": [self._asked], "response": [self._answered]}
+        self._most_bytes = most_bytes
+        backend.watch(self)
 
-    async def _asked(self, request: httpx.Request) -> None:
+    def asked(self, request: httpx.Request) -> None:
+        """See ``http.Watcher``."""
         if request.method == "POST":
             self.exchange = Exchange(request.method, request.url.path, json.loads(request.content))
 
-    async def _answered(self, response: httpx.Response) -> None:
+    def answered(self, response: httpx.Response) -> None:
+        """See ``http.Watcher``."""
         if self.exchange is None or response.request.method != "POST":
             return
         self.exchange.status = response.status_code
         self.exchange.headers = {name: value for name, value in response.headers.items() if name in _HEADERS}
         if isinstance(response.stream, httpx.AsyncByteStream):
-            response.stream = _Tee(response.stream, self.exchange)
+            response.stream = _Tee(response.stream, self.exchange, self._most_bytes)
 
 
 class _Tee(httpx.AsyncByteStream):
-    def __init__(self, stream: httpx.AsyncByteStream, exchange: Exchange) -> None:
+    def __init__(self, stream: httpx.AsyncByteStream, exchange: Exchange, most_bytes: int | None) -> None:
         self._stream = stream
         self._exchange = exchange
+        self._most_bytes = most_bytes
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         async for chunk in self._stream:
-            self._exchange.raw += chunk
-            self._exchange.chunks.append((round(time.monotonic() - self._exchange.began, 4), len(chunk)))
+            if self._most_bytes is None or len(self._exchange.raw) < self._most_bytes:
+                self._exchange.raw += chunk
+                self._exchange.chunks.append((round(time.monotonic() - self._exchange.began, 4), len(chunk)))
             yield chunk
 
     async def aclose(self) -> None:

@@ -32,10 +32,12 @@ def build(
     limits: Limits | None = None,
     tokens_per_second: float = 50.0,
     vocabulary: Callable[[], Vocabulary] | None = None,
+    summaries_are_trusted: bool = False,
 ) -> Backend:
     """The back end at ``url``; the demo, at ``tokens_per_second``, where ``url`` is empty.
 
     ``vocabulary`` reads it, for the kinds that speak in token ids; it is called when a question is asked first.
+    ``summaries_are_trusted``: what the server calls a summary of the reasoning is one, and people may read it.
 
     Raises:
         ValueError: ``kind`` names no wire format, ``url`` is no http address, or there is no way to read the vocabulary.
@@ -49,6 +51,8 @@ def build(
         if vocabulary is None:
             raise ValueError(f"kind {kind} speaks in token ids and needs the vocabulary")
         options["vocabulary"] = vocabulary
+    elif summaries_are_trusted:
+        options["summaries_are_trusted"] = True
     return KINDS[kind or "chat"](url, **options)
 
 

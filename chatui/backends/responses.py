@@ -11,6 +11,7 @@ from typing import Any
 from uuid import uuid4
 
 from chatui.backends.base import BackendError, Limits, SampleEnded, SampleEvent, SampleRequest
+from chatui.backends.continuing import ask_to_go_on
 from chatui.backends.defang import is_defanged
 from chatui.backends.found import FoundServer
 from chatui.backends.http import WHOLE
@@ -53,7 +54,12 @@ class ResponsesBackend(FoundServer):
         self._summaries_are_trusted = summaries_are_trusted
 
     async def sample(self, request: SampleRequest) -> AsyncGenerator[SampleEvent, None]:
-        """See ``base.Backend``."""
+        """See ``base.Backend``. It has no place for an answer that is to be gone on with, so the model is asked to."""
+        async with aclosing(ask_to_go_on(request, self._sample) if request.continues else self._sample(request)) as events:
+            async for event in events:
+                yield event
+
+    async def _sample(self, request: SampleRequest) -> AsyncGenerator[SampleEvent, None]:
         payload = await self._payload(request)
         reducer = Reducer(
             _new_call_id,
@@ -64,7 +70,7 @@ class ResponsesBackend(FoundServer):
         )
         reader = _Reader(reducer)
         try:
-            async with aclosing(self._upstream.stream("/v1/responses", payload)) as events:
+            async with aclosing(self._upstream.stream("/v1/responses", payload, request.on_sent)) as events:
                 async for event in events:
                     for raw in reader.feed(event):
                         yield raw

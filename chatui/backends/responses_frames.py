@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from chatui.backends.call_frames import call_frame
 from chatui.backends.defang import Restorer
 from renderer.errors import Code
 from renderer.events import FrameClosed, FrameOpened, FrameText, RawEvent
@@ -17,7 +16,6 @@ FINAL = Header(Role.ASSISTANT, Channel.FINAL)
 PREAMBLE = Header(Role.ASSISTANT, Channel.COMMENTARY, intent=Intent.PREAMBLE)
 SUMMARY = Header(Role.ASSISTANT, Channel.COMMENTARY, name="reasoning_summary", intent=Intent.PREAMBLE)
 HIDDEN = Header(Role.ASSISTANT, Channel.ANALYSIS, intent=Intent.DEBUG)
-_TOOL_NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,28 +47,25 @@ class FrameWriter:
             text = self._restorer.feed(text)
         return [*events, FrameText(text)] if text else events
 
-    def close(self, terminator: Terminator | None, error: Code | None = None) -> list[RawEvent]:
-        """Close what is open: as incomplete where there is an ``error``, and never with ``<|return|>`` where it is no answer."""
+    def close(self, terminator: Terminator | None, error: Code | None = None, *, becomes: Header | None = None) -> list[RawEvent]:
+        """Close what is open: as incomplete where there is an ``error``, and never with ``<|return|>`` where it is no answer.
+        ``becomes``: what it turned out to be."""
         source, self.open = self.open, None
         if source is None:
             return []
         rest = self._restorer.finish() if self._restorer else ""
         events: list[RawEvent] = [FrameText(rest)] if rest else []
         if error:
-            return [*events, FrameClosed(None, error)]
-        return [*events, FrameClosed(terminator if source.header is FINAL else Terminator.END, source.fault)]
+            return [*events, FrameClosed(None, error, becomes)]
+        is_answer = source.header is FINAL and becomes is None
+        return [*events, FrameClosed(terminator if is_answer else Terminator.END, source.fault, becomes)]
 
     def call(self, call_id: str, name: str, arguments: str, error: Code | None) -> list[RawEvent]:
-        """A whole call. ``call_id`` fits a header already. One whose tool has no possible name, or whose arguments are no JSON object,
-        is kept for staff and never carried out."""
+        """A whole call. ``call_id`` fits a header already."""
         events = self.close(Terminator.END)
         if self._restorer:
             arguments = self._restorer.feed(arguments) + self._restorer.finish()
-        if not _TOOL_NAME.fullmatch(name):
-            return [*events, FrameOpened(HIDDEN), FrameText(arguments), FrameClosed(Terminator.END, Code.CALL_SCHEMA)]
-        recipient = f"functions.{name.removeprefix('functions.')}"
-        header = Header(Role.ASSISTANT, Channel.COMMENTARY, recipient=recipient, call_id=call_id, constrain="json")
-        return [*events, FrameOpened(header), FrameText(arguments), _end_of_call(arguments, error)]
+        return [*events, *call_frame(call_id, name, arguments, error)]
 
 
 def usable_call_id(call_id: str, used: set[str], new_call_id: Callable[[], str]) -> str:
@@ -79,13 +74,3 @@ def usable_call_id(call_id: str, used: set[str], new_call_id: Callable[[], str])
         call_id = new_call_id()
     used.add(call_id)
     return call_id
-
-
-def _end_of_call(arguments: str, error: Code | None) -> FrameClosed:
-    try:
-        is_object = isinstance(json.loads(arguments), dict)
-    except (ValueError, RecursionError):
-        is_object = False
-    if error in (None, Code.LENGTH) and is_object:
-        return FrameClosed(Terminator.CALL)
-    return FrameClosed(None, error) if error else FrameClosed(Terminator.END, Code.CALL_SCHEMA)

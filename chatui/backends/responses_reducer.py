@@ -12,7 +12,7 @@ from typing import Any
 
 from chatui.backends.base import EndReason, Usage
 from chatui.backends.leak_guard import LeakGuard, Span
-from chatui.backends.responses_frames import ANALYSIS, FINAL, HIDDEN, FrameWriter, Source, usable_call_id
+from chatui.backends.responses_frames import ANALYSIS, FINAL, HIDDEN, PREAMBLE, FrameWriter, Source, usable_call_id
 from chatui.backends.responses_frames import SUMMARY as SUMMARY_HEADER
 from chatui.backends.responses_items import CALL, MESSAGE, REASONING, SUMMARY, TEXT, THOUGHT, Item, Items, number
 from renderer.errors import Code
@@ -275,7 +275,9 @@ class Reducer:
     def _spans(self, item: Item, spans: Iterable[Span]) -> list[RawEvent]:
         events: list[RawEvent] = []
         for span in spans:
-            header: Header = item.header() if span.visible else HIDDEN
+            # A phase that changes in the middle changes the label of what is open, at its end.
+            said: Header = FINAL if self._is_late_preamble(item) else item.header()
+            header = said if span.visible else HIDDEN
             fault = Code.PARSE_HEADER if header is HIDDEN else None
             events += self._writer.write(Source(item.number, TEXT, header, fault), span.text)
         return events
@@ -295,8 +297,12 @@ class Reducer:
         events = self._spans(item, item.guard.feed(self._within_limit(item.flows[TEXT].settle())))
         events += self._spans(item, item.guard.finish(complete=is_whole and item.status != "incomplete"))
         if self._writer.open and self._writer.open.item == item.number:
-            events += self._writer.close(terminator, error)
+            events += self._writer.close(terminator, error, becomes=PREAMBLE if self._is_late_preamble(item) else None)
         return events + self._write_waiting()
+
+    def _is_late_preamble(self, item: Item) -> bool:
+        """Whether what is open began as the answer, and the server has said since that it is commentary."""
+        return self._writer.open == Source(item.number, TEXT, FINAL) and item.header() is PREAMBLE
 
     def _write_waiting(self) -> list[RawEvent]:
         waiting, self._aside = self._aside, []

@@ -8,25 +8,35 @@ from collections.abc import Callable
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import urlsplit
 
 from django.core.management.base import CommandError
 
-from chatui import conf, vocabulary
-from chatui.backends import registry
-from chatui.backends.base import Backend, BackendError, EndReason, Limits, SampleEnded, SampleRequest
+from chatui import conf, specs
+from chatui.backends import keys, registry
+from chatui.backends.base import Backend, BackendError, EndReason, SampleEnded, SampleRequest
+from chatui.backends.keys import KeyUnusableError
+from chatui.backends.spec import BackendSpec, SpecError, check_spec, split_choice
 from renderer.errors import Code
 from renderer.events import Assembler, Finished, RawEvent
 from renderer.frames import Frame, Header, Role, Terminator
 from renderer.gate import Audience, may_see, show
-from renderer.vocabulary import Vocabulary
 
 UNUSABLE = 2
 
 
+@dataclass(frozen=True, slots=True)
+class Server:
+    """Which server the options mean: its spec, the model asked for (None: its default), and the key that may be sent to it."""
+
+    spec: BackendSpec
+    model: str | None
+    key: str | None = field(repr=False)
+
+
 def add_server_arguments(parser: ArgumentParser) -> None:
     """The options that name a server."""
-    parser.add_argument("--url", default="", help="address of a model server; else the configured one")
+    parser.add_argument("--backend", default="", metavar="NAME[/MODEL]", help="a configured back end; else the first of them")
+    parser.add_argument("--url", default="", help="address of a model server that need not be configured")
     parser.add_argument("--kind", choices=list(registry.KINDS), help="wire format; else the configured one, or chat")
     parser.add_argument("--model", help="model name; else the configured one, or the first that the server names")
     parser.add_argument("--key-env", metavar="NAME", help="environment variable that holds the key for --url")
@@ -34,56 +44,67 @@ def add_server_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--max-tokens", type=int, metavar="N", help="longest answer in tokens")
 
 
-def key_for(options: dict[str, Any]) -> str | None:
-    """The key: that of ``--key-env``, else the configured one, which only its own server gets."""
-    name, env = options["key_env"], conf.environment()
-    if name:
-        key = os.environ.get(name, "")
-        if not key:
-            raise CommandError(f"The environment has no {name}.", returncode=UNUSABLE)
-        return key
-    url = options["url"] or env.backend_url
-    return env.key() or None if url and _origin(url) == _origin(env.backend_url) else None
-
-
-def backend_for(options: dict[str, Any], **limits: float) -> Backend:
-    """The back end that the options mean: the configured one where neither address nor kind is given.
+def server_for(options: dict[str, Any]) -> Server:
+    """The server that the options mean: the first configured one where they name none.
 
     Raises:
-        CommandError: there is no such back end.
+        CommandError: there is no such server, or its key cannot be had.
     """
-    env = conf.environment()
+    if options["url"] and options["backend"]:
+        raise CommandError("--url and --backend name two servers.", returncode=UNUSABLE)
     try:
-        if not options["url"] and not options["kind"] and not options["key_env"] and not limits:
-            return conf.build()
-        return registry.build(
-            options["url"] or env.backend_url,
-            key=key_for(options),
-            kind=options["kind"] or (env.backend_kind or None if not options["url"] else None),
-            model=env.backend_model or None if not options["url"] else None,
-            limits=Limits(
-                first=env.backend_first_token_seconds,
-                idle=env.backend_idle_seconds,
-                overall=env.backend_overall_seconds,
-                **limits,  # type: ignore[arg-type]
-            ),
-            tokens_per_second=env.demo_tokens_per_second,
-            vocabulary=_vocabulary,
-        )
+        spec = _unconfigured(options) if options["url"] else conf.spec_of(options["backend"])
+        if options["kind"] and spec.kind != options["kind"]:
+            spec = check_spec({**spec.model_dump(), "kind": options["kind"]})
+        return Server(spec, options["model"] or split_choice(options["backend"])[1], _key(spec, options))
+    except BackendError as error:
+        raise CommandError(f"{error.detail} {_known()}", returncode=UNUSABLE) from error
+    except SpecError as error:
+        raise CommandError(f"There is no such back end: {'; '.join(error.problems)}.", returncode=UNUSABLE) from error
+    except KeyUnusableError as error:
+        raise CommandError(f"The key cannot be used: {error}.", returncode=UNUSABLE) from error
+
+
+def backend_for(server: Server, **limits: float) -> Backend:
+    """A back end for one command. Raises CommandError where there can be none."""
+    try:
+        return conf.build(server.spec, server.key, **limits)
     except ValueError as error:
         raise CommandError(f"There is no such back end: {error}.", returncode=UNUSABLE) from error
 
 
-def request_for(options: dict[str, Any], prompt: str) -> SampleRequest:
+def request_for(server: Server, options: dict[str, Any], prompt: str) -> SampleRequest:
     """One question, behind the operator's instructions, as a new conversation has it."""
     env = conf.environment()
     before = (Frame(Header(Role.DEVELOPER), env.instructions),) if env.instructions else ()
     return SampleRequest(
         (*before, Frame(Header(Role.USER), prompt.encode("utf-8", "replace").decode())),
-        model=options["model"],
+        model=server.model,
         effort=options["effort"],
-        max_tokens=options["max_tokens"] or env.max_answer_tokens or None,
+        max_tokens=options["max_tokens"] or server.spec.max_answer_tokens or env.max_answer_tokens or None,
     )
+
+
+def _unconfigured(options: dict[str, Any]) -> BackendSpec:
+    return check_spec({"name": "asked", "url": options["url"], "kind": options["kind"] or "chat"})
+
+
+def _key(spec: BackendSpec, options: dict[str, Any]) -> str | None:
+    """That of ``--key-env``; else that of the spec, which for an address given by hand is the configured one of its origin, if any."""
+    if name := options["key_env"]:
+        key = os.environ.get(name, "")
+        if not key:
+            raise CommandError(f"The environment has no {name}.", returncode=UNUSABLE)
+        return keys.checked(key, f"the variable {name}")
+    if not options["url"]:
+        return conf.key_of(conf.spec_of(options["backend"]))
+    # Without those of the back office: an address given by hand needs no database.
+    same = (known for known in specs.base(conf.environment()) if known.url and keys.origin(known.url) == keys.origin(spec.url))
+    return next((found for known in same if (found := conf.key_of(known))), None)
+
+
+def _known() -> str:
+    return f"Known are: {', '.join(spec.name for spec in conf.specs()) or 'none'}."
 
 
 @dataclass
@@ -142,12 +163,3 @@ class Asked:
         last = self.assembler.open_frame()
         frames = [done.frame for done in self.frames] + ([last] if last else [])
         return "".join(show(frame, audience) for frame in frames if may_see(frame.header, audience))
-
-
-def _vocabulary() -> Vocabulary:
-    return vocabulary.load(conf.environment().data_dir)
-
-
-def _origin(url: str) -> tuple[str, str | None, int | None]:
-    parts = urlsplit(url)
-    return parts.scheme, parts.hostname, parts.port

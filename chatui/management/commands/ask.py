@@ -13,7 +13,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from chatui.management.asking import UNUSABLE, Asked, add_server_arguments, backend_for, request_for
+from chatui.management.asking import UNUSABLE, Asked, add_server_arguments, backend_for, request_for, server_for
 from chatui.management.terminal import harmless
 from renderer.events import RawEvent
 from renderer.gate import Audience, Gate, VisibleClosed, VisibleDelta, VisibleOpened
@@ -42,7 +42,8 @@ class Command(BaseCommand):
         prompt = sys.stdin.read() if options["prompt"] == "-" else options["prompt"]
         if not prompt.strip():
             raise CommandError("The question is empty.", returncode=UNUSABLE)
-        backend, request = backend_for(options), request_for(options, prompt)
+        server = server_for(options)
+        backend, request = backend_for(server), request_for(server, options, prompt)
         asked, screen = Asked(), _Screen(self, audience)
         with contextlib.suppress(KeyboardInterrupt):  # what came until then is told below
             asyncio.run(asked.run(backend, request, (lambda _: None) if options["json"] else screen.see))

@@ -9,11 +9,12 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandParser
 from django.utils import timezone
 
+from chatui import audit, search_index
 from chatui.models import Conversation
 
 
 class Command(BaseCommand):
-    """Rows of the audit log stay: they hold no content."""
+    """Rows of the audit log stay: they hold no content. The run itself is recorded there, before anything goes."""
 
     help = "Remove conversations that were deleted some days ago, and ended sessions."
 
@@ -24,9 +25,12 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Remove, and say how many."""
         before = timezone.now() - timedelta(days=options["days"])
+        expired = Conversation.objects.filter(deleted_at__lt=before)
+        audit.record("retention run", audit.SHELL, detail=f"conversations deleted before {before:%Y-%m-%d %H:%M}: {expired.count()}")
         removed = 0
-        for conversation in Conversation.objects.filter(deleted_at__lt=before):
+        for conversation in expired:
             conversation.delete()
             removed += 1
+        search_index.tidy()
         call_command("clearsessions")
         self.stdout.write(f"Removed {removed} conversations.")

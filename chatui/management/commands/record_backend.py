@@ -11,7 +11,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from chatui.backends.recording import KeyQuotedError, Recorder
-from chatui.management.asking import UNUSABLE, Asked, add_server_arguments, backend_for, key_for, request_for
+from chatui.management.asking import UNUSABLE, Asked, add_server_arguments, backend_for, request_for, server_for
 from chatui.management.terminal import harmless
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
@@ -42,18 +42,19 @@ class Command(BaseCommand):
         if not options["force"] and (place / f"{name}.req.json").exists():
             raise CommandError(f"There is a recording {name} already. --force overwrites it.", returncode=UNUSABLE)
         prompt = sys.stdin.read() if options["prompt"] == "-" else options["prompt"]
-        backend = backend_for(options, read_interval=0.001)
+        server = server_for(options)
+        backend = backend_for(server, read_interval=0.001)
         try:
             recorder = Recorder(backend)
         except ValueError as error:
             raise CommandError(f"There is nothing to record: {error}.", returncode=UNUSABLE) from error
         asked = Asked()
-        asyncio.run(asked.run(backend, request_for(options, prompt), lambda _: None))
+        asyncio.run(asked.run(backend, request_for(server, options, prompt), lambda _: None))
         if recorder.exchange is None or not recorder.exchange.status:
             detail = asked.error.detail if asked.error else ""
             raise CommandError(f"The server did not answer. {harmless(detail)}".strip(), returncode=FAILED)
         try:
-            files = recorder.exchange.files(key_for(options))
+            files = recorder.exchange.files(server.key)
         except KeyQuotedError as error:
             raise CommandError("The exchange quotes the key. Nothing was written.", returncode=FAILED) from error
         place.mkdir(parents=True, exist_ok=True)

@@ -9,7 +9,7 @@ from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandParser
 
-from chatui import conf
+from chatui import conf, offered
 from chatui.first_account import new_code
 from chatui.turns import sweep
 
@@ -54,9 +54,11 @@ class Command(BaseCommand):
     def _say_where(self, host: str, port: int) -> None:
         shown = f"[{host}]" if ":" in host else host
         self.stdout.write(f"\n  Chat is at http://{shown}:{port}/\n")
-        self.stdout.write(
-            f"  Answers come from {conf.environment().backend_url or 'the built-in demo (set CHATUI_BACKEND_URL for a model)'}\n"
-        )
+        specs = conf.specs()
+        names = ", ".join(spec.url or "the built-in demo (set CHATUI_BACKEND_URL for a model)" for spec in specs)
+        self.stdout.write(f"  Answers come from {names or 'nowhere: run python manage.py check'}\n")
+        for spec in specs:
+            offered.models(spec)  # asked in the background, so that the first page can offer them
         code = new_code()
         if code:
             self.stdout.write(f"  There is no account yet. The code for the first one: {code}\n")

@@ -10,6 +10,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+Answer = Callable[[asyncio.StreamWriter], Awaitable[None]]
+
 
 @dataclass
 class Request:

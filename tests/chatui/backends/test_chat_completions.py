@@ -21,7 +21,7 @@ from tests.chatui.backends import stub
 from tests.chatui.backends.sampling import HASTY, PATIENT, Outcome, asked, outcome
 from tests.chatui.backends.stub import DONE, SSE_HEAD, chunk
 
-pytestmark = pytest.mark.asyncio
+pytestmark = [pytest.mark.asyncio, pytest.mark.served]
 
 REASONING = chunk(reasoning_content="SECRET")
 

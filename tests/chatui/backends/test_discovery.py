@@ -15,7 +15,7 @@ from renderer.errors import Code
 from tests.chatui.backends import stub
 from tests.chatui.backends.sampling import HASTY, PATIENT
 
-pytestmark = pytest.mark.asyncio
+pytestmark = [pytest.mark.asyncio, pytest.mark.served]
 
 
 def listed(owner: str, *names: str) -> dict[str, object]:

@@ -24,7 +24,7 @@ from tests.chatui.backends import stub
 from tests.chatui.backends.sampling import HASTY, PATIENT, Outcome, asked, outcome
 from tests.chatui.backends.test_recordings import CALLS, GREETING, LENGTH, LITERAL, PARIS, PLAN, RECORDINGS, STOP, TOKYO
 
-pytestmark = pytest.mark.asyncio
+pytestmark = [pytest.mark.asyncio, pytest.mark.served]
 
 DAY = date(2026, 11, 20)
 REASONING = "The user greets me. I reply briefly and kindly."

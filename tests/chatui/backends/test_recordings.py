@@ -12,7 +12,7 @@ from renderer.errors import Code
 from tests.chatui.backends import stub
 from tests.chatui.backends.sampling import PATIENT, Outcome, asked, outcome
 
-pytestmark = pytest.mark.asyncio
+pytestmark = [pytest.mark.asyncio, pytest.mark.served]
 
 RECORDINGS = Path(__file__).parents[2] / "recordings"
 GREETING = "Hello! How can I help you today?"

@@ -22,7 +22,7 @@ from tests.chatui.backends.sampling import HASTY, PATIENT, Outcome, asked, outco
 from tests.chatui.backends.stub import DONE, SSE_HEAD
 from tests.chatui.backends.test_chat_completions import then
 
-pytestmark = pytest.mark.asyncio
+pytestmark = [pytest.mark.asyncio, pytest.mark.served]
 
 
 def event(kind: str, **more: Any) -> bytes:

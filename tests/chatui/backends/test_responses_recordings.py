@@ -20,7 +20,7 @@ from tests.chatui.backends import stub
 from tests.chatui.backends.sampling import PATIENT, Outcome, asked, outcome
 from tests.chatui.backends.test_recordings import GREETING, ITINERARY, LITERAL, PARIS, PLAN, RECORDINGS, TOKYO
 
-pytestmark = pytest.mark.asyncio
+pytestmark = [pytest.mark.asyncio, pytest.mark.served]
 
 WEEKEND = ITINERARY.split("Write the itinerary")[1]
 UNKNOWN = "I am a tiny test model and I only know a few prompts."

@@ -85,6 +85,29 @@ def test_a_message_of_a_phase_that_is_not_known_is_hidden(phase: object) -> None
     assert result.finished[0].error == Code.PARSE_HEADER
 
 
+@pytest.mark.parametrize("when", ["item", "response"])
+def test_a_phase_that_is_told_late_makes_one_preamble_of_what_was_shown_as_the_answer(when: str) -> None:
+    late: dict[str, Any] = {"role": "assistant", "phase": "commentary", "content": [part("I will look at it.")]}
+    ends = [done("message", "m", **late)] if when == "item" else []
+    call = [added("function_call", "c", call_id="c1", name="look"), done("function_call", "c", call_id="c1", name="look", arguments="{}")]
+    result = read(message(), text("I will "), text("look"), *ends, *call, completed({"type": "message", "id": "m", **late}))
+    assert result.pairs == [("preamble", "I will look at it.")]
+    assert [finished.frame.header.intent for finished in result.finished] == ["preamble", None]
+    assert result.finished[0].frame.terminator == "<|end|>"
+
+
+def test_an_answer_whose_phase_is_told_late_stays_the_answer() -> None:
+    ended = done("message", "m", role="assistant", phase="final_answer", content=[part("Four.")])
+    assert read(message(), text("Four."), ended, completed()).pairs == [("final", "Four.")]
+
+
+def test_hidden_text_is_not_made_a_preamble_by_a_late_phase() -> None:
+    ended = done("message", "m", role="assistant", phase="commentary", content=[part(f"<think>{SECRET}</think>Hello")])
+    result = read(message(), text(f"<think>{SECRET}"), text("</think>Hello"), ended, completed())
+    assert SECRET not in result.visible and SECRET in result.hidden
+    assert result.pairs == [("preamble", "Hello")]
+
+
 @pytest.mark.parametrize(("phase", "kind"), [(None, "final"), ("final_answer", "final"), ("commentary", "preamble")])
 def test_a_message_of_a_known_phase_is_shown_as_what_it_is(phase: object, kind: str) -> None:
     assert read(message(phase=phase), text("Hello"), completed()).pairs == [(kind, "Hello")]

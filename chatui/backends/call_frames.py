@@ -1,0 +1,35 @@
+"""What a tool call that came in JSON becomes: one whole call frame, or a hidden one where it could not be carried out."""
+
+from __future__ import annotations
+
+import json
+import re
+
+from renderer.errors import Code
+from renderer.events import FrameClosed, FrameOpened, FrameText, RawEvent
+from renderer.frames import Channel, Header, Intent, Role, Terminator
+
+_HIDDEN = Header(Role.ASSISTANT, Channel.ANALYSIS, intent=Intent.DEBUG)
+_TOOL_NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+
+
+def call_frame(call_id: str, name: str, arguments: str, error: Code | None) -> list[RawEvent]:
+    """``call_id`` fits a header already. ``error``: how the sample ended, if not well.
+
+    A call whose tool has no possible name, or whose arguments are no JSON object, is kept for staff and never carried out.
+    """
+    if not _TOOL_NAME.fullmatch(name):
+        return [FrameOpened(_HIDDEN), FrameText(arguments), FrameClosed(Terminator.END, Code.CALL_SCHEMA)]
+    recipient = f"functions.{name.removeprefix('functions.')}"
+    header = Header(Role.ASSISTANT, Channel.COMMENTARY, recipient=recipient, call_id=call_id, constrain="json")
+    return [FrameOpened(header), FrameText(arguments), _end(arguments, error)]
+
+
+def _end(arguments: str, error: Code | None) -> FrameClosed:
+    try:
+        is_object = isinstance(json.loads(arguments), dict)
+    except (ValueError, RecursionError):
+        is_object = False
+    if error in (None, Code.LENGTH) and is_object:
+        return FrameClosed(Terminator.CALL)
+    return FrameClosed(None, error) if error else FrameClosed(Terminator.END, Code.CALL_SCHEMA)

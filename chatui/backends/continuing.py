@@ -1,0 +1,95 @@
+"""Goes on with a cut answer where a server cannot put the model back into it: the model is asked to, and what it repeats is left out."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
+from dataclasses import replace
+
+from chatui import prompts
+from chatui.backends.base import SampleEvent, SampleRequest
+from renderer.events import FrameClosed, FrameOpened, FrameText
+from renderer.frames import Channel, Frame, Header, Role, Terminator
+
+_MOST_REPEATED = 2000
+"""Characters at the end of the cut text in which a repeat is looked for. A whole answer that is begun anew is found at any length."""
+_FEWEST_REPEATED = 8
+"""A shorter match at the seam may be chance."""
+_FIRST_WITHOUT_SPACES = "\u2e80"
+"""From here on scripts put no space between words."""
+
+Sample = Callable[[SampleRequest], AsyncGenerator[SampleEvent, None]]
+
+
+async def ask_to_go_on(request: SampleRequest, sample: Sample) -> AsyncGenerator[SampleEvent, None]:
+    """Sample what ``request.continues`` still lacks by asking for it in words. Raises as ``sample``."""
+    cut = request.continues
+    async with aclosing(sample(replace(request, frames=_in_words(request), continues=None))) as events:
+        seam = Seam(cut.body) if cut and cut.body else None
+        is_open = False
+        async for event in events:
+            if seam and isinstance(event, FrameOpened) and is_answer(event.header):
+                is_open = True
+            elif seam and is_open and isinstance(event, FrameText):
+                event = FrameText(seam.feed(event.text))
+            elif seam and is_open and isinstance(event, FrameClosed):
+                yield FrameText(seam.finish())
+                seam, is_open = None, False
+            yield event
+
+
+def is_answer(header: Header) -> bool:
+    """Whether a frame with this header is the answer itself, which alone can be gone on with."""
+    is_final = header.role == Role.ASSISTANT and header.channel in (None, Channel.FINAL)
+    return is_final and header.intent is None and header.recipient in (None, "user", "all")
+
+
+def _in_words(request: SampleRequest) -> tuple[Frame, ...]:
+    """The history, the cut answer and what we say to it. A question, for servers refuse a request that ends in an answer."""
+    cut = request.continues
+    if cut and cut.body:
+        return (*request.frames, replace(cut, terminator=Terminator.END), Frame(Header(Role.USER), prompts.read("continue")))
+    return (*request.frames, Frame(Header(Role.USER), prompts.read("finish")))
+
+
+class Seam:
+    """Where new text is put behind text that was cut. Leaves out what the new text repeats; holds it back only while it may repeat more."""
+
+    def __init__(self, before: str) -> None:
+        self._before = before
+        self._end = before[-_MOST_REPEATED:]
+        self._held = ""
+        self._starts_over = True
+        self._is_past = False
+
+    def feed(self, text: str) -> str:
+        """More of the new text; returns what can be released now."""
+        if self._is_past:
+            return text
+        self._starts_over = self._starts_over and self._before.startswith(text, len(self._held))
+        self._held += text
+        if self._starts_over or (len(self._held) <= len(self._end) and self._held.lstrip() in self._end):
+            return ""
+        return self._release()
+
+    def finish(self) -> str:
+        """The new text has ended."""
+        return "" if self._is_past else self._release()
+
+    def _release(self) -> str:
+        self._is_past = True
+        held, self._held = self._held, ""
+        begun = held.lstrip()
+        repeated = len(self._before) if begun.startswith(self._before) else self._overlap(begun)
+        if repeated:
+            return begun[repeated:]
+        return f" {held}" if self._would_run_together(held) else held
+
+    def _overlap(self, text: str) -> int:
+        """How many characters at the beginning of ``text`` stand at the end of the cut text already."""
+        longest = min(len(text), len(self._end))
+        return next((size for size in range(longest, _FEWEST_REPEATED - 1, -1) if self._end.endswith(text[:size])), 0)
+
+    def _would_run_together(self, text: str) -> bool:
+        last, first = self._before[-1:], text[:1]
+        return last.isalnum() and first.isalnum() and max(last, first) < _FIRST_WITHOUT_SPACES

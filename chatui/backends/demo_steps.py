@@ -1,0 +1,38 @@
+"""The demo as its own summarizer: for each script, the lines of a summary that it writes one after the other."""
+
+from __future__ import annotations
+
+import re
+
+from chatui import prompts
+from chatui.backends.base import SampleRequest
+
+_STEPS: dict[str, tuple[str, ...]] = {
+    "greeting": ("Weighed how to greet somebody new", "Gathered a few things to try"),
+    "plan": ("Thought about what a plan depends on", "Put the steps in order", "Noticed a gap worth settling"),
+    "explain": ("Looked for the parts that need words", "Ordered the sections from simple to hard", "Picked one example of each kind"),
+    "refuse": ("Considered what can be offered instead",),
+    "cut": ("Began to collect good habits",),
+}
+_ASKED = re.compile(r"\A## Question\n\n(?P<question>.*?)\n\n## Lines shown before\n\n(?P<shown>.*?)\n\n## New notes", re.DOTALL)
+NOTHING = "none"
+
+
+def question_summed_up(request: SampleRequest) -> str | None:
+    """The question whose answer a summary is wanted of; None where the request is an ordinary one."""
+    found = _asked(request)
+    return found["question"] if found else None
+
+
+def next_step(script: str, request: SampleRequest) -> str:
+    """The line behind those that were shown."""
+    found = _asked(request)
+    shown = [line for line in found["shown"].splitlines() if line != "- none"] if found else []
+    steps = _STEPS[script]
+    return steps[len(shown)] if len(shown) < len(steps) else NOTHING
+
+
+def _asked(request: SampleRequest) -> re.Match[str] | None:
+    frames = request.frames
+    is_summary = len(frames) == 2 and frames[0].body == prompts.read("summary")
+    return _ASKED.match(frames[1].body) if is_summary else None

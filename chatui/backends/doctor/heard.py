@@ -1,0 +1,164 @@
+"""What the raw bytes of an answer say that frames do not: how the server called the end, its counts, its summaries, its ids."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from chatui.backends.recording import Exchange
+from chatui.backends.sse import Decoder
+
+_REASONING = ("response.reasoning.delta", "response.reasoning_text.delta")
+_SUMMARY = ("response.reasoning_summary_text.delta", "response.reasoning_summary.delta")
+_TEXT_FIELDS = ("content", "reasoning", "reasoning_content", "reasoning_details", "thinking")
+
+
+@dataclass(slots=True)
+class Heard:
+    """``end``: the server's word for how it ended. ``pieces``: how many events brought text, in how many ``reads``; ``chars``: how much.
+    ``began`` and ``ended``: when the first and the last of them came, in seconds since the question. ``ids``: how many token ids came,
+    where any did. ``thought``, ``summary`` and ``sealed`` (``encrypted_content``) are hidden text and in no repr."""
+
+    end: str = ""
+    pieces: int = 0
+    reads: int = 0
+    chars: int = 0
+    began: float | None = None
+    ended: float | None = None
+    is_stream: bool = False
+    sampled: int | None = None
+    reasoned: int | None = None
+    ids: int | None = None
+    text: str = field(default="", repr=False)
+    thought: str = field(default="", repr=False)
+    summary: str = field(default="", repr=False)
+    sealed: str = field(default="", repr=False)
+
+
+def hear(exchange: Exchange) -> Heard:
+    """All three wire formats alike: they have no field in common that means two things."""
+    heard = Heard(is_stream=exchange.suffix != ".json")
+    for seconds, chunk in _chunks(exchange, is_stream=heard.is_stream):
+        before = heard.pieces
+        _counts(heard, chunk)
+        _chat(heard, chunk)
+        _tokens(heard, chunk)
+        _responses(heard, chunk)
+        if heard.pieces > before:
+            heard.began = seconds if heard.began is None else heard.began
+            heard.reads += seconds != heard.ended
+            heard.ended = seconds
+    return heard
+
+
+def _chunks(exchange: Exchange, *, is_stream: bool) -> Iterator[tuple[float, Mapping[str, Any]]]:
+    for seconds, text in _texts_of(exchange) if is_stream else [_whole(exchange)]:
+        try:
+            chunk = json.loads(text)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(chunk, dict):
+            yield seconds, chunk
+
+
+def _whole(exchange: Exchange) -> tuple[float, str]:
+    return exchange.chunks[-1][0] if exchange.chunks else 0.0, exchange.raw.decode("utf-8", "replace")
+
+
+def _texts_of(exchange: Exchange) -> Iterator[tuple[float, str]]:
+    """The data of each event, and when it came."""
+    decoder, raw, at, seconds = Decoder(max(len(exchange.raw), 1)), bytes(exchange.raw), 0, 0.0
+    for seconds, size in exchange.chunks:
+        for event in decoder.feed(raw[at : at + size]):
+            yield seconds, event.data
+        at += size
+    for event in decoder.finish():
+        yield seconds, event.data
+
+
+def _counts(heard: Heard, chunk: Mapping[str, Any]) -> None:
+    usage = _map(chunk.get("usage")) or _map(_map(chunk.get("response")).get("usage"))
+    details = _map(usage.get("completion_tokens_details")) or _map(usage.get("output_tokens_details"))
+    counts = [usage.get("completion_tokens"), usage.get("output_tokens"), chunk.get("tokens_predicted")]
+    counts.append(_map(chunk.get("meta_info")).get("completion_tokens"))
+    heard.sampled = next((count for count in counts if type(count) is int), heard.sampled)
+    if type(details.get("reasoning_tokens")) is int:
+        heard.reasoned = details["reasoning_tokens"]
+
+
+def _chat(heard: Heard, chunk: Mapping[str, Any]) -> None:
+    choices = chunk.get("choices")
+    choice = _map(choices[0]) if isinstance(choices, list) and choices else {}
+    delta = _map(choice.get("delta")) or _map(choice.get("message"))
+    texts = [delta[name] for name in _TEXT_FIELDS if delta.get(name)]
+    heard.pieces += bool(texts)
+    heard.chars += max((len(str(text)) for text in texts), default=0)
+    details = delta.get("reasoning_details")
+    for part in map(_map, details if isinstance(details, list) else []):
+        heard.summary += _word(part.get("summary")) if part.get("type") == "reasoning.summary" else ""
+        heard.thought += _word(part.get("text")) if part.get("type") == "reasoning.text" else ""
+    heard.end = _word(choice.get("finish_reason")) or heard.end
+    if isinstance(choice.get("text"), str):
+        _ids(heard, choice["text"], choice.get("token_ids"))
+
+
+def _tokens(heard: Heard, chunk: Mapping[str, Any]) -> None:
+    """llama.cpp's and SGLang's own forms. The ids of the second may be all so far in each event: they are not counted."""
+    if isinstance(chunk.get("content"), str) and "stop" in chunk:
+        _ids(heard, chunk["content"], chunk.get("tokens"))
+        heard.end = _word(chunk.get("stop_type")) or heard.end
+    elif isinstance(chunk.get("text"), str) and "meta_info" in chunk:
+        heard.pieces += 1
+        heard.text = chunk["text"]
+        heard.chars = max(heard.chars, len(heard.text))
+        heard.ids = 1 if chunk.get("output_ids") else heard.ids
+
+
+def _ids(heard: Heard, text: str, ids: object) -> None:
+    heard.pieces += bool(text or ids)
+    heard.chars += len(text)
+    heard.text += text
+    if isinstance(ids, list) and ids:
+        heard.ids = (heard.ids or 0) + len(ids)
+
+
+def _responses(heard: Heard, chunk: Mapping[str, Any]) -> None:
+    kind, delta = chunk.get("type"), chunk.get("delta")
+    if isinstance(kind, str) and isinstance(delta, str) and kind.startswith("response.") and delta:
+        heard.pieces += 1
+        heard.chars += len(delta)
+        heard.thought += delta if kind in _REASONING else ""
+        heard.summary += delta if kind in _SUMMARY else ""
+    if kind == "response.output_item.done":
+        _item(heard, _map(chunk.get("item")))
+    response = chunk if chunk.get("object") == "response" and kind is None else _map(chunk.get("response"))
+    if "output" in response or "status" in response:
+        heard.end = _word(response.get("status")) or heard.end
+        output = response.get("output")
+        for item in output if isinstance(output, list) else []:
+            _item(heard, _map(item))
+
+
+def _item(heard: Heard, item: Mapping[str, Any]) -> None:
+    """A reasoning item as it ended; it repeats what was streamed, if anything was."""
+    if item.get("type") != "reasoning":
+        return
+    heard.summary = heard.summary or _texts(item.get("summary"))
+    heard.thought = heard.thought or _texts(item.get("content"))
+    if isinstance(item.get("encrypted_content"), str):
+        heard.sealed = item["encrypted_content"]
+
+
+def _texts(parts: object) -> str:
+    texts = [_map(part).get("text") for part in parts] if isinstance(parts, list) else []
+    return "\n\n".join(text for text in texts if isinstance(text, str))
+
+
+def _map(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _word(value: object) -> str:
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,52 @@
+"""The questions of an examination, with marker words that are new each time, so that nothing but them is ever quoted."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+
+from chatui.backends.base import SampleRequest
+from renderer.frames import Frame, Header, Role
+
+CUT_AT = 24
+"""Tokens. Far less than two hundred numbers take, and more than servers count before the first word."""
+LONGEST = 400
+"""Tokens that the other answers may have, reasoning and all."""
+_ANIMALS = ("badger", "cormorant", "dormouse", "heron", "ibex", "jackdaw", "lynx", "marten", "otter", "plover", "stoat", "vole")
+
+
+@dataclass(frozen=True, slots=True)
+class Questions:
+    """Marker words, and what is asked with them. ``thought`` belongs into reasoning only, ``first`` ends the announcement, ``last``
+    begins the answer."""
+
+    thought: str
+    first: str
+    last: str
+
+    @classmethod
+    def new(cls) -> Questions:
+        """With words that no answer has by chance."""
+        chosen = secrets.SystemRandom().sample(_ANIMALS, 3)
+        return cls(*(f"{animal}-{secrets.randbelow(9000) + 1000}" for animal in chosen))
+
+    def sum(self) -> SampleRequest:
+        """A short answer, some reasoning, and a word that must stay in the reasoning."""
+        return _request(f"While you reason, write the word {self.thought} once. Never write it in an answer.", "What is 2 + 2?")
+
+    def cut(self) -> SampleRequest:
+        """An answer that cannot fit."""
+        return _request(None, "Count from 1 to 200.", CUT_AT)
+
+    def plan(self) -> SampleRequest:
+        """An announcement and an answer: two visible messages."""
+        return _request(
+            "Before you answer, send the user one short message on the commentary channel that says what you are about to do and ends with "
+            f"the word {self.first}. Begin your final answer with the word {self.last}, and keep it under fifteen words.",
+            "Plan a weekend trip to Paris.",
+        )
+
+
+def _request(orders: str | None, question: str, max_tokens: int = LONGEST) -> SampleRequest:
+    before = (Frame(Header(Role.DEVELOPER), orders),) if orders else ()
+    return SampleRequest((*before, Frame(Header(Role.USER), question)), effort="medium", max_tokens=max_tokens)

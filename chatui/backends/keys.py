@@ -1,0 +1,128 @@
+"""The keys of model servers: read where the operator keeps them, and given out for the one origin that each is meant for.
+
+A key that the back office names, say ACME, stands in the environment (``CHATUI_KEY_ACME``) or in the file ``keys/ACME`` of the data
+directory, as ``https://api.example.org sk-…``: the origin, then the key. Whoever may change an address in the back office can point it
+at a server of their own; the key stays behind, since its origin is not theirs to change.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+import httpx
+
+if TYPE_CHECKING:
+    from chatui.backends.spec import BackendSpec
+
+KEY_NAME = re.compile(r"[A-Z0-9][A-Z0-9_]{0,59}")
+VARIABLE_PREFIX = "CHATUI_KEY_"
+DIRECTORY = "keys"
+_PORTS = {"http": 80, "https": 443}
+_MOST_CHARS = 16_384
+# Anything else could end the header that a key is sent in, and be quoted by the error that says so.
+_KEY = re.compile(r"[\x21-\x7e]+")
+# A parser that reads one of these in another way than the next one sends a request to another server than the one that was checked.
+_ADDRESS = re.compile(r"[!-~]+")
+_AMBIGUOUS = re.compile(r"[\\\"<>^`{|}]")
+
+
+class KeyUnusableError(Exception):
+    """The key cannot be had, or is not for this server: then nothing is sent. The message is the operator's and quotes no key."""
+
+
+def key_of(spec: BackendSpec, data_dir: Path) -> str | None:
+    """The key that may be sent to the server of ``spec``; None where it needs none. Read anew each time.
+
+    Raises:
+        KeyUnusableError: it is not there, holds what no key holds, or is bound to another origin.
+    """
+    if spec.key_env:
+        return checked(os.environ.get(spec.key_env, ""), f"the variable {spec.key_env}")
+    if spec.key_file:
+        return checked(_read(Path(spec.key_file), f"the file {spec.key_file}"), f"the file {spec.key_file}")
+    if spec.key_name:
+        return _bound(spec.key_name, spec.url, data_dir)
+    return None
+
+
+def checked(value: str, place: str) -> str:
+    """A key without white space around it.
+
+    Raises:
+        KeyUnusableError: it is empty, or holds what cannot be sent.
+    """
+    key = value.strip()
+    if not key:
+        raise KeyUnusableError(f"{place} holds no key")
+    if not _KEY.fullmatch(key):
+        raise KeyUnusableError(f"{place} holds more than one word, or characters that no key has")
+    return key
+
+
+def origin(url: str) -> str:
+    """Scheme, host and port of an address, as requests are really made to it.
+
+    Raises:
+        ValueError: it is no http address.
+    """
+    if problem := address_problem(url):
+        raise ValueError(problem)
+    parts = httpx.URL(url)
+    return f"{parts.scheme}://{parts.raw_host.decode('ascii').lower()}:{parts.port or _PORTS[parts.scheme]}"
+
+
+def address_problem(url: str) -> str:
+    """Why a model server cannot have this address, in words that follow its name; empty where it can."""
+    if not _ADDRESS.fullmatch(url) or _AMBIGUOUS.search(url):
+        return "must be a plain address without spaces or special characters"
+    try:
+        parts, second = httpx.URL(url), urlsplit(url)
+        is_agreed = bool(parts.host) and (parts.scheme, parts.raw_host.decode("ascii")) == (second.scheme, second.hostname)
+        port = second.port
+    except (httpx.InvalidURL, ValueError):  # the second also where a name of a host is none
+        return "is no address"
+    if parts.scheme not in _PORTS or not url.lower().startswith(f"{parts.scheme}://") or not parts.host:
+        return "must begin with http:// or https:// and name a host"
+    if "@" in second.netloc:
+        return "must hold no user name or password; name the key instead"
+    if not is_agreed or "%" in second.netloc or (port is not None and parts.port != port and _PORTS[parts.scheme] != port):
+        return "is no address"
+    if "?" in url or "#" in url:
+        return "must have neither ? nor #"
+    return ""
+
+
+def _bound(name: str, url: str, data_dir: Path) -> str:
+    variable = VARIABLE_PREFIX + name
+    file = data_dir / DIRECTORY / name
+    if variable in os.environ:
+        said, place = os.environ[variable], f"the variable {variable}"
+    elif file.is_file():
+        said, place = _read(file, f"the file {DIRECTORY}/{name} of the data directory"), f"the file {DIRECTORY}/{name}"
+    else:
+        raise KeyUnusableError(f"there is no key {name}: neither a variable {variable} nor a file {DIRECTORY}/{name} in the data directory")
+    words = said.split()
+    if len(words) != 2:
+        raise KeyUnusableError(f"{place} must hold an origin and a key with a space between them")
+    try:
+        meant = origin(words[0])
+    except ValueError:
+        raise KeyUnusableError(f"{place} does not begin with an origin such as https://api.example.org") from None
+    if meant != origin(url):
+        # Not which origin it is for: who may write a row need not learn where every key of the operator belongs.
+        raise KeyUnusableError(f"the key {name} is bound to another origin than this address, so it is not sent there")
+    return checked(words[1], place)
+
+
+def _read(path: Path, place: str) -> str:
+    try:
+        with path.open(encoding="utf-8") as file:
+            return file.read(_MOST_CHARS)
+    except OSError as error:
+        raise KeyUnusableError(f"{place} cannot be read ({os.strerror(error.errno or 0)})") from None
+    except UnicodeDecodeError:
+        raise KeyUnusableError(f"{place} is not text") from None

@@ -1,0 +1,41 @@
+"""Asks a busy model server again, while nothing of the answer has come: afterwards a second attempt could say something else."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+
+from chatui.backends.base import Backend, BackendError, SampleEvent, SampleRequest
+from renderer.errors import Code
+
+PAUSES = (0.5, 2.0)
+"""Seconds before the second and the third attempt, where the server names none."""
+LONGEST_PAUSE = 15.0
+"""A server that asks for more patience than this has refused: the person decides whether to wait."""
+
+
+async def sample(backend: Backend, request: SampleRequest) -> AsyncGenerator[SampleEvent, None]:
+    """As ``backend.sample``, with at most two more attempts where that failed before its first event and asking again may help.
+
+    ``Retry-After`` is kept to. A server that was silent until a deadline is not asked again: the person has waited long enough.
+
+    Raises:
+        BackendError: the last attempt's.
+    """
+    for pause in (*PAUSES, None):
+        has_begun = False
+        try:
+            async with aclosing(backend.sample(request)) as events:
+                async for event in events:
+                    has_begun = True
+                    yield event
+            return
+        except BackendError as error:
+            wait = pause if error.retry_after is None else error.retry_after
+            may_help = error.retryable and not has_begun and error.code is not Code.TIMEOUT
+            if pause is None or wait is None or wait > LONGEST_PAUSE or not may_help:
+                raise
+        # A little more than asked for, and not the same for everybody: those who were refused together come back one by one.
+        await asyncio.sleep(wait * (1 + random.random() / 4))  # noqa: S311 - no secret

@@ -1,0 +1,230 @@
+"""What an operator says about one model server: a BackendSpec, checked, with messages that can be acted on. Holds no key."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from difflib import get_close_matches
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+
+from chatui.backends.base import Effort, Limits
+from chatui.backends.keys import KEY_NAME, address_problem
+from chatui.backends.registry import KINDS
+
+DEMO = "demo"
+SPEC_KINDS = (*KINDS, DEMO)
+"""Every kind that a spec may have: the wire formats, and the built-in demo."""
+MODEL_CHARS = 199
+"""With a name of 60 characters and the stroke between them, a choice fits into its column."""
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,59}")
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,199}")
+
+
+class SpecError(ValueError):
+    """What is wrong with a spec, or with a file of them. ``problems`` are sentences for the operator; none quotes a key."""
+
+    def __init__(self, problems: Iterable[str]) -> None:
+        self.problems = tuple(problems)
+        super().__init__("\n".join(self.problems))
+
+
+def _name(value: str) -> str:
+    if not _NAME.fullmatch(value):
+        raise ValueError("must be 1 to 60 letters, digits, dots, hyphens or underscores, and begin with a letter or digit")
+    return value
+
+
+def _address(value: str) -> str:
+    if problem := address_problem(value):
+        raise ValueError(problem)
+    return value
+
+
+def _variable(value: str) -> str:
+    if not _VARIABLE.fullmatch(value):
+        raise ValueError("must be the name of an environment variable; the key itself has no place here")
+    return value
+
+
+def _key_name(value: str) -> str:
+    if not KEY_NAME.fullmatch(value):
+        raise ValueError("must be capital letters, digits and underscores, such as ACME; the key itself has no place here")
+    return value
+
+
+def is_model_name(value: str) -> bool:
+    """Whether a server's name for a model can be offered, kept and sent."""
+    return 0 < len(value) <= MODEL_CHARS and value.isprintable() and value == value.strip()
+
+
+def _models(value: tuple[str, ...]) -> tuple[str, ...]:
+    if not all(is_model_name(name) for name in value):
+        raise ValueError(f"must be names of 1 to {MODEL_CHARS} printable characters")
+    if len(set(value)) < len(value):
+        raise ValueError("names a model twice")
+    return value
+
+
+def _groups(value: tuple[str, ...]) -> tuple[str, ...]:
+    if not all(0 < len(name) <= 150 and name.isprintable() for name in value):
+        raise ValueError("must be names of groups")
+    return value
+
+
+def _label(value: str) -> str:
+    if value and (not value.isprintable() or not value.strip() or len(value) > 80):
+        raise ValueError("must be 1 to 80 printable characters")
+    return value
+
+
+def _tuple(value: object) -> object:
+    return tuple(value) if isinstance(value, list) else value
+
+
+Names = Annotated[tuple[str, ...], BeforeValidator(_tuple)]
+Seconds = Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False)]
+
+
+def _optional(check: Any) -> AfterValidator:
+    return AfterValidator(lambda value: check(value) if value else value)
+
+
+class BackendSpec(BaseModel):
+    """One model server. ``url`` is for the operator and never shown to people; ``label`` is what they see, ``name`` where it is empty.
+
+    ``models``: what people may choose from, the default first; empty: what the server names. ``groups``: whose members may use it;
+    empty: everybody. At most one of ``key_env`` (a variable), ``key_file`` (a path) and ``key_name`` (a key that is bound to an origin,
+    see ``keys``). ``max_answer_tokens`` 0: the setting of the deployment. ``summaries``: none, those that the ``server`` writes and that
+    the operator trusts to be no raw reasoning, or those that a ``model``, the choice ``summarizer``, writes. With ``summary_review`` the
+    summarizer, or else this back end, also judges each before it is shown.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    name: Annotated[str, AfterValidator(_name)]
+    label: Annotated[str, AfterValidator(_label)] = ""
+    kind: str = "chat"
+    url: Annotated[str, _optional(_address)] = ""
+    key_env: Annotated[str, _optional(_variable)] = ""
+    key_file: str = ""
+    key_name: Annotated[str, _optional(_key_name)] = ""
+    models: Annotated[Names, AfterValidator(_models)] = ()
+    effort: Effort = "medium"
+    first_token_seconds: Seconds = Limits().first
+    idle_seconds: Seconds = Limits().idle
+    overall_seconds: Seconds = Limits().overall
+    max_answer_tokens: Annotated[int, Field(ge=0, le=10_000_000)] = 0
+    groups: Annotated[Names, AfterValidator(_groups)] = ()
+    summaries: Literal["none", "server", "model"] = "none"
+    summarizer: Annotated[str, Field(max_length=260)] = ""
+    summary_review: bool = False
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> BackendSpec:
+        problems = [problem for problem, is_wrong in self._contradictions() if is_wrong]
+        if problems:
+            raise SpecError(problems)
+        return self
+
+    def _contradictions(self) -> list[tuple[str, bool]]:
+        keys = [name for name in ("key_env", "key_file", "key_name") if getattr(self, name)]
+        is_demo = self.kind == DEMO
+        return [
+            (unknown("kind", self.kind, SPEC_KINDS), self.kind not in SPEC_KINDS),
+            ("url is missing", not self.url and not is_demo),
+            ("url: the demo has no address", bool(self.url) and is_demo),
+            (f"{keys[0] if keys else ''}: the demo has no key", bool(keys) and is_demo),
+            (f"{' and '.join(keys)} cannot be given together", len(keys) > 1),
+            ('summarizer is missing: summaries = "model" needs it', self.summaries == "model" and not self.summarizer),
+            (
+                'summarizer does nothing without summaries = "model", or summary_review = true',
+                bool(self.summarizer) and self.summaries != "model" and not self.summary_review,
+            ),
+            ('summary_review does nothing with summaries = "none"', self.summaries == "none" and self.summary_review),
+            (
+                'summaries = "server" needs kind chat or responses: no other server writes summaries',
+                self.summaries == "server" and self.kind not in ("chat", "responses"),
+            ),
+        ]
+
+    @property
+    def shown(self) -> str:
+        """What people see."""
+        return self.label or self.name
+
+    @property
+    def is_demo(self) -> bool:
+        """Whether its answers are scripted."""
+        return self.kind == DEMO
+
+    def limits(self, **changes: float) -> Limits:
+        """The deadlines, as back ends take them; ``changes`` are other fields of Limits."""
+        deadlines = Limits(first=self.first_token_seconds, idle=self.idle_seconds, overall=self.overall_seconds)
+        return replace(deadlines, **changes)  # type: ignore[arg-type]
+
+
+def check_spec(values: Mapping[str, Any]) -> BackendSpec:
+    """A spec from what an operator wrote.
+
+    Raises:
+        SpecError: with one sentence for each thing that is wrong.
+    """
+    try:
+        return BackendSpec.model_validate(values)
+    except ValidationError as error:
+        raise SpecError(_sentences(error)) from None
+
+
+def split_choice(choice: str) -> tuple[str, str | None]:
+    """A choice as the name of a back end and a model; None where it means that back end's default."""
+    name, _, model = choice.partition("/")
+    return name, model or None
+
+
+def find(specs: Sequence[BackendSpec], choice: str) -> BackendSpec | None:
+    """The spec that a choice means; the first for the empty choice. None where there is no such back end any more."""
+    if not choice:
+        return next(iter(specs), None)
+    name, _ = split_choice(choice)
+    return next((spec for spec in specs if spec.name == name), None)
+
+
+_MESSAGES = {
+    "bool_type": "must be true or false",
+    "float_type": "must be a number",
+    "int_type": "must be a whole number",
+    "string_type": "must be a text in quotes",
+    "tuple_type": 'must be a list, such as ["one", "two"]',
+    "missing": "is missing",
+}
+
+
+def _sentences(error: ValidationError) -> list[str]:
+    """Never the value: somebody may have put the key itself in the wrong place."""
+    sentences: list[str] = []
+    for found in error.errors(include_input=False, include_url=False):
+        field = ".".join(str(part) for part in found["loc"])
+        raised = found.get("ctx", {}).get("error")
+        if isinstance(raised, SpecError):
+            sentences += raised.problems
+        elif found["type"] == "extra_forbidden":
+            sentences.append(unknown("key", field, BackendSpec.model_fields))
+        elif isinstance(raised, ValueError):
+            sentences.append(f"{field} {raised}")
+        elif found["type"] in _MESSAGES:
+            sentences.append(f"{field} {_MESSAGES[found['type']]}")
+        else:
+            sentences.append(f"{field}: {found['msg'][:1].lower()}{found['msg'][1:]}")
+    return sentences
+
+
+def unknown(what: str, given: str, known: Iterable[str]) -> str:
+    """The sentence about a word that is none of those that are known."""
+    names = list(known)
+    near = get_close_matches(given, names, n=1)
+    if near:
+        return f"there is no {what} {given[:60]!r}; did you mean {near[0]!r}?"
+    return f"there is no {what} {given[:60]!r}; known are: {', '.join(names)}"

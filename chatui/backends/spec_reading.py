@@ -1,0 +1,57 @@
+"""Reads an operator's file of back ends: what is right in it, and a sentence for each thing that is wrong."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+from chatui.backends.spec import BackendSpec, SpecError, check_spec, unknown
+
+
+@dataclass(frozen=True, slots=True)
+class SpecFile:
+    """What a file says: the specs that are good, in its order, and a sentence for each thing that is wrong."""
+
+    specs: tuple[BackendSpec, ...] = ()
+    problems: tuple[str, ...] = ()
+
+
+def read_file(path: Path) -> SpecFile:
+    """The ``[[backend]]`` tables of a TOML file. What is wrong is left out and told; never raises for what a file holds."""
+    try:
+        return parse_specs(path.read_text(encoding="utf-8"), base=path.parent)
+    except OSError as error:
+        return SpecFile(problems=(f"the file cannot be read ({os.strerror(error.errno or 0)})",))
+    except UnicodeDecodeError:
+        return SpecFile(problems=("the file is not UTF-8",))
+
+
+def parse_specs(text: str, base: Path | None = None) -> SpecFile:
+    """As ``read_file``, from its text. A relative ``key_file`` is meant from ``base``."""
+    try:
+        document = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        return SpecFile(problems=(f"the file is not TOML: {error}",))
+    problems = [unknown("table or key", key, ("backend",)) for key in document if key != "backend"]
+    tables = document.get("backend", [])
+    if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
+        return SpecFile(problems=(*problems, "backend must be written as [[backend]], with two brackets, once for each back end"))
+    if not tables:
+        problems.append("there is no [[backend]] in it")
+    specs: dict[str, BackendSpec] = {}
+    for number, table in enumerate(tables, start=1):
+        where = f"back end {table['name']!r}" if isinstance(table.get("name"), str) else f"back end {number}"
+        try:
+            spec = check_spec(table)
+        except SpecError as error:
+            problems += [f"{where}: {problem}" for problem in error.problems]
+            continue
+        if spec.name in specs:
+            problems.append(f"{where}: the name is given twice; the first counts")
+            continue
+        if spec.key_file and base:
+            spec = spec.model_copy(update={"key_file": str(base / spec.key_file)})
+        specs[spec.name] = spec
+    return SpecFile(tuple(specs.values()), tuple(problems))

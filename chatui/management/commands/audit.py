@@ -1,0 +1,129 @@
+"""``manage.py audit verify|head|export|counts``: proves that the audit log is whole, takes it away, and counts in it."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from datetime import UTC, date, datetime, time, timedelta
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from chatui import audit
+from chatui.audit_log import chain, counts, files
+from chatui.audit_log.chain import Head
+from chatui.audit_log.lines import Filters
+from chatui.management.terminal import harmless
+
+BROKEN = 1
+UNUSABLE = 2
+
+
+class Command(BaseCommand):
+    """Exit codes: 0 the log is whole (or what was asked for was done), 1 it is not whole, 2 the question makes no sense."""
+
+    help = "Verify, export or count the audit log, or print its head. Times are UTC."
+    requires_system_checks: list[str] = []
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """One sub-command for each thing that can be done."""
+        parts = parser.add_subparsers(dest="what", required=True, parser_class=argparse.ArgumentParser)
+        verify = parts.add_parser("verify", help="walk the chain of hashes and say where it is broken")
+        verify.add_argument("--number", type=int, help="number of a line that was noted elsewhere")
+        verify.add_argument("--head", metavar="HASH", help="the hash that was noted with it")
+        parts.add_parser("head", help="print number and hash of the last line, to be noted elsewhere")
+        filters = argparse.ArgumentParser(add_help=False)
+        filters.add_argument("--since", type=_since, help="from this day or time on, such as 2026-11-20 or 2026-11-20T10:00")
+        filters.add_argument("--until", dest="before", type=_until, help="up to this day, whole, or to this time")
+        filters.add_argument("--code", default="", help="such as E-PERM-VISIBILITY")
+        filters.add_argument("--person", default="", help="name of the account that did it")
+        filters.add_argument("--conversation", type=UUID, help="id of a conversation")
+        export = parts.add_parser("export", parents=[filters], help="write the lines, oldest first; recorded, and so in it")
+        export.add_argument("--format", choices=list(files.FORMATS), default="jsonl")
+        export.add_argument("file", metavar="FILE", nargs="?", default="-", help="a new file, or - for standard output")
+        counted = parts.add_parser("counts", parents=[filters], help="count the lines")
+        counted.add_argument(
+            "--by", type=_columns, default=frozenset({"person", "day"}), metavar="person,day", help="by one or by both (both)"
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Do it."""
+        getattr(self, f"_{options['what']}")(options)
+
+    def _verify(self, options: dict[str, Any]) -> None:
+        number, noted = options["number"], options["head"]
+        if (number is None) != (noted is None):
+            raise CommandError("--head and --number belong together.", returncode=UNUSABLE)
+        report = chain.verify(Head(number, noted.strip().lower()) if noted is not None else None)
+        for problem in report.problems:
+            place = f"Line {problem.number}: " if problem.number else ""
+            self.stdout.write(f"{place}{problem.sentence}")
+        if report.count > len(report.problems):
+            self.stdout.write(f"And {report.count - len(report.problems)} more.")
+        state = "The log is whole" if report.is_whole else "THE LOG IS NOT WHOLE"
+        self.stdout.write(f"{state}: {report.lines} lines. {_said(report.head)}")
+        if not report.is_whole:
+            sys.exit(BROKEN)
+
+    def _head(self, options: dict[str, Any]) -> None:
+        head = chain.head()
+        self.stdout.write(f"--number {head.number} --head {head.hash}" if head else "The log is empty.")
+
+    def _export(self, options: dict[str, Any]) -> None:
+        filters = _filters(options)
+        lines = files.FORMATS[options["format"]]
+        if options["file"] == "-":
+            audit.record("audit export", audit.SHELL, detail=f"{options['format']}: {filters}")
+            for line in lines(filters):
+                self.stdout.write(line, ending="")
+            return
+        path = Path(options["file"])
+        try:
+            # Never over a file that is there, and for its owner's eyes only.
+            path.touch(mode=0o600, exist_ok=False)
+        except OSError as error:
+            raise CommandError(f"{path} cannot be made: {error.strerror}.", returncode=UNUSABLE) from error
+        audit.record("audit export", audit.SHELL, detail=f"{options['format']}: {filters}")
+        with path.open("w", encoding="utf-8", newline="") as file:
+            file.writelines(lines(filters))
+
+    def _counts(self, options: dict[str, Any]) -> None:
+        for tally in counts.tallies(_filters(options), by=options["by"]):
+            person = None if tally.person is None else harmless(tally.person) or "(nobody signed in)"
+            self.stdout.write("\t".join(str(cell) for cell in (tally.day, person, tally.lines) if cell is not None))
+
+
+def _filters(options: dict[str, Any]) -> Filters:
+    return Filters(**{name: options[name] for name in ("since", "before", "code", "person", "conversation")})
+
+
+def _said(head: Head | None) -> str:
+    return f"Head: --number {head.number} --head {head.hash}" if head else "It is empty."
+
+
+def _columns(text: str) -> frozenset[str]:
+    names = frozenset(name.strip() for name in text.split(","))
+    if not names <= {"person", "day"}:
+        raise argparse.ArgumentTypeError("person, day or person,day")
+    return names
+
+
+def _since(text: str) -> datetime:
+    return _moment(text)[0]
+
+
+def _until(text: str) -> datetime:
+    moment, is_day = _moment(text)
+    return moment + timedelta(days=1) if is_day and moment.date() < date.max else moment
+
+
+def _moment(text: str) -> tuple[datetime, bool]:
+    """A time, and whether it is a whole day. Without an offset it is UTC."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError("a day such as 2026-11-20, or a time such as 2026-11-20T10:00") from None
+    is_day = len(text) == len("2026-11-20") and moment.time() == time.min
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)), is_day

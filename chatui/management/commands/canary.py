@@ -1,0 +1,68 @@
+"""``manage.py canary``: plants markers through a live deployment's own path to a model, and looks for them wherever people look."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from types import FrameType
+from typing import Any, NoReturn
+from urllib.parse import urlsplit
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import DatabaseError
+
+from chatui import conf
+from chatui.canary.report import EXIT_CODES, as_json, as_text
+from chatui.canary.run import carry_out
+from chatui.canary.watch import CanaryError
+
+NOT_CARRIED_OUT = EXIT_CODES["not carried out"]
+
+
+class Command(BaseCommand):
+    """Exit codes: 0 nothing leaked, 1 hidden text got out, 2 it could not be carried out and so proves nothing."""
+
+    help = "Check a running deployment for leaks of hidden text. For cron or monitoring, with the environment of the server."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Which deployment, and how its processes reach the model server that is played here."""
+        parser.add_argument("--url", default="", help="its public address (the first of CHATUI_ORIGINS, else http://127.0.0.1:8000)")
+        parser.add_argument(
+            "--listen",
+            default="127.0.0.1",
+            metavar="HOST[:PORT]",
+            help="where the canary plays a model server: an address of this machine that the deployment reaches (127.0.0.1, a free port)",
+        )
+        parser.add_argument("--seconds", type=float, default=120.0, help="longest time, without the tidying up (120)")
+        parser.add_argument("--json", action="store_true", help="one JSON object in the place of lines")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Run, tell, and leave with the exit code."""
+        origins = conf.environment().origins
+        url = options["url"] or (origins[0] if origins else "http://127.0.0.1:8000")
+        signal.signal(signal.SIGTERM, _interrupt)
+        try:
+            report = carry_out(url, _place(options["listen"]), options["seconds"])
+        except CanaryError as error:
+            raise CommandError(str(error), returncode=NOT_CARRIED_OUT) from error
+        except DatabaseError as error:
+            raise CommandError("The database of the deployment cannot be used from here.", returncode=NOT_CARRIED_OUT) from error
+        for line in [as_json(report)] if options["json"] else as_text(report):
+            self.stdout.write(line)
+        if code := EXIT_CODES[report.outcome]:
+            sys.exit(code)
+
+
+def _place(listen: str) -> tuple[str, int]:
+    try:
+        parts = urlsplit(f"//{listen}")
+        if not parts.hostname or parts.path or parts.username is not None:
+            raise ValueError
+        return parts.hostname, parts.port or 0
+    except ValueError:
+        raise CommandError("--listen is HOST or HOST:PORT.", returncode=NOT_CARRIED_OUT) from None
+
+
+def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
+    """A timer that ends the command is as good as Ctrl-C: what was made is taken away."""
+    raise KeyboardInterrupt

@@ -1,0 +1,159 @@
+"""``manage.py doctor``: asks a live model server a handful of questions and says what it is, what fits best, and what is wrong with it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from argparse import ArgumentTypeError
+from dataclasses import dataclass
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from chatui import conf
+from chatui.backends import registry
+from chatui.backends.doctor.examination import SECONDS, Target, examine
+from chatui.backends.doctor.faults import Fault, Finding, Level
+from chatui.backends.doctor.identity import Identity
+from chatui.backends.doctor.report import Report
+from chatui.backends.doctor.telling import as_json, told
+from chatui.backends.spec import BackendSpec
+from chatui.management.asking import UNUSABLE, server_for
+from chatui.management.doctor_settings import Written, write
+from chatui.management.terminal import harmless
+
+_NAMELESS = "server"
+"""What a server is called that is examined by its address and was given no name."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """``before``: the spec as it is configured, or as it would be. ``target`` is None where ``problem`` says why nothing can be asked."""
+
+    before: BackendSpec
+    target: Target | None
+    problem: str = ""
+
+
+class Command(BaseCommand):
+    """Exit codes: 0 healthy, 1 it works with faults, 2 it could not be asked or the arguments cannot be used, 3 it leaks or cannot be
+    used with the configured kind. Of several back ends the highest counts.
+    """
+
+    help = "Examine a model server: what it is, which wire format fits best, which known faults it has. No answer of a model is shown."
+    requires_system_checks: list[str] = []
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """The server, the time, the form of the report, and where settings go."""
+        parser.add_argument(
+            "backend", nargs="?", default="", metavar="BACKEND", help="a configured back end, or NAME/MODEL; else all of them"
+        )
+        parser.add_argument("--url", default="", help="address of a model server that need not be configured")
+        parser.add_argument("--kind", choices=list(registry.KINDS), help="wire format to judge; else the configured one, or chat")
+        parser.add_argument("--model", help="model name; else the configured one, or the first that the server names")
+        parser.add_argument("--key-env", metavar="NAME", help="environment variable that holds the key")
+        parser.add_argument("--seconds", type=_seconds, default=SECONDS, metavar="N", help=f"longest time for one back end ({SECONDS:g})")
+        parser.add_argument("--json", action="store_true", help="one object: backends, exit")
+        parser.add_argument(
+            "--write",
+            nargs="?",
+            const="",
+            metavar="FILE",
+            help="write the settings that were found to be best into FILE, or CHATUI_BACKENDS_FILE; without either, or with -, print them",
+        )
+        parser.add_argument("--force", action="store_true", help="let --write change a back end that the file has already")
+        parser.add_argument("--name", default="", help="what --write calls the server at --url")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Examine one after the other, tell, write, and leave with the exit code."""
+        reports: list[Report] = []
+        settings: list[Written | None] = []
+        for wanted in _all_wanted(options):
+            reports.append(self._examined(wanted, options["seconds"], quietly=options["json"]))
+            if not options["json"]:
+                self.stdout.write(harmless(told(reports[-1])) + "\n")
+            if options["write"] is not None:
+                settings.append(self._written(reports[-1], wanted.before, options))
+        code = max(report.level.exit_code for report in reports)
+        if None in settings:
+            code = max(code, UNUSABLE)
+        if options["json"]:
+            self.stdout.write(json.dumps({"backends": _objects(reports, settings), "exit": code}))
+        if code:
+            sys.exit(code)
+
+    def _examined(self, wanted: _Wanted, seconds: float, *, quietly: bool) -> Report:
+        if wanted.target is None:
+            finding = Finding(Fault.KEY_MISSING, Level.UNASKED, wanted.problem)
+            return Report(wanted.before.name, wanted.before.kind, Identity(wanted.before.url), (finding,))
+        if self.stderr.isatty() and not quietly:
+            self.stderr.write(f"Asking {wanted.target.name}, for {seconds:g} seconds at most …")
+        try:
+            return asyncio.run(examine(wanted.target, seconds=seconds))
+        except KeyboardInterrupt:
+            raise CommandError("It was broken off.", returncode=UNUSABLE) from None
+
+    def _written(self, report: Report, before: BackendSpec, options: dict[str, Any]) -> Written | None:
+        try:
+            written = write(report, before, options["write"], is_new=bool(options["url"]), name=options["name"], force=options["force"])
+        except (ValueError, OSError) as error:
+            told = error.strerror if isinstance(error, OSError) else str(error)
+            self.stderr.write(f"Nothing was written: {harmless(told or 'the file cannot be written')}")
+            return None
+        if not options["json"]:
+            self.stdout.write(f"{harmless(written.words)}\n")
+        return written
+
+
+def _all_wanted(options: dict[str, Any]) -> list[_Wanted]:
+    """The built-in demo is not among them: it has no faults that an operator could mend."""
+    if options["url"] or options["backend"]:
+        wanted = [_wanted(options)]
+    else:
+        wanted = [_wanted_or_problem(spec, options) for spec in conf.specs() if not spec.is_demo]
+    if not wanted or wanted[0].before.is_demo:
+        told = "There is no model server to examine: the built-in demo answers. --url names one."
+        raise CommandError(told, returncode=UNUSABLE)
+    return wanted
+
+
+def _wanted_or_problem(spec: BackendSpec, options: dict[str, Any]) -> _Wanted:
+    """Of several back ends one without its key keeps the others from nothing."""
+    try:
+        return _wanted({**options, "backend": spec.name})
+    except CommandError as error:
+        return _Wanted(spec, None, str(error))
+
+
+def _wanted(options: dict[str, Any]) -> _Wanted:
+    server = server_for(options)
+    spec = server.spec
+    model = server.model or next(iter(spec.models), None)
+    name = spec.name if options["backend"] else options["name"] or _NAMELESS
+    before = conf.spec_of(options["backend"]) if options["backend"] else _nameless(spec, name, options)
+    return _Wanted(before, Target(name, spec.url, conf.gpt_oss_vocabulary, spec.kind, server.key, model, spec.summaries))
+
+
+def _nameless(spec: BackendSpec, name: str, options: dict[str, Any]) -> BackendSpec:
+    """What would be configured for an address given by hand."""
+    return spec.model_copy(
+        update={"name": name, "key_env": options["key_env"] or "", "models": (options["model"],) if options["model"] else ()}
+    )
+
+
+def _objects(reports: list[Report], settings: list[Written | None]) -> list[dict[str, object]]:
+    objects = [as_json(report) for report in reports]
+    for one, written in zip(objects, settings, strict=False):
+        one["settings"] = written and {"file": str(written.place) if written.place else None, "toml": written.toml}
+    return objects
+
+
+def _seconds(value: str) -> float:
+    try:
+        seconds = float(value)
+    except ValueError:
+        seconds = 0.0
+    if not 1 <= seconds <= 3600:
+        raise ArgumentTypeError("must be a number of seconds from 1 to 3600")
+    return seconds

@@ -1,0 +1,99 @@
+"""Puts what an examination advises where the operator keeps back ends: into their file, or onto the terminal."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from chatui import conf
+from chatui.backends import spec_file
+from chatui.backends.doctor.advised import advised, name_for
+from chatui.backends.doctor.report import Report
+from chatui.backends.spec import BackendSpec
+
+PRINT = "-"
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """``place``: the file that was written; None where none was. ``toml``: the table, or the values that were changed."""
+
+    words: str
+    toml: str
+    place: Path | None = None
+
+
+def write(report: Report, spec: BackendSpec, where: str, *, is_new: bool, name: str, force: bool) -> Written:
+    """``where``: a file, ``-`` to print, or empty for the operator's own file. ``is_new``: ``spec`` was made of an address only.
+
+    Raises:
+        ValueError: there is nothing good to write, the file has that back end and ``force`` is not given, or it cannot be changed safely.
+    """
+    changes = advised(report, spec)
+    spec = spec.model_copy(update={"name": name or name_for(report)}) if is_new else spec
+    place = _place(where, spec, is_new=is_new)
+    if place is None:
+        toml = spec_file.table(_whole(spec, changes))
+        return Written(f"As settings:\n\n{toml}", toml)
+    try:
+        before = _read(place) if place.exists() else ""
+    except (OSError, UnicodeDecodeError) as error:
+        raise ValueError(f"{place} cannot be read") from error
+    if not spec_file.has_table(before, spec.name):
+        whole = _whole(spec, changes)
+        _replace(place, spec_file.with_new_table(before, whole))
+        return Written(f"{place}: back end {spec.name} was added. It counts after a restart.", spec_file.table(whole), place)
+    if is_new:
+        changes = {name: value for name, value in _whole(spec, changes).items() if name != "name"}
+    if not changes:
+        return Written(f"{place}: nothing to change for back end {spec.name}.", "", None)
+    toml = "".join(spec_file.table(changes).splitlines(keepends=True)[1:])
+    if not force:
+        raise ValueError(f"{place} has a back end {spec.name} already. --force makes these changes to it:\n{toml}".rstrip())
+    _replace(place, spec_file.with_changes(before, spec.name, changes))
+    return Written(f"{place}: back end {spec.name} was changed. It counts after a restart.\n{toml}".rstrip(), toml, place)
+
+
+def _place(where: str, spec: BackendSpec, *, is_new: bool) -> Path | None:
+    """A back end of the office, or of the variables, is none of the operator's file: written there it would be there twice."""
+    if where == PRINT:
+        return None
+    if where:
+        return Path(where)
+    file = conf.environment().backends_file
+    if file is None or not (is_new or (file.exists() and spec_file.has_table(_read(file), spec.name))):
+        return None
+    return file
+
+
+def _whole(spec: BackendSpec, changes: dict[str, spec_file.Value]) -> dict[str, spec_file.Value]:
+    """A whole table: what the spec says that is not the default, and the changes."""
+    defaults = {name: field.default for name, field in BackendSpec.model_fields.items()}
+    said = {name: value for name, value in spec.model_dump().items() if value != defaults[name]}
+    return {"name": spec.name, "kind": spec.kind, **said, **changes}
+
+
+def _read(place: Path) -> str:
+    """With its line ends as they are."""
+    return place.read_bytes().decode("utf-8")
+
+
+def _replace(place: Path, text: str) -> None:
+    """All or nothing: a server that starts meanwhile reads the old file or the new one."""
+    place = place.resolve()
+    place.parent.mkdir(parents=True, exist_ok=True)
+    handle, scratch = tempfile.mkstemp(dir=place.parent, prefix=f".{place.name}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
+            file.write(text)
+        if place.exists():
+            shutil.copymode(place, scratch)
+        else:
+            Path(scratch).chmod(0o640)
+        Path(scratch).replace(place)
+    except OSError:
+        Path(scratch).unlink(missing_ok=True)
+        raise

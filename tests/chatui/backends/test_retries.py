@@ -1,0 +1,123 @@
+"""A busy server is asked again while nothing has come, as long as it asks for, and no longer."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import time
+from contextlib import aclosing
+
+import pytest
+
+from chatui.backends import retries
+from chatui.backends.base import BackendError, Limits, SampleEnded
+from chatui.backends.chat_completions import ChatCompletionsBackend
+from renderer.errors import Code
+from renderer.events import FrameText
+from tests.chatui.backends import stub
+from tests.chatui.backends.sampling import HASTY, PATIENT, asked
+from tests.chatui.backends.stub import DONE, SSE_HEAD, chunk
+from tests.chatui.backends.test_chat_completions import then
+
+pytestmark = [pytest.mark.asyncio, pytest.mark.served]
+
+ANSWER = then(SSE_HEAD, chunk(content="Here."), chunk("stop"), DONE)
+BUSY = stub.responds("503 Service Unavailable", b"{}")
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(retries, "PAUSES", (0.02, 0.05))
+
+
+def one_after_the_other(*answers: stub.Answer) -> stub.Answer:
+    left = list(answers)
+
+    async def answer(writer: asyncio.StreamWriter) -> None:
+        await left.pop(0)(writer)
+
+    return answer
+
+
+async def sampled(answer: stub.Answer, limits: Limits = PATIENT) -> tuple[str, Code | None, int, float]:
+    """What came, the error's code, the number of requests, and the seconds it took."""
+    text, code, started = "", None, time.monotonic()
+    async with stub.running(answer) as server:
+        backend = ChatCompletionsBackend(server.url, model="stub", limits=limits)
+        try:
+            async with aclosing(retries.sample(backend, asked("Hello!"))) as events:
+                async for event in events:
+                    text += event.text if isinstance(event, FrameText) else ""
+                    assert not isinstance(event, SampleEnded) or event.model == "stub"
+        except BackendError as error:
+            code = error.code
+        finally:
+            await backend.aclose()
+    return text, code, sum(request.method == "POST" for request in server.requests), time.monotonic() - started
+
+
+async def test_a_server_that_is_busy_twice_is_asked_three_times_and_its_answer_comes_once() -> None:
+    assert (await sampled(one_after_the_other(BUSY, BUSY, ANSWER)))[:3] == ("Here.", None, 3)
+
+
+async def test_a_server_that_stays_busy_is_given_up_after_three_attempts() -> None:
+    assert (await sampled(one_after_the_other(BUSY, BUSY, BUSY, ANSWER)))[:3] == ("", Code.BACKEND, 3)
+
+
+async def test_retry_after_is_kept_to() -> None:
+    later = stub.responds("429 Too Many Requests", b"{}", "Retry-After: 1\r\n")
+    text, code, requests, seconds = await sampled(one_after_the_other(later, ANSWER))
+    assert (text, code, requests) == ("Here.", None, 2) and seconds >= 1
+
+
+async def test_who_asks_for_more_patience_than_a_person_has_is_not_asked_again() -> None:
+    later = stub.responds("429 Too Many Requests", b"{}", "Retry-After: 3600\r\n")
+    text, code, requests, seconds = await sampled(one_after_the_other(later, ANSWER))
+    assert (text, code, requests) == ("", Code.BACKEND_REFUSED, 1) and seconds < 10
+
+
+@pytest.mark.parametrize("refusal", ["400 Bad Request", "401 Unauthorized", "404 Not Found"])
+async def test_a_refusal_that_would_be_the_same_again_is_final(refusal: str) -> None:
+    assert (await sampled(one_after_the_other(stub.responds(refusal, b"{}"), ANSWER)))[:3] == ("", Code.BACKEND_REFUSED, 1)
+
+
+@pytest.mark.parametrize("begun", [chunk(content="Half"), chunk(reasoning_content="thought")])
+async def test_once_anything_has_come_nothing_is_asked_again(begun: bytes) -> None:
+    text, code, requests, _ = await sampled(one_after_the_other(then(SSE_HEAD, begun, "reset"), ANSWER))
+    assert (code, requests) == (Code.STREAM_TRUNCATED, 1) and "Here." not in text
+
+
+async def test_a_server_that_was_silent_until_its_deadline_is_not_asked_again() -> None:
+    assert (await sampled(one_after_the_other(then(30.0), ANSWER), HASTY))[:3] == ("", Code.TIMEOUT, 1)
+
+
+async def test_a_server_that_is_started_meanwhile_is_reached() -> None:
+    with socket.socket() as place:
+        place.bind(("127.0.0.1", 0))
+        port = place.getsockname()[1]
+    backend = ChatCompletionsBackend(f"http://127.0.0.1:{port}", model="stub", limits=PATIENT)
+
+    async def ask() -> str:
+        async with aclosing(retries.sample(backend, asked("Hello!"))) as events:
+            return "".join([event.text async for event in events if isinstance(event, FrameText)])
+
+    with pytest.MonkeyPatch.context() as patience:
+        patience.setattr(retries, "PAUSES", (0.5, 0.5))
+        asking = asyncio.create_task(ask())
+        await asyncio.sleep(0.1)
+        accepted = stub.Stub(ANSWER)
+        server = await asyncio.start_server(accepted.accept, "127.0.0.1", port)
+        assert await asking == "Here."
+        await backend.aclose()
+        server.close()
+        await server.wait_closed()
+        await asyncio.gather(*accepted.connections)
+
+
+async def test_cancelling_while_it_waits_ends_at_once() -> None:
+    later = stub.responds("429 Too Many Requests", b"{}", "Retry-After: 10\r\n")
+    started = time.monotonic()
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.5):
+            await sampled(one_after_the_other(later, ANSWER))
+    assert time.monotonic() - started < 5

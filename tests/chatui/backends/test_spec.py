@@ -1,0 +1,173 @@
+"""What an operator may say about a model server, and what they are told when it is wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chatui.backends.spec import SPEC_KINDS, BackendSpec, SpecError, check_spec, find, split_choice
+from chatui.backends.spec_reading import parse_specs, read_file
+from chatui.env import BASE_DIR
+
+GOOD: dict[str, Any] = {"name": "small", "url": "http://127.0.0.1:8080/v1"}
+
+
+def problems(**changes: object) -> tuple[str, ...]:
+    with pytest.raises(SpecError) as caught:
+        check_spec(GOOD | changes)
+    return caught.value.problems
+
+
+def test_the_name_and_the_address_are_enough() -> None:
+    spec = check_spec(GOOD)
+    assert (spec.shown, spec.kind, spec.models, spec.groups, spec.effort, spec.summaries) == ("small", "chat", (), (), "medium", "none")
+    assert (spec.limits().first, spec.limits().idle, spec.limits().overall) == (300.0, 60.0, 1800.0)
+
+
+def test_everything_can_be_said() -> None:
+    spec = check_spec(
+        {
+            "name": "large-1.b_c",
+            "label": "Large, for long work",
+            "kind": "responses",
+            "url": "https://api.example.org",
+            "key_env": "ACME_KEY",
+            "models": ["gpt-oss-120b", "gpt-oss-20b"],
+            "effort": "high",
+            "first_token_seconds": 20,
+            "idle_seconds": 5.5,
+            "overall_seconds": 600,
+            "max_answer_tokens": 4096,
+            "groups": ["research"],
+            "summaries": "model",
+            "summarizer": "small/tiny",
+            "summary_review": True,
+        }
+    )
+    assert (spec.shown, spec.models, spec.limits().idle) == ("Large, for long work", ("gpt-oss-120b", "gpt-oss-20b"), 5.5)
+    assert spec.limits(connect=1.0).connect == 1.0
+    assert hash(spec) == hash(spec.model_copy()), "back ends are kept by their specs"
+
+
+@pytest.mark.parametrize("kind", [kind for kind in SPEC_KINDS if kind != "demo"])
+def test_each_kind_can_be_said(kind: str) -> None:
+    assert check_spec(GOOD | {"kind": kind}).kind == kind
+
+
+def test_the_demo_needs_no_address_and_has_none() -> None:
+    assert check_spec({"name": "demo", "kind": "demo"}).is_demo
+    assert problems(kind="demo") == ("url: the demo has no address",)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"name": ""}, "name must be 1 to 60 letters"),
+        ({"name": "a/b"}, "name must be"),
+        ({"name": "-a"}, "name must be"),
+        ({"name": "a" * 61}, "name must be"),
+        ({"name": 7}, "name must be a text in quotes"),
+        ({"label": "a\nb"}, "label must be"),
+        ({"label": " "}, "label must be"),
+        ({"kind": "chatt"}, "there is no kind 'chatt'; did you mean 'chat'?"),
+        ({"kind": "telepathy"}, "known are: chat, responses"),
+        ({"url": ""}, "url is missing"),
+        ({"url": "localhost:8080"}, "url must begin with http:// or https://"),
+        ({"url": "ftp://host"}, "url must begin with"),
+        ({"url": "https://me:secret@host"}, "url must hold no user name or password"),
+        ({"url": "https://host/?key=1"}, "url must have neither ? nor #"),
+        ({"url": "http://a b"}, "url must be a plain address"),
+        ({"key_env": "sk-abc"}, "key_env must be the name of an environment variable"),
+        ({"key_name": "sk-abc"}, "key_name must be capital letters"),
+        ({"key_env": "A", "key_file": "b"}, "key_env and key_file cannot be given together"),
+        ({"models": "one"}, 'models must be a list, such as ["one", "two"]'),
+        ({"models": [""]}, "models must be names"),
+        ({"models": ["a\n"]}, "models must be names"),
+        ({"models": ["a", "a"]}, "models names a model twice"),
+        ({"models": [1]}, "must be a text in quotes"),
+        ({"effort": "hgh"}, "effort: input should be 'low', 'medium' or 'high'"),
+        ({"idle_seconds": 0}, "idle_seconds: input should be greater than 0"),
+        ({"first_token_seconds": -1}, "first_token_seconds: input should be greater than 0"),
+        ({"overall_seconds": float("inf")}, "overall_seconds: "),
+        ({"overall_seconds": "60"}, "overall_seconds must be a number"),
+        ({"max_answer_tokens": -1}, "max_answer_tokens: input should be greater than or equal to 0"),
+        ({"max_answer_tokens": 1.5}, "max_answer_tokens must be a whole number"),
+        ({"groups": [""]}, "groups must be names of groups"),
+        ({"groups": "all"}, "groups must be a list"),
+        ({"summaries": "yes"}, "summaries: input should be 'none', 'server' or 'model'"),
+        ({"summaries": "model"}, "summarizer is missing"),
+        ({"summarizer": "small"}, 'summarizer does nothing without summaries = "model"'),
+        ({"summary_review": True}, "summary_review does nothing"),
+        ({"summary_review": 1}, "summary_review must be true or false"),
+        ({"summaries": "server", "kind": "harmony"}, "needs kind chat or responses"),
+        ({"ur": "http://x"}, "there is no key 'ur'; did you mean 'url'?"),
+        ({"timeout": 1}, "there is no key 'timeout'"),
+    ],
+)
+def test_what_is_wrong_is_said_so_that_it_can_be_put_right(changes: dict[str, object], words: str) -> None:
+    assert any(words in problem for problem in problems(**changes)), problems(**changes)
+
+
+def test_a_key_in_the_wrong_place_is_not_repeated() -> None:
+    secret = "sk-proj-7261"
+    for field in ("key_env", "key_name", "effort", "summaries", "name", "models", "idle_seconds"):
+        assert secret not in " ".join(problems(**{field: f"{secret} !"}))
+
+
+def test_a_file_of_several_is_read_in_its_order(tmp_path: Path) -> None:
+    file = tmp_path / "backends.toml"
+    file.write_text(
+        '[[backend]]\nname = "b"\nurl = "http://b"\nkey_file = "key"\n[[backend]]\nname = "a"\nkind = "demo"\n', encoding="utf-8"
+    )
+    found = read_file(file)
+    assert [spec.name for spec in found.specs] == ["b", "a"] and found.problems == ()
+    assert found.specs[0].key_file == str(tmp_path / "key"), "beside the file, wherever the product was started from"
+
+
+def test_the_example_of_the_documentation_is_right() -> None:
+    page = (BASE_DIR / "docs" / "back-ends.md").read_text(encoding="utf-8")
+    example = page.split("```toml\n")[1].split("```")[0]
+    found = parse_specs(example)
+    assert found.problems == () and len(found.specs) > 2
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("[[backend]\n", "the file is not TOML"),
+        ("", "there is no [[backend]] in it"),
+        ('[[backends]]\nname="a"\n', "did you mean 'backend'?"),
+        ('[backend]\nname="a"\n', "two brackets"),
+        ('backend = ["a"]\n', "two brackets"),
+        ('[[backend]]\nname="a"\nurl="http://a"\n[[backend]]\nname="a"\nurl="http://b"\n', "back end 'a': the name is given twice"),
+        ('[[backend]]\nurl="http://a"\n', "back end 1: name is missing"),
+    ],
+)
+def test_what_is_wrong_with_a_file_is_said(text: str, words: str) -> None:
+    assert any(words in problem for problem in parse_specs(text).problems)
+
+
+def test_one_wrong_back_end_does_not_cost_the_others() -> None:
+    found = parse_specs('[[backend]]\nname="a"\nurl="x"\n[[backend]]\nname="b"\nurl="http://b"\n')
+    assert [spec.name for spec in found.specs] == ["b"] and len(found.problems) == 1
+
+
+def test_a_file_that_cannot_be_read_is_a_sentence_too(tmp_path: Path) -> None:
+    assert read_file(tmp_path / "none.toml").problems == ("the file cannot be read (No such file or directory)",)
+    (tmp_path / "latin.toml").write_bytes(b"# \xe9\n")
+    assert read_file(tmp_path / "latin.toml").problems == ("the file is not UTF-8",)
+
+
+def test_a_choice_names_a_back_end_and_maybe_a_model() -> None:
+    small, large = check_spec(GOOD), check_spec(GOOD | {"name": "large"})
+    assert split_choice("large/org/model-7b") == ("large", "org/model-7b")
+    assert split_choice("large") == ("large", None)
+    assert find([small, large], "") is small
+    assert find([small, large], "large/x") is large
+    assert find([small, large], "larg") is None and find([], "") is None
+
+
+def test_nothing_in_a_spec_is_a_key() -> None:
+    assert {name for name in BackendSpec.model_fields if "key" in name} == {"key_env", "key_file", "key_name"}

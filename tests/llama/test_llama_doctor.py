@@ -1,0 +1,64 @@
+"""An examination of a real llama.cpp server with a real (tiny) gpt-oss model: as it should be run, and with reasoning in its answers."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from chatui.backends.doctor.examination import Target, examine
+from chatui.backends.doctor.faults import Fault, Level
+from chatui.backends.doctor.report import Report
+from chatui.backends.doctor.telling import as_json, told
+from renderer.vocabulary import Vocabulary
+
+pytestmark = [pytest.mark.llama, pytest.mark.asyncio]
+
+
+async def examined(url: str, vocabulary: Vocabulary, kind: str) -> Report:
+    return await examine(Target("here", url, lambda: vocabulary, kind))
+
+
+def found(report: Report) -> dict[str, dict[Fault, Level]]:
+    return {one.kind: {finding.fault: finding.level for finding in one.findings} for one in report.formats}
+
+
+@pytest.mark.parametrize(("kind", "code"), [("harmony", 0), ("harmony-llamacpp", 0), ("chat", 1), ("responses", 1)])
+async def test_a_server_in_its_normal_mode_is_healthy_by_token_ids_and_has_its_known_faults_otherwise(
+    llama_server: str, vocabulary: Vocabulary, kind: str, code: int
+) -> None:
+    report = await examined(llama_server, vocabulary, kind)
+    by_ids = kind if kind.startswith("harmony") else "harmony"
+    assert found(report) == {
+        by_ids: {},
+        "responses": {Fault.CUT_UNSAID: Level.FAULT, Fault.PREAMBLE_GLUED: Level.FAULT},
+        "chat": {Fault.PREAMBLE_GLUED: Level.FAULT},
+    }
+    assert report.level.exit_code == code
+    assert report.best is not None and report.best.kind == by_ids
+    identity = report.identity
+    assert (identity.product, identity.models, identity.is_gpt_oss) == ("llama.cpp", ("gpt-oss-tiny",), True)
+    assert identity.version and identity.context == 4096
+
+
+@pytest.mark.parametrize(("kind", "code"), [("harmony", 0), ("chat", 3), ("responses", 3)])
+async def test_a_server_that_puts_reasoning_into_its_answers_is_told_so_and_that_the_guard_leaves_nothing_of_them(
+    llama_server_unparsed: str, vocabulary: Vocabulary, kind: str, code: int
+) -> None:
+    report = await examined(llama_server_unparsed, vocabulary, kind)
+    leaks = {Fault.LEAK_MARKERS: Level.FAULT, Fault.ANSWER_HIDDEN: Level.UNUSABLE}
+    assert found(report)["chat"] == leaks
+    assert leaks.items() <= found(report)["responses"].items()
+    assert found(report)["harmony"] == {}
+    assert report.level.exit_code == code
+    assert report.best is not None and report.best.kind == "harmony"
+    seen = next(finding.seen for one in report.formats if one.kind == "chat" for finding in one.findings)
+    assert "catches it" in seen and "Nothing was left" in seen
+
+
+async def test_no_report_holds_a_word_of_the_model(llama_server: str, llama_server_unparsed: str, vocabulary: Vocabulary) -> None:
+    for url in (llama_server, llama_server_unparsed):
+        report = await examined(url, vocabulary, "chat")
+        assert report.level > Level.NOTE
+        for words in ("Simple arithmetic", "2 + 2 = 4", "itinerary", "Saturday"):
+            assert words not in told(report) + json.dumps(as_json(report)) + repr(report)
