@@ -6,19 +6,26 @@ exists or not, and is recorded before it is refused.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import NoReturn
 from uuid import UUID
 
-from django.db.models import QuerySet
+from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 
-from chatui import audit
+from chatui import attempts, audit, conf, offered
 from chatui.audit import Visitor
-from chatui.models import Conversation, DebugOpening, Message, Turn, User
+from chatui.backends.spec import BackendSpec, find, split_choice
+from chatui.models import Conversation, DebugOpening, Message, ShareLink, Turn, User
 from renderer.errors import Code
 
-OPENING_LASTS = timedelta(hours=1)
+OPENING_MINUTES = (15, 60, 240)
+"""How long a debug view may be open, to choose from; the operator sets the longest."""
+REASON_CHARS = range(10, 181)
+"""How long a reason may be: a word is none, and what is longer does not fit into a line of the audit log."""
+REQUEST_LASTS = timedelta(days=1)
 
 
 class NotFoundError(Exception):
@@ -37,6 +44,28 @@ class OptInNeededError(Exception):
     """This person may see the hidden channels, but has not opened the debug view of this conversation, or it has expired."""
 
     code = Code.OPT_IN
+
+
+class NoSuchModelError(Exception):
+    """There is no such back end or model, or it is not for this person."""
+
+    code = Code.NO_SUCH_MODEL
+
+
+class ReasonNeededError(Exception):
+    """The debug view was asked for without a reason, or for a time that is not offered."""
+
+    code = Code.REASON
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A model that a person may choose. ``value`` is what a Conversation and a Turn keep; ``effort`` is where a new conversation begins."""
+
+    value: str
+    label: str
+    effort: str
+    is_demo: bool
 
 
 def as_person(user: object) -> User | None:
@@ -63,6 +92,93 @@ def own_conversations(user: User, limit: int) -> list[Conversation]:
     return list(Conversation.objects.filter(owner=user, deleted_at=None).order_by("-active_at")[:limit])
 
 
+def choices_for(user: User | None) -> tuple[Choice, ...]:
+    """What this person may choose from at the composer, their default first. Waits for no model server."""
+    return tuple(choice for spec in _usable_specs(user) for choice in _choices_of(spec))
+
+
+def offered_as(choices: Iterable[Choice], kept: str) -> str | None:
+    """Which of ``choices`` a kept choice is: itself, or what a back end offers in its place. None where it is not offered any more."""
+    values = [choice.value for choice in choices]
+    if kept in values:
+        return kept
+    name, model = split_choice(kept)
+    others = [value for value in values if value == name or (model is None and value.startswith(f"{name}/"))]
+    return next(iter(others), None)
+
+
+def chosen(user: User | None, choice: str) -> str:
+    """The choice as a Turn keeps it: by name, also where this person's default was meant.
+
+    Raises:
+        NoSuchModelError: it does not exist, does not exist any more, or is not for this person, which all look the same.
+    """
+    spec = find(_usable_specs(user), choice)
+    _, model = split_choice(choice)
+    if spec is None or (model is not None and model not in offered.models(spec)):
+        raise NoSuchModelError
+    return choice or spec.name
+
+
+def _usable_specs(user: User | None) -> list[BackendSpec]:
+    """A back end without groups is for everybody who has signed in."""
+    if user is None or not user.is_active:
+        return []
+    specs = conf.specs()
+    # Asked only where it matters, and each time anew: a membership that was taken back counts at once.
+    mine = set(user.groups.values_list("name", flat=True)) if any(spec.groups for spec in specs) else set()
+    return [spec for spec in specs if not spec.groups or mine.intersection(spec.groups) or user.is_superuser]
+
+
+def _choices_of(spec: BackendSpec) -> list[Choice]:
+    models = offered.models(spec)
+    if len(models) < 2:
+        return [Choice(spec.name, spec.shown, spec.effort, spec.is_demo)]
+    return [Choice(f"{spec.name}/{model}", f"{spec.shown} · {model}", spec.effort, spec.is_demo) for model in models]
+
+
+def all_own_conversations(user: User) -> Iterator[Conversation]:
+    """Every conversation of the person's that is not in the bin, the oldest first; a few at a time."""
+    yield from Conversation.objects.filter(owner=user, deleted_at=None).order_by("created_at").iterator(chunk_size=50)
+
+
+def own_messages(user: User, keys: Iterable[UUID]) -> dict[UUID, Message]:
+    """Those of the messages that are visible and stand in conversations of this person's that are not in the bin, by key."""
+    # Whose they are is asked of the rows: with more conditions SQLite would rather walk through everything that the person ever wrote.
+    found = Message.objects.filter(is_visible=True).select_related("conversation").in_bulk(list(keys))
+    return {key: row for key, row in found.items() if row.conversation.owner_id == user.pk and row.conversation.deleted_at is None}
+
+
+def own_conversations_of(user: User, keys: Iterable[UUID]) -> dict[UUID, Conversation]:
+    """Those of the conversations that are this person's and not in the bin, by key."""
+    return Conversation.objects.filter(owner=user, deleted_at=None).in_bulk(list(keys))
+
+
+def share_link(token: str) -> ShareLink:
+    """The share link with that token, while it may be read. Asks nobody who they are: to hold the token is enough.
+
+    Raises:
+        NotFoundError: there is none, it has expired or was taken back, its conversation or its person has gone, or sharing is off.
+    """
+    try:
+        return _live_links().select_related("conversation", "leaf").get(token=token)
+    except ShareLink.DoesNotExist:
+        raise NotFoundError from None
+
+
+def own_share_links(user: User) -> QuerySet[ShareLink]:
+    """The person's share links that can still be read, the newest first."""
+    return _live_links().filter(created_by=user).select_related("conversation").order_by("-created_at")
+
+
+def _live_links() -> QuerySet[ShareLink]:
+    now, most = timezone.now(), conf.environment().share_max_days
+    found = ShareLink.objects.filter(Q(expires_at=None) | Q(expires_at__gt=now), revoked_at=None, conversation__deleted_at=None)
+    found = found.filter(created_by__is_active=True, conversation__owner=F("created_by"))
+    # A shorter limit that the operator sets later holds for older links, too.
+    return found if most < 0 else found.filter(created_at__gt=now - timedelta(days=most)) if most else found.none()
+
+
 def message_of(conversation: Conversation, message_id: object) -> Message:
     """A message, looked up through its conversation, so that an id from another conversation is not found."""
     try:
@@ -74,7 +190,7 @@ def message_of(conversation: Conversation, message_id: object) -> Message:
 def turn_of(conversation: Conversation, turn_id: object) -> Turn:
     """A turn, looked up through its conversation."""
     try:
-        return Turn.objects.select_related("question").get(pk=_key(turn_id), conversation=conversation)
+        return Turn.objects.select_related("question").defer("request").get(pk=_key(turn_id), conversation=conversation)
     except Turn.DoesNotExist:
         raise NotFoundError from None
 
@@ -89,6 +205,23 @@ def can_view_any(user: User | None) -> bool:
     return user is not None and user.is_active and user.is_staff and user.has_perm("chatui.view_any_conversation")
 
 
+def may_look(user: User | None, conversation: Conversation) -> bool:
+    """Whether this person may see the hidden channels of the conversation, once its debug view is open to them."""
+    return can_see_hidden(user) and (conversation.owner == user or can_view_any(user))
+
+
+def can_read_audit(user: User | None) -> bool:
+    """Whether the audit log exists for this person. A permission of its own: neither being staff nor the debug view brings it."""
+    return user is not None and user.is_active and user.is_staff and user.has_perm("chatui.view_auditevent")
+
+
+def audit_reader(user: User | None) -> User:
+    """This person, if they may read the audit log. NotFoundError for everybody else: the log holds names, and times, of all."""
+    if user is None or not can_read_audit(user):
+        raise NotFoundError
+    return user
+
+
 def debuggable_conversation(visitor: Visitor, conversation_id: object, *, action: str) -> Conversation:
     """A conversation whose hidden channels this visitor may see once they have opted in. Shows nothing yet.
 
@@ -97,16 +230,16 @@ def debuggable_conversation(visitor: Visitor, conversation_id: object, *, action
         NotFoundError: with the permission, but there is no such conversation.
     """
     if not can_see_hidden(visitor.user):
-        _refuse(visitor, conversation_id, action)
+        refuse(visitor, conversation_id, action)
     try:
         conversation = Conversation.objects.select_related("owner").get(pk=_key(conversation_id), deleted_at=None)
     except (Conversation.DoesNotExist, NotFoundError):
         # Without the right to others' conversations, "no such thing" must look like "not yours".
         if not can_view_any(visitor.user):
-            _refuse(visitor, conversation_id, action)
+            refuse(visitor, conversation_id, action)
         raise NotFoundError from None
-    if conversation.owner != visitor.user and not can_view_any(visitor.user):
-        _refuse(visitor, conversation_id, action)
+    if not may_look(visitor.user, conversation):
+        refuse(visitor, conversation_id, action)
     return conversation
 
 
@@ -131,33 +264,63 @@ def recheck_hidden(visitor: Visitor, conversation_id: UUID) -> None:
         raise OptInNeededError
 
 
-def open_debug_view(visitor: Visitor, conversation_id: object, reason: str = "") -> Conversation:
-    """The explicit opt-in. Recorded; lasts an hour or until it is closed."""
-    conversation = debuggable_conversation(visitor, conversation_id, action="open debug view")
-    audit.record("open debug view", visitor, conversation=conversation, detail=reason)
-    expires_at = timezone.now() + OPENING_LASTS
-    DebugOpening.objects.create(conversation=conversation, person=_person(visitor), reason=reason[:500], expires_at=expires_at)
+def opening_choices() -> tuple[int, ...]:
+    """For how many minutes a debug view may be opened, the shortest first."""
+    most = conf.environment().debug_open_minutes
+    return tuple(minutes for minutes in OPENING_MINUTES if minutes <= most) or (most,)
+
+
+def open_debug_view(visitor: Visitor, conversation_id: object, reason: str, minutes: int | None = None) -> Conversation:
+    """The explicit opt-in, for a reason and a time (the shortest unless said). Recorded; where a second person has to approve, it waits.
+
+    Raises:
+        RefusedError, NotFoundError: as ``debuggable_conversation``.
+        ReasonNeededError: the reason is too short or too long, or the time is not offered.
+    """
+    waits = conf.environment().debug_approval
+    action = "ask for debug view" if waits else "open debug view"
+    conversation = debuggable_conversation(visitor, conversation_id, action=action)
+    minutes = opening_choices()[0] if minutes is None else minutes
+    if len(reason) not in REASON_CHARS or minutes not in opening_choices():
+        raise ReasonNeededError
+    audit.record(action, visitor, conversation=conversation, detail=f"{minutes} min: {reason}")
+    now = timezone.now()
+    # A person has at most one request; and a view that is opened once more counts from now.
+    earlier = _openings(visitor, conversation)
+    (earlier.filter(expires_at=None) if waits else earlier).update(closed_at=now)
+    expires_at = None if waits else now + timedelta(minutes=minutes)
+    DebugOpening.objects.create(conversation=conversation, person=_person(visitor), reason=reason, minutes=minutes, expires_at=expires_at)
     return conversation
 
 
 def close_debug_view(visitor: Visitor, conversation_id: object) -> Conversation:
-    """Take the opt-in back."""
+    """Take the opt-in, or the request for one, back. Recorded where there was one."""
     conversation = debuggable_conversation(visitor, conversation_id, action="close debug view")
-    _openings(visitor, conversation).update(closed_at=timezone.now())
+    now = timezone.now()
+    if _openings(visitor, conversation).filter(Q(expires_at__gt=now) | Q(expires_at=None)).update(closed_at=now):
+        audit.record("close debug view", visitor, conversation=conversation)
     return conversation
 
 
 def opening(visitor: Visitor, conversation: Conversation) -> DebugOpening | None:
-    """The visitor's open debug view of this conversation, if there is one."""
-    return _openings(visitor, conversation).filter(expires_at__gt=timezone.now()).first()
+    """The visitor's open debug view of this conversation, if there is one. A request that waits, was declined or has lapsed is none."""
+    return _openings(visitor, conversation).filter(expires_at__gt=timezone.now()).order_by("-expires_at").first()
+
+
+def requests_to_open() -> QuerySet[DebugOpening]:
+    """Everybody's requests that wait for a second person."""
+    return DebugOpening.objects.filter(
+        expires_at=None, decided_at=None, closed_at=None, asked_at__gt=timezone.now() - REQUEST_LASTS, conversation__deleted_at=None
+    ).select_related("conversation__owner", "person")
 
 
 def _openings(visitor: Visitor, conversation: Conversation) -> QuerySet[DebugOpening]:
     return DebugOpening.objects.filter(conversation=conversation, person=visitor.user, closed_at=None)
 
 
-def _refuse(visitor: Visitor, conversation_id: object, action: str) -> NoReturn:
-    audit.record(action, visitor, code=Code.PERM_VISIBILITY, conversation_id=_as_uuid(conversation_id))
+def refuse(visitor: Visitor, conversation_id: object, action: str) -> NoReturn:
+    """Record the attempt, then refuse."""
+    attempts.record(visitor, _as_uuid(conversation_id), action)
     raise RefusedError
 
 

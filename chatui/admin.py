@@ -1,4 +1,4 @@
-"""What the back office shows: people, groups, conversations without their content, and the audit log, which nobody can change.
+"""What the back office shows: people, groups, and conversations without their content. What it changes is recorded.
 
 Messages are not registered, and must not be: a list of rows would show hidden text without the gate and without an audit row.
 """
@@ -10,19 +10,50 @@ from typing import Any
 from django.contrib import admin
 from django.contrib.auth.admin import GroupAdmin, UserAdmin
 from django.contrib.auth.models import Group, Permission
+from django.db import transaction
 from django.db.models import Model, Q, QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.html import format_html
 
-from chatui import access
-from chatui.models import AuditEvent, Conversation, User
+from chatui import access, admin_audit
+from chatui.admin_backends import StoredBackendAdmin
+from chatui.admin_permissions import PermissionsField, held, offered
+from chatui.models import Conversation, StoredBackend, User
 
-_OURS = ("auth", "chatui")
+
+class RecordedAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+    """Whatever way the office offers to make, change or delete a row: it is recorded, in the same transaction as the change."""
+
+    def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
+        """The last step of saving; what the database had before was kept by the first."""
+        super().save_related(request, form, formsets, change)
+        if change:
+            admin_audit.record_changed(request, form.instance, form.before)
+        else:
+            admin_audit.record_made(request, form.instance)
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        """The first step."""
+        if change:
+            form.before = admin_audit.standing(obj)
+        super().save_model(request, obj, form, change)
+
+    def delete_model(self, request: HttpRequest, obj: Any) -> None:
+        """One row, from its own page."""
+        admin_audit.record_deleted(request, obj)
+        super().delete_model(request, obj)
+
+    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
+        """Many rows, from the list."""
+        with transaction.atomic():
+            for obj in queryset:
+                admin_audit.record_deleted(request, obj)
+            super().delete_queryset(request, queryset)
 
 
 @admin.register(User)
-class PersonAdmin(UserAdmin):  # type: ignore[type-arg]
+class PersonAdmin(RecordedAdmin, UserAdmin):  # type: ignore[type-arg]
     """People. Nobody can hand out more than they hold themselves."""
 
     list_display = ("username", "is_active", "is_staff", "last_login")
@@ -34,13 +65,14 @@ class PersonAdmin(UserAdmin):  # type: ignore[type-arg]
         ("Dates", {"fields": ("last_login", "date_joined")}),
     )
     readonly_fields = ("last_login", "date_joined")
+    filter_horizontal = ("groups",)
 
     def formfield_for_manytomany(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         """Offer only permissions of this product that the member of staff has, and only groups that hold no others."""
         if db_field.name == "user_permissions":
-            kwargs["queryset"] = _grantable(request)
+            kwargs |= {"queryset": offered(request), "form_class": PermissionsField}
         elif db_field.name == "groups" and not request.user.is_superuser:
-            kwargs["queryset"] = Group.objects.exclude(permissions__in=Permission.objects.exclude(pk__in=_grantable(request)))
+            kwargs["queryset"] = Group.objects.exclude(permissions__in=Permission.objects.exclude(pk__in=held(request)))
         return super().formfield_for_manytomany(db_field, request, **kwargs)
 
     def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
@@ -51,14 +83,15 @@ class PersonAdmin(UserAdmin):  # type: ignore[type-arg]
         """As for changes."""
         return super().has_delete_permission(request, obj) and _is_no_more(request, obj)
 
-
-def _grantable(request: HttpRequest) -> QuerySet[Permission]:
-    ours = Permission.objects.filter(content_type__app_label__in=_OURS).select_related("content_type")
-    if request.user.is_superuser:
-        return ours
-    names = request.user.get_all_permissions()
-    held = [permission.pk for permission in ours if f"{permission.content_type.app_label}.{permission.codename}" in names]
-    return ours.filter(pk__in=held)
+    def user_change_password(self, request: HttpRequest, id: str, form_url: str = "") -> HttpResponse:  # noqa: A002
+        """A password that staff set opens the account to whoever set it, so it is recorded as what it is."""
+        with transaction.atomic():
+            row = self.get_object(request, id)
+            before = admin_audit.standing(row) if isinstance(row, User) else None
+            response: HttpResponse = super().user_change_password(request, id, form_url)
+            if before and isinstance(row, User):
+                admin_audit.record_changed(request, row, before)
+        return response
 
 
 def _is_no_more(request: HttpRequest, obj: Model | None) -> bool:
@@ -76,15 +109,16 @@ admin.site.unregister(Group)
 
 
 @admin.register(Group)
-class PeopleGroupAdmin(GroupAdmin):
+class PeopleGroupAdmin(RecordedAdmin, GroupAdmin):
     """Groups of people, with the permissions that they share."""
+
+    filter_horizontal = ()
 
     def formfield_for_manytomany(self, db_field: Any, request: HttpRequest | None = None, **kwargs: Any) -> Any:
         """As for people: only what the member of staff holds."""
-        field = super().formfield_for_manytomany(db_field, request, **kwargs)
-        if db_field.name == "permissions" and request is not None and field is not None:
-            field.queryset = _grantable(request)
-        return field
+        if db_field.name == "permissions" and request is not None:
+            kwargs |= {"queryset": offered(request), "form_class": PermissionsField}
+        return super().formfield_for_manytomany(db_field, request, **kwargs)
 
     def has_change_permission(self, request: HttpRequest, obj: Group | None = None) -> bool:
         """Not of a group that holds more: saving it would take away what the form does not offer."""
@@ -119,16 +153,7 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         return False
 
 
-@admin.register(AuditEvent)
-class AuditEventAdmin(ReadOnlyAdmin):
-    """The audit log: who looked, who tried to, when, from where, by which way."""
-
-    list_display = ("number", "at", "code", "action", "actor_name", "owner_name", "way", "address", "detail", "conversation_id")
-    list_filter = ("code", "action", "way", "at")
-    search_fields = ("actor_name", "owner_name", "=conversation_id", "address")
-    date_hierarchy = "at"
-    list_select_related = False
-    show_full_result_count = False
+admin.site.register(StoredBackend, StoredBackendAdmin)
 
 
 @admin.register(Conversation)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING
 from uuid import UUID
 
@@ -23,11 +25,31 @@ _LOCK = 0x63686174  # any number that is ours alone
 
 @dataclass(frozen=True, slots=True)
 class Visitor:
-    """Who asks (None: not signed in), from which network address, and by which way: page, socket, download or office."""
+    """Who asks (None: not signed in), from which network address, and by which way: page, socket, download, office or shell."""
 
     user: User | None
     address: str
     way: str
+
+
+SHELL = Visitor(None, "", "shell")
+"""Whoever runs a management command: the operator, who has no name here."""
+
+HASHED_COLUMNS = (
+    "number",
+    "at",
+    "code",
+    "action",
+    "way",
+    "actor_id",
+    "actor_name",
+    "conversation_id",
+    "owner_name",
+    "address",
+    "detail",
+    "previous_hash",
+)
+"""What a line's hash is made of, in this order: every column but the hash itself and the row's own key."""
 
 
 def record(
@@ -37,11 +59,13 @@ def record(
     code: str = "",
     conversation: Conversation | None = None,
     conversation_id: UUID | None = None,
+    whom: str = "",
     detail: str = "",
 ) -> AuditEvent:
     """Append one line, in a transaction of its own, and return it.
 
-    ``detail`` is a few words of ours; content never goes into the log. Raises a database error where the line cannot be written.
+    ``whom`` names the account or group that it is about, where that is no conversation's owner. ``detail`` is a few words of ours; content
+    never goes into the log. Raises a database error where the line cannot be written.
     """
     event = AuditEvent(
         action=action,
@@ -50,7 +74,7 @@ def record(
         actor=visitor.user,
         actor_name=visitor.user.get_username() if visitor.user else "",
         conversation_id=conversation.pk if conversation else conversation_id,
-        owner_name=conversation.owner.get_username() if conversation else "",
+        owner_name=(conversation.owner.get_username() if conversation else whom)[:150],
         address=visitor.address[:64],
         detail=detail[:200],
     )
@@ -68,21 +92,20 @@ def record(
 
 def digest(event: AuditEvent) -> str:
     """SHA-256, in hexadecimal, over every column of a line but its own hash."""
-    fields = [
-        event.number,
-        event.at.isoformat(),
-        event.code,
-        event.action,
-        event.way,
-        str(event.actor_id or ""),
-        event.actor_name,
-        str(event.conversation_id or ""),
-        event.owner_name,
-        event.address,
-        event.detail,
-        event.previous_hash,
-    ]
-    return hashlib.sha256(json.dumps(fields, ensure_ascii=True).encode()).hexdigest()
+    return digest_of([getattr(event, column) for column in HASHED_COLUMNS])
+
+
+def digest_of(values: Sequence[object]) -> str:
+    """As ``digest``, of the values of HASHED_COLUMNS."""
+    return hashlib.sha256(json.dumps([_plain(value) for value in values], ensure_ascii=True).encode()).hexdigest()
+
+
+def _plain(value: object) -> object:
+    if value is None:
+        return ""
+    if isinstance(value, datetime):
+        return value.isoformat()
+    return str(value) if isinstance(value, UUID) else value
 
 
 def _append(event: AuditEvent) -> None:

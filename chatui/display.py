@@ -9,9 +9,12 @@ from uuid import UUID
 
 from django.urls import reverse
 
-from chatui import access, transcripts
+from chatui import access, conf, summaries, transcripts, unfinished
+from chatui.backends.demo import DemoBackend
+from chatui.backends.spec import split_choice
 from chatui.models import Conversation, Message, Turn, User
 from chatui.models.conversation import Effort
+from chatui.models.message import Author
 from chatui.models.turn import TurnState
 from renderer import html
 from renderer.errors import Code
@@ -52,6 +55,15 @@ class ShownPart:
 
 
 @dataclass(frozen=True, slots=True)
+class ShownThought:
+    """That there was hidden work, how long it took, and what was done in it: checked lines, maybe none."""
+
+    sentence: str
+    steps: tuple[VisibleText, ...]
+    message_id: str
+
+
+@dataclass(frozen=True, slots=True)
 class Notice:
     """What went wrong, in words for people."""
 
@@ -62,9 +74,10 @@ class Notice:
 
 @dataclass(frozen=True, slots=True)
 class ShownAnswer:
-    """One answer, ready for a page. ``seconds`` is the whole time taken; ``hidden`` whether there was hidden reasoning.
+    """One answer, ready for a page. ``turn_id`` is empty for an answer that was imported.
 
-    ``turn_id`` is empty for an answer that was imported.
+    ``label`` is what people call its back end, where there are several; ``is_scripted``: the demo wrote it.
+    ``way_on``: how it can be gone on with, a value of ``unfinished.Way``; empty for an answer that is whole.
     """
 
     turn_id: str
@@ -72,10 +85,12 @@ class ShownAnswer:
     parts: tuple[ShownPart, ...]
     notice: Notice | None
     siblings: Siblings | None
-    seconds: int | None
+    thought: ShownThought | None
+    label: str
     model: str
-    hidden: bool
+    is_scripted: bool
     turns_left_out: int
+    way_on: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,14 +134,19 @@ def link(row: Conversation, current: UUID | None = None) -> ConversationLink:
 
 def exchanges(row: Conversation, person: User) -> list[ShownExchange]:
     """The open branch of a conversation as questions and answers."""
+    versions = unfinished.Versions(row)
     messages = transcripts.branch(row, transcripts.active_leaf(row, person))
-    return _Page(row, messages).exchanges()
+    return _Page(row, messages, versions).exchanges()
 
 
 def exchange(row: Conversation, turn: Turn) -> ShownExchange:
     """The exchange of one turn. Costs as much as that turn, however long the conversation is."""
-    messages = [turn.question, *turn.messages.select_related("turn").order_by("position")]
-    return _Page(row, messages).exchanges()[0]
+    versions = unfinished.Versions(row)
+    messages = [turn.question, *turn.messages.select_related("turn").defer("turn__request").order_by("position")]
+    if turn.continues_id:
+        whole = transcripts.branch(row, unfinished.end_of(turn))
+        messages = whole[[message.pk for message in whole].index(turn.question_id) :]
+    return _Page(row, messages, versions).exchanges()[0]
 
 
 def visible_text(row: Conversation, message_id: object) -> VisibleText:
@@ -144,13 +164,16 @@ def _text_of(message: Message) -> VisibleText:
 class _Page:
     """One branch on its way to a page: the rows, and what is asked of the database once for all of them."""
 
-    def __init__(self, row: Conversation, messages: Sequence[Message]) -> None:
+    def __init__(self, row: Conversation, messages: Sequence[Message], versions: unfinished.Versions) -> None:
         self._messages = messages
+        self._versions = versions
         questions = [message for message in messages if _is_question(message)]
         self._children = transcripts.siblings(row, {q.parent_id for q in questions} | {q.pk for q in questions})
         self._latest: dict[UUID, Turn] = {}
-        for turn in row.turns.filter(question__in=questions).order_by("started_at"):
+        for turn in row.turns.filter(question__in=questions).defer("request").order_by("started_at"):
             self._latest[turn.question_id] = turn
+        specs = conf.specs()
+        self._labels = {spec.name: spec.shown for spec in specs} if len(specs) > 1 else {}
 
     def exchanges(self) -> list[ShownExchange]:
         groups: list[tuple[Message | None, list[Message]]] = []
@@ -171,24 +194,29 @@ class _Page:
         return ShownQuestion(str(message.pk), html.plain(text), text, _siblings([[other] for other in others], message))
 
     def _answer(self, question: Message | None, messages: Sequence[Message]) -> ShownAnswer | None:
-        turn = messages[0].turn if messages else self._latest.get(question.pk) if question else None
+        end = unfinished.last_of([message for message in messages if message.turn_id])
+        turn = self._versions.attempt(end) or end.turn if end else self._latest.get(question.pk) if question and not messages else None
         if turn is None and not any(message.is_visible for message in messages):
             return None
         return ShownAnswer(
             turn_id=str(turn.pk) if turn else "",
             state=turn.state if turn else TurnState.COMPLETED,
-            parts=tuple(_part(message) for message in messages if message.is_visible),
+            parts=tuple(_part(message) for message in messages if message.is_visible and not _is_summary(message)),
             notice=_notice(turn) if turn else None,
             siblings=self._answer_siblings(question, messages),
-            seconds=_seconds(turn) if turn else None,
+            thought=_thought(messages[0].turn or turn if messages else turn, messages) if turn else None,
+            label=self._labels.get(split_choice(turn.choice)[0], "") if turn else "",
             model=turn.model if turn else "",
-            hidden=any(not message.is_visible for message in messages),
+            is_scripted=turn is not None and turn.backend == DemoBackend.name,
             turns_left_out=turn.turns_left_out if turn else 0,
+            way_on=(turn and unfinished.way_on(turn, end)) or "",
         )
 
     def _answer_siblings(self, question: Message | None, messages: Sequence[Message]) -> Siblings | None:
         if question is None or not messages:
             return None
+        if ends := self._versions.ends(question):
+            return _siblings([[end] for end in ends], messages[-1])
         by_turn: dict[UUID | None, list[Message]] = {}
         for child in self._children[question.pk]:
             if not _is_question(child):
@@ -212,8 +240,27 @@ def _notice(turn: Turn) -> Notice | None:
     return Notice(code.value, code.sentence, can_retry=True)
 
 
-def _seconds(turn: Turn) -> int | None:
-    return None if turn.finished_at is None else max(0, round((turn.finished_at - turn.started_at).total_seconds()))
+def _is_summary(message: Message) -> bool:
+    return message.name == summaries.NAME and message.author == Author.PRODUCT
+
+
+def _thought(turn: Turn, messages: Sequence[Message]) -> ShownThought | None:
+    """None while the turn runs: then the socket tells."""
+    if turn.thought_seconds is None:
+        return None
+    summary = next((message for message in messages if message.is_visible and _is_summary(message)), None)
+    steps = summaries.steps_of(_text_of(summary)) if summary else []
+    shown = tuple(summaries.shown(step) for step in steps)
+    return ShownThought(thought_sentence(turn.thought_seconds), shown, str(summary.pk) if summary else "")
+
+
+def thought_sentence(seconds: int) -> str:
+    """The words for the time that hidden work took; the page has the same."""
+    if seconds < 1:
+        return "Thought for a moment"
+    if seconds < 60:
+        return f"Thought for {seconds} s"
+    return f"Thought for {seconds // 60} min {seconds % 60} s"
 
 
 def _siblings(groups: Sequence[Sequence[Message]], current: Message) -> Siblings | None:

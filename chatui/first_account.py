@@ -7,8 +7,8 @@ import secrets
 
 from django.contrib.auth.models import Permission
 from django.db import transaction
-from django.db.models import Q
 
+from chatui import rights
 from chatui.models import FirstAccountCode, User
 
 _ALPHABET = "ABCDEFGHJKMNPQRSTVWXYZ23456789"  # no letters or digits that look alike
@@ -42,8 +42,8 @@ def make(username: str, password: str) -> User | None:
         return None
     FirstAccountCode.objects.all().delete()
     person = User.objects.create_user(username, password=password, is_staff=True)
-    ours = Q(content_type__app_label="chatui") | Q(content_type__app_label="auth", content_type__model="group")
-    person.user_permissions.set(Permission.objects.filter(ours))
+    rows = Permission.objects.select_related("content_type")
+    person.user_permissions.set([row for row in rows if f"{row.content_type.app_label}.{row.codename}" in rights.WORDS])
     return person
 
 

@@ -18,7 +18,7 @@ from renderer import interchange, ocml
 from renderer.errors import Code, OpenChatMLError, Problem
 from renderer.events import Finished
 from renderer.frames import Frame, Transcript
-from renderer.gate import Audience, show, visible
+from renderer.gate import Audience, VisibleText, show, visible
 from renderer.history import PRODUCT_NAMES
 
 MAX_BYTES = 5 * 1024 * 1024
@@ -60,7 +60,7 @@ def import_transcript(person: User, data: bytes) -> Imported:
     if not seen:
         raise ImportRefusedError(Problem(Code.EMPTY, "the transcript holds no message that you may see"))
     with transaction.atomic():
-        conversation = _conversation(person, header, transcripts.title_of(seen[0], TITLE_CHARS) or UNTITLED)
+        conversation = _conversation(person, header, _title(seen[0]))
         _keep(conversation, person, frames)
     return Imported(conversation, len(frames), problems)
 
@@ -93,6 +93,12 @@ def _conversation(person: User, header: Transcript, title: str) -> Conversation:
         model=transcripts.header_text(header.model or ""),
         effort=effort if effort in Effort.values else Effort.MEDIUM,
     )
+
+
+def _title(first: VisibleText) -> str:
+    """From the first visible message, never from the file's header, which could hold anything; and not to be mistaken for the original."""
+    title = transcripts.title_of(first, TITLE_CHARS)
+    return f"{title} (import)" if title else UNTITLED
 
 
 def _keep(conversation: Conversation, person: User, frames: list[Finished]) -> None:

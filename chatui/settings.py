@@ -112,6 +112,7 @@ LOGOUT_REDIRECT_URL = reverse_lazy("sign_in")
 LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"
 USE_I18N = True
+FORMAT_MODULE_PATH = "chatui.formats"
 USE_TZ = True
 
 STATIC_URL = "static/"
@@ -161,10 +162,15 @@ CSRF_FAILURE_VIEW = "chatui.web.errors.csrf_failure"
 DATA_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024
 MESSAGE_STORAGE = "django.contrib.messages.storage.session.SessionStorage"
 
+DEFAULT_EXCEPTION_REPORTER = "chatui.error_reports.PlacesReporter"
+DEFAULT_EXCEPTION_REPORTER_FILTER = "chatui.error_reports.NothingFilter"
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
+    "formatters": {
+        # An exception may quote what is hidden: of its traceback only the places are logged.
+        "line": {"()": "chatui.error_reports.PlacesFormatter", "format": "%(asctime)s %(levelname)s %(name)s: %(message)s"},
+    },
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["console"], "level": ENVIRONMENT.log_level},
     "loggers": {

@@ -8,12 +8,14 @@ from uuid import UUID
 
 from django.db.models import Max, Q
 
+from chatui import search_index
 from chatui.models import ActiveLeaf, Conversation, Message, Turn, User
 from chatui.models.message import Author
 from renderer import ocml
 from renderer.errors import Code
-from renderer.frames import Frame, Role, Transcript
-from renderer.gate import Audience, VisibleText, may_see, visible
+from renderer.frames import Frame, Header, Role, Transcript
+from renderer.gate import Audience, VisibleText, may_see, show, visible
+from renderer.history import PRODUCT_NAMES
 
 
 def frame_of(message: Message) -> Frame:
@@ -61,11 +63,27 @@ def append(
     if key is not None:
         message.pk = key
     message.save(force_insert=True)
+    # A summary of the thinking stands folded beside an answer; nobody looks for that, and it has no place of its own to lead to.
+    if message.is_visible and header.name not in PRODUCT_NAMES:
+        search_index.add(message, show(frame, Audience.END_USER))
     return message
 
 
 def branch(conversation: Conversation, leaf: Message | None) -> list[Message]:
     """The messages from the root to ``leaf``, in order. Empty without a leaf."""
+    path = _path(conversation, leaf)
+    # What was sent to the model may have megabytes and is looked at one turn at a time.
+    rows = Message.objects.filter(conversation=conversation).select_related("turn").defer("turn__request").in_bulk(path)
+    return [rows[key] for key in reversed(path)]
+
+
+def is_on_branch(conversation: Conversation, leaf: Message | None, message: Message) -> bool:
+    """Whether ``message`` stands between the root and ``leaf``. Reads no text."""
+    return message.pk in _path(conversation, leaf)
+
+
+def _path(conversation: Conversation, leaf: Message | None) -> list[UUID]:
+    """The keys from ``leaf`` up to the root."""
     if leaf is None:
         return []
     parents = dict(Message.objects.filter(conversation=conversation).values_list("pk", "parent_id"))
@@ -74,8 +92,7 @@ def branch(conversation: Conversation, leaf: Message | None) -> list[Message]:
     while step is not None:
         path.append(step)
         step = parents.get(step)
-    rows = Message.objects.filter(conversation=conversation).select_related("turn").in_bulk(path)
-    return [rows[key] for key in reversed(path)]
+    return path
 
 
 def active_leaf(conversation: Conversation, person: User) -> Message | None:
@@ -94,9 +111,11 @@ def activate(conversation: Conversation, person: User, leaf: Message) -> None:
     ActiveLeaf.objects.update_or_create(conversation=conversation, person=person, defaults={"message": leaf})
 
 
-def follow(conversation: Conversation, person: User, leaf: Message) -> None:
-    """Go on to ``leaf`` where its parent is the end of this person's open branch; a branch that they have switched to stays open."""
-    ActiveLeaf.objects.filter(conversation=conversation, person=person, message=leaf.parent).update(message=leaf)
+def follow(conversation: Conversation, person: User, leaf: Message, *, instead_of: UUID | None = None) -> None:
+    """Go on to ``leaf`` where its parent, or the message whose place it takes, is the end of this person's open branch; a branch that
+    they have switched to stays open."""
+    ends = [end for end in (leaf.parent_id, instead_of) if end]
+    ActiveLeaf.objects.filter(conversation=conversation, person=person, message__in=ends).update(message=leaf)
 
 
 def deepest(conversation: Conversation, message: Message) -> Message:
@@ -121,6 +140,13 @@ def siblings(conversation: Conversation, parents: Iterable[UUID | None]) -> dict
     return found
 
 
+def answers(conversation: Conversation, questions: Iterable[UUID]) -> list[Message]:
+    """The messages of all answers to these questions, in the order in which they were kept, without their text."""
+    rows = Message.objects.filter(conversation=conversation, turn__question__in=list(questions))
+    fields = ("parent_id", "role", "channel", "intent", "is_visible", "turn__question_id")
+    return list(rows.select_related("turn").only(*fields).order_by("position"))
+
+
 def question_before(conversation: Conversation, message: Message) -> UUID | None:
     """The key of the last user message above ``message``. Reads no text."""
     rows = Message.objects.filter(conversation=conversation).values_list("pk", "parent_id", "role", "is_visible")
@@ -134,15 +160,28 @@ def question_before(conversation: Conversation, message: Message) -> UUID | None
     return None
 
 
-def document(conversation: Conversation, messages: Sequence[Message], audience: Audience) -> str:
-    """A branch as OpenChatML text: whole for DEBUG, visible frames under a short header for an END_USER."""
-    return ocml.dump(
-        Transcript(
-            frames=tuple(visible((frame_of(message) for message in messages), audience)),
-            model=conversation.model or None,
-            settings={"reasoning_effort": conversation.effort},
-        )
+def transcript(conversation: Conversation, messages: Sequence[Message], audience: Audience) -> Transcript:
+    """A branch as a transcript: whole for DEBUG, visible frames under a short header for an END_USER."""
+    return Transcript(
+        frames=tuple(visible((frame_of(message) for message in messages), audience)),
+        model=conversation.model or None,
+        settings={"reasoning_effort": conversation.effort},
     )
+
+
+def document(conversation: Conversation, messages: Sequence[Message], audience: Audience) -> str:
+    """The same as OpenChatML text."""
+    return ocml.dump(transcript(conversation, messages, audience))
+
+
+def own_words(text: str) -> VisibleText:
+    """What a person wrote outside any frame, such as a title: it may be seen as a question of theirs may."""
+    return show(Frame(Header(Role.USER), text), Audience.END_USER)
+
+
+def title_text(conversation: Conversation) -> VisibleText:
+    """A conversation's title: its owner wrote it, or it was made of what they may see."""
+    return own_words(conversation.title)
 
 
 def title_of(text: VisibleText, limit: int) -> str:

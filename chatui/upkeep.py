@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from django.db import transaction
 from django.utils import timezone
 
-from chatui import access, transcripts
+from chatui import access, search_index, transcripts
 from chatui.models import Conversation, User
 
 TITLE_CHARS = 120
@@ -16,7 +17,9 @@ def rename(person: User, conversation_id: object, title: str) -> Conversation:
     title = " ".join(title.replace("\x00", "").split())[:TITLE_CHARS]
     if title:
         row.title, row.title_is_custom = title, True
-        row.save(update_fields=["title", "title_is_custom"])
+        with transaction.atomic():
+            row.save(update_fields=["title", "title_is_custom"])
+            search_index.put_title(row, transcripts.title_text(row))
     return row
 
 
@@ -41,4 +44,15 @@ def open_branch(person: User, conversation_id: object, message_id: object) -> Co
     row = access.own_conversation(person, conversation_id)
     message = access.message_of(row, message_id)
     transcripts.activate(row, person, transcripts.deepest(row, message))
+    return row
+
+
+def open_at(person: User, conversation_id: object, message_id: object) -> Conversation:
+    """Open a branch that a visible message is on, unless the open one is. A hidden message is as good as none."""
+    row = access.own_conversation(person, conversation_id)
+    message = access.message_of(row, message_id)
+    if not message.is_visible:
+        raise access.NotFoundError
+    if not transcripts.is_on_branch(row, transcripts.active_leaf(row, person), message):
+        transcripts.activate(row, person, transcripts.deepest(row, message))
     return row

@@ -5,7 +5,22 @@ from __future__ import annotations
 from django.contrib import admin
 from django.urls import path
 
-from chatui.web import conversations, debug, downloads, errors, imports, pages, people
+from chatui.web import (
+    audit,
+    conversations,
+    debug,
+    debug_requests,
+    debug_turns,
+    downloads,
+    errors,
+    imports,
+    looks,
+    metrics,
+    pages,
+    people,
+    search,
+    shares,
+)
 
 urlpatterns = [
     path("", conversations.home, name="home"),
@@ -16,11 +31,34 @@ urlpatterns = [
     path("c/<uuid:conversation_id>/restore/", conversations.restore, name="restore"),
     path("c/<uuid:conversation_id>/branch/", conversations.branch, name="branch"),
     path("c/<uuid:conversation_id>/messages/<uuid:message_id>/text/", conversations.message_text, name="message_text"),
+    path("c/<uuid:conversation_id>/at/<uuid:message_id>/", search.message, name="message"),
+    path("c/<uuid:conversation_id>/share/", shares.share, name="share"),
+    path("c/<uuid:conversation_id>/share/revoke/", shares.revoke_of, name="share_revoke_of"),
     path("c/<uuid:conversation_id>/download/", downloads.download, name="download"),
     path("c/<uuid:conversation_id>/download/whole/", downloads.download_whole, name="download_whole"),
     path("c/<uuid:conversation_id>/debug/", debug.debug, name="debug"),
     path("c/<uuid:conversation_id>/debug/open/", debug.debug_open, name="debug_open"),
     path("c/<uuid:conversation_id>/debug/close/", debug.debug_close, name="debug_close"),
+    path("c/<uuid:conversation_id>/debug/compare/", debug.compare, name="debug_compare"),
+    path("c/<uuid:conversation_id>/debug/raw/", debug.raw, name="debug_raw"),
+    path("c/<uuid:conversation_id>/debug/frames/<uuid:message_id>/", debug.raw_frame, name="debug_raw_frame"),
+    path("c/<uuid:conversation_id>/debug/turns/<uuid:turn_id>/prompt/", debug_turns.prompt, name="debug_prompt"),
+    path("c/<uuid:conversation_id>/debug/turns/<uuid:turn_id>/prompt/file/", debug_turns.prompt_file, name="debug_prompt_file"),
+    path("c/<uuid:conversation_id>/debug/turns/<uuid:turn_id>/tokens/", debug_turns.turn_tokens, name="debug_tokens"),
+    path("c/<uuid:conversation_id>/debug/requests/<uuid:opening_id>/approve/", debug_requests.approve, name="debug_approve"),
+    path("c/<uuid:conversation_id>/debug/requests/<uuid:opening_id>/decline/", debug_requests.decline, name="debug_decline"),
+    path("debug/requests/", debug_requests.requests, name="debug_requests"),
+    path("c/<uuid:conversation_id>/looks/dismiss/", looks.looks_dismiss, name="looks_dismiss"),
+    path("looks/", looks.looks_page, name="looks"),
+    path("audit/", audit.audit_page, name="audit"),
+    path("audit/export/<slug:kind>/", audit.audit_export, name="audit_export"),
+    path("audit/warnings/<uuid:warning_id>/acknowledge/", audit.audit_acknowledge, name="audit_acknowledge"),
+    path("search/", search.results, name="search"),
+    path("shares/", shares.shares, name="shares"),
+    path("shares/revoke/", shares.revoke_all, name="share_revoke_all"),
+    path("shares/<uuid:link_id>/revoke/", shares.revoke, name="share_revoke"),
+    path("s/<slug:token>/", shares.shared, name="shared"),
+    path("download/", downloads.download_everything, name="download_everything"),
     path("import/", imports.import_page, name="import"),
     path("sign-in/", people.SignIn.as_view(), name="sign_in"),
     path("sign-out/", people.sign_out, name="sign_out"),
@@ -28,6 +66,7 @@ urlpatterns = [
     path("password/", people.Password.as_view(), name="password"),
     path("pages/<slug:name>/", pages.page, name="page"),
     path("healthz", pages.healthz, name="healthz"),
+    path("metrics", metrics.metrics, name="metrics"),
     path("admin/", admin.site.urls),
 ]
 

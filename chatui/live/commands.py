@@ -47,16 +47,18 @@ class SignedOutError(Exception):
 
 
 def ask(visitor: Visitor, command: Mapping[str, Any]) -> tuple[Started, dict[str, str]]:
-    """send, edit, regenerate: keep the question; returns the new turn and the fields of ``chatui:accepted``."""
+    """send, edit, regenerate, continue: keep the question; returns the new turn and the fields of ``chatui:accepted``."""
     person = _person(visitor)
     kind = ASKS[command["type"]]
     wanted = Ask(
         kind=kind,
         client_id=_uuid(command, "client_id"),
-        effort=_string(command, "effort"),
+        effort="" if kind is Kind.CONTINUE else _string(command, "effort"),
         conversation=None if kind is Kind.SEND and command.get("conversation") is None else _uuid(command, "conversation"),
-        question=None if kind is Kind.SEND else _uuid(command, "question"),
-        text="" if kind is Kind.REGENERATE else _string(command, "text"),
+        question=_uuid(command, "question") if kind in (Kind.EDIT, Kind.REGENERATE) else None,
+        continues=_uuid(command, "turn") if kind is Kind.CONTINUE else None,
+        choice=None if command.get("choice") is None else _string(command, "choice"),
+        text=_string(command, "text") if kind in (Kind.SEND, Kind.EDIT) else "",
     )
     started = start(person, wanted, LEASE_OWNER)
     turn = started.turn

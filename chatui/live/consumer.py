@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+from collections import Counter
 from typing import Any
 from uuid import UUID
 
@@ -31,16 +32,23 @@ SNAPSHOT_SECONDS = 1.5
 MAX_FRAME_CHARS = 512 * 1024
 COMMANDS_PER_SECOND = 10.0
 COMMANDS_BURST = 30.0
+MAX_SOCKETS = 50
+"""Open pages of one person in one process; each costs memory and a task."""
 
 CLOSE_SIGNED_OUT = 4401
 CLOSE_FORBIDDEN = 4403
+CLOSE_TOO_MANY = 4408
 CLOSE_TOO_FAST = 4429
+
+_open_sockets: Counter[UUID] = Counter()
 
 _REFUSALS = (AskRefusedError, access.NotFoundError, access.RefusedError, access.OptInNeededError, SignedOutError)
 
 
 class ChatConsumer(AsyncWebsocketConsumer):
     """Follows at most one conversation, for one audience more than END_USER at most."""
+
+    _counted: UUID | None = None
 
     async def connect(self) -> None:
         """Accept signed-in people only."""
@@ -55,12 +63,22 @@ class ChatConsumer(AsyncWebsocketConsumer):
         if visitor.user is None:
             await self._bye(Code.SIGNED_OUT, CLOSE_SIGNED_OUT)
             return
+        if _open_sockets[visitor.user.pk] >= MAX_SOCKETS:
+            await self._bye(Code.TOO_MANY_PAGES, CLOSE_TOO_MANY)
+            return
+        self._counted = visitor.user.pk
+        _open_sockets[self._counted] += 1
         self._person_group = groups.person(visitor.user.pk)
         await self.channel_layer.group_add(self._person_group, self.channel_name)
         self._start(self._check_often())
 
     async def disconnect(self, code: int) -> None:
         """Forget everything; turns go on without us."""
+        if (person := self._counted) is not None:
+            self._counted = None
+            _open_sockets[person] -= 1
+            if not _open_sockets[person]:
+                del _open_sockets[person]
         for aide in getattr(self, "_aides", ()):
             aide.cancel()
         for audience in list(getattr(self, "_followed", {})):
@@ -105,7 +123,7 @@ class ChatConsumer(AsyncWebsocketConsumer):
     async def _obey(self, command: dict[str, Any]) -> None:
         visitor = await self._visitor()
         match command.get("type"):
-            case "send" | "edit" | "regenerate":
+            case "send" | "edit" | "regenerate" | "continue":
                 started, accepted = await database_sync_to_async(commands.ask)(visitor, command)
                 if started.is_new:
                     await running.launch(started)

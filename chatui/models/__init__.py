@@ -1,12 +1,29 @@
 """The tables, one to a file. A Conversation is a tree of Messages; each Message is one OpenChatML frame that was kept."""
 
 from chatui.models.active_leaf import ActiveLeaf
+from chatui.models.attempt_warning import AttemptWarning
 from chatui.models.audit_event import AuditEvent
 from chatui.models.conversation import Conversation
 from chatui.models.debug_opening import DebugOpening
 from chatui.models.first_account_code import FirstAccountCode
 from chatui.models.message import Message
+from chatui.models.search_entry import SearchEntry
+from chatui.models.share_link import ShareLink
+from chatui.models.stored_backend import StoredBackend
 from chatui.models.turn import Turn
 from chatui.models.user import User
 
-__all__ = ["ActiveLeaf", "AuditEvent", "Conversation", "DebugOpening", "FirstAccountCode", "Message", "Turn", "User"]
+__all__ = [
+    "ActiveLeaf",
+    "AttemptWarning",
+    "AuditEvent",
+    "Conversation",
+    "DebugOpening",
+    "FirstAccountCode",
+    "Message",
+    "SearchEntry",
+    "ShareLink",
+    "StoredBackend",
+    "Turn",
+    "User",
+]

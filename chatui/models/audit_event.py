@@ -44,7 +44,18 @@ class AuditEvent(models.Model):
 
     class Meta:
         ordering = ["-number"]
-        indexes = [models.Index(fields=["code", "-at"], name="audit_by_code"), models.Index(fields=["actor", "-at"], name="audit_by_actor")]
+        # Each filter of the page reads backwards along one of these, so that its first lines come at once, however long the log is.
+        indexes = [
+            models.Index(fields=["at"], name="audit_by_time"),
+            models.Index(fields=["actor", "code", "-at"], name="audit_by_actor"),
+            models.Index(fields=["code", "-number"], name="audit_by_code"),
+            models.Index(fields=["code", "at", "actor_name"], name="audit_counts"),  # holds all that the counts ask for
+            models.Index(fields=["action", "-number"], name="audit_by_action"),
+            models.Index(fields=["way", "-number"], name="audit_by_way"),
+            models.Index(fields=["actor_name", "-number"], name="audit_by_actor_name"),
+            models.Index(fields=["owner_name", "-number"], name="audit_by_owner_name"),
+            models.Index(fields=["conversation_id", "-number"], name="audit_by_conversation"),
+        ]
         default_permissions = ("view",)
 
     def __str__(self) -> str:

@@ -25,7 +25,8 @@ class Turn(models.Model):
 
     ``error_detail`` is for staff only: it may quote what a server answered. ``turns_left_out``: how many of the oldest turns the model
     did not see, because the conversation is longer than what it can read. ``request`` is what was sent to the model, compressed; hidden
-    like a hidden frame. ``continues`` is the cut message that the answer goes on from.
+    like a hidden frame. ``continues`` is the cut message that the answer goes on from. ``thought_seconds``: how long hidden work went on
+    before the answer began; NULL where there was none.
     """
 
     id = models.UUIDField(primary_key=True, default=new_key, editable=False)
@@ -46,6 +47,7 @@ class Turn(models.Model):
     input_tokens = models.PositiveIntegerField(null=True, blank=True)
     output_tokens = models.PositiveIntegerField(null=True, blank=True)
     turns_left_out = models.PositiveIntegerField(default=0)
+    thought_seconds = models.PositiveIntegerField(null=True, blank=True)
     error_code = models.CharField(max_length=40, blank=True)
     error_detail = models.TextField(blank=True)
     started_at = models.DateTimeField(auto_now_add=True)

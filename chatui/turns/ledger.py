@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from uuid import UUID
 
@@ -9,7 +10,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from chatui import transcripts
+from chatui import sent, transcripts, unfinished
 from chatui.models import Message, Turn
 from chatui.models.message import Author
 from chatui.models.turn import TurnState
@@ -17,7 +18,7 @@ from chatui.turns.start import LEASE
 from renderer import history
 from renderer.errors import Code
 from renderer.events import Finished
-from renderer.frames import Frame, Role
+from renderer.frames import Channel, Frame, Header, Role
 
 
 class LeaseLostError(Exception):
@@ -26,7 +27,11 @@ class LeaseLostError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What a runner needs to know to begin. ``frames`` come with ``load``; the rest is enough to end the turn."""
+    """What a runner needs to know to begin. What follows ``choice`` comes with ``load``; the rest is enough to end the turn.
+
+    ``standing``: what people see of the answer already, where the turn goes on with one. The first frame stands under ``place_id``.
+    ``continues`` is the open answer, without any text where there is none yet; ``cut_id`` the message that the whole one replaces.
+    """
 
     turn_id: UUID
     conversation_id: UUID
@@ -34,7 +39,12 @@ class Job:
     question_id: UUID
     lease_owner: str
     effort: str
+    choice: str = ""
     frames: tuple[Frame, ...] = field(default=(), repr=False)
+    place_id: UUID | None = None
+    standing: tuple[tuple[UUID, Frame], ...] = field(default=(), repr=False)
+    continues: Frame | None = None
+    cut_id: UUID | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +58,15 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Sampled:
-    """What the back end told of the sample; None or empty where it did not."""
+    """What the back end told of the sample; None or empty where it did not. ``request``: the path and body that were sent."""
 
     backend: str = ""
     model: str = ""
     input_tokens: int | None = None
     output_tokens: int | None = None
     turns_left_out: int = 0
+    thought_seconds: int | None = None
+    request: tuple[str, bytes] | None = field(default=None, repr=False)
 
 
 def job_of(turn: Turn) -> Job:
@@ -66,15 +78,29 @@ def job_of(turn: Turn) -> Job:
         question_id=turn.question_id,
         lease_owner=turn.lease_owner,
         effort=turn.effort,
+        choice=turn.choice,
     )
 
 
 def load(turn_id: UUID) -> Job:
     """The job of a turn: the branch up to its question, as the model may see it again."""
-    turn = Turn.objects.select_related("conversation", "question").get(pk=turn_id)
-    messages = transcripts.branch(turn.conversation, turn.question)
+    turn = Turn.objects.select_related("conversation", "question", "continues__parent").get(pk=turn_id)
+    place, cut = unfinished.place_of(turn), unfinished.cut_answer(turn)
+    messages = transcripts.branch(turn.conversation, place)
     seen = [transcripts.frame_of(message) for message in messages if not _is_foreign_order(message)]
-    return replace(job_of(turn), frames=history.seen_again(seen))
+    job = replace(job_of(turn), frames=history.seen_again(seen), place_id=place.pk)
+    if turn.continues is None:
+        return job
+    answer = [*messages[[message.pk for message in messages].index(turn.question_id) + 1 :], *([cut] if cut else [])]
+    return replace(
+        job,
+        standing=tuple((message.pk, transcripts.frame_of(message)) for message in answer if message.is_visible and not message.name),
+        continues=transcripts.frame_of(cut) if cut else _NO_ANSWER_YET,
+        cut_id=cut.pk if cut else None,
+    )
+
+
+_NO_ANSWER_YET = Frame(Header(Role.ASSISTANT, Channel.FINAL), "")
 
 
 def _is_foreign_order(message: Message) -> bool:
@@ -101,8 +127,22 @@ def keep(job: Job, parent_id: UUID, key: UUID, finished: Finished) -> None:
             is_complete=finished.complete,
             error_code=finished.error or "",
         )
-        transcripts.follow(turn.conversation, turn.asked_by, message)
+        transcripts.follow(turn.conversation, turn.asked_by, message, instead_of=job.cut_id if unfinished.is_answer(message) else None)
         Turn.objects.filter(pk=turn.pk).exclude(checkpoint="").update(checkpoint="")
+
+
+def keep_summary(job: Job, parent_id: UUID, written: Sequence[tuple[UUID, Finished]]) -> None:
+    """Keep what the product wrote about a turn's hidden work, in one row, each under the one before it. May be called again."""
+    with transaction.atomic():
+        turn = _locked(job)
+        if Message.objects.filter(pk__in=[key for key, _ in written], turn=turn).exists():
+            return
+        last = Message.objects.get(pk=parent_id, conversation=turn.conversation)
+        for key, finished in written:
+            last = transcripts.append(
+                turn.conversation, last, finished.frame, Author.PRODUCT, turn=turn, key=key, error_code=finished.error or ""
+            )
+            transcripts.follow(turn.conversation, turn.asked_by, last)
 
 
 def renew(job: Job, checkpoint: str) -> None:
@@ -131,6 +171,8 @@ def finish(job: Job, outcome: Outcome, sampled: Sampled) -> bool:
         input_tokens=sampled.input_tokens,
         output_tokens=sampled.output_tokens,
         turns_left_out=sampled.turns_left_out,
+        thought_seconds=sampled.thought_seconds,
+        request=sent.pack(*sampled.request) if sampled.request else None,
         finished_at=now,
         checkpoint="",
     )

@@ -6,13 +6,14 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from uuid import UUID
 
 from chatui.turns import groups, wire
 from chatui.turns.stream import DebugStream, EndUserStream, publish
 from renderer.events import RawEvent
-from renderer.gate import Audience
+from renderer.frames import Frame
+from renderer.gate import Audience, VisibleText
 
 log = logging.getLogger(__name__)
 
@@ -23,7 +24,8 @@ WATCH_SECONDS = 75.0
 class Publisher:
     """One for each Turn. ``take`` and ``say`` collect; ``flush_often`` is the task that sends; a failing channel layer ends nothing."""
 
-    def __init__(self, turn_id: UUID, conversation_id: UUID) -> None:
+    def __init__(self, turn_id: UUID, conversation_id: UUID, *, goes_on: bool = False) -> None:
+        """``goes_on``: with an answer that ``stand`` will tell."""
         self._turn_id = turn_id
         self._conversation_id = conversation_id
         self._people = EndUserStream(turn_id)
@@ -32,6 +34,12 @@ class Publisher:
         self._publishing = asyncio.Lock()
         self._started = time.monotonic()
         self._watched_until = 0.0
+        self._stands = not goes_on
+
+    def stand(self, frames: Sequence[tuple[UUID, Frame]], cut: UUID | None) -> None:
+        """The turn goes on with an answer of which this is shown already. Until this is known nobody is sent a snapshot."""
+        self._people.stand(frames, cut)
+        self._stands = True
 
     def take(self, event: RawEvent, key: UUID) -> None:
         """A raw event of the frame ``key``, for each audience through its own gate."""
@@ -43,6 +51,16 @@ class Publisher:
         """An event of the turn itself, for people."""
         self._people.say(event)
         self._news.set()
+
+    def step(self, text: VisibleText) -> None:
+        """A line of the summary, for people."""
+        self._people.step(text)
+        self._news.set()
+
+    def end_thinking(self) -> int | None:
+        """The turn ends: how many seconds it thought before it answered; None where nothing was hidden."""
+        self._people.end_thinking(self.elapsed())
+        return self._people.thought_seconds
 
     def watched(self) -> None:
         """Somebody with the permission watches the hidden channels."""
@@ -66,7 +84,9 @@ class Publisher:
             await self._publish(self._people.flush(), self._debug.flush())
 
     async def send_snapshot(self, audience: Audience, reply_to: str) -> None:
-        """Everything so far, to one socket."""
+        """Everything so far, to one socket. A socket that hears nothing asks again."""
+        if not self._stands:
+            return
         async with self._publishing:
             # Nothing is awaited between the flush and the snapshot: what comes in between would be in it and be sent once more.
             people, debug = self._people.flush(), self._debug.flush()

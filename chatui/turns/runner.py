@@ -17,13 +17,17 @@ from channels.db import database_sync_to_async
 from django.db import DatabaseError, InterfaceError, OperationalError
 
 from chatui import conf, transcripts
+from chatui.backends import retries
 from chatui.backends.base import Backend, BackendError, Effort, EndReason, SampleEnded, SampleEvent, SampleRequest, Usage
+from chatui.backends.spec import split_choice
 from chatui.models import Turn
 from chatui.models.keys import new_key
 from chatui.models.turn import TurnState
 from chatui.turns import groups, ledger, wire
 from chatui.turns.ledger import LeaseLostError, Outcome, Sampled
 from chatui.turns.publisher import Publisher
+from chatui.turns.rest import Rest
+from chatui.turns.summarizing import Summarizing
 from renderer import ocml
 from renderer.errors import Code, OpenChatMLError
 from renderer.events import Assembler, Finished, FrameClosed, FrameOpened, FrameText, RawEvent
@@ -50,17 +54,21 @@ _WIRE_TYPES = {
 class Runner:
     """Runs one turn. ``listen`` first, then ``run``; ``stop`` at any time."""
 
-    def __init__(self, turn: Turn, *, kind: str, after: UUID | None) -> None:
+    def __init__(self, turn: Turn, *, kind: str, after: UUID | None, continues: UUID | None = None) -> None:
         self._turn_id = turn.pk
         self._job = ledger.job_of(turn)
         self._kind = kind
         self._after = after
-        self._publisher = Publisher(turn.pk, turn.conversation_id)
+        self._continues = continues
+        self._rest = Rest()
+        self._publisher = Publisher(turn.pk, turn.conversation_id, goes_on=continues is not None)
         self._assembler = Assembler()
         self._key = new_key()
         self._parent_id = turn.question_id
         self._backend: Backend | None = None
         self._ended: SampleEnded | None = None
+        self._request: tuple[str, bytes] | None = None
+        self._summary: Summarizing | None = None
         self._answered = False
         self._last_error: Code | None = None
         self._sampling: asyncio.Task[Outcome] | None = None
@@ -89,7 +97,11 @@ class Runner:
     async def run(self) -> None:
         """The whole turn. Never raises: whatever happens, the turn gets one terminal state and people a sentence."""
         created = wire.TurnCreated(
-            str(self._job.conversation_id), str(self._job.question_id), str(self._after) if self._after else None, self._kind
+            str(self._job.conversation_id),
+            str(self._job.question_id),
+            str(self._after) if self._after else None,
+            self._kind,
+            str(self._continues) if self._continues else None,
         )
         self._publisher.say(created)
         aides = [asyncio.create_task(aide) for aide in (self._flush_often(), self._renew_often(), self._obey())]
@@ -128,21 +140,35 @@ class Runner:
 
     async def _sample(self) -> Outcome:
         job = self._job = await self._insist(ledger.load, self._turn_id)
-        self._backend = conf.backend()
-        env = conf.environment()
+        self._parent_id = job.place_id or job.question_id
+        self._rest = Rest(job.continues)
+        self._publisher.stand(job.standing, job.cut_id)
+        # In a thread, where the back office may be asked; the back end itself belongs to this loop.
+        spec = await database_sync_to_async(conf.spec_of)(job.choice)
+        self._backend = conf.backend(job.choice)
+        self._summary = Summarizing(spec, job.choice, job.frames, self._publisher.step)
         request = SampleRequest(
-            job.frames, model=env.backend_model or None, effort=_effort(job.effort), max_tokens=env.max_answer_tokens or None
+            job.frames,
+            model=split_choice(job.choice)[1],
+            effort=_effort(job.effort),
+            max_tokens=spec.max_answer_tokens or conf.environment().max_answer_tokens or None,
+            continues=job.continues,
+            on_sent=self._note_sent,
         )
-        async with contextlib.aclosing(self._backend.sample(request)) as events:
+        async with contextlib.aclosing(retries.sample(self._backend, request)) as events:
             await self._take_all(events)
         return self._verdict()
+
+    def _note_sent(self, path: str, body: bytes) -> None:
+        self._request = (path, body)
 
     async def _take_all(self, events: AsyncGenerator[SampleEvent, None]) -> None:
         async for event in events:
             if isinstance(event, SampleEnded):
                 self._ended = event
             else:
-                await self._take(event)
+                for raw in self._rest.feed(self._summary.take(event) if self._summary else event):
+                    await self._take(raw)
 
     async def _take(self, event: RawEvent) -> None:
         if isinstance(event, FrameOpened):
@@ -160,14 +186,25 @@ class Runner:
 
     async def _keep(self, finished: Finished) -> None:
         self._last_error = finished.error or self._last_error
-        if not finished.frame.body.strip() and may_see(finished.frame.header, Audience.END_USER):
-            return  # no empty answers
-        keep = self._insist(ledger.keep, self._job, self._parent_id, self._key, finished)
+        if not self._rest.adds_to(finished.frame) and may_see(finished.frame.header, Audience.END_USER):
+            return  # no empty answers, and none twice
         # Stop must not leave a row behind that the runner does not know of: the write is awaited to its end.
-        self._keeping = asyncio.ensure_future(keep)
+        self._keeping = asyncio.ensure_future(self._write(finished))
         await asyncio.shield(self._keeping)
-        self._parent_id = self._key
         self._answered = self._answered or _is_answer(finished)
+
+    async def _write(self, finished: Finished) -> None:
+        if _is_answer(finished):
+            await self._write_summary()
+        await self._insist(ledger.keep, self._job, self._parent_id, self._key, finished)
+        self._parent_id = self._key
+
+    async def _write_summary(self) -> None:
+        """The steps that people saw stand in front of the answer; where there is none, at the end of the turn."""
+        written = [(new_key(), item) for item in self._summary.finish()] if self._summary else []
+        if written:
+            await self._insist(ledger.keep_summary, self._job, self._parent_id, written)
+            self._parent_id = written[-1][0]
 
     def _verdict(self) -> Outcome:
         reason = self._ended.reason if self._ended else EndReason.STOP
@@ -177,14 +214,18 @@ class Runner:
             return Outcome(TurnState.COMPLETED)
         if reason is EndReason.TOOL_CALLS:
             return Outcome(TurnState.FAILED, Code.CALL_SCHEMA)
-        return Outcome(TurnState.FAILED, self._last_error or Code.NO_ANSWER)
+        return Outcome(TurnState.FAILED, self._last_error or (Code.NO_MORE if self._rest.is_of_text else Code.NO_ANSWER))
 
     async def _close_open_frame(self) -> None:
         if self._keeping is not None:
             await asyncio.gather(self._keeping, return_exceptions=True)
-        if self._assembler.open_frame() is not None and not self._lost:
+        if self._summary is not None:
+            await self._summary.aclose()
+        if not self._lost:
             try:
-                await self._take(FrameClosed(None, Code.STREAM_TRUNCATED))
+                if self._assembler.open_frame() is not None:
+                    await self._take(FrameClosed(None, Code.STREAM_TRUNCATED))
+                await self._write_summary()
             except LeaseLostError:
                 self._lost = True
             except Exception as error:  # noqa: BLE001 - a frame that cannot be kept or shown must not cost the turn its end
@@ -207,9 +248,11 @@ class Runner:
     def _sampled(self) -> Sampled:
         backend, ended = self._backend.name if self._backend else "", self._ended
         if ended is None:
-            return Sampled(backend)
+            return Sampled(backend, thought_seconds=self._publisher.end_thinking(), request=self._request)
         usage = ended.usage or Usage()
-        return Sampled(backend, ended.model or "", usage.prompt_tokens, usage.completion_tokens, ended.turns_left_out)
+        tokens = usage.prompt_tokens, usage.completion_tokens
+        thought = self._publisher.end_thinking()
+        return Sampled(backend, ended.model or "", *tokens, ended.turns_left_out, thought, self._request)
 
     async def _insist(self, step: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
         """Ask the database, again for a while where it is locked or away. Only for steps that may be taken twice."""

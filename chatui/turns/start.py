@@ -14,7 +14,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from chatui import access, conf, transcripts
+from chatui import access, conf, transcripts, unfinished
 from chatui.models import Conversation, Message, Turn, User
 from chatui.models.conversation import Effort
 from chatui.models.message import Author
@@ -29,33 +29,42 @@ TITLE_CHARS = 60
 
 
 class Kind(StrEnum):
-    """How a question relates to the tree: a new one at the end, a sibling of an old one, or an old one once more."""
+    """How a question relates to the tree: a new one at the end, a sibling of an old one, an old one once more, or one whose answer is
+    gone on with."""
 
     SEND = "send"
     EDIT = "edit"
     REGENERATE = "regenerate"
+    CONTINUE = "continue"
 
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """What a person asks for. ``client_id`` makes it idempotent; ``conversation`` None starts a new one."""
+    """What a person asks for. ``client_id`` makes it idempotent; ``conversation`` None starts a new one.
+
+    ``continues``: the turn whose answer is gone on with; what that turn used is used again. ``choice``: a back end or one of its models,
+    empty for the person's default; None for what the conversation has.
+    """
 
     kind: Kind
     client_id: UUID
     effort: str
     conversation: object | None = None
     question: object | None = None
+    continues: object | None = None
+    choice: str | None = None
     text: str = field(default="", repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """A Turn that is kept. ``is_new`` is False where the same ask came twice."""
+    """A Turn that is kept. ``is_new`` is False where the same ask came twice; ``continues`` is the turn whose answer it goes on with."""
 
     turn: Turn
     after: UUID | None
     kind: Kind
     is_new: bool = True
+    continues: UUID | None = None
 
 
 class AskRefusedError(Exception):
@@ -70,10 +79,11 @@ def start(person: User, ask: Ask, lease_owner: str) -> Started:
     """Keep the question and make the Turn.
 
     Raises:
-        AskRefusedError: empty, too long, another answer is still being written here, or too many elsewhere.
-        access.NotFoundError: the conversation or the question is not this person's.
+        AskRefusedError: empty, too long, another answer is still being written here, too many elsewhere, it ended and cannot go on, or the
+            model is not there for this person.
+        access.NotFoundError: the conversation, the question or the answer is not this person's.
     """
-    if ask.effort not in Effort:
+    if ask.kind is not Kind.CONTINUE and ask.effort not in Effort:
         raise AskRefusedError(Code.COMMAND)
     text = _checked(ask)
     try:
@@ -91,12 +101,13 @@ def _twin(person: User, ask: Ask) -> Started | None:
     turn = Turn.objects.filter(asked_by=person, client_id=ask.client_id).select_related("conversation", "question").first()
     if turn is None:
         return None
-    return Started(turn, transcripts.question_before(turn.conversation, turn.question), ask.kind, is_new=False)
+    continues = access.turn_of(turn.conversation, ask.continues).pk if ask.continues else None
+    return Started(turn, transcripts.question_before(turn.conversation, turn.question), ask.kind, is_new=False, continues=continues)
 
 
 def _checked(ask: Ask) -> str:
     text = transcripts.storable(ask.text)
-    if ask.kind is not Kind.REGENERATE and not text.strip():
+    if ask.kind in (Kind.SEND, Kind.EDIT) and not text.strip():
         raise AskRefusedError(Code.EMPTY)
     if len(text) > conf.environment().max_message_chars:
         raise AskRefusedError(Code.TOO_LARGE)
@@ -111,6 +122,10 @@ def _start(person: User, ask: Ask, text: str, lease_owner: str) -> Started:
         sweep.interrupt_abandoned(conversation)
     if _running_for(person).exclude(conversation=conversation).count() >= conf.environment().max_running_answers:
         raise AskRefusedError(Code.TOO_MANY)
+    if ask.kind is Kind.CONTINUE:
+        return _go_on(person, conversation, ask, lease_owner)
+    wanted = conversation.choice if ask.choice is None else ask.choice
+    choice = _chosen(person, wanted)
     question = _question(person, conversation, ask, text)
     transcripts.activate(conversation, person, question)
     turn = Turn.objects.create(
@@ -119,13 +134,48 @@ def _start(person: User, ask: Ask, text: str, lease_owner: str) -> Started:
         asked_by=person,
         client_id=ask.client_id,
         effort=ask.effort,
+        choice=choice,
         lease_owner=lease_owner,
         lease_until=timezone.now() + LEASE,
     )
     conversation.effort = ask.effort
+    conversation.choice = wanted
     conversation.active_at = timezone.now()
-    conversation.save(update_fields=["effort", "active_at"])
+    conversation.save(update_fields=["effort", "choice", "active_at"])
     return Started(turn, transcripts.question_before(conversation, question), ask.kind)
+
+
+def _go_on(person: User, conversation: Conversation, ask: Ask, lease_owner: str) -> Started:
+    """A turn that goes on with the answer of an earlier one. What stands behind that answer stays, on a branch of its own."""
+    cut = access.turn_of(conversation, ask.continues)
+    end = unfinished.end_of(cut)
+    if cut.state == TurnState.RUNNING:
+        raise AskRefusedError(Code.BUSY)
+    if end is None or unfinished.way_on(cut, end) is None:
+        raise AskRefusedError(Code.COMMAND)
+    transcripts.activate(conversation, person, end)
+    turn = Turn.objects.create(
+        conversation=conversation,
+        question=cut.question,
+        asked_by=person,
+        client_id=ask.client_id,
+        effort=cut.effort,
+        choice=_chosen(person, cut.choice),
+        continues=end,
+        lease_owner=lease_owner,
+        lease_until=timezone.now() + LEASE,
+    )
+    conversation.active_at = timezone.now()
+    conversation.save(update_fields=["active_at"])
+    return Started(turn, transcripts.question_before(conversation, cut.question), ask.kind, continues=cut.pk)
+
+
+def _chosen(person: User, choice: str) -> str:
+    """Asked for each turn: what a person might use yesterday may have been taken back since."""
+    try:
+        return access.chosen(person, choice)
+    except access.NoSuchModelError as error:
+        raise AskRefusedError(error.code) from None
 
 
 def _running_for(person: User) -> QuerySet[Turn]:

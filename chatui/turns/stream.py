@@ -11,8 +11,10 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from chatui.turns import groups, wire
+from renderer import html
 from renderer.blocks import BlockClosed, BlockOpen, BlockPatched
 from renderer.events import RawEvent
+from renderer.frames import Frame
 from renderer.gate import (
     Audience,
     Gate,
@@ -25,6 +27,8 @@ from renderer.gate import (
     VisibleText,
     Working,
     is_preamble,
+    show,
+    why_hidden,
 )
 
 
@@ -60,7 +64,19 @@ class EndUserStream:
         self._pending: list[wire.Event] = []
         self._done: list[wire.MessageSoFar] = []
         self._open: _OpenMessage | None = None
+        self._cut: str | None = None
         self._working = False
+        self._steps: list[VisibleText] = []
+        self._is_thinking = self._has_answer = False
+        self.thought_seconds: int | None = None
+
+    def stand(self, frames: Sequence[tuple[UUID, Frame]], cut: UUID | None) -> None:
+        """What is shown of the answer already, before the turn goes on with it. ``cut``: the message whose place the next answer takes;
+        the first text of that answer is the text of this message, all at once."""
+        for key, frame in frames:
+            kind = "preamble" if is_preamble(frame.header) else "final"
+            self._done.append(wire.MessageSoFar(str(key), kind, html.render_blocks(show(frame, Audience.END_USER))))
+        self._cut = str(cut) if cut else None
 
     def take(self, event: RawEvent, key: UUID, elapsed: int) -> None:
         """A raw event of the frame ``key``, ``elapsed`` milliseconds after the turn began."""
@@ -71,6 +87,19 @@ class EndUserStream:
     def say(self, event: wire.Event) -> None:
         """An event of the turn itself."""
         self._pending.append(event)
+
+    def step(self, text: VisibleText) -> None:
+        """One more line of the summary. Dropped once the answer has begun."""
+        if self._is_thinking:
+            self._steps.append(text)
+            self._pending.append(wire.SummaryStep(text))
+
+    def end_thinking(self, elapsed: int) -> None:
+        """The answer begins, or the turn ends. Hidden work that comes later is not counted."""
+        if self._is_thinking:
+            self._is_thinking = False
+            self.thought_seconds = round(elapsed / 1000)
+            self._pending.append(wire.ThoughtEnded(self.thought_seconds))
 
     def flush(self) -> list[wire.Numbered]:
         """Everything new since the last flush, numbered."""
@@ -86,38 +115,57 @@ class EndUserStream:
         messages = list(self._done)
         if self._open is not None:
             messages.append(wire.MessageSoFar(self._open.key, self._open.kind, self._open.markdown.html()))
-        return wire.Snapshot(self._turn, self._number, elapsed, self._working, tuple(messages))
+        return wire.Snapshot(self._turn, self._number, elapsed, self._working, tuple(self._steps), self.thought_seconds, tuple(messages))
 
     def _show(self, event: VisibleEvent, key: str, elapsed: int) -> None:
         match event:
             case Working():
                 self._working = True
+                self._is_thinking = self.thought_seconds is None and not self._has_answer
                 self._pending.append(wire.WorkingBegan(elapsed))
             case VisibleOpened(header=header):
                 self._working = False
                 self._open = _OpenMessage(key, is_preamble(header), GrowingMarkdown())
-                self._pending.append(wire.MessageBegan(key, self._open.kind))
+                if not self._open.preamble:
+                    self._has_answer = True
+                    self.end_thinking(elapsed)
+                if self._cut is None or self._open.preamble:
+                    self._pending.append(wire.MessageBegan(key, self._open.kind))
             case VisibleDelta(text=text):
                 if self._open is not None:
-                    self._show_blocks(self._open, self._open.markdown.feed(text))
-            case VisibleClosed():
-                self._close()
+                    self._show_text(self._open, text)
+            case VisibleClosed(event=closed):
+                self._close(closed.is_preamble_after_all)
+
+    def _show_text(self, message: _OpenMessage, text: VisibleText) -> None:
+        blocks = message.markdown.feed(text)
+        if self._cut is None or message.preamble:
+            self._show_blocks(message, blocks)
+            return
+        # The page has the closed blocks of the cut message already: only what was open at the cut is sent again.
+        closed = sum(isinstance(block, BlockClosed) for block in blocks)
+        self._pending.append(wire.MessageBegan(message.key, message.kind, self._cut, closed))
+        self._done = [done for done in self._done if done.message_id != self._cut]
+        self._cut = None
 
     def _show_blocks(self, message: _OpenMessage, blocks: Sequence[BlockClosed | BlockPatched]) -> None:
         self._pending.extend(wire.BlockFlushed(message.key, block.index, block.html) for block in blocks)
 
     def _show_tail(self, message: _OpenMessage) -> None:
         match message.markdown.tail():
-            case BlockOpen(index=index, html=html):
-                self._pending.append(wire.BlockReplaced(message.delta, message.key, index, html))
+            case BlockOpen(index=index, html=block):
+                self._pending.append(wire.BlockReplaced(message.delta, message.key, index, block))
             case MoreText(index=index, text=text):
                 self._pending.append(wire.BlockGrew(message.delta, message.key, index, text))
 
-    def _close(self) -> None:
+    def _close(self, is_preamble_after_all: bool) -> None:
         if self._open is None:
             return
         message, self._open = self._open, None
         self._show_blocks(message, message.markdown.finish())
+        if is_preamble_after_all:
+            message.preamble = True
+            self._pending.append(wire.MessageRelabelled(message.key, message.kind))
         self._done.append(wire.MessageSoFar(message.key, message.kind, message.markdown.html()))
 
 
@@ -136,14 +184,17 @@ class DebugStream:
         """A raw event of the frame ``key``."""
         match self._gate.admit(event):
             case VisibleOpened(header=header):
-                self._frames.append(_DebugFrame(str(key), header.as_written(), []))
-                self._pending.append(wire.FrameBegan(str(key), header.as_written()))
+                why = why_hidden(header)
+                self._frames.append(_DebugFrame(str(key), header.as_written(), why, []))
+                self._pending.append(wire.FrameBegan(str(key), header.as_written(), why))
             case VisibleDelta(text=text):
                 self._unsent.append(text)
             case VisibleClosed(event=closed):
                 self._push_text()
                 self._frames[-1].is_open = False
                 terminator = closed.terminator.value if closed.terminator else None
+                if closed.header is not None:
+                    self._frames[-1].header = closed.header.as_written()
                 self._pending.append(wire.FrameEnded(str(key), terminator, closed.error.value if closed.error else None))
 
     def flush(self) -> list[wire.Numbered]:
@@ -156,7 +207,10 @@ class DebugStream:
 
     def snapshot(self) -> wire.DebugSnapshot:
         """Every frame so far. Flush right before, so that the numbers meet."""
-        frames = tuple(wire.FrameSoFar(frame.key, frame.header, VisibleText.joined(frame.parts), frame.is_open) for frame in self._frames)
+        frames = tuple(
+            wire.FrameSoFar(frame.key, frame.header, frame.why_hidden, VisibleText.joined(frame.parts), frame.is_open)
+            for frame in self._frames
+        )
         return wire.DebugSnapshot(self._turn, self._number, frames)
 
     def _push_text(self) -> None:
@@ -171,5 +225,6 @@ class DebugStream:
 class _DebugFrame:
     key: str
     header: dict[str, str]
+    why_hidden: str | None
     parts: list[VisibleText]
     is_open: bool = True

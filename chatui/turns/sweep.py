@@ -8,7 +8,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from chatui import transcripts
+from chatui import transcripts, unfinished
 from chatui.models import Conversation, Turn
 from chatui.models.message import Author
 from chatui.models.turn import TurnState
@@ -53,14 +53,17 @@ def _keep_checkpoint(turn: Turn) -> None:
         # The words are lost; the conversation must not be, nor the start of the server, which sweeps as well.
         log.warning("turn %s: its checkpoint could not be read", turn.pk)
         return
-    last = turn.messages.order_by("position").last() or turn.question
+    cut = unfinished.cut_answer(turn)
+    if cut is not None and transcripts.frame_of(cut).body == frame.body:
+        return  # nothing was added to the answer that it went on with
     message = transcripts.append(
         turn.conversation,
-        last,
+        turn.messages.order_by("position").last() or unfinished.place_of(turn),
         frame,
         Author.MODEL,
         turn=turn,
         is_complete=False,
         error_code=Code.STREAM_TRUNCATED,
     )
-    transcripts.follow(turn.conversation, turn.asked_by, message)
+    instead_of = cut.pk if cut is not None and unfinished.is_answer(message) else None
+    transcripts.follow(turn.conversation, turn.asked_by, message, instead_of=instead_of)

@@ -30,13 +30,17 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class TurnCreated(Event):
-    """A turn began: the page takes what stands after the question ``after`` away and fetches the new exchange."""
+    """A turn began: the page takes what stands after the question ``after`` away and fetches the new exchange.
+
+    ``continues``: the turn whose answer it goes on with; that answer stays as it is until a message takes its place.
+    """
 
     type = "response.created"
     conversation: str
     question: str
     after: str | None
     kind: str
+    continues: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +52,40 @@ class WorkingBegan(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class SummaryStep(Event):
+    """One more line of what the model has done so far, checked."""
+
+    type = "chatui:summary"
+    text: VisibleText
+
+
+@dataclass(frozen=True, slots=True)
+class ThoughtEnded(Event):
+    """The answer begins, or the turn ends without one: the hidden work before it took so many whole ``seconds``."""
+
+    type = "chatui:thought"
+    seconds: int
+
+
+@dataclass(frozen=True, slots=True)
 class MessageBegan(Event):
-    """A visible message begins; ``kind`` is ``final`` or ``preamble``."""
+    """A visible message begins; ``kind`` is ``final`` or ``preamble``.
+
+    ``continues``: the message whose place it takes, because its text begins with that one's; the first ``blocks`` blocks are the same.
+    """
 
     type = "chatui:message"
+    message_id: str
+    kind: str
+    continues: str | None = None
+    blocks: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MessageRelabelled(Event):
+    """A visible message that has ended is of another kind than it began as. Its text stays."""
+
+    type = "chatui:relabelled"
     message_id: str
     kind: str
 
@@ -102,11 +136,12 @@ class TurnEnded(Event):
 
 @dataclass(frozen=True, slots=True)
 class FrameBegan(Event):
-    """Debug audience: a frame's header."""
+    """Debug audience: a frame's header, and why an end user does not see it; ``why_hidden`` is absent where they do."""
 
     type = "chatui:frame.opened"
     message_id: str
     header: dict[str, str]
+    why_hidden: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +182,8 @@ class Snapshot(Event):
     sequence_number: int
     elapsed: int
     working: bool
+    steps: tuple[VisibleText, ...]
+    thought: int | None
     messages: tuple[MessageSoFar, ...]
 
 
@@ -157,6 +194,7 @@ class FrameSoFar(Event):
     type = "chatui:frame"
     message_id: str
     header: dict[str, str]
+    why_hidden: str | None
     text: VisibleText
     open: bool
 

@@ -11,7 +11,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
-from chatui import access, conf, display, first_account, upkeep
+from chatui import access, conf, display, first_account, looks, upkeep
 from chatui.operator_pages import examples, welcome
 from chatui.turns import sweep
 from chatui.web.context import SIDEBAR_LENGTH
@@ -47,13 +47,29 @@ def _page(request: HttpRequest, person: User, row: Conversation | None) -> HttpR
         "conversation": display.conversation(row) if row else None,
         "conversations": [display.link(item, current) for item in access.own_conversations(person, SIDEBAR_LENGTH)],
         "exchanges": display.exchanges(row, person) if row else [],
+        "looks": looks.at(row, person) if row else [],
         "welcome": welcome(),
         "examples": [] if row else examples(),
         "deleted": _just_deleted(request, person),
         "limits": {"text_chars": conf.environment().max_message_chars},
         "efforts": display.EFFORTS,
+        **_choice(person, row),
     }
     return render(request, "chat.html", context)
+
+
+def _choice(person: User, row: Conversation | None) -> dict[str, object]:
+    """What can be chosen at the composer, and where it stands when the page opens."""
+    choices = access.choices_for(person)
+    kept = row.choice if row else ""
+    offered = access.offered_as(choices, kept) if kept else None
+    first = choices[0].effort if choices else "medium"
+    return {
+        "choices": choices,
+        "choice": offered,
+        "choice_is_gone": bool(kept) and offered is None,
+        "effort": row.effort if row else first,
+    }
 
 
 def _just_deleted(request: HttpRequest, person: User) -> display.ConversationLink | None:

@@ -1,4 +1,4 @@
-"""Downloads of a conversation's open branch as an OpenChatML transcript."""
+"""Downloads: a conversation's open branch in one of several forms, and everything of a person's as one archive."""
 
 from __future__ import annotations
 
@@ -6,10 +6,15 @@ from typing import TYPE_CHECKING
 from uuid import UUID
 
 from django.contrib.auth.decorators import login_required
-from django.http import HttpRequest, HttpResponse
+from django.core.handlers.asgi import ASGIRequest
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.utils import timezone
 from django.views.decorators.http import require_GET
 
 from chatui import access, exports
+from chatui.exports import Form
+from chatui.throttle import Throttle
+from chatui.web import archive
 from chatui.web.guards import guarded
 from chatui.web.people import person_of
 from chatui.web.visitors import visitor_of
@@ -17,6 +22,9 @@ from renderer.gate import Audience
 
 if TYPE_CHECKING:
     from chatui.models import Conversation
+
+# Each reads everything that a person has.
+_archives = Throttle("archive", attempts=6, seconds=600)
 
 
 @require_GET
@@ -26,20 +34,43 @@ def download(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
     """The owner's transcript: what they may see."""
     person = person_of(request)
     row = access.own_conversation(person, conversation_id)
-    return _attachment(row, exports.transcript(row, person, Audience.END_USER), "")
+    form = _form(request)
+    return _attachment(row, exports.transcript(row, person, Audience.END_USER, form), form)
+
+
+@require_GET
+@guarded
+def download_whole(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
+    """The whole transcript, hidden channels included: as the debug view, with its permission, opt-in and audit row."""
+    row = access.view_hidden(visitor_of(request, "download"), conversation_id, action="whole download")
+    form = _form(request)
+    return _attachment(row, exports.transcript(row, person_of(request), Audience.DEBUG, form), form, "-whole")
 
 
 @require_GET
 @login_required
 @guarded
-def download_whole(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
-    """The whole transcript, hidden channels included: as the debug view, with its permission, opt-in and audit row."""
-    row = access.view_hidden(visitor_of(request, "download"), conversation_id, action="whole download")
-    return _attachment(row, exports.transcript(row, person_of(request), Audience.DEBUG), "-whole")
+def download_everything(request: HttpRequest) -> HttpResponseBase:
+    """All of one's own conversations as they can be seen, in one archive that is made while it is sent."""
+    person = person_of(request)
+    _archives.check(str(person.pk))
+    parts = archive.zipped(exports.everything(person))
+    response = StreamingHttpResponse(
+        archive.in_threads(parts) if isinstance(request, ASGIRequest) else parts, content_type="application/zip"
+    )
+    response.headers["Content-Disposition"] = f'attachment; filename="conversations-{timezone.now():%Y-%m-%d}.zip"'
+    return response
 
 
-def _attachment(row: Conversation, text: str, suffix: str) -> HttpResponse:
+def _form(request: HttpRequest) -> Form:
+    try:
+        return Form(request.GET.get("form", Form.OPENCHATML))
+    except ValueError:
+        raise access.NotFoundError from None
+
+
+def _attachment(row: Conversation, text: str, form: Form, suffix: str = "") -> HttpResponse:
     # Served as a file that no browser opens in place: a transcript may hold anything.
     response = HttpResponse(text, content_type="text/plain; charset=utf-8")
-    response.headers["Content-Disposition"] = f'attachment; filename="conversation-{row.pk}{suffix}.ocml"'
+    response.headers["Content-Disposition"] = f'attachment; filename="conversation-{row.pk}{suffix}.{form.ending}"'
     return response

@@ -6,24 +6,34 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse
+from django.contrib.auth.views import redirect_to_login
+from django.http import HttpRequest, HttpResponseBase
 
 from chatui.access import NotFoundError, OptInNeededError, RefusedError
+from chatui.throttle import ThrottledError
 from chatui.web.errors import refuse
 
-View = Callable[..., HttpResponse]
+View = Callable[..., HttpResponseBase]
 
 
 def guarded(view: View) -> View:
-    """ "Not found" and "not yours" are the same 404; a refused look at hidden channels is a 403 that names nothing."""
+    """ "Not found" and "not yours" are the same 404; a refused look at hidden channels is a 403 that names nothing.
+
+    A stranger who was refused such a look goes to the sign-in. Views of hidden channels let this happen, rather than ``login_required``,
+    because by then the attempt has been recorded.
+    """
 
     @wraps(view)
-    def answer(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+    def answer(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         try:
             return view(request, *args, **kwargs)
         except NotFoundError as error:
             return refuse(request, error.code, 404)
-        except (RefusedError, OptInNeededError) as error:
+        except RefusedError as error:
+            return refuse(request, error.code, 403) if request.user.is_authenticated else redirect_to_login(request.get_full_path())
+        except OptInNeededError as error:
             return refuse(request, error.code, 403)
+        except ThrottledError as error:
+            return refuse(request, error.code, 429)
 
     return answer

@@ -1,20 +1,23 @@
-// <chat-composer>: the box in which a message is written. Says "chat:send" with {text, effort, clientId}, and "chat:stop".
+// <chat-composer>: the box in which a message is written. Says "chat:send" with {text, effort, choice, clientId}, and "chat:stop".
 
 import { find } from "./dom.js";
 import { grow } from "./growing.js";
 import { Drafts } from "./models/drafts.js";
 import { problemWith, sends } from "./models/typing.js";
 
-/** @typedef {{ text: string, effort: string, clientId: string }} Written */
+/** @typedef {{ text: string, effort: string, choice: string, clientId: string }} Written */
 
 const EFFORT_KEY = "chatui:effort";
+const CHOICE_KEY = "chatui:choice";
 const DRAFT_DELAY_MS = 250;
 const BUSY = "Please wait for the answer, or stop it first.";
 
 export class ChatComposer extends HTMLElement {
   #form = find(this, "form", HTMLFormElement);
   #area = find(this, "textarea", HTMLTextAreaElement);
-  #effort = find(this, "select", HTMLSelectElement);
+  #effort = find(this, "select[name=effort]", HTMLSelectElement);
+  /** Only where there is more than one model. @type {HTMLSelectElement | null} */
+  #choice = this.querySelector("select[name=choice]");
   #send = find(this, ".send", HTMLButtonElement);
   #stop = find(this, ".stop", HTMLButtonElement);
   #problem = find(this, ".composer-problem", HTMLElement);
@@ -34,10 +37,11 @@ export class ChatComposer extends HTMLElement {
     this.#area.addEventListener("keydown", this.#key);
     this.#area.addEventListener("input", this.#typed);
     this.#stop.addEventListener("click", () => this.dispatchEvent(new CustomEvent("chat:stop")));
-    this.#effort.addEventListener("change", this.#keepEffort);
+    this.#effort.addEventListener("change", () => keep(EFFORT_KEY, this.#effort.value));
+    this.#choice?.addEventListener("change", this.#chose);
     this.addEventListener("click", this.#takeExample);
     addEventListener("pagehide", this.#save);
-    if (!this.#conversation) this.#effort.value = openStorage()?.getItem(EFFORT_KEY) ?? this.#effort.value;
+    if (!this.#conversation) this.#begin();
     if (!this.#effort.value) this.#effort.value = "medium";
     const draft = this.#drafts.load(this.#conversation);
     if (draft.text && !this.#area.value) this.#put(draft.text);
@@ -53,10 +57,16 @@ export class ChatComposer extends HTMLElement {
     return this.#effort.value;
   }
 
+  /** The model, as the server names the choice; empty where there is nothing to choose, which is the default. */
+  get choice() {
+    return this.#choice?.value ?? "";
+  }
+
   /** The person signs out: nothing that they wrote stays in this browser, not even by the page's own last save. */
   forget() {
     this.#forgotten = true;
     this.#drafts.forgetAll();
+    keep(CHOICE_KEY, null);
   }
 
   focus() {
@@ -119,7 +129,7 @@ export class ChatComposer extends HTMLElement {
     this.#put("");
     this.say("");
     /** @type {Written} */
-    const detail = { text, effort: this.#effort.value, clientId };
+    const detail = { text, effort: this.#effort.value, choice: this.choice, clientId };
     this.dispatchEvent(new CustomEvent("chat:send", { detail }));
   };
 
@@ -157,12 +167,17 @@ export class ChatComposer extends HTMLElement {
     this.#drafts.keep(this.#conversation, text, clientId);
   };
 
-  #keepEffort = () => {
-    try {
-      openStorage()?.setItem(EFFORT_KEY, this.#effort.value);
-    } catch {
-      // Without storage the choice holds for this page.
-    }
+  /** A new conversation begins with the model of the last one, and with the effort that was last chosen, or else that model's. */
+  #begin() {
+    const last = openStorage()?.getItem(CHOICE_KEY);
+    if (this.#choice && last && [...this.#choice.options].some((option) => option.value === last)) this.#choice.value = last;
+    this.#effort.value = openStorage()?.getItem(EFFORT_KEY) ?? this.#choice?.selectedOptions[0]?.dataset.effort ?? this.#effort.value;
+  }
+
+  #chose = () => {
+    keep(CHOICE_KEY, this.choice);
+    this.querySelector(".composer-note")?.remove();
+    if (!this.#conversation) this.#begin();
   };
 
   /** @param {string} text */
@@ -183,6 +198,20 @@ function openStorage() {
     return localStorage;
   } catch {
     return null;
+  }
+}
+
+/**
+ * What is chosen here, for the next page. Without storage it holds for this one.
+ * @param {string} key
+ * @param {string | null} value null forgets it
+ */
+function keep(key, value) {
+  try {
+    if (value === null) openStorage()?.removeItem(key);
+    else openStorage()?.setItem(key, value);
+  } catch {
+    // A full or forbidden storage must not stop anybody from choosing.
   }
 }
 

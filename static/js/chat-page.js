@@ -13,11 +13,12 @@ import { isTurnEvent } from "./models/protocol.js";
 import { Sequence } from "./models/sequence.js";
 import { Scrolling } from "./scrolling.js";
 import { SignedOut, read } from "./server.js";
+import { TabTitle } from "./tab-title.js";
 import { toast } from "./toasts.js";
 
-/** @import { Accepted, Ask, Created, Ended, Idle, Refused, ServerEvent, Snapshot } from "./models/protocol.js" */
+/** @import { Accepted, Ask, Created, Ended, Idle, MessageBegan, Refused, ServerEvent, Snapshot } from "./models/protocol.js" */
 /** @import { Written } from "./chat-composer.js" */
-/** @import { Again, Beginning, Edited } from "./chat-transcript.js" */
+/** @import { Again, Beginning, Edited, Onward } from "./chat-transcript.js" */
 /** @import { Exchange } from "./exchange.js" */
 
 /** A running answer without a word for this long: ask whether the socket still lives. */
@@ -57,6 +58,7 @@ class ChatPage extends HTMLElement {
   #resyncedAt = -Infinity;
   /** Stop was pressed before the server had given the turn its id. */
   #stopWanted = false;
+  #tab = new TabTitle();
 
   connectedCallback() {
     this.#transcript.limit = this.#composer.limit;
@@ -64,16 +66,20 @@ class ChatPage extends HTMLElement {
     this.#composer.addEventListener("chat:stop", () => this.#stop());
     this.#transcript.addEventListener("chat:edit", (event) => this.#edit(/** @type {CustomEvent<Edited>} */ (event).detail));
     this.#transcript.addEventListener("chat:regenerate", (event) => this.#regenerate(/** @type {CustomEvent<Again>} */ (event).detail));
+    this.#transcript.addEventListener("chat:continue", (event) => this.#continue(/** @type {CustomEvent<Onward>} */ (event).detail));
     this.#transcript.addEventListener("chat:branch", () => this.#subscribe());
     this.#transcript.addEventListener("chat:announce", (event) => this.#announce(/** @type {CustomEvent<string>} */ (event).detail));
     this.#list.addEventListener("chat:title", (event) => this.#retitle(/** @type {CustomEvent<{ conversation: string, title: string }>} */ (event).detail));
     this.#list.addEventListener("chat:deleted", (event) => this.#leave(/** @type {CustomEvent<string>} */ (event).detail));
     this.addEventListener("click", this.#clicked);
     this.addEventListener("submit", this.#submitted);
+    this.addEventListener("chat:search", this.#searched);
     document.addEventListener("keydown", this.#key);
     this.#fitKeyboard();
     this.#composer.running = this.#transcript.running.length > 0;
-    this.#scrolling.toEnd();
+    const target = this.#target();
+    if (target) this.#scrolling.to(target);
+    else this.#scrolling.toEnd();
     this.#connection.start();
     setInterval(() => this.#watchSilence(), SILENCE_MS / 4);
   }
@@ -81,23 +87,33 @@ class ChatPage extends HTMLElement {
   // What the person asks for
 
   /** @param {Written} written */
-  #send({ text, effort, clientId }) {
+  #send({ text, effort, choice, clientId }) {
     delete this.#stage.dataset.empty;
     this.#transcript.send(clientId, text);
     this.#scrolling.toEnd();
-    this.#ask({ type: "send", client_id: clientId, conversation: this.#conversation, text, effort });
+    this.#ask({ type: "send", client_id: clientId, conversation: this.#conversation, text, effort, choice });
   }
 
   /** @param {Edited} edited */
   #edit({ question, text }) {
     if (!this.#conversation) return;
-    this.#ask({ type: "edit", client_id: newId(), conversation: this.#conversation, question, text, effort: this.#composer.effort });
+    const { effort, choice } = this.#composer;
+    this.#ask({ type: "edit", client_id: newId(), conversation: this.#conversation, question, text, effort, choice });
   }
 
   /** @param {Again} again */
   #regenerate({ question }) {
     if (!this.#conversation || this.#outbox.size) return;
-    this.#ask({ type: "regenerate", client_id: newId(), conversation: this.#conversation, question, effort: this.#composer.effort });
+    const { effort, choice } = this.#composer;
+    this.#ask({ type: "regenerate", client_id: newId(), conversation: this.#conversation, question, effort, choice });
+  }
+
+  /** @param {Onward} onward */
+  #continue({ turn }) {
+    if (!this.#conversation || this.#outbox.size) return;
+    this.#ask({ type: "continue", client_id: newId(), conversation: this.#conversation, turn });
+    // The button that was pressed goes away; what stops the answer is what keyboard users may want next.
+    find(this.#composer, ".stop", HTMLButtonElement).focus({ preventScroll: true });
   }
 
   /** @param {Ask} command */
@@ -166,10 +182,14 @@ class ChatPage extends HTMLElement {
       case "chatui:working":
         this.#transcript.byTurn(event.turn)?.working(event.elapsed);
         return this.#announce(this.#announcements.say(event.turn, "thinking"));
+      case "chatui:summary":
+        return this.#transcript.byTurn(event.turn)?.step(event.text);
+      case "chatui:thought":
+        return this.#transcript.byTurn(event.turn)?.thought(event.seconds);
       case "chatui:message":
-        this.#transcript.byTurn(event.turn)?.rest();
-        this.#transcript.byTurn(event.turn)?.part(event.message_id, event.kind);
-        return;
+        return this.#messageBegan(event);
+      case "chatui:relabelled":
+        return this.#transcript.byTurn(event.turn)?.relabel(event.message_id, event.kind);
       case "response.delta":
       case "chatui:preamble.delta":
       case "response.delta.flush":
@@ -204,6 +224,7 @@ class ChatPage extends HTMLElement {
       after: null,
       kind: command.type,
       ...(command.type === "edit" ? { replaces: command.question } : {}),
+      ...(command.type === "continue" ? { continues: command.turn } : {}),
     });
     if (isNew) this.#subscribe();
     if (this.#stopWanted) this.#stop();
@@ -238,6 +259,15 @@ class ChatPage extends HTMLElement {
     if (this.#conversation) this.#list.touch(this.#conversation);
     delete this.#stage.dataset.empty;
     void this.#fetchExchange(exchange);
+  }
+
+  /** @param {MessageBegan} event */
+  #messageBegan(event) {
+    const exchange = this.#transcript.byTurn(event.turn);
+    exchange?.rest();
+    // Where the text that this goes on from is not on the page, the server has to send all of it.
+    if (event.continues && !exchange?.takeOver(event.continues, event.message_id, event.blocks ?? 0)) this.#subscribe();
+    else exchange?.part(event.message_id, event.kind);
   }
 
   /** @param {Ended} event */
@@ -307,7 +337,8 @@ class ChatPage extends HTMLElement {
 
   /** @param {DocumentFragment} page */
   #replaceFrame(page) {
-    document.title = seek(page, "title", HTMLTitleElement)?.textContent ?? document.title;
+    const title = seek(page, "title", HTMLTitleElement)?.textContent;
+    if (title) this.#tab.set(title);
     const bar = seek(page, ".top-bar", HTMLElement);
     if (bar) find(this, ".top-bar", HTMLElement).replaceWith(bar);
     this.#list.replace(page);
@@ -342,7 +373,7 @@ class ChatPage extends HTMLElement {
     this.#list.retitle(conversation, title);
     if (conversation !== this.#conversation) return;
     find(this, ".top-title", HTMLElement).textContent = title;
-    document.title = `${title} · chatui`;
+    this.#tab.set(`${title} · chatui`);
   }
 
   /** @param {string} conversation */
@@ -362,8 +393,19 @@ class ChatPage extends HTMLElement {
    */
   #announceEnd(turn, state, sentence = null) {
     const moment = state === "completed" ? "ready" : state === "stopped" ? "stopped" : "problem";
-    this.#announce(this.#announcements.say(turn, moment, moment === "problem" ? sentence : null));
+    const said = this.#announcements.say(turn, moment, moment === "problem" ? sentence : null);
+    this.#announce(said);
+    if (said && moment !== "stopped") this.#tab.tell(moment === "ready" ? "Answer ready" : "Not finished");
   }
+
+  /** The message that the address names, where a search led to it. */
+  #target() {
+    return location.hash.startsWith("#m-") ? document.getElementById(location.hash.slice(1)) : null;
+  }
+
+  #searched = () => {
+    if (this.#drawer.isDrawer && !this.#drawer.isOpen) this.#drawer.open();
+  };
 
   /** @param {Event} event */
   #clicked = (event) => {

@@ -1,4 +1,4 @@
-// <chat-transcript>: the exchanges on the page. Applies what the server says about turns; says "chat:edit" and "chat:regenerate".
+// <chat-transcript>: the exchanges on the page. Applies what the server says about turns; says "chat:edit", "chat:regenerate", "chat:continue".
 
 import { codeBeside } from "./code.js";
 import { copy, copyLater } from "./clipboard.js";
@@ -12,7 +12,8 @@ import { toast } from "./toasts.js";
 /** @import { Created, Delta, Flush, Snapshot } from "./models/protocol.js" */
 /** @typedef {{ question: string, text: string }} Edited */
 /** @typedef {{ question: string }} Again */
-/** @typedef {Pick<Created, "turn" | "question" | "after" | "kind"> & { replaces?: string }} Beginning `replaces`: the question that this tab edited */
+/** @typedef {{ turn: string }} Onward */
+/** @typedef {Pick<Created, "turn" | "question" | "after" | "kind" | "continues"> & { replaces?: string }} Beginning `replaces`: the question that this tab edited */
 
 const COPIED_MS = 2_000;
 
@@ -104,13 +105,15 @@ export class ChatTranscript extends HTMLElement {
     if (!exchange) return null;
     this.#removeAfter(exchange);
     if (event.kind === "edit") this.#edit = null;
-    exchange.begin(event.turn, event.question);
+    if (event.kind === "continue") exchange.goOn(event.turn);
+    else exchange.begin(event.turn, event.question);
     return exchange;
   }
 
   /** @param {Beginning} event */
-  #placeFor({ question, after, kind, replaces }) {
+  #placeFor({ question, after, kind, replaces, continues }) {
     if (kind === "regenerate") return this.#holding(question);
+    if (kind === "continue") return continues ? this.byTurn(continues) : null;
     if (kind === "edit") {
       const place = replaces ? this.#holding(replaces) : (this.#placeAfter(after) ?? this.#edit?.exchange);
       return place ? this.#blank(place) : null;
@@ -171,7 +174,7 @@ export class ChatTranscript extends HTMLElement {
     if (!exchange) return false;
     exchange.element.dataset.state = "running";
     delete exchange.element.dataset.sending;
-    exchange.resume(snapshot.messages);
+    exchange.resume(snapshot.messages, snapshot.steps ?? [], snapshot.thought ?? null);
     if (snapshot.working) exchange.working(snapshot.elapsed);
     else exchange.rest();
     return true;
@@ -210,6 +213,8 @@ export class ChatTranscript extends HTMLElement {
         return this.#openEditor(exchange);
       case "regenerate":
         return this.#again(exchange);
+      case "continue":
+        return this.#onward(exchange);
     }
   };
 
@@ -249,6 +254,12 @@ export class ChatTranscript extends HTMLElement {
   #again(exchange) {
     const question = exchange.question;
     if (question) this.dispatchEvent(new CustomEvent("chat:regenerate", { detail: /** @type {Again} */ ({ question }) }));
+  }
+
+  /** @param {Exchange} exchange */
+  #onward(exchange) {
+    const turn = exchange.turn;
+    if (turn) this.dispatchEvent(new CustomEvent("chat:continue", { detail: /** @type {Onward} */ ({ turn }) }));
   }
 
   /**

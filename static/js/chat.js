@@ -4,4 +4,5 @@ import "./site.js";
 import "./chat-composer.js";
 import "./chat-transcript.js";
 import "./conversation-list.js";
+import "./conversation-search.js";
 import "./chat-page.js";

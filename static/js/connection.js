@@ -13,8 +13,8 @@ import { readFrame } from "./models/protocol.js";
  * @property {(code: number) => void} ended the server does not want this connection any more
  */
 
-/** Close codes after which trying again is pointless: signed out, not allowed. */
-const FINAL_CODES = new Set([4401, 4403]);
+/** Close codes after which trying again is pointless: signed out, not allowed, too many pages. */
+const FINAL_CODES = new Set([4401, 4403, 4408]);
 /** Close code for "too fast": wait longer before the next attempt. */
 const TOO_FAST = 4429;
 const TOO_FAST_WAIT_MS = 10_000;

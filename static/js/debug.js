@@ -2,3 +2,6 @@
 
 import "./site.js";
 import "./debug-view.js";
+import "./debug-clock.js";
+import "./debug-search.js";
+import "./debug-source.js";

@@ -19,6 +19,11 @@ export class Drawer {
     matchMedia("(max-width: 56rem)").addEventListener("change", () => this.close());
   }
 
+  /** Whether the side bar is a drawer at this width, and not a column. */
+  get isDrawer() {
+    return this.#opener().offsetParent !== null;
+  }
+
   get isOpen() {
     return "open" in this.#sidebar.dataset;
   }

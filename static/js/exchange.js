@@ -3,7 +3,7 @@
 import { decorateCode } from "./code.js";
 import { fill, find, parse, piece, seek } from "./dom.js";
 import { finishAll, finishBlock } from "./finishing.js";
-import { workingText } from "./models/elapsed.js";
+import { thoughtText, workingText } from "./models/elapsed.js";
 
 /** @import { PartKind, SnapshotMessage } from "./models/protocol.js" */
 
@@ -88,6 +88,17 @@ export class Exchange {
   }
 
   /**
+   * A turn goes on with this answer: what is shown of it stays.
+   * @param {string} turn
+   */
+  goOn(turn) {
+    this.element.dataset.turn = turn;
+    this.element.dataset.state = RUNNING;
+    find(this.element, ".answer-end", HTMLElement).replaceChildren();
+    this.working(0);
+  }
+
+  /**
    * Hidden work is going on: one calm line, which counts the seconds by itself.
    * @param {number} elapsed milliseconds since the turn began
    */
@@ -115,6 +126,43 @@ export class Exchange {
   };
 
   /**
+   * One more line of what was done. Not announced: the list is there for who looks.
+   * @param {string} text
+   */
+  step(text) {
+    const list = seek(this.element, ".steps", HTMLElement);
+    if (!list) return;
+    const item = document.createElement("li");
+    item.dir = "auto";
+    item.textContent = text;
+    list.append(item);
+    list.hidden = false;
+  }
+
+  /**
+   * The work before the answer is over: its steps fold up into one line above the answer.
+   * @param {number} seconds
+   */
+  thought(seconds) {
+    const list = seek(this.element, ".steps", HTMLElement);
+    const steps = list ? [...list.children] : [];
+    const before = find(this.element, ".before", HTMLElement);
+    if (steps.length) {
+      const details = piece("thought", HTMLElement);
+      find(details, "summary", HTMLElement).textContent = thoughtText(seconds);
+      find(details, "ul", HTMLElement).append(...steps);
+      before.append(details);
+    } else {
+      const line = document.createElement("p");
+      line.className = "thought";
+      line.textContent = thoughtText(seconds);
+      before.append(line);
+    }
+    if (list) list.hidden = true;
+    this.rest();
+  }
+
+  /**
    * @param {string} message
    * @param {PartKind} kind
    * @returns {HTMLElement}
@@ -128,6 +176,34 @@ export class Exchange {
     part.dataset.kind = kind;
     find(this.element, ".parts", HTMLElement).append(part);
     return part;
+  }
+
+  /**
+   * A message takes the place of the cut one that it goes on from: what is final of that stays, the rest is written again.
+   * @param {string} cut
+   * @param {string} message
+   * @param {number} blocks how many are final
+   * @returns {boolean} false when the cut message is not shown here
+   */
+  takeOver(cut, message, blocks) {
+    const part = seek(this.element, `.part[data-message="${CSS.escape(cut)}"]`, HTMLElement);
+    if (!part) return false;
+    part.dataset.message = message;
+    part.id = `m-${message}`;
+    for (const block of [...part.children].slice(blocks)) block.remove();
+    return true;
+  }
+
+  /**
+   * A message that has ended turned out to be of another kind. Its text stays as it is.
+   * @param {string} message
+   * @param {PartKind} kind
+   */
+  relabel(message, kind) {
+    const part = this.part(message, kind);
+    part.classList.remove(`part-${part.dataset.kind}`);
+    part.classList.add(`part-${kind}`);
+    part.dataset.kind = kind;
   }
 
   /**
@@ -176,9 +252,15 @@ export class Exchange {
   /**
    * Replaces the whole answer by the server's account of it. The last block of the last message may still be open.
    * @param {SnapshotMessage[]} messages
+   * @param {string[]} steps
+   * @param {number | null} thought seconds, once the answer has begun
    */
-  resume(messages) {
+  resume(messages, steps, thought) {
     find(this.element, ".parts", HTMLElement).replaceChildren();
+    this.#clearSteps();
+    find(this.element, ".before", HTMLElement).replaceChildren();
+    for (const text of steps) this.step(text);
+    if (thought !== null) this.thought(thought);
     for (const message of messages) {
       const part = this.part(message.message_id, message.kind);
       const isLastPart = message === messages[messages.length - 1];
@@ -193,11 +275,19 @@ export class Exchange {
   end(state) {
     this.element.dataset.state = state;
     this.rest();
+    this.#clearSteps();
+  }
+
+  #clearSteps() {
+    const list = seek(this.element, ".steps", HTMLElement);
+    if (!list) return;
+    list.replaceChildren();
+    list.hidden = true;
   }
 
   /**
-   * Takes question, notice and tools from the server's rendering of this exchange. Blocks that are the same stay as they are;
-   * while the answer runs the socket alone knows it.
+   * Takes question, notice and tools from the server's rendering of this exchange. Blocks that are the same stay as they are.
+   * Of an answer that runs the socket alone knows; and one that was fetched while it ran may come when it has ended.
    * @param {string} html
    */
   adopt(html) {
@@ -205,9 +295,10 @@ export class Exchange {
     const editing = this.element.querySelector(".question-editor");
     if (!editing) find(this.element, ".question", HTMLElement).replaceWith(find(fresh, ".question", HTMLElement));
     this.element.dataset.question = fresh.dataset.question ?? "";
-    if (this.isRunning && fresh.dataset.state === RUNNING) return;
+    if (fresh.dataset.state === RUNNING) return;
     const answer = seek(fresh, ".answer", HTMLElement);
     if (!answer) return;
+    const before = find(this.element, ".before", HTMLElement);
     const parts = find(answer, ".parts", HTMLElement);
     const mine = find(this.element, ".parts", HTMLElement);
     if (outline(parts) === outline(mine)) {
@@ -216,6 +307,8 @@ export class Exchange {
       mine.replaceWith(parts);
       finishAll(parts);
     }
+    // What the reader has opened stays open.
+    if (!before.childElementCount) before.replaceWith(find(answer, ".before", HTMLElement));
     find(this.element, ".answer-end", HTMLElement).replaceWith(find(answer, ".answer-end", HTMLElement));
     this.end(fresh.dataset.state ?? "");
   }

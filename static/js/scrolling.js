@@ -28,6 +28,16 @@ export class Scrolling {
     this.#settle();
   }
 
+  /**
+   * Goes to an element instead, and stays there.
+   * @param {Element} element
+   */
+  to(element) {
+    this.#following.leave();
+    element.scrollIntoView({ block: "start" });
+    this.#show();
+  }
+
   #settle = () => {
     if (this.#following.on) this.#scroller.scrollTop = this.#scroller.scrollHeight;
     this.#show();

@@ -1,4 +1,4 @@
-// The words for time that passes while the model works.
+// The words for time that passes while the model works, and for how much of it had passed before it answered.
 
 /**
  * @param {number} milliseconds since the turn began
@@ -9,4 +9,14 @@ export function workingText(milliseconds) {
   if (seconds < 1) return "Working…";
   if (seconds < 60) return `Working… ${seconds} s`;
   return `Working… ${Math.floor(seconds / 60)} min ${seconds % 60} s`;
+}
+
+/**
+ * @param {number} seconds whole ones, before the answer began
+ * @returns {string} "Thought for a moment", "Thought for 12 s", "Thought for 2 min 5 s"
+ */
+export function thoughtText(seconds) {
+  if (seconds < 1) return "Thought for a moment";
+  if (seconds < 60) return `Thought for ${seconds} s`;
+  return `Thought for ${Math.floor(seconds / 60)} min ${seconds % 60} s`;
 }

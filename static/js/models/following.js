@@ -18,6 +18,11 @@ export class Following {
     this.#on = true;
   }
 
+  /** The reader goes to a place of their own. */
+  leave() {
+    this.#on = false;
+  }
+
   /**
    * The scroll position changed. Content that shrinks or a view that grows also lowers the offset; only a lower offset
    * with neither of them is a reader who scrolls up.

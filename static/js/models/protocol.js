@@ -1,7 +1,7 @@
 // The words that the page and the server exchange over the socket, and the one function that reads them.
 
 /**
- * @typedef {"send" | "edit" | "regenerate"} Kind
+ * @typedef {"send" | "edit" | "regenerate" | "continue"} Kind
  * @typedef {"final" | "preamble"} PartKind
  * @typedef {{ message_id: string, kind: PartKind, blocks: string[] }} SnapshotMessage
  * @typedef {Record<string, string>} FrameHeader
@@ -9,30 +9,34 @@
  * @typedef {{ type: "subscribe", conversation: string }} Subscribe
  * @typedef {{ type: "watch", conversation: string }} Watch
  * @typedef {{ type: "stop", conversation: string, turn: string }} Stop
- * @typedef {{ type: "send", client_id: string, conversation: string | null, text: string, effort: string }} Send
- * @typedef {{ type: "edit", client_id: string, conversation: string, question: string, text: string, effort: string }} Edit
- * @typedef {{ type: "regenerate", client_id: string, conversation: string, question: string, effort: string }} Regenerate
- * @typedef {Send | Edit | Regenerate} Ask
+ * @typedef {{ type: "send", client_id: string, conversation: string | null, text: string, effort: string, choice: string }} Send
+ * @typedef {{ type: "edit", client_id: string, conversation: string, question: string, text: string, effort: string, choice: string }} Edit
+ * @typedef {{ type: "regenerate", client_id: string, conversation: string, question: string, effort: string, choice: string }} Regenerate
+ * @typedef {{ type: "continue", client_id: string, conversation: string, turn: string }} Continue
+ * @typedef {Send | Edit | Regenerate | Continue} Ask
  * @typedef {Subscribe | Watch | Stop | Ask} Command
  *
  * @typedef {{ type: "chatui:accepted", client_id: string, conversation: string, turn: string, question: string, url: string }} Accepted
  * @typedef {{ type: "chatui:refused", client_id?: string, code: string, message: string }} Refused
- * @typedef {{ type: "response.created", conversation: string, turn: string, question: string, after?: string | null, kind: Kind }} Created
+ * @typedef {{ type: "response.created", conversation: string, turn: string, question: string, after?: string | null, kind: Kind, continues?: string | null }} Created
  * @typedef {{ type: "chatui:working", turn: string, elapsed: number }} Working
- * @typedef {{ type: "chatui:message", turn: string, message_id: string, kind: PartKind }} MessageBegan
+ * @typedef {{ type: "chatui:summary", turn: string, text: string }} SummaryStep
+ * @typedef {{ type: "chatui:thought", turn: string, seconds: number }} ThoughtEnded
+ * @typedef {{ type: "chatui:message", turn: string, message_id: string, kind: PartKind, continues?: string | null, blocks?: number | null }} MessageBegan
+ * @typedef {{ type: "chatui:relabelled", turn: string, message_id: string, kind: PartKind }} Relabelled
  * @typedef {{ type: "response.delta" | "chatui:preamble.delta", turn: string, message_id: string, block: number, html?: string, text?: string }} Delta
  * @typedef {{ type: "response.delta.flush", turn: string, message_id: string, block: number, html: string }} Flush
  * @typedef {{ type: "response.completed" | "response.incomplete" | "response.failed" | "response.cancel", turn: string, code?: string | null, message?: string | null, elapsed: number }} Ended
- * @typedef {{ type: "chatui:snapshot", turn: string, sequence_number: number, elapsed: number, working: boolean, messages: SnapshotMessage[] }} Snapshot
+ * @typedef {{ type: "chatui:snapshot", turn: string, sequence_number: number, elapsed: number, working: boolean, steps: string[], thought?: number | null, messages: SnapshotMessage[] }} Snapshot
  * @typedef {{ type: "chatui:idle", conversation: string, turn?: string | null, state?: string }} Idle
  * @typedef {{ type: "chatui:title", conversation: string, title: string }} Title
  * @typedef {{ type: "chatui:bye", code: string, message: string }} Bye
- * @typedef {{ type: "chatui:frame.opened", turn: string, message_id: string, header: FrameHeader }} FrameOpened
+ * @typedef {{ type: "chatui:frame.opened", turn: string, message_id: string, header: FrameHeader, why_hidden?: string | null }} FrameOpened
  * @typedef {{ type: "chatui:frame.delta", turn: string, message_id: string, text: string }} FrameDelta
  * @typedef {{ type: "chatui:frame.closed", turn: string, message_id: string, terminator?: string | null, code?: string | null }} FrameClosed
- * @typedef {{ message_id: string, header: FrameHeader, text: string, open: boolean }} SnapshotFrame
+ * @typedef {{ message_id: string, header: FrameHeader, why_hidden?: string | null, text: string, open: boolean }} SnapshotFrame
  * @typedef {{ type: "chatui:debug.snapshot", turn: string, sequence_number: number, frames: SnapshotFrame[] }} DebugSnapshot
- * @typedef {Created | Working | MessageBegan | Delta | Flush | Ended | FrameOpened | FrameDelta | FrameClosed} TurnEvent one step of a turn; numbered
+ * @typedef {Created | Working | SummaryStep | ThoughtEnded | MessageBegan | Relabelled | Delta | Flush | Ended | FrameOpened | FrameDelta | FrameClosed} TurnEvent one step of a turn; numbered
  * @typedef {Accepted | Refused | TurnEvent | Snapshot | Idle | Title | Bye | DebugSnapshot} ServerEvent
  */
 
@@ -42,7 +46,10 @@ const TEXT_FIELDS = /** @type {Readonly<Record<ServerEvent["type"], readonly str
   "chatui:refused": ["message"],
   "response.created": ["turn", "question", "kind"],
   "chatui:working": ["turn"],
+  "chatui:summary": ["turn", "text"],
+  "chatui:thought": ["turn"],
   "chatui:message": ["turn", "message_id", "kind"],
+  "chatui:relabelled": ["turn", "message_id", "kind"],
   "response.delta": ["turn", "message_id"],
   "chatui:preamble.delta": ["turn", "message_id"],
   "response.delta.flush": ["turn", "message_id", "html"],
@@ -80,7 +87,10 @@ export function readFrame(frame) {
 const NUMBERED = new Set(/** @type {string[]} */ ([
   "response.created",
   "chatui:working",
+  "chatui:summary",
+  "chatui:thought",
   "chatui:message",
+  "chatui:relabelled",
   "response.delta",
   "chatui:preamble.delta",
   "response.delta.flush",

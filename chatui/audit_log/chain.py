@@ -1,0 +1,104 @@
+"""Walks the chain of hashes from the first line to the last, and says where it is broken."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from django.db import connection
+
+from chatui import audit
+from chatui.models import AuditEvent
+
+MOST_PROBLEMS = 20
+_CHUNK = 2000
+_TRIGGERS = ("chatui_audit_no_update", "chatui_audit_no_delete", "chatui_audit_only_append")
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The last line of a log, or of what was the log once: its number and its hash in hexadecimal."""
+
+    number: int
+    hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What is wrong with the line of that number; 0 for the log as a whole."""
+
+    number: int
+    sentence: str
+
+
+@dataclass(slots=True)
+class Report:
+    """What a walk found. ``problems`` holds the first 20 of ``count``."""
+
+    lines: int = 0
+    head: Head | None = None
+    problems: list[Problem] = field(default_factory=list)
+    count: int = 0
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether nothing is wrong."""
+        return not self.count
+
+
+def head() -> Head | None:
+    """The last line; None while the log is empty."""
+    last = AuditEvent.objects.order_by("-number").values_list("number", "hash").first()
+    return Head(*last) if last else None
+
+
+def verify(noted: Head | None = None) -> Report:
+    """Walk the whole log, in constant memory. ``noted`` is a head that was kept elsewhere: that line must still be there, unchanged."""
+    report = Report()
+    for problem in _walk(report, noted):
+        report.count += 1
+        if len(report.problems) < MOST_PROBLEMS:
+            report.problems.append(problem)
+    return report
+
+
+def missing_triggers() -> list[str]:
+    """The names of the database's own guards against changes that are not there (any more)."""
+    asked = {
+        "sqlite": "SELECT name FROM sqlite_master WHERE type = 'trigger'",
+        "postgresql": "SELECT tgname FROM pg_trigger WHERE tgenabled <> 'D'",
+    }[connection.vendor]
+    with connection.cursor() as cursor:
+        cursor.execute(asked)
+        there = {row[0] for row in cursor.fetchall()}
+    return [name for name in _TRIGGERS if name not in there]
+
+
+def _walk(report: Report, noted: Head | None) -> Iterator[Problem]:
+    last = Head(0, audit.FIRST_HASH)
+    is_met = noted is None
+    rows = AuditEvent.objects.order_by("number").values_list(*audit.HASHED_COLUMNS, "hash")
+    for *values, written in rows.iterator(chunk_size=_CHUNK):
+        number, previous = values[0], values[-1]
+        if number != last.number + 1:
+            yield Problem(number, _gap(last.number, number))
+        elif previous != last.hash:
+            yield Problem(number, "It does not follow the line before it: one of the two was put in or taken out.")
+        if audit.digest_of(values) != written:
+            yield Problem(number, "It does not fit its hash: it was changed after it was written.")
+        if noted and number == noted.number:
+            is_met = True
+            if written != noted.hash:
+                yield Problem(number, "It has another hash than the one that was noted: the log was written anew.")
+        last = Head(number, written)
+        report.lines += 1
+    report.head = last if report.lines else None
+    if noted and not is_met:
+        yield Problem(noted.number, "It was noted once and is not there: the end of the log was cut off.")
+    for name in missing_triggers():
+        yield Problem(0, f"The database does not refuse changes to the log: the trigger {name} is missing.")
+
+
+def _gap(before: int, after: int) -> str:
+    first, last = before + 1, after - 1
+    return f"Line {first} is missing before it." if first == last else f"Lines {first} to {last} are missing before it."

@@ -1,0 +1,55 @@
+"""The audit log as a file: JSON lines, which hold all that the hashes were made of, and CSV for spreadsheets."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from io import StringIO
+from uuid import UUID
+
+from chatui.audit import HASHED_COLUMNS
+from chatui.audit_log.lines import Filters, rows
+
+_CHUNK = 2000
+_NAMES = (*HASHED_COLUMNS, "hash")
+# What a spreadsheet takes for the beginning of a formula, in full width too.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+
+
+def json_lines(filters: Filters) -> Iterator[str]:
+    """One JSON object for each line of the log, oldest first; each ends with a line break. Times are ISO 8601, with their offset."""
+    for row in _rows(filters):
+        yield json.dumps(dict(zip(_NAMES, map(_plain, row), strict=True)), ensure_ascii=False) + "\n"
+
+
+def csv_lines(filters: Filters) -> Iterator[str]:
+    """A row of names, then one row for each line of the log, oldest first (RFC 4180). No cell is a formula."""
+    yield _csv_row(_NAMES)
+    for row in _rows(filters):
+        yield _csv_row([_cell(_plain(value)) for value in row])
+
+
+FORMATS: dict[str, Callable[[Filters], Iterator[str]]] = {"jsonl": json_lines, "csv": csv_lines}
+
+
+def _rows(filters: Filters) -> Iterator[tuple[object, ...]]:
+    return rows(filters).order_by("number").values_list(*_NAMES).iterator(chunk_size=_CHUNK)
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, datetime):
+        return value.isoformat()
+    return str(value) if isinstance(value, UUID) else value
+
+
+def _cell(value: object) -> object:
+    # A person chooses their name and the words of a reason; "=HYPERLINK(…)" must not come alive in an auditor's spreadsheet.
+    return f"'{value}" if isinstance(value, str) and value.lstrip(" ").startswith(_FORMULA) else value
+
+
+def _csv_row(values: object) -> str:
+    out = StringIO()
+    csv.writer(out).writerow(values)  # type: ignore[arg-type]
+    return out.getvalue()

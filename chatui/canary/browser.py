@@ -1,0 +1,131 @@
+"""One visitor of the product: fetches pages with cookies and CSRF tokens as a browser does. Whatever comes is looked at."""
+
+from __future__ import annotations
+
+import re
+import ssl
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import TracebackType
+from urllib.parse import urlsplit
+
+import httpx
+
+from chatui.canary.watch import CanaryError, Clock, Watch
+
+_MOST_BODY_BYTES = 32 << 20
+_REQUEST_SECONDS = 15.0
+_TOKEN = re.compile(r'name="csrf-?(?:middleware)?token" (?:content|value)="([^"]+)"')
+
+File = tuple[str, bytes, str]
+"""The name, the content and the type of a file in a form."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came."""
+
+    status: int
+    headers: httpx.Headers
+    body: bytes = field(repr=False)
+
+    @property
+    def text(self) -> str:
+        """The body as text."""
+        return self.body.decode("utf-8", "replace")
+
+    @property
+    def is_html(self) -> bool:
+        """Whether it is a page or a part of one."""
+        return bool(self.headers.get("content-type", "").startswith("text/html"))
+
+
+class Browser:
+    """``with Browser("owner", "https://chat.example.org", watch, clock) as owner``. Follows no redirect by itself."""
+
+    def __init__(self, viewer: str, origin: str, watch: Watch, clock: Clock) -> None:
+        """``viewer``: who this is, for the report. ``origin``: scheme, host and port."""
+        self.viewer = viewer
+        self.origin = origin
+        self.watch = watch
+        self.clock = clock
+        self.certificates = ssl.create_default_context()
+        self._token = ""
+        # No proxy and no .netrc of the shell: what is asked is this deployment, and only it.
+        self._client = httpx.Client(
+            base_url=origin,
+            headers={"Origin": origin, "Referer": f"{origin}/"},
+            trust_env=False,
+            verify=self.certificates,
+        )
+
+    def __enter__(self) -> Browser:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._client.close()
+
+    @property
+    def cookies(self) -> str:
+        """As the header that a socket is opened with."""
+        return "; ".join(f"{cookie.name}={cookie.value}" for cookie in self._client.cookies.jar)
+
+    def cookie(self, name: str) -> str:
+        """One cookie's value; empty where there is none."""
+        return next((cookie.value or "" for cookie in self._client.cookies.jar if cookie.name == name), "")
+
+    def sign_in(self, address: str, name: str, password: str) -> None:
+        """Sign in on the page at ``address``. Raises CanaryError where that fails."""
+        self.get(address, address)
+        answer = self.post(address, address, {"username": name, "password": password})
+        if answer.status in (301, 308):
+            raise CanaryError("The deployment sends on to another address. --url must be the one under which people reach it.")
+        if answer.status != 302:
+            raise CanaryError(f"The {self.viewer} could not sign in: {address} answered {answer.status}.")
+
+    def get(self, path: str, place: str, accept: str = "text/html") -> Answer:
+        """Fetch one address; ``place`` is what the report calls it."""
+        return self._fetch("GET", path, place, accept, None, None)
+
+    def post(self, path: str, place: str, form: Mapping[str, str], files: Mapping[str, File] | None = None) -> Answer:
+        """Send a form."""
+        return self._fetch("POST", path, place, "text/html", {**form, "csrfmiddlewaretoken": self._token}, files)
+
+    def _fetch(
+        self, method: str, path: str, place: str, accept: str, form: Mapping[str, str] | None, files: Mapping[str, File] | None
+    ) -> Answer:
+        seconds = self.clock.left(_REQUEST_SECONDS)
+        try:
+            with self._client.stream(method, path, data=form, files=files, headers={"Accept": accept}, timeout=seconds) as response:
+                body = bytearray()
+                for piece in response.iter_bytes():
+                    body += piece
+                    if len(body) > _MOST_BODY_BYTES:
+                        raise CanaryError(f"{place} answered with more than {_MOST_BODY_BYTES >> 20} MB.")
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            raise CanaryError(f"{place} could not be fetched: {_why(error)}.") from error
+        self._look(place, response, bytes(body))
+        answer = Answer(response.status_code, response.headers, bytes(body))
+        if answer.is_html and (token := _TOKEN.search(answer.text)):
+            self._token = token[1]
+        return answer
+
+    def _look(self, place: str, response: httpx.Response, body: bytes) -> None:
+        self.watch.looked[f"answers to the {self.viewer}"] += 1
+        self.watch.look(self.viewer, place, "body", body)
+        self.watch.look(self.viewer, place, "status line", response.reason_phrase)
+        for name, value in response.headers.multi_items():
+            self.watch.look(self.viewer, place, f"header {name}", f"{name}: {value}")
+
+
+def _why(error: Exception) -> str:
+    """The kind of error; with what the operating system or OpenSSL said, but never with anything that came from the other side."""
+    return f"{type(error).__name__}, {error}" if isinstance(error, httpx.ConnectError) else type(error).__name__
+
+
+def origin_of(url: str) -> str:
+    """Scheme, host and port of an address. Raises CanaryError where it is no web address."""
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.username is not None:
+        raise CanaryError("--url must be an address such as https://chat.example.org")
+    return f"{parts.scheme}://{parts.netloc}"

@@ -1,0 +1,101 @@
+"""What a run keeps in the database for a while: two people, their group and the back ends that only they may use; and its removal."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+from django.contrib.auth.models import Group
+from django.contrib.sessions.models import Session
+from django.db import transaction
+from django.utils import timezone
+
+from chatui.models import AttemptWarning, StoredBackend, User
+
+LEFT_OVER_AFTER = timedelta(hours=1)
+_LETTERS = "abcdefghijklmnopqrstuvwxyz"
+_RUN = re.compile(r"canary-[a-z]{16}")
+_LAST_POSITION = 32_767
+"""Behind every other back end, so that it is nobody's default."""
+
+
+@dataclass(frozen=True, slots=True)
+class Guests:
+    """The owner of the canary's conversations and a stranger; ``run`` names this run wherever it leaves a trace."""
+
+    run: str
+    owner: User
+    stranger: User
+    password: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A back end of a run: the kind that the product calls it, its address, its models; where summaries come from, and from which model."""
+
+    kind: str
+    url: str
+    models: tuple[str, ...]
+    summaries: str = "none"
+    summarizer: str = ""
+
+
+def new_run() -> str:
+    """A name for a run."""
+    return "canary-" + "".join(secrets.choice(_LETTERS) for _ in range(16))
+
+
+def choice(run: str, kind: str, model: str) -> str:
+    """What the owner chooses at the composer to get one scripted answer."""
+    return f"{run}-{kind}/{model}"
+
+
+def make(run: str, offers: Mapping[str, Offer]) -> Guests:
+    """All rows of a run, or none. ``offers``: its back ends, by what ``choice`` calls them."""
+    password = secrets.token_urlsafe(24)
+    with transaction.atomic():
+        group = Group.objects.create(name=run)
+        owner, stranger = (User.objects.create_user(f"{run}-{name}", password=password) for name in ("owner", "stranger"))
+        for person in (owner, stranger):
+            person.groups.add(group)
+        for name, offer in offers.items():
+            row = StoredBackend.objects.create(
+                name=f"{run}-{name}",
+                label="Canary",
+                kind=offer.kind,
+                url=offer.url,
+                model_names="\n".join(offer.models),
+                summaries=offer.summaries,
+                summarizer=choice(run, name, offer.summarizer) if offer.summarizer else "",
+                position=_LAST_POSITION,
+                first_token_seconds=30,
+                idle_seconds=30,
+                overall_seconds=120,
+            )
+            row.groups.add(group)
+    return Guests(run, owner, stranger, password)
+
+
+def remove(run: str, sessions: Iterable[str] = ()) -> None:
+    """All rows of a run, with what its people own; the audit log stays. A run that left nothing is no error."""
+    with transaction.atomic():
+        names = [f"{run}-owner", f"{run}-stranger"]
+        StoredBackend.objects.filter(name__startswith=f"{run}-").delete()
+        AttemptWarning.objects.filter(person_name__in=names).delete()
+        Session.objects.filter(session_key__in=[key for key in sessions if key]).delete()
+        User.objects.filter(username__in=names, groups__name=run).delete()
+        Group.objects.filter(name=run).delete()
+
+
+def remove_left_over() -> int:
+    """What runs that died more than an hour ago have left; how many runs."""
+    before, removed = timezone.now() - LEFT_OVER_AFTER, 0
+    for group in Group.objects.filter(name__startswith="canary-"):
+        # The rows of a run are made together and removed together, so its people tell how old it is.
+        if _RUN.fullmatch(group.name) and not User.objects.filter(groups=group, date_joined__gte=before).exists():
+            remove(group.name)
+            removed += 1
+    return removed

@@ -1,0 +1,225 @@
+"""The whole run: who does what in which order. It asks, listens, crawls, shares and searches; what comes, the Watch looks at."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import secrets
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from uuid import uuid4
+
+from django.conf import settings
+from django.urls import reverse
+
+from chatui.canary.addresses import Values
+from chatui.canary.browser import Browser
+from chatui.canary.crawl import Crawl
+from chatui.canary.guests import Guests
+from chatui.canary.markers import Canary
+from chatui.canary.peer import Peer
+from chatui.canary.planting import Script
+from chatui.canary.tab import PLACE, SilentError, Tab
+from chatui.canary.talk import ENDS, Talk
+from chatui.canary.watch import SHARED, CanaryError, Clock, Watch
+from chatui.models import AuditEvent, ShareLink, User
+from renderer.errors import Code
+
+_TOKEN = re.compile(r'(name="csrf-?(?:middleware)?token" (?:content|value)=")[^"]+')
+_SHARED = re.compile(r"/s/([\w-]+)/")
+_GONE_ON = ("completed", "incomplete", "failed")
+_HOLDER = "holder of a share link"
+
+
+@dataclass(frozen=True, slots=True)
+class Planted:
+    """What was put where: the scripts by wire format, a transcript to import, the visible markers, and the word beside the hidden ones."""
+
+    scripts: Mapping[str, Sequence[Script]]
+    transcript: str
+    visible: Canary
+    bait: str
+
+
+class Journey:
+    """``go`` once. ``problems``: what did not happen as it must, so that finding nothing would prove nothing."""
+
+    def __init__(self, guests: Guests, planted: Planted, origin: str, peer: Peer, watch: Watch, clock: Clock) -> None:
+        self._guests = guests
+        self._planted = planted
+        self._origin = origin
+        self._peer = peer
+        self._watch = watch
+        self._clock = clock
+        self._refused: Counter[str] = Counter()
+        self.problems: list[str] = []
+        self.sessions: list[str] = []
+
+    def go(self) -> None:
+        """Everything. Raises CanaryError where it cannot go on."""
+        with contextlib.ExitStack() as stack:
+            self._owner, self._stranger, self._nobody, self._holder = (
+                stack.enter_context(Browser(viewer, self._origin, self._watch, self._clock))
+                for viewer in ("owner", "stranger", "anonymous", _HOLDER)
+            )
+            self._sign_in()
+            talks = [partial(self._talk, kind, scripts) for kind, scripts in self._planted.scripts.items()]
+            rest = (self._ask_for_hidden, self._strangers_sockets, self._import, self._crawl, self._search, self._check_recorded)
+            parts: list[Callable[[], None]] = [*talks, *rest]
+            # One part that cannot be carried out must not keep the others from finding something.
+            for part in parts:
+                try:
+                    part()
+                except CanaryError as error:
+                    self.problems.append(str(error))
+
+    def _sign_in(self) -> None:
+        address = reverse("sign_in")
+        for browser, person in ((self._owner, self._guests.owner), (self._stranger, self._guests.stranger)):
+            browser.sign_in(address, person.get_username(), self._guests.password)
+            self.sessions.append(browser.cookie(settings.SESSION_COOKIE_NAME))
+        for browser in (self._nobody, self._holder):
+            browser.get(address, address)  # for the token that their forms need
+
+    def _talk(self, kind: str, scripts: Sequence[Script]) -> None:
+        with Tab(self._owner) as tab:
+            talk = Talk(tab, self._peer, self._guests.run, kind, self._clock, self._in_the_middle, self.problems)
+            asked = {script.name: talk.ask(script) for script in scripts if not script.is_aside}
+            first = scripts[0]
+            if cut := next((script for script in scripts if script.ends == ("incomplete",)), None):
+                talk.ask(replace(cut, shows=(), ends=_GONE_ON), "continue", turn=asked[cut.name]["turn"])
+                talk.ask(first, "edit", question=asked[first.name]["question"])
+                talk.ask(first, "regenerate", question=asked[first.name]["question"])
+
+    def _in_the_middle(self, conversation: str, turn: str) -> None:
+        """While an answer is being written: a reload, a second tab, and what a stranger finds."""
+        known = [values for values in self._known() if values["conversation_id"] == conversation]
+        now = {"conversation_id": conversation, "turn_id": turn, "message_id": known[0]["message_id"]}
+        Crawl(self._owner).pages_of([now])
+        Crawl(self._stranger).pages_of([now])
+        with Tab(self._owner) as late:
+            late.say("subscribe", conversation=conversation)
+            late.until("chatui:snapshot", *ENDS)
+
+    def _ask_for_hidden(self) -> None:
+        """The owner tries to watch the hidden channels of a conversation of theirs."""
+        with Tab(self._owner) as tab:
+            tab.say("watch", conversation=self._known()[0]["conversation_id"])
+            self._expect_refusal(tab, "owner", "watch", Code.PERM_VISIBILITY)
+
+    def _strangers_sockets(self) -> None:
+        ids = self._known()[0]
+        with Tab(self._stranger) as tab:
+            for command in ("subscribe", "watch", "stop", "send", "edit", "regenerate", "continue"):
+                fields = {"conversation": ids["conversation_id"], "turn": ids["turn_id"], "question": ids["message_id"]}
+                tab.say(command, **fields, client_id=str(uuid4()), effort="low", text="What is hidden here?")
+                code = Code.PERM_VISIBILITY if command == "watch" else Code.NOT_FOUND
+                self._expect_refusal(tab, "stranger", command, code)
+        with Tab(self._nobody) as tab:
+            tab.until("chatui:bye")
+
+    def _expect_refusal(self, tab: Tab, viewer: str, command: str, code: Code) -> None:
+        try:
+            answer = tab.until("chatui:refused", "chatui:accepted", "chatui:idle", "chatui:snapshot", "chatui:debug.snapshot")[-1]
+        except SilentError as error:
+            self.problems.append(f"{command}, which was to be refused, was not answered. {error}")
+            return
+        if answer.get("code") != code:
+            self._watch.note(f"{command} was not refused", viewer, PLACE, str(answer["type"]))
+        elif code is Code.PERM_VISIBILITY:
+            self._refused[viewer] += 1
+
+    def _import(self) -> None:
+        """A transcript that holds hidden frames is uploaded, as anybody may do."""
+        address = reverse("import")
+        self._owner.get(address, address)
+        file = ("canary.ocml", self._planted.transcript.encode(), "text/plain")
+        answer = self._owner.post(address, f"POST {address}", {}, {"file": file})
+        if answer.status != 302:
+            self.problems.append(f"The transcript could not be imported: the page answered {answer.status}.")
+
+    def _share(self) -> Values:
+        """A share link to the first conversation; the parameters that it adds to what is known. None where sharing is off."""
+        known = self._known()
+        first = [values for values in known if values["conversation_id"] == known[0]["conversation_id"] and values["is_visible"]]
+        ids = first[-1]  # its last message: what stands above it is in the snapshot
+        address = reverse("share", args=[ids["conversation_id"]])
+        if self._owner.get(address, "share").status != 200:
+            return {}
+        made = self._owner.post(address, "POST share", {"leaf": ids["message_id"], "days": "1"})
+        target = made.headers.get("location", "")
+        token = _SHARED.search(self._owner.get(target, "share").text) if target.startswith(address) else None
+        link = ShareLink.objects.filter(created_by=self._guests.owner).values_list("pk", flat=True).first()
+        if token is None or link is None:
+            self.problems.append("No share link could be made.")
+            return {}
+        return {"token": token[1], "link_id": str(link)}
+
+    def _crawl(self) -> None:
+        shared = self._share()
+        self._watch.seen.clear()
+        known = [{**values, **shared} for values in self._known()]
+        few = [known[0], next(values for values in known if values["is_visible"])]
+        owner, stranger = Crawl(self._owner, follows_static=True), Crawl(self._stranger)
+        owner.everything(known)
+        stranger.everything(few)
+        Crawl(self._nobody, signed_in=False).everything(few)
+        if missing := set(self._planted.visible.planted.values()) - self._watch.seen["owner"]:
+            self.problems.append(f"{len(missing)} visible markers were on no page of the owner's: {', '.join(sorted(missing)[:3])}.")
+        if shared:
+            self._follow_share_link(shared["token"])
+        owner.last(known[0])
+        stranger.last(few[0])
+        if shared and self._holder.get(reverse("shared", args=[shared["token"]]), f"{SHARED}…/").status == 200:
+            self._watch.note("a share link that was taken back still opens", _HOLDER, f"{SHARED}…/")
+        self._refused["owner"] += owner.refused
+        self._refused["stranger"] += stranger.refused
+
+    def _follow_share_link(self, token: str) -> None:
+        """As somebody who holds it: nobody, or a signed-in stranger where the operator wants that."""
+        path = reverse("shared", args=[token])
+        for browser in (self._holder, self._stranger):
+            Crawl(browser).page(path, f"{SHARED}…/")
+        if not self._watch.seen[_HOLDER] | self._watch.seen["stranger"]:
+            self.problems.append("The share link showed nothing of the conversation.")
+
+    def _search(self) -> None:
+        """A search for a word that stands beside hidden text must tell as little as one for a word that is nowhere."""
+        with Browser("owner", self._origin, self._watch, self._clock) as again:
+            again.sign_in(reverse("sign_in"), self._guests.owner.get_username(), self._guests.password)
+            self.sessions.append(again.cookie(settings.SESSION_COOKIE_NAME))
+            bait = self._planted.bait
+            nowhere = "".join(secrets.choice("bcdfl") for _ in bait)
+            told = {word: self._found(again, word) for word in (bait, nowhere, next(iter(self._planted.visible.planted)))}
+            if told[bait] != told[nowhere]:
+                self._watch.note("a search tells that a hidden word is there", "owner", "search")
+            if list(told.values()).count(told[nowhere]) > 2:
+                self.problems.append("A search does not even find what is visible.")
+
+    def _found(self, browser: Browser, word: str) -> str:
+        answer = browser.get(f"{reverse('search')}?q={word}", "search")
+        return _TOKEN.sub(r"\1", answer.text.replace(word, ""))
+
+    def _check_recorded(self) -> None:
+        """Each refused look at hidden channels has its line in the audit log."""
+        people: dict[str, User] = {"owner": self._guests.owner, "stranger": self._guests.stranger}
+        for viewer, person in people.items():
+            lines = AuditEvent.objects.filter(actor=person, code=Code.PERM_VISIBILITY).count()
+            if lines < self._refused[viewer]:
+                self._watch.note(f"{self._refused[viewer] - lines} attempts were not recorded", viewer, "audit log")
+
+    def _known(self) -> list[dict[str, str]]:
+        """The ids of each message of the owner's, the hidden ones first, and of each turn. A message without a turn gets some turn's."""
+        known: list[dict[str, str]] = []
+        for row in self._guests.owner.conversations.order_by("created_at"):
+            turns = [str(key) for key in row.turns.order_by("started_at").values_list("pk", flat=True)]
+            some = turns[0] if turns else str(row.pk)
+            for key, turn, is_visible in row.messages.order_by("is_visible", "position").values_list("pk", "turn_id", "is_visible"):
+                ids = {"conversation_id": str(row.pk), "message_id": str(key), "turn_id": some if turn is None else str(turn)}
+                known.append({**ids, "is_visible": "yes" if is_visible else ""})
+            known += [{**known[-1], "turn_id": turn} for turn in turns]
+        if not known:
+            raise CanaryError("Nothing was asked and kept, so there is nothing to look at.")
+        return known

@@ -1,0 +1,88 @@
+"""Random words that must never come out again, and the search for them in whatever did come out."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import html
+import io
+import re
+import secrets
+import zipfile
+import zlib
+from collections.abc import Iterator
+from urllib.parse import unquote_plus
+
+# No hexadecimal digits, so that no id, hash or token of ours can hold a marker by chance.
+_LETTERS = "ghjkmnpqrtvwxyz"
+_TAGS = re.compile(r"<[^<>]*>")
+_BETWEEN = re.compile(r"[\W_]+")
+_ZIP, _GZIP = b"PK\x03\x04", b"\x1f\x8b"
+_MOST_UNPACKED_BYTES = 32 << 20
+
+
+class Canary:
+    """Makes markers that share one random beginning. ``planted`` tells for each where it was put."""
+
+    def __init__(self) -> None:
+        self.beginning = "".join(secrets.choice(_LETTERS) for _ in range(12))
+        self.planted: dict[str, str] = {}
+
+    def plant(self, place: str) -> str:
+        """A new marker, for ``place``: one word of letters and digits, which every header value may hold."""
+        marker = f"{self.beginning}{len(self.planted):03d}"
+        self.planted[marker] = place
+        return marker
+
+    def found(self, *haystacks: str | bytes) -> list[str]:
+        """Where the markers come from that are in any of the haystacks, in any usual encoding or archive; empty is what we want."""
+        places: list[str] = []
+        for haystack in haystacks:
+            for text in _texts(haystack):
+                if self._is_in(text):
+                    places += self._places(text) or ["a part of a marker"]
+        return places
+
+    def _places(self, text: str) -> list[str]:
+        forms = _forms(text)
+        return [place for marker, place in self.planted.items() if any(marker in form for form in forms)]
+
+    def _is_in(self, text: str) -> bool:
+        if any(self.beginning in form for form in _forms(text)):
+            return True
+        raw = self.beginning.encode()
+        # Three ways to cut the word into groups of three bytes; the first and last group may hold neighbours' bits.
+        encoded = [base64.b64encode(raw[shift:]).decode().rstrip("=")[:-4] for shift in range(3)]
+        return raw.hex() in text.lower() or any(form in text for form in encoded)
+
+
+def _forms(text: str) -> set[str]:
+    """The text as somebody reads it who knows escapes, and without what may stand in the middle of a word: tags, spaces."""
+    plain = text.lower()
+    unescaped = html.unescape(plain)
+    return {plain, unescaped, unquote_plus(plain), _BETWEEN.sub("", plain), _BETWEEN.sub("", _TAGS.sub("", unescaped))}
+
+
+def _texts(haystack: str | bytes) -> Iterator[str]:
+    if isinstance(haystack, str):
+        yield haystack
+        return
+    yield haystack.decode("utf-8", "replace")
+    for member in _members(haystack):
+        yield member.decode("utf-8", "replace")
+
+
+def _members(packed: bytes) -> Iterator[bytes]:
+    """What is inside an archive. One that cannot be read holds nothing that anybody else could read."""
+    try:
+        if packed.startswith(_GZIP):
+            with gzip.open(io.BytesIO(packed)) as file:
+                yield file.read(_MOST_UNPACKED_BYTES)
+        elif packed.startswith(_ZIP):
+            with zipfile.ZipFile(io.BytesIO(packed)) as archive:
+                for member in archive.infolist():
+                    yield member.filename.encode()
+                    with archive.open(member) as inside:
+                        yield inside.read(_MOST_UNPACKED_BYTES)
+    except (OSError, EOFError, zipfile.BadZipFile, zlib.error):
+        return

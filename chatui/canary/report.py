@@ -1,0 +1,34 @@
+"""What an operator reads of a run: a few lines, or one JSON object. Names of places and markers; never the text around them."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Iterator
+
+from chatui.canary.run import Report
+
+EXIT_CODES = {"clean": 0, "leak": 1, "not carried out": 2}
+_MOST_LINES = 100
+
+
+def as_json(report: Report) -> str:
+    """One line."""
+    return json.dumps(dataclasses.asdict(report) | {"outcome": report.outcome})
+
+
+def as_text(report: Report) -> Iterator[str]:
+    """Lines."""
+    planted, looked = report.planted, ", ".join(f"{count} {what}" for what, count in sorted(report.looked.items()))
+    yield f"{report.run} at {report.origin}, {report.seconds} s"
+    yield f"planted: {planted['hidden']} hidden and {planted['visible']} visible markers in {planted['answers']} answers and an upload"
+    yield f"looked at: {looked or 'nothing'}"
+    for sentence in report.left_out:
+        yield f"left out: {sentence}"
+    for finding in report.findings[:_MOST_LINES]:
+        yield f"LEAK: {finding}"
+    if len(report.findings) > _MOST_LINES:
+        yield f"LEAK: and {len(report.findings) - _MOST_LINES} more; --json has all of them"
+    for problem in report.problems:
+        yield f"PROBLEM: {problem}"
+    yield {"clean": "Nothing leaked.", "leak": "Hidden text got out.", "not carried out": "This run proves nothing."}[report.outcome]

@@ -1,0 +1,177 @@
+"""One run of the canary: makes what it needs, lets the Journey happen, takes everything away again, and says what came of it."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import secrets
+import signal
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from chatui import audit, conf
+from chatui.canary import chat_answers, guests, harmony_answers, responses_answers, summary_answers
+from chatui.canary.browser import origin_of
+from chatui.canary.guests import Guests, Offer
+from chatui.canary.journey import Journey, Planted
+from chatui.canary.markers import Canary
+from chatui.canary.peer import Peer
+from chatui.canary.planting import Planter, Script
+from chatui.canary.watch import CanaryError, Clock, Finding, Watch
+from chatui.models import User
+from chatui.models.turn import TurnState
+from renderer.vocabulary import VocabularyError
+
+log = logging.getLogger(__name__)
+
+KINDS = {"chat": "chat", "responses": "responses", "harmony": "harmony-vllm", "summarized": "chat", "trusting": "responses"}
+"""What is played, and which kind of back end the product takes it for."""
+_SUMMARIES = {"summarized": ("model", summary_answers.COPIER), "trusting": ("server", "")}
+"""Where summaries of the reasoning come from, and from which model; elsewhere there are none."""
+_LEAST_SECRET_CHARS = 24
+_SETTLE_SECONDS = 5.0
+_TRANSCRIPT = """version: "2.2"
+<|start|>system<|message|>{system}<|end|>
+<|start|>developer<|message|>{developer}<|end|>
+<|start|>user<|message|>What does the canary import?<|end|>
+<|start|>assistant<|channel|>analysis<|message|>{analysis}<|end|>
+<|start|>assistant name=reasoning_summary<|channel|>commentary<|message|>{summary}<|end|>
+<|start|>assistant<|channel|>final<|message|>Imported {shown}.<|return|>
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What came of a run. ``problems`` are sentences: why finding nothing proves nothing. ``planted`` and ``looked`` are counts."""
+
+    run: str
+    origin: str
+    seconds: float
+    planted: dict[str, int]
+    looked: dict[str, int]
+    left_out: tuple[str, ...]
+    findings: tuple[Finding, ...]
+    problems: tuple[str, ...]
+
+    @property
+    def outcome(self) -> str:
+        """``leak``, ``not carried out`` or ``clean``. A leak counts, whatever else went wrong."""
+        if self.findings:
+            return "leak"
+        return "not carried out" if self.problems else "clean"
+
+
+def carry_out(url: str, listen: tuple[str, int], seconds: float) -> Report:
+    """The whole run. ``listen``: where the canary's model server is, as the deployment's processes reach it.
+
+    Raises:
+        CanaryError: it could not even begin.
+    """
+    origin = origin_of(url)
+    if not User.objects.exists():
+        raise CanaryError("There is no account yet. The canary's own people must not be the first ones.")
+    guests.remove_left_over()
+    clock, run, hidden, visible = Clock(seconds), guests.new_run(), Canary(), Canary()
+    planted, left_out = _plant(hidden, visible)
+    watch = Watch(hidden, visible, _secrets())
+    problems: list[str] = []
+    audit.record("canary run", audit.SHELL, whom=run, detail="begins")
+    try:
+        with _peer(listen, planted) as peer:
+            problems += _journey(run, planted, origin, peer, watch, clock)
+    except CanaryError as error:
+        problems.append(str(error))
+    except KeyboardInterrupt:
+        problems.append("It was interrupted.")
+    except Exception as error:
+        # What was found until then counts; and the exit code of a leak is for leaks alone.
+        log.exception("the canary itself failed")
+        problems.append(f"The canary itself failed: {type(error).__name__}.")
+    report = Report(
+        run,
+        origin,
+        round(clock.elapsed, 1),
+        {"hidden": len(hidden.planted), "visible": len(visible.planted), "answers": sum(map(len, planted.scripts.values()))},
+        dict(watch.looked),
+        left_out,
+        tuple(watch.findings),
+        tuple(dict.fromkeys(problems)),
+    )
+    audit.record("canary run", audit.SHELL, whom=run, detail=f"ends: {report.outcome}, {len(report.findings)} findings")
+    return report
+
+
+def _plant(hidden: Canary, visible: Canary) -> tuple[Planted, tuple[str, ...]]:
+    """The scripts of every wire format that can be played here, and sentences about those that cannot."""
+    bait = "".join(secrets.choice("bcdfl") for _ in range(14))
+    planters = {kind: Planter(kind, hidden, visible, bait) for kind in (*KINDS, "import")}
+    scripts: dict[str, Sequence[Script]] = {
+        "chat": chat_answers.scripts(planters["chat"]),
+        "responses": responses_answers.scripts(planters["responses"]),
+        "summarized": summary_answers.by_a_model(planters["summarized"]),
+        "trusting": summary_answers.by_the_server(planters["trusting"]),
+    }
+    left_out: list[str] = []
+    try:
+        scripts["harmony"] = harmony_answers.scripts(planters["harmony"], conf.gpt_oss_vocabulary())
+    except VocabularyError:
+        left_out.append("harmony: the vocabulary is not on this machine")
+    texts = {name: planters["import"].text(name) for name in ("system", "developer", "analysis", "summary")}
+    transcript = _TRANSCRIPT.format(**texts, shown=planters["import"].show("final"))
+    return Planted(scripts, transcript, visible, bait), tuple(left_out)
+
+
+def _secrets() -> dict[str, str]:
+    """What the operator keeps from people, where it is long enough that it does not stand in a page by chance."""
+    env = conf.environment()
+    secrets = {"secret key": env.signing_key(), "instructions": env.instructions, "key of the model server": env.backend_key}
+    return {name: secret for name, secret in secrets.items() if len(secret) >= _LEAST_SECRET_CHARS}
+
+
+def _peer(listen: tuple[str, int], planted: Planted) -> Peer:
+    try:
+        return Peer(listen, planted.scripts)
+    except OSError as error:
+        raise CanaryError(f"The canary's model server cannot listen there: {error.strerror or error}.") from error
+
+
+def _journey(run: str, planted: Planted, origin: str, peer: Peer, watch: Watch, clock: Clock) -> list[str]:
+    """Problems. Whatever happens, nothing of the run stays in the database but its lines in the audit log."""
+    journey: Journey | None = None
+    made: Guests | None = None
+    try:
+        made = guests.make(run, {kind: _offer(kind, scripts, peer) for kind, scripts in planted.scripts.items()})
+        journey = Journey(made, planted, origin, peer, watch, clock)
+        journey.go()
+    except CanaryError as error:
+        return [*(journey.problems if journey else ()), str(error)]
+    finally:
+        with _undisturbed():
+            peer.release()
+            if made is not None:
+                _settle(made)
+            guests.remove(run, () if journey is None else journey.sessions)
+    return journey.problems
+
+
+def _offer(kind: str, scripts: Sequence[Script], peer: Peer) -> Offer:
+    return Offer(KINDS[kind], peer.url(kind), tuple(script.name for script in scripts), *_SUMMARIES.get(kind, ()))
+
+
+def _settle(made: Guests) -> None:
+    """Wait until no answer is being written any more: a runner whose conversation is taken away would complain in the log."""
+    until = time.monotonic() + _SETTLE_SECONDS
+    while made.owner.conversations.filter(turns__state=TurnState.RUNNING).exists() and time.monotonic() < until:
+        time.sleep(0.1)
+
+
+@contextlib.contextmanager
+def _undisturbed() -> Iterator[None]:
+    """A second Ctrl-C, or a timer that loses patience, must not leave people and back ends behind."""
+    before = {number: signal.signal(number, signal.SIG_IGN) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,99 @@
+"""The owner's questions to the scripted servers, over one open tab, and what is looked at while an answer is being written."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from uuid import uuid4
+
+from chatui.canary import guests
+from chatui.canary.peer import Peer, Playing
+from chatui.canary.planting import Pause, Script
+from chatui.canary.tab import Tab
+from chatui.canary.watch import CanaryError, Clock
+from renderer.errors import Code
+
+ENDS = ("response.completed", "response.incomplete", "response.failed", "response.cancel")
+_OFFERED_SECONDS = 20.0
+"""How long it may take until every process of the deployment offers a back end that was just added."""
+_STEP_SECONDS = 15.0
+_ASIDE_SECONDS = 0.7
+
+AtAPause = Callable[[str, str], None]
+"""What is done in the middle of an answer, with the ids of its conversation and turn."""
+
+
+class Talk:
+    """One conversation with the scripted server of one wire format."""
+
+    def __init__(self, tab: Tab, peer: Peer, run: str, kind: str, clock: Clock, at_a_pause: AtAPause, problems: list[str]) -> None:
+        """``problems`` gets a sentence for what did not happen as it must."""
+        self._tab = tab
+        self._peer = peer
+        self._run = run
+        self._kind = kind
+        self._clock = clock
+        self._at_a_pause = at_a_pause
+        self._conversation: str | None = None
+        self._problems = problems
+
+    def ask(self, script: Script, how: str = "send", **fields: str) -> Mapping[str, str]:
+        """Ask for one scripted answer and listen to its end; what the product accepted, with the ids of question and turn.
+
+        ``how`` and ``fields``: the command of the socket, and what it needs besides.
+        """
+        if how in ("send", "edit"):
+            fields["text"] = f"What does the canary hide in {script.name}?"
+        self._peer.playing(self._kind, script.name).rewind()
+        accepted = self._accepted(script, how, fields)
+        self._conversation = accepted["conversation"]
+        self._listen(script, accepted)
+        return accepted
+
+    def _accepted(self, script: Script, how: str, fields: Mapping[str, str]) -> Mapping[str, str]:
+        until = time.monotonic() + _OFFERED_SECONDS
+        while True:
+            command = {"client_id": str(uuid4()), "conversation": self._conversation, "effort": "low", **fields}
+            self._tab.say(how, choice=guests.choice(self._run, self._kind, script.name), **command)
+            answer: Mapping[str, str] = self._tab.until("chatui:accepted", "chatui:refused")[-1]
+            if answer["type"] == "chatui:accepted":
+                return answer
+            if answer["code"] != Code.NO_SUCH_MODEL or time.monotonic() > until:
+                raise CanaryError(f"The question for {self._kind} {script.name} was refused: {answer['code']}.")
+            time.sleep(0.5)
+
+    def _listen(self, script: Script, accepted: Mapping[str, str]) -> None:
+        playing, name = self._peer.playing(self._kind, script.name), f"{self._kind} {script.name}"
+        # The server waits until somebody listens: what is said at the beginning must be heard, too.
+        self._tab.say("subscribe", conversation=accepted["conversation"])
+        self._tab.until("chatui:snapshot", "chatui:idle")
+        if not playing.asked.wait(self._clock.left(_STEP_SECONDS)):
+            raise CanaryError(f"The deployment did not ask the canary's server for {name}. Can it reach the address of --listen?")
+        heard = len(self._tab.heard)
+        playing.begin()
+        self._pause(script, playing, accepted)
+        end = self._tab.until(*ENDS, turn=accepted["turn"])[-1]
+        playing.go_on()
+        said = "".join(self._tab.heard[heard:])
+        if end.get("state") not in (script.ends or ("stopped",)):
+            self._problems.append(f"{name} ended as {end.get('state')}.")
+        if missing := sum(marker not in said for marker in script.shows):
+            self._problems.append(f"{name}: {missing} of {len(script.shows)} visible markers did not arrive live.")
+
+    def _pause(self, script: Script, playing: Playing, accepted: Mapping[str, str]) -> None:
+        for _ in range(script.steps.count(Pause.HERE)):
+            if not playing.at_a_pause.acquire(timeout=self._clock.left(_STEP_SECONDS)):
+                raise CanaryError(f"The answer {self._kind} {script.name} was given up before it was complete.")
+            self._wait_for_asides(script)
+            self._at_a_pause(accepted["conversation"], accepted["turn"])
+            if script.ends:
+                playing.go_on()
+            else:
+                self._tab.say("stop", conversation=accepted["conversation"], turn=accepted["turn"])
+
+    def _wait_for_asides(self, script: Script) -> None:
+        """Somebody else is asked about this answer meanwhile: until what they said could be shown."""
+        for aside in script.asides:
+            if not self._peer.playing(self._kind, aside).asked.wait(self._clock.left(_STEP_SECONDS)):
+                raise CanaryError(f"The deployment did not ask the canary's server for {self._kind} {aside}.")
+            time.sleep(_ASIDE_SECONDS)

@@ -1,0 +1,123 @@
+"""The values of the debug view: ready for a template, every text of them passed by the gate for the DEBUG audience."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from renderer.gate import VisibleText
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """An error code with the sentence that a person reads with it."""
+
+    code: str
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Partner:
+    """The other half of a tool call: where it stands, and how many seconds lie between the two."""
+
+    message_id: str
+    position: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class ShownFrame:
+    """One frame. ``seen`` is what the end user saw of it; where that is None, ``why_hidden`` says why.
+
+    ``offset``: seconds from the beginning of its turn until it was kept; ``took``: since the frame before it, or the beginning.
+    ``laid_out``: a JSON body with line breaks. ``tokens`` is None where there is no vocabulary to count with.
+    """
+
+    message_id: str
+    position: int
+    header: dict[str, str]
+    text: VisibleText = field(repr=False)
+    laid_out: VisibleText | None = field(repr=False)
+    seen: VisibleText | None = field(repr=False)
+    why_hidden: str | None
+    terminator: str
+    fault: Fault | None
+    header_as_it_came: VisibleText | None = field(repr=False)
+    author: str
+    created_at: datetime
+    offset: float | None
+    took: float | None
+    characters: int
+    tokens: int | None
+    reply: Partner | None
+    call: Partner | None
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """One frame on the line of a turn: where it begins and how long it is, in hundredths of the whole time, as SVG writes it."""
+
+    message_id: str
+    kind: str
+    label: str
+    start: str
+    length: str
+
+
+@dataclass(frozen=True, slots=True)
+class ShownTurn:
+    """What is known of one answer. ``detail`` may hold what a server said; ``seconds`` is None while it runs."""
+
+    id: str
+    state: str
+    state_name: str
+    fault: Fault | None
+    detail: VisibleText = field(repr=False)
+    backend: str
+    model: str
+    choice: str
+    effort: str
+    started_at: datetime
+    seconds: float | None
+    input_tokens: int | None
+    output_tokens: int | None
+    turns_left_out: int
+    continues: str
+    has_request: bool
+    bars: tuple[Bar, ...]
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds of the bars, each once."""
+        return tuple(dict.fromkeys(bar.kind for bar in self.bars))
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """What belongs together: a question with one answer to it, an answer by itself, or what stands before the first question."""
+
+    turn: ShownTurn | None
+    frames: tuple[ShownFrame, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """One way through the tree, by the frame that it ends with. ``question`` is the beginning of its last question."""
+
+    leaf_id: str
+    number: int
+    ends_at: int
+    kept_at: datetime
+    question: VisibleText = field(repr=False)
+    is_shown: bool
+    is_owners: bool
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A whole branch, and which others there are. ``branches_left_out``: how many old ones are not listed."""
+
+    groups: tuple[Group, ...]
+    branches: tuple[Branch, ...]
+    branches_left_out: int
+    has_vocabulary: bool

@@ -1,0 +1,111 @@
+"""What logs and error mails say of an exception: of which kind it is and where it came about. Never its words, never a variable.
+
+The words of an exception may quote what was being worked on: a database quotes the row that it refused, a parser the text. Only kinds
+that speak of files, networks and settings are quoted.
+"""
+
+from __future__ import annotations
+
+import copy
+import logging
+import re
+import traceback
+from collections.abc import ItemsView, Iterator
+from types import TracebackType
+from typing import Any
+
+from django.core.exceptions import ImproperlyConfigured
+from django.utils.html import format_html
+from django.views.debug import ExceptionReporter, SafeExceptionReporterFilter
+
+ExcInfo = tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
+
+_QUOTED = (OSError, ImportError, ImproperlyConfigured)
+
+
+class PlacesFormatter(logging.Formatter):
+    """Log lines whose tracebacks name files, lines and functions."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The line; the record stays as it is for other handlers."""
+        line = copy.copy(record)
+        line.msg, line.args, line.exc_text = _without_words(record), None, None
+        return super().format(line)
+
+    def formatException(self, ei: ExcInfo) -> str:  # noqa: N802 - the name is logging's
+        """The traceback of ``logging``'s exception triple, without its words."""
+        return "" if ei[1] is None else described(ei[1])
+
+
+class PlacesReporter(ExceptionReporter):
+    """What Django's error mails and its page of debug mode hold: the same as a log line, and nothing of the request but its path."""
+
+    def get_traceback_text(self) -> str:  # type: ignore[override]
+        """As plain text."""
+        where = f"{self.request.method} {self.request.path}\n" if self.request else ""
+        return where + (described(self.exc_value) if self.exc_value else "no exception\n")
+
+    def get_traceback_html(self) -> Any:
+        """As HTML: the same text."""
+        return format_html("<!doctype html><title>Error</title><pre>{}</pre>", self.get_traceback_text())
+
+
+class NothingFilter(SafeExceptionReporterFilter):
+    """For whoever asks Django's own reporter after all: no variables and no fields of a form."""
+
+    def is_active(self, request: Any) -> bool:
+        """In debug mode, too."""
+        return True
+
+    def get_post_parameters(self, request: Any) -> dict[str, str]:
+        """The names alone."""
+        return dict.fromkeys(request.POST, self.cleansed_substitute) if request is not None else {}
+
+    def get_traceback_frame_variables(self, request: Any, tb_frame: Any) -> ItemsView[str, Any]:
+        """None."""
+        return {}.items()
+
+
+def described(error: BaseException) -> str:
+    """An exception and those that led to it, the first one first, like Python's own traceback but for the words."""
+    return "\n".join(_lines(error, set())) + "\n"
+
+
+def _without_words(record: logging.LogRecord) -> str:
+    """The message. Daphne puts an exception or a whole traceback into it: of those the kind and the places remain."""
+    args = record.args
+    if isinstance(args, tuple):
+        args = tuple(type(arg).__qualname__ if isinstance(arg, BaseException) else arg for arg in args)
+    message = record.msg if not args else str(record.msg) % args
+    if isinstance(message, BaseException):
+        return type(message).__qualname__
+    if _TRACEBACK not in str(message):
+        return str(message)
+    return "\n".join([_TRACEBACK, *(line for line in str(message).splitlines() if _PLACE.match(line))])
+
+
+_TRACEBACK = "Traceback (most recent call last):"
+_PLACE = re.compile(r'  File "[^"\n]*", line \d+, in ')
+
+
+def _lines(error: BaseException, seen: set[int]) -> Iterator[str]:
+    seen.add(id(error))
+    earlier = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+    if earlier is not None and id(earlier) not in seen:
+        yield from _lines(earlier, seen)
+        yield "which led to"
+    yield _TRACEBACK
+    for frame in traceback.extract_tb(error.__traceback__, limit=-40):
+        yield f'  File "{frame.filename}", line {frame.lineno}, in {frame.name}'
+    yield f"{type(error).__module__}.{type(error).__qualname__}{_words(error)}"
+    for inner in error.exceptions if isinstance(error, BaseExceptionGroup) else ():
+        if id(inner) not in seen:
+            yield from _lines(inner, seen)
+
+
+def _words(error: BaseException) -> str:
+    """Our own errors carry a code, which is safe; few others may be quoted."""
+    code = getattr(error, "code", None)
+    if isinstance(code, str) and code.startswith("E-"):
+        return f": {code}"
+    return f": {error}" if isinstance(error, _QUOTED) else ""

@@ -1,0 +1,1 @@
+"""How the back office writes times: with their zone."""

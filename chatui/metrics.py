@@ -1,0 +1,43 @@
+"""What a monitoring system may know: counts. No id, no name, no content; a count of one says no more than that there is one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from django.db.models import Count, Sum
+from django.utils import timezone
+
+from chatui.models import AuditEvent, Turn
+from chatui.models.turn import TurnState
+from renderer.errors import Code
+
+
+def text() -> str:
+    """All counts in Prometheus's text format. They are of what the database holds, so that a purge makes them smaller: gauges."""
+    return "".join(f"{line}\n" for line in (*_turns(), *_tokens(), *_attempts()))
+
+
+def _turns() -> Iterator[str]:
+    counts = dict(Turn.objects.values_list("state").annotate(count=Count("pk")).order_by())
+    yield from _gauge(
+        "chatui_turns", "Turns that are kept, by state.", {f'{{state="{state}"}}': counts.get(state, 0) for state in TurnState.values}
+    )
+    alive = Turn.objects.filter(state=TurnState.RUNNING, lease_until__gte=timezone.now()).count()
+    yield from _gauge("chatui_turns_alive", "Turns that a process is working on now.", {"": alive})
+
+
+def _tokens() -> Iterator[str]:
+    sums = Turn.objects.aggregate(input=Sum("input_tokens"), output=Sum("output_tokens"))
+    by_direction = {f'{{direction="{direction}"}}': sums[direction] or 0 for direction in ("input", "output")}
+    yield from _gauge("chatui_tokens", "Tokens of the turns that are kept, as the model servers counted them.", by_direction)
+
+
+def _attempts() -> Iterator[str]:
+    count = AuditEvent.objects.filter(code=Code.PERM_VISIBILITY).count()
+    yield from _gauge("chatui_refused_looks", "Refused attempts to see hidden channels, in the audit log.", {"": count})
+
+
+def _gauge(name: str, says: str, values: Mapping[str, int]) -> Iterator[str]:
+    yield f"# HELP {name} {says}"
+    yield f"# TYPE {name} gauge"
+    yield from (f"{name}{labels} {value}" for labels, value in values.items())

@@ -1,0 +1,33 @@
+"""A link under which everybody who holds it reads a snapshot of one branch of a conversation."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.db import models
+
+from chatui.models.conversation import Conversation
+from chatui.models.keys import new_key
+
+
+class ShareLink(models.Model):
+    """``leaf`` is the last message of the snapshot: messages never change, so what is above it does not either.
+
+    ``token`` stands in the address. ``title`` and ``shown_name`` (empty: nobody is named) are as they were when the link was made.
+    """
+
+    id = models.UUIDField(primary_key=True, default=new_key, editable=False)
+    token = models.CharField(max_length=22, unique=True)
+    conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, related_name="share_links")
+    leaf = models.ForeignKey("chatui.Message", on_delete=models.CASCADE, related_name="+")
+    title = models.CharField(max_length=120, blank=True)
+    shown_name = models.CharField(max_length=150, blank=True)
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="share_links")
+    created_at = models.DateTimeField(auto_now_add=True)
+    expires_at = models.DateTimeField(null=True, blank=True)
+    revoked_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        default_permissions = ()
+
+    def __str__(self) -> str:
+        return f"Share link {self.id}"

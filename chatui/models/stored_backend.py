@@ -1,0 +1,58 @@
+"""A model server that was set up in the back office. ``chatui.specs`` makes a BackendSpec of it, which says what each column means."""
+
+from __future__ import annotations
+
+from django.contrib.auth.models import Group
+from django.db import models
+
+from chatui.models.conversation import Effort
+from chatui.models.keys import new_key
+
+
+class Summaries(models.TextChoices):
+    """Where summaries of the reasoning come from that people may read."""
+
+    NONE = "none", "None"
+    SERVER = "server", "Written by this server, and trusted to be no raw reasoning"
+    MODEL = "model", "Written by the summarizer"
+
+
+class StoredBackend(models.Model):
+    """A row never holds a key: ``key_name`` names one that the operator keeps. ``model_names`` is one name a line."""
+
+    id = models.UUIDField(primary_key=True, default=new_key, editable=False)
+    name = models.CharField(max_length=60, unique=True, help_text="Letters, digits, dots, hyphens. Conversations remember it.")
+    label = models.CharField(max_length=80, blank=True, help_text="What people see. Empty: the name.")
+    is_enabled = models.BooleanField("enabled", default=True)
+    position = models.PositiveSmallIntegerField(
+        default=0, help_text="Lower ones come first. The first that a person may use is the default."
+    )
+    kind = models.CharField(max_length=40, default="chat", help_text="The wire format.")
+    url = models.CharField("address", max_length=300, blank=True, help_text="Such as http://127.0.0.1:8080/v1. People never see it.")
+    key_name = models.CharField(
+        "name of the key",
+        max_length=60,
+        blank=True,
+        help_text="The key itself stands in the environment or in a file of the server, bound to the origin that it is for.",
+    )
+    model_names = models.TextField(
+        "models", blank=True, help_text="One name a line, the default first. Empty: those that the server names."
+    )
+    effort = models.CharField(max_length=8, choices=Effort, default=Effort.MEDIUM, help_text="For a new conversation.")
+    first_token_seconds = models.FloatField(default=300.0)
+    idle_seconds = models.FloatField(default=60.0)
+    overall_seconds = models.FloatField(default=1800.0)
+    max_answer_tokens = models.PositiveIntegerField(default=0, help_text="0: the setting of the deployment.")
+    groups = models.ManyToManyField(Group, blank=True, related_name="+", help_text="Whose members may use it. None: everybody.")
+    summaries = models.CharField(max_length=8, choices=Summaries, default=Summaries.NONE)
+    summarizer = models.CharField(max_length=260, blank=True, help_text="The back end that writes summaries, such as small or small/model.")
+    summary_review = models.BooleanField(default=False, help_text="Whether a summary is checked before people see it.")
+    changed_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        ordering = ["position", "name"]
+        verbose_name = "back end"
+        verbose_name_plural = "back ends"
+
+    def __str__(self) -> str:
+        return self.name

@@ -1,0 +1,39 @@
+"""What was sent to a model, as the column ``Turn.request`` keeps it: the path and the exact JSON body, compressed. Hidden text."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from dataclasses import dataclass, field
+
+MOST_KEPT = 4 << 20
+"""The longest compressed request that is kept, in bytes. Of a longer one only the path and the size are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """One request. ``body`` is None where it was too long to be kept; ``size`` is its length in bytes in any case."""
+
+    path: str
+    body: str | None = field(repr=False)
+    size: int
+
+
+def pack(path: str, body: bytes) -> bytes:
+    """The request for the column. Headers, and with them the key of the model server, are no part of it."""
+    text = body.decode("utf-8", "replace")
+    packed = _packed({"path": path, "body": text, "size": len(body)})
+    return packed if len(packed) <= MOST_KEPT else _packed({"path": path, "body": None, "size": len(body)})
+
+
+def unpack(packed: bytes) -> Sent | None:
+    """The request that ``pack`` packed; None where the column holds something else."""
+    try:
+        kept = json.loads(zlib.decompress(packed))
+        return Sent(kept["path"], kept["body"], kept["size"])
+    except (zlib.error, ValueError, KeyError, TypeError):
+        return None
+
+
+def _packed(kept: dict[str, object]) -> bytes:
+    return zlib.compress(json.dumps(kept, ensure_ascii=False).encode("utf-8", "replace"))

@@ -1,0 +1,224 @@
+"""Makes the steps of a running turn's summary beside the answer: asks, checks, shows, and ends at once when the answer begins."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections import deque
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from weakref import WeakKeyDictionary
+
+from channels.db import database_sync_to_async
+
+from chatui import conf, summaries
+from chatui.backends.base import Backend, BackendError, EndReason, SampleEnded, SampleRequest
+from chatui.backends.spec import BackendSpec, split_choice
+from chatui.summaries import Blocked
+from renderer.events import Finished, FrameClosed, FrameOpened, FrameText, RawEvent
+from renderer.frames import Channel, Frame, Header, Role
+from renderer.gate import Audience, VisibleText, may_see
+from renderer.history import PRODUCT_NAMES
+from renderer.summary_check import Reason
+
+log = logging.getLogger(__name__)
+
+FIRST_SECONDS = 1.0
+STEP_SECONDS = 3.0
+"""Between two steps: more often would tell how much is thought, and nobody reads faster."""
+LOOK_SECONDS = 0.25
+ASK_SECONDS = 20.0
+CLOSE_SECONDS = 0.5
+LEAST_CHARS = 160
+MOST_FAILURES = 3
+AT_ONCE = 2
+"""How many summaries a process asks for at the same time, for everybody together: answers go first."""
+
+_turnstiles: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
+
+
+class Summarizing:
+    """One for each sample. ``take`` every event before anybody sees it; ``finish`` gives, once, what is to be kept; then ``aclose``."""
+
+    def __init__(self, spec: BackendSpec, choice: str, frames: Iterable[Frame], show: Callable[[VisibleText], None]) -> None:
+        self._spec = spec
+        # A server that summarizes by itself is asked for a review as well, where one is wanted.
+        self._asked = spec.summarizer or choice
+        self._frames = frames
+        self._show = show
+        self._notes = summaries.Notes()
+        self._steps: list[str] = []
+        self._blocked: list[Blocked] = []
+        self._inbox: deque[RawEvent] = deque()
+        self._candidates: deque[str] = deque()
+        self._aside: list[str] | None = None
+        self._is_ready = False
+        self._is_over = spec.summaries == "none"
+        self._is_kept = False
+        self._task = None if self._is_over else asyncio.create_task(self._run())
+
+    def take(self, event: RawEvent) -> RawEvent:
+        """An event as it goes on from here. Cheap: it is noted, and looked at later.
+
+        The names that the product signs its own frames with are taken off, or the frame is hidden: a model cannot forge a summary.
+        """
+        if isinstance(event, FrameOpened):
+            event = replace(event, header=self._unsigned(event.header))
+        if self._is_over:
+            return event
+        self._inbox.append(event)
+        if isinstance(event, FrameOpened) and _is_answer(event.header):
+            self._end()
+        return event
+
+    def finish(self) -> list[Finished]:
+        """What is kept in front of the answer. Empty when it is asked for again."""
+        self._end()
+        if self._is_kept:
+            return []
+        self._is_kept = True
+        return summaries.frames(self._steps, self._blocked)
+
+    async def aclose(self) -> None:
+        """The turn is over. A summarizer that cannot even be broken off does not hold it up."""
+        self._end()
+        if self._task is not None:
+            await asyncio.wait([self._task], timeout=CLOSE_SECONDS)
+
+    def _unsigned(self, header: Header) -> Header:
+        if header.name == summaries.NAME and header.role == Role.ASSISTANT and self._spec.summaries == "server":
+            # What the operator trusts to be a summary is still checked. Staff see it whole; people see the steps that pass.
+            return summaries.ASIDE
+        if header.role == Role.ASSISTANT and header.name in PRODUCT_NAMES:
+            return replace(header, name=None)
+        return header
+
+    def _end(self) -> None:
+        """The answer begins, or the turn ends: what is not there yet comes too late."""
+        if self._is_over:
+            return
+        if self._is_ready and self._spec.summaries == "server" and not self._spec.summary_review:
+            self._read_inbox()
+            while self._candidates:
+                self._weigh(self._candidates.popleft())
+        self._is_over = True
+        if self._task is not None:
+            self._task.cancel()
+
+    async def _run(self) -> None:
+        try:
+            await asyncio.to_thread(self._notes.open, self._frames)
+            self._is_ready = True
+            await self._model() if self._spec.summaries == "model" else await self._server()
+            self._is_over = True
+        except Exception as error:  # noqa: BLE001 - whatever fails here costs the summary, never the answer; the error may quote hidden text
+            log.warning("a summary failed: %s", type(error).__name__)
+
+    async def _model(self) -> None:
+        """Ask a model about what is new, one request at a time."""
+        # The spec may be of the back office, and only a thread may ask there.
+        await database_sync_to_async(conf.spec_of)(self._asked)
+        backend, model = conf.backend(self._asked), split_choice(self._asked)[1]
+        pause, failures = FIRST_SECONDS, 0
+        while len(self._steps) < summaries.MOST_STEPS and failures < MOST_FAILURES:
+            await asyncio.sleep(pause)
+            await self._enough_to_tell()
+            answer = await ask(backend, self._notes.request(model, self._steps))
+            failures = 0 if answer else failures + 1
+            if answer:
+                await self._propose(answer)
+            pause = STEP_SECONDS
+
+    async def _enough_to_tell(self) -> None:
+        self._read_inbox()
+        while self._notes.fresh_chars < LEAST_CHARS:
+            await asyncio.sleep(LOOK_SECONDS)
+            self._read_inbox()
+
+    async def _server(self) -> None:
+        """Steps that the server itself sends. They come when they come; they are shown at our pace."""
+        while len(self._steps) < summaries.MOST_STEPS:
+            self._read_inbox()
+            if not self._candidates:
+                await asyncio.sleep(LOOK_SECONDS)
+            elif await self._propose(self._candidates.popleft()):
+                await asyncio.sleep(STEP_SECONDS)
+
+    async def _propose(self, candidate: str) -> bool:
+        """Check a line, have it reviewed where that is wanted, and show it. Whether it is shown."""
+        verdict = self._notes.judge(candidate, self._steps)
+        if verdict.reason is None and self._spec.summary_review:
+            await database_sync_to_async(conf.spec_of)(self._asked)
+            request = self._notes.review(verdict.line, split_choice(self._asked)[1])
+            if not summaries.is_allowed(await ask(conf.backend(self._asked), request)):
+                return self._block(verdict.line, Reason.REVIEW)
+        return self._weigh(candidate)
+
+    def _weigh(self, candidate: str) -> bool:
+        self._read_inbox()
+        verdict = self._notes.judge(candidate, self._steps)
+        if verdict.reason is not None:
+            return self._block(verdict.line, verdict.reason)
+        if verdict.line in self._steps or len(self._steps) >= summaries.MOST_STEPS:
+            return False
+        self._steps.append(verdict.line)
+        self._show(summaries.shown(verdict.line))
+        return True
+
+    def _block(self, line: str, reason: Reason) -> bool:
+        # A summarizer that has nothing to say breaks no rule.
+        if reason is not Reason.EMPTY and len(self._blocked) < summaries.MOST_STEPS:
+            self._blocked.append(Blocked(line, reason))
+        return False
+
+    def _read_inbox(self) -> None:
+        while self._inbox:
+            event = self._inbox.popleft()
+            self._notes.feed(event)
+            match event:
+                case FrameOpened(header=header):
+                    self._aside = [] if header == summaries.ASIDE else None
+                case FrameText(text=text) if self._aside is not None:
+                    self._aside.append(text)
+                case FrameClosed() if self._aside is not None:
+                    self._candidates.extend(summaries.steps_in("".join(self._aside)))
+                    self._aside = None
+
+
+async def ask(backend: Backend, request: SampleRequest) -> str:
+    """What a model answers, empty where it fails, is late, is cut or goes on too long. Waits until few enough others are asking."""
+    async with _turnstile():
+        try:
+            async with asyncio.timeout(ASK_SECONDS):
+                return await _sampled(backend, request)
+        except (TimeoutError, BackendError) as error:
+            log.info("a summarizer failed: %s", type(error).__name__)
+            return ""
+
+
+async def _sampled(backend: Backend, request: SampleRequest) -> str:
+    parts: list[str] = []
+    is_answer, chars = False, 0
+    async with contextlib.aclosing(backend.sample(request)) as events:
+        async for event in events:
+            match event:
+                case FrameOpened(header=header):
+                    is_answer = _is_answer(header)
+                case FrameText(text=text):
+                    chars += len(text)
+                    if is_answer:
+                        parts.append(text)
+                case SampleEnded(reason=reason) if reason is not EndReason.STOP:
+                    return ""
+            if chars > 10 * summaries.MOST_ANSWER_CHARS:
+                return ""
+    return "".join(parts)[: summaries.MOST_ANSWER_CHARS]
+
+
+def _turnstile() -> asyncio.Semaphore:
+    return _turnstiles.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(AT_ONCE))
+
+
+def _is_answer(header: Header) -> bool:
+    return header.role == Role.ASSISTANT and header.channel in (None, Channel.FINAL) and may_see(header, Audience.END_USER)

@@ -1,0 +1,142 @@
+"""The page on which permitted staff read the audit log, by filter, and export it; its warnings, and who has seen them."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, time, timedelta
+from itertools import islice
+from typing import Any
+from urllib.parse import urlencode
+from uuid import UUID
+
+from django import forms
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_GET, require_POST
+
+from chatui import access, attempts, audit
+from chatui.audit_log import chain, counts, files, lines
+from chatui.audit_log.lines import Filters
+from chatui.web.errors import refuse
+from chatui.web.guards import guarded
+from chatui.web.people import person_of
+from chatui.web.visitors import visitor_of
+from renderer.errors import Code
+
+EXPORT_MOST = 50_000
+"""Lines of a file from the page; ``manage.py audit export`` knows no limit."""
+
+COUNTED_DAYS = 30
+_COUNTED_MOST = 100
+_KINDS = {"jsonl": "application/jsonl", "csv": "text/csv"}
+
+
+class FilterForm(forms.Form):
+    """What the lines are filtered by. Every field may be empty."""
+
+    person = forms.CharField(label="Who", max_length=150, required=False)
+    whose = forms.CharField(label="Whose", max_length=150, required=False)
+    action = forms.ChoiceField(label="What", required=False)
+    code = forms.ChoiceField(label="Code", required=False)
+    way = forms.ChoiceField(label="Way", required=False)
+    conversation = forms.UUIDField(label="Conversation", required=False, error_messages={"invalid": "This is no id of a conversation."})
+    since = forms.DateField(label="From day (UTC)", required=False, widget=forms.DateInput(attrs={"type": "date"}))
+    until = forms.DateField(label="To day (UTC)", required=False, widget=forms.DateInput(attrs={"type": "date"}))
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        """Offer what stands in the log."""
+        super().__init__(*args, **kwargs)
+        for name in ("action", "code", "way"):
+            # An old address may name what is not in the log: it finds nothing, which is no mistake of the form.
+            asked = str(self.data.get(name, ""))
+            values = sorted({*lines.named(name), *([asked] if asked.isprintable() else [])} - {""})
+            self.fields[name].choices = [("", "Any"), *((value, value) for value in values)]  # type: ignore[attr-defined]
+        for name in ("person", "whose", "conversation"):
+            self.fields[name].widget.attrs |= {"autocomplete": "off", "spellcheck": "false", "autocapitalize": "off"}
+
+    def filters(self) -> Filters:
+        """Of a valid form. Days are whole days, the last one included."""
+        values = dict(self.cleaned_data)
+        since, until = values.pop("since"), values.pop("until")
+        return Filters(
+            **values,
+            since=datetime.combine(since, time.min, UTC) if since else None,
+            before=datetime.combine(until + timedelta(days=1), time.min, UTC) if until and until < date.max else None,
+        )
+
+
+@require_GET
+@login_required
+@guarded
+def audit_page(request: HttpRequest) -> HttpResponse:
+    """Lines by filter, the newest first; ``below`` and ``above`` are numbers to go on from."""
+    access.audit_reader(person_of(request))
+    form = FilterForm(request.GET)
+    if not form.is_valid():
+        return _page(request, form, lines.Page((), None, None), status=400)
+    page = lines.page(form.filters(), below=_number(request, "below"), above=_number(request, "above"))
+    return _page(request, form, page)
+
+
+@require_POST
+@login_required
+@guarded
+def audit_export(request: HttpRequest, kind: str) -> HttpResponse:
+    """The lines of a filter as a file, oldest first. Recorded before it is made, and so in it."""
+    visitor = visitor_of(request, "download")
+    access.audit_reader(visitor.user)
+    if kind not in _KINDS:
+        raise access.NotFoundError
+    asked = FilterForm(request.POST)
+    if not asked.is_valid():
+        return refuse(request, Code.COMMAND, 400)
+    filters = asked.filters()
+    if lines.rows(filters)[: EXPORT_MOST + 1].count() > EXPORT_MOST:
+        asked.add_error(None, f"More than {EXPORT_MOST:,} lines. Filter more of them out, or use manage.py audit export.")
+        return _page(request, asked, lines.Page((), None, None), status=400)
+    audit.record("audit export", visitor, detail=f"{kind}: {filters}")
+    response = HttpResponse("".join(islice(files.FORMATS[kind](filters), EXPORT_MOST + 2)), content_type=f"{_KINDS[kind]}; charset=utf-8")
+    response.headers["Content-Disposition"] = f'attachment; filename="audit-log-{timezone.now():%Y-%m-%d}.{kind}"'
+    return response
+
+
+@require_POST
+@login_required
+@guarded
+def audit_acknowledge(request: HttpRequest, warning_id: UUID) -> HttpResponse:
+    """A member of staff has seen a warning. Recorded."""
+    visitor = visitor_of(request, "page")
+    access.audit_reader(visitor.user)
+    attempts.acknowledge(visitor, warning_id)
+    return redirect("audit")
+
+
+def _page(request: HttpRequest, form: FilterForm, page: lines.Page, status: int = 200) -> HttpResponse:
+    asked = {name: value for name in form.fields if (value := form.data.get(name, ""))}
+    since = datetime.combine(timezone.now().date(), time.min, UTC) - timedelta(days=COUNTED_DAYS - 1)
+    refused = Filters(code=Code.PERM_VISIBILITY, since=since)
+    context = {
+        "form": form,
+        "asked": asked,
+        "lines": page.lines,
+        "older": _address(asked, below=page.older),
+        "newer": _address(asked, above=page.newer),
+        "head": chain.head(),
+        "warnings": attempts.unacknowledged(),
+        "tallies": counts.tallies(refused, by=frozenset({"day", "person"}), most=_COUNTED_MOST),
+        "counted_days": COUNTED_DAYS,
+        "refused_code": Code.PERM_VISIBILITY.value,
+    }
+    return render(request, "audit.html", context, status=status)
+
+
+def _address(asked: dict[str, str], **place: int | None) -> str:
+    (number,) = place.values()
+    return f"{reverse('audit')}?{urlencode(asked | place)}" if number is not None else ""
+
+
+def _number(request: HttpRequest, name: str) -> int | None:
+    text = request.GET.get(name, "")
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else None

@@ -1,0 +1,29 @@
+"""``/metrics`` for a monitoring system that knows the operator's token."""
+
+from __future__ import annotations
+
+from django.http import HttpRequest, HttpResponse
+from django.utils.crypto import constant_time_compare
+from django.views.decorators.http import require_GET
+
+from chatui import conf
+from chatui import metrics as counts
+from chatui.access import NotFoundError
+from chatui.throttle import Throttle
+from chatui.web.guards import guarded
+from chatui.web.visitors import visitor_of
+
+_guesses = Throttle("metrics", attempts=10, seconds=60)
+
+
+@require_GET
+@guarded
+def metrics(request: HttpRequest) -> HttpResponse:
+    """The counts. Without the right token there is no such page."""
+    token = conf.environment().metrics_token
+    if not token:
+        raise NotFoundError
+    if not constant_time_compare(request.headers.get("Authorization", ""), f"Bearer {token}"):
+        _guesses.check(visitor_of(request, "page").address)
+        raise NotFoundError
+    return HttpResponse(counts.text(), content_type="text/plain; version=0.0.4; charset=utf-8")

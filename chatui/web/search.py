@@ -1,0 +1,44 @@
+"""The search field's results, and the way from one of them to its place in the conversation."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_GET
+
+from chatui import search, upkeep
+from chatui.throttle import Throttle
+from chatui.web.guards import guarded
+from chatui.web.people import person_of
+
+# Somebody who types fast asks a few times a second, and not for minutes.
+_searches = Throttle("search", attempts=120, seconds=60)
+
+
+@require_GET
+@login_required
+@guarded
+def results(request: HttpRequest) -> HttpResponse:
+    """The fragment with a page of results."""
+    person = person_of(request)
+    _searches.check(str(person.pk))
+    text = request.GET.get("q", "")
+    found = search.search(person, text, _number(request.GET.get("before", "")))
+    return render(request, "_search_results.html", {"results": found, "query": text[: search.QUERY_CHARS]})
+
+
+@require_GET
+@login_required
+@guarded
+def message(request: HttpRequest, conversation_id: UUID, message_id: UUID) -> HttpResponse:
+    """To a visible message: opens the branch that it is on, where another one is open, and goes to it."""
+    row = upkeep.open_at(person_of(request), conversation_id, message_id)
+    return redirect(f"{reverse('conversation', args=[row.pk])}#m-{message_id}")
+
+
+def _number(text: str) -> int | None:
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else None

@@ -1,0 +1,122 @@
+"""Share links: the page that makes one after a preview, the list of one's own, and the page that everybody with the link reads."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.contrib.auth.decorators import login_required
+from django.contrib.auth.views import redirect_to_login
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from chatui import access, conf, display, sharing
+from chatui.throttle import Throttle, ThrottledError
+from chatui.web.guards import guarded
+from chatui.web.people import person_of
+from chatui.web.visitors import visitor_of
+
+# A link that was taken back is followed by many people of one house; who guesses tries far more.
+_misses = Throttle("share", attempts=60, seconds=60)
+_new_links = Throttle("new-share-link", attempts=30, seconds=600)
+
+
+@require_http_methods(["GET", "POST"])
+@login_required
+@guarded
+def share(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
+    """What everybody will see, and the form; after it, the new link."""
+    person = person_of(request)
+    if request.method == "POST":
+        _new_links.check(str(person.pk))
+        visitor = visitor_of(request, "page")
+        days = request.POST.get("days", "")
+        link = sharing.make(
+            visitor,
+            conversation_id,
+            request.POST.get("leaf"),
+            int(days) if days.isdecimal() and len(days) < 6 else -1,
+            named=request.POST.get("named") == "yes",
+        )
+        return redirect(f"{reverse('share', args=[conversation_id])}?made={link.id}")
+    row = access.own_conversation(person, conversation_id)
+    preview = sharing.preview(person, conversation_id)
+    context = {
+        "conversation": display.conversation(row),
+        "preview": preview,
+        "days": sharing.days_to_choose(),
+        "name": person.get_full_name() or person.get_username(),
+        "links": _with_addresses(request, sharing.links(person, conversation_id)),
+        "made": request.GET.get("made", ""),
+        "signed_in_only": conf.environment().share_audience == "signed-in",
+    }
+    return render(request, "share.html", context)
+
+
+@require_GET
+@login_required
+@guarded
+def shares(request: HttpRequest) -> HttpResponse:
+    """One's own links."""
+    return render(request, "shares.html", {"links": _with_addresses(request, sharing.links(person_of(request)))})
+
+
+@require_POST
+@login_required
+@guarded
+def revoke(request: HttpRequest, link_id: UUID) -> HttpResponse:
+    """Take one link back."""
+    sharing.revoke(visitor_of(request, "page"), link_id=link_id)
+    return _back(request)
+
+
+@require_POST
+@login_required
+@guarded
+def revoke_of(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
+    """Take back all links to one conversation."""
+    sharing.revoke(visitor_of(request, "page"), conversation_id=conversation_id)
+    return redirect("share", conversation_id)
+
+
+@require_POST
+@login_required
+@guarded
+def revoke_all(request: HttpRequest) -> HttpResponse:
+    """Take back every link."""
+    sharing.revoke(visitor_of(request, "page"))
+    return redirect("shares")
+
+
+@require_GET
+@guarded
+def shared(request: HttpRequest, token: str) -> HttpResponse:
+    """The snapshot. A link that never was, one that has expired and one that was taken back are the same answer."""
+    if conf.environment().share_audience == "signed-in" and not request.user.is_authenticated:
+        return redirect_to_login(request.path)
+    address = visitor_of(request, "page").address
+    if _misses.is_used_up(address):
+        raise ThrottledError
+    try:
+        context = {"shared": sharing.read(token)}
+    except access.NotFoundError:
+        _misses.exceeded(address)
+        raise
+    response = render(request, "shared.html", context)
+    response.headers["Referrer-Policy"] = "no-referrer"
+    response.headers["X-Robots-Tag"] = "noindex, nofollow, noarchive"
+    return response
+
+
+def _with_addresses(request: HttpRequest, links: list[sharing.Link]) -> list[tuple[sharing.Link, str]]:
+    return [(link, request.build_absolute_uri(reverse("shared", args=[link.token]))) for link in links]
+
+
+def _back(request: HttpRequest) -> HttpResponse:
+    """To the page that the button stood on: one of two of ours."""
+    conversation = request.POST.get("conversation", "")
+    try:
+        return redirect("share", UUID(conversation))
+    except ValueError:
+        return redirect("shares")
