@@ -12,8 +12,9 @@ UV_VERSION = 0.13.8
 LOCK_FLAGS =
 PYTEST_FLAGS =
 CHECK_FLAGS =
-ALONE_WORDS = not browser and not llama and not services
+ALONE_WORDS = not browser and not llama and not served and not services
 ALONE = "$(ALONE_WORDS)"
+SERVED_WORDS = served and not browser and not llama and not services
 
 .PHONY: help run test test-fast check format lock attack bench image-steps clean venv runtime development chromium
 
@@ -27,8 +28,10 @@ test: development chromium ## Set everything up, check the code and run every te
 	@$(PY) -m tests.tools.check $(CHECK_FLAGS)
 	@echo "Tests that need no browser and no server:"
 	@$(PY) -m pytest --numprocesses auto --quiet -m $(ALONE) $(PYTEST_FLAGS)
-	@echo "Tests that need a browser or a server:"
-	@$(PY) -m pytest --quiet -m "not ($(ALONE_WORDS))" $(PYTEST_FLAGS)
+	@echo "Tests that start a server of their own:"
+	@$(PY) -m pytest --numprocesses auto --quiet -m "$(SERVED_WORDS)" $(PYTEST_FLAGS)
+	@echo "Tests that need a browser, llama.cpp, or PostgreSQL and Redis:"
+	@$(PY) -m pytest --quiet -m "not ($(ALONE_WORDS)) and not ($(SERVED_WORDS))" $(PYTEST_FLAGS)
 
 test-fast: development ## The tests that need no browser and no server
 	@$(PY) -m pytest --numprocesses auto --quiet -m $(ALONE) $(PYTEST_FLAGS)

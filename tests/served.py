@@ -39,11 +39,12 @@ class Deployment:
         self.environment = {name: value for name, value in os.environ.items() if not name.startswith("CHATUI_")}
         self.environment |= {"CHATUI_DATA_DIR": str(data_dir), "CHATUI_DEMO_TOKENS_PER_SECOND": "0", "PYTHONWARNINGS": "default"}
         self.environment |= environment
+        self.program: tuple[str, ...] = ("manage.py",)
         self.servers: list[Server] = []
 
     def start(self, **environment: str) -> Server:
         """Start a server process, with these variables besides, and wait until it answers."""
-        server = Server(self.environment | environment)
+        server = Server(self.environment | environment, self.program)
         self.servers.append(server)
         server.wait_until_healthy()
         return server
@@ -70,14 +71,15 @@ class Deployment:
 class Server:
     """One process of ``manage.py serve``. ``url`` is its origin; ``console`` what it has printed."""
 
-    def __init__(self, environment: dict[str, str]) -> None:
+    def __init__(self, environment: dict[str, str], program: tuple[str, ...] = ("manage.py",)) -> None:
+        """``program``: what Python is told to run; it takes the same arguments as ``manage.py``."""
         with socket.create_server(("127.0.0.1", 0)) as free:
             self.port = free.getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}"
         self._log = tempfile.TemporaryFile("w+")
         self._printed = ""
         self._clients: list[httpx.Client] = []
-        command = [sys.executable, "manage.py", "serve", "--port", str(self.port)]
+        command = [sys.executable, *program, "serve", "--port", str(self.port)]
         self.process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=self._log, stderr=subprocess.STDOUT)
 
     @property

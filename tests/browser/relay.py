@@ -30,6 +30,11 @@ class Relay:
         self._going.clear()
         self._left = events
 
+    @property
+    def is_holding(self) -> bool:
+        """Whether all that may pass has passed."""
+        return self._left == 0
+
     def let_go(self) -> None:
         """Pass on what was held, and all that comes."""
         self._left = None

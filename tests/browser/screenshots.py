@@ -100,6 +100,33 @@ def working(studio: Studio) -> None:
     studio.take(chat.page, "stopped")
 
 
+def debug_parts(studio: Studio) -> None:
+    """The pages of the debug view over finished turns: a search, the comparison, in the dark and on a phone, a prompt and the requests."""
+    chat = Chat(studio.visits.open(studio.quick, "ada", viewport=WINDOW))
+    chat.ask_and_wait(QUESTIONS[0])
+    chat.settle()
+    address = chat.page.url + "debug/"
+    page = studio.visits.open(studio.quick, "grace", address, viewport=WINDOW)
+    page.get_by_label("Why you look").fill("A complaint about this answer")
+    page.get_by_role("button", name="Open the debug view").click()
+    page.get_by_role("searchbox").fill("plan")
+    page.keyboard.press("Enter")
+    expect(page.locator(".debug-search-count")).to_contain_text("1 of")
+    studio.take(page, "debug-search")
+    page.get_by_role("link", name="What the person saw").click()
+    expect(page.get_by_role("heading", name="What the person saw").first).to_be_visible()
+    studio.take(page, "debug-compare")
+    page.goto(address)
+    page.get_by_role("link", name="Prompt that was sent").click()
+    studio.take(page, "debug-prompt")
+    dark = studio.visits.open(studio.quick, "grace", address, viewport=WINDOW, color_scheme="dark")
+    studio.take(dark, "debug-dark")
+    phone = studio.visits.open(studio.quick, "grace", address + "compare/", **NARROW)
+    phone.locator(".frame").nth(2).evaluate("element => element.scrollIntoView({ block: 'start' })")
+    studio.take(phone, "debug-phone")
+    studio.take(studio.visits.open(studio.quick, "grace", "/debug/requests/", viewport=WINDOW), "debug-requests")
+
+
 def problem(studio: Studio) -> None:
     """An answer that was cut off."""
     chat = Chat(studio.visits.open(studio.quick, "ada", viewport=WINDOW))
@@ -115,11 +142,11 @@ def doors(studio: Studio) -> None:
     studio.take(page, "help")
     page = studio.visits.open(studio.quick, "ada", "/c/00000000-0000-7000-8000-000000000000/debug/", viewport=WINDOW)
     studio.take(page, "refusal")
-    page = studio.visits.open(studio.quick, "grace", "/admin/chatui/auditevent/", viewport={"width": 1600, "height": 600})
+    page = studio.visits.open(studio.quick, "grace", "/audit/", viewport=WINDOW)
     studio.take(page, "audit-log")
 
 
-SCENES: tuple[Callable[[Studio], None], ...] = (empty, conversation, working, problem, doors)
+SCENES: tuple[Callable[[Studio], None], ...] = (empty, conversation, working, debug_parts, problem, doors)
 
 
 def main(directory: str) -> int:

@@ -14,13 +14,15 @@ from django.core.cache import cache
 from django.db import transaction
 from django.http import HttpResponseBase
 from django.test import Client
+from django.utils import timezone
 
 from chatui import access, audit
 from chatui.audit import Visitor
-from chatui.models import Conversation, Message, User
+from chatui.models import AttemptWarning, Conversation, DebugOpening, Message, StoredBackend, User
 from renderer.frames import Header
 from tests.canary.conftest import World
 from tests.canary.planting import append
+from tests.canary.reviewed import HOLDER
 from tests.chatui.conftest import make_person
 
 ADDRESS = "192.0.2.7"
@@ -34,9 +36,20 @@ def client_for(person: User | None, **options: Any) -> Client:
     return client
 
 
+def client_of(name: str, world: World, **options: Any) -> Client:
+    """A browser of one of the kinds of people; that of the holder of a share link comes from there, with all that it got."""
+    if name != HOLDER:
+        return client_for(world.people["both" if name == "opened" else name], **options)
+    path = f"/s/{world.hers.link.token}/"
+    headers = {**options.pop("headers", {}), "referer": f"http://testserver{path}", "authorization": f"Bearer {world.hers.link.token}"}
+    client = client_for(None, headers=headers, **options)
+    assert client.get(path).status_code == 200, "the premise: the link works"
+    return client
+
+
 def open_view(world: World) -> None:
     """The permitted person's opt-in."""
-    access.open_debug_view(Visitor(world.people["both"], ADDRESS, "page"), world.hers.conversation.pk)
+    access.open_debug_view(Visitor(world.people["both"], ADDRESS, "page"), world.hers.conversation.pk, "a fault was reported")
 
 
 def places(world: World) -> dict[str, str]:
@@ -46,7 +59,13 @@ def places(world: World) -> dict[str, str]:
     bystander = make_person("bystander")
     group = Group.objects.create(name="readers")
     event = audit.record("planted", Visitor(owner, ADDRESS, "page"))
+    warning = AttemptWarning.objects.create(person_name="bela", day=timezone.now().date(), attempts=7)
     second = Conversation.objects.create(owner=owner, title="A second title")
+    asker = make_person("asker", "view_hidden_channels", "view_any_conversation", staff=True)
+    asked, elsewhere = (
+        DebugOpening.objects.create(conversation=row, person=asker, reason="a fault was seen", minutes=15)
+        for row in (world.hers.conversation, second)
+    )
     foreign = append(second, None, Header("user"), "Elsewhere")
     return {
         "conversation": str(world.hers.conversation.pk),
@@ -64,7 +83,15 @@ def places(world: World) -> dict[str, str]:
         "more": str(both.pk),
         "bystander": str(bystander.pk),
         "group": str(group.pk),
+        "backend": str(StoredBackend.objects.create(name="planted", url="http://127.0.0.1:9", is_enabled=False).pk),
         "event": str(event.pk),
+        "asked": str(asked.pk),
+        "asked_elsewhere": str(elsewhere.pk),
+        "warning": str(warning.pk),
+        "link": str(world.hers.link.pk),
+        "deleted_link": str(world.deleted.link.pk),
+        "token": world.hers.link.token,
+        "deleted_token": world.deleted.link.token,
         "message_type": str(ContentType.objects.get_for_model(Message).pk),
         "client_id": str(uuid4()),
     }

@@ -43,12 +43,13 @@ def vera(db: None) -> User:
 
 
 OFFICE = ("add_user", "change_user", "delete_user", "view_user", "add_group", "change_group", "delete_group", "view_group")
+BACKENDS = ("add_storedbackend", "change_storedbackend", "delete_storedbackend", "view_storedbackend")
 
 
 @pytest.fixture
 def olga(db: None) -> User:
-    """Staff who look after accounts and groups, and may see nothing of conversations."""
-    return make_person("olga", *OFFICE, "view_conversation", "view_message", "view_turn", "change_conversation", staff=True)
+    """Staff who look after accounts, groups and back ends, and may see nothing of conversations."""
+    return make_person("olga", *OFFICE, *BACKENDS, "view_conversation", "view_message", "view_turn", "change_conversation", staff=True)
 
 
 @dataclass

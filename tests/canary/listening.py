@@ -74,4 +74,4 @@ def assert_allowed(raw: Iterable[str]) -> None:
 
 @database_sync_to_async
 def open_debug_view(person: User, conversation: str) -> None:
-    access.open_debug_view(Visitor(person, "127.0.0.1", "page"), conversation)
+    access.open_debug_view(Visitor(person, "127.0.0.1", "page"), conversation, "a fault was reported")

@@ -35,7 +35,13 @@ def main() -> None:
         client = Client()
         client.force_login(person)
         cookies[name] = f"{settings.SESSION_COOKIE_NAME}={client.cookies[settings.SESSION_COOKIE_NAME].value}"
-    ids = {"conversation": hers.conversation.pk, "turn": hers.turn.pk, "final": hers.final.pk, "hidden": hers.hidden[4].pk}
+    ids = {
+        "conversation": hers.conversation.pk,
+        "turn": hers.turn.pk,
+        "final": hers.final.pk,
+        "hidden": hers.hidden[4].pk,
+        "token": hers.link.token,
+    }
     told = {"planted": canary.planted, "cookies": cookies, "ids": {name: str(value) for name, value in ids.items()}}
     json.dump({"beginning": canary.beginning, **told}, sys.stdout)
 

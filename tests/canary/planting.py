@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import secrets
 from dataclasses import dataclass, field
 from datetime import timedelta
 from uuid import uuid4
 
 from django.utils import timezone
 
-from chatui import transcripts
-from chatui.models import Conversation, Message, Turn, User
+from chatui import sent, transcripts
+from chatui.models import Conversation, Message, ShareLink, Turn, User
 from chatui.models.message import Author
 from renderer.frames import Frame, Header, Terminator
 from tests.canary.markers import Canary
@@ -67,6 +68,7 @@ class Planted:
     turn: Turn
     failed: Turn
     other_question: Message
+    link: ShareLink
     hidden: list[Message] = field(default_factory=list)
 
 
@@ -87,6 +89,7 @@ def new_turn(question: Message, canary: Canary, state: str = "completed", code: 
         "effort": "medium",
         "model": "gpt-oss-20b",
         "backend": f"a server at {canary.plant('address of the model server')}",
+        "request": sent.pack("/v1/chat/completions", f'{{"messages": ["{canary.plant("prompt that was sent")}"]}}'.encode()),
         "finished_at": None if state == "running" else now,
     }
     return Turn.objects.create(**(values | fields))
@@ -120,9 +123,10 @@ def plant(owner: User, canary: Canary, *, deleted: bool = False) -> Planted:
     failed = new_turn(question, canary, "failed", "E-X-BACKEND")
     _hide(row, question, canary, Header("assistant", channel="analysis"), "analysis of a failed turn", hidden, failed)
     transcripts.activate(row, owner, final)
+    link = ShareLink.objects.create(token=secrets.token_urlsafe(16), conversation=row, leaf=final, title=row.title, created_by=owner)
     if deleted:
         Conversation.objects.filter(pk=row.pk).update(deleted_at=timezone.now())
-    return Planted(row, question, final, turn, failed, other, hidden)
+    return Planted(row, question, final, turn, failed, other, link, hidden)
 
 
 def plant_abandoned(owner: User, canary: Canary) -> Turn:

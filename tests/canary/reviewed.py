@@ -12,23 +12,33 @@ from dataclasses import dataclass, field
 PEOPLE = ("anonymous", "owner", "other", "staff", "hidden only", "any only", "office", "both", "opened")
 """Columns of the matrix. The conversation is the owner's. ``both`` may see all and has not opted in; ``opened`` is that person after."""
 
-ATTEMPT, GRANT = "!", "+"
-"""Behind a status: the request leaves exactly one line in the audit log, an E-PERM-VISIBILITY or a grant. Without a mark it leaves none."""
+HOLDER = "holder"
+KINDS = (*PEOPLE, HOLDER)
+"""Whoever holds a share link to the owner's conversation gets, beside that one page, what a stranger gets everywhere."""
+
+ATTEMPT, GRANT, NOTE = "!", "+", "*"
+"""Behind a status: the request leaves exactly one line in the audit log, an E-PERM-VISIBILITY, a grant, or what is about no conversation.
+Without a mark it leaves none."""
 
 
 @dataclass(frozen=True)
 class Ask:
-    """One way to exercise a route. ``expected`` has one status per column of PEOPLE; placeholders in ``path`` and ``data`` are ids."""
+    """One way to exercise a route. ``expected`` has one status per column of PEOPLE; placeholders in ``path`` and ``data`` are ids.
+
+    ``action`` and ``detail`` are what the line in the audit log says. A refused attempt's own words do not get into the log.
+    """
 
     method: str
     path: str
     expected: str
     data: Mapping[str, str] = field(default_factory=dict)
     action: str = ""
+    detail: str = ""
 
     def statuses(self) -> dict[str, str]:
-        """Each person's expected status."""
-        return dict(zip(PEOPLE, self.expected.split(), strict=True))
+        """The expected status of each of KINDS."""
+        columns = dict(zip(PEOPLE, self.expected.split(), strict=True))
+        return columns | {HOLDER: columns["anonymous"]}
 
 
 @dataclass(frozen=True)
@@ -44,10 +54,17 @@ class Route:
 _OWNER_ONLY = "302 200 404 404 404 404 404 404 404"
 _OWNER_ACTS = "302 302 404 404 404 404 404 404 404"
 _NOBODY = "302 404 404 404 404 404 404 404 404"
-_HIDDEN_PAGE = "302 403! 403! 403! 403! 403! 403! 200 200+"
-_HIDDEN_ACT = "302 403! 403! 403! 403! 403! 403! 302+ 302+"
-_HIDDEN_CLOSE = "302 403! 403! 403! 403! 403! 403! 302 302"
-_HIDDEN_FILE = "302 403! 403! 403! 403! 403! 403! 403 200+"
+_HIDDEN_PAGE = "302! 403! 403! 403! 403! 403! 403! 200 200+"
+_HIDDEN_ACT = "302! 403! 403! 403! 403! 403! 403! 302+ 302+"
+_HIDDEN_CLOSE = "302! 403! 403! 403! 403! 403! 403! 302 302+"
+_HIDDEN_PART = "302! 403! 403! 403! 403! 403! 403! 302 200+"
+_HIDDEN_MISSING = "302! 403! 403! 403! 403! 403! 403! 302 404+"
+_HIDDEN_NOWHERE = "302! 403! 403! 403! 403! 403! 403! 404 404"
+_HIDDEN_FILE = "302! 403! 403! 403! 403! 403! 403! 403 200+"
+_HIDDEN_UNREASONED = "302! 403! 403! 403! 403! 403! 403! 400 400"
+_REASON = {"reason": "a fault was reported", "minutes": "15"}
+_SHARER_ACTS = "302 302+ 404 404 404 404 404 404 404"
+_SHARED = {"leaf": "{final}", "days": "7"}
 _SIGNED_IN = "302 200 200 200 200 200 200 200 200"
 _EVERYBODY = "200 200 200 200 200 200 200 200 200"
 _NOT_THERE = "404 404 404 404 404 404 404 404 404"
@@ -59,8 +76,12 @@ _STAFF_403 = "302 302 302 403 403 403 403 403 403"
 _NO_STAFF_403 = "302 403 403 302 302 302 302 302 302"
 _OFFICE_SEES = "302 302 302 403 403 403 200 403 403"
 _OFFICE_GOES = "302 302 302 403 403 403 302 403 403"
-_READERS = "302 302 302 403 403 403 403 200 200"
+_READERS = "302 404 404 404 404 404 404 200 200"
+_READERS_TAKE = "302 404 404 404 404 404 404 200* 200*"
 _ANY_SEES = "302 302 302 403 403 200 403 200 200"
+
+
+_REQUESTS = "/c/{conversation}/debug/requests/"
 
 
 def _back_office(model: str, key: str, reads: str, page: str, *, may_change: str, add: str, missing: str) -> tuple[Route, ...]:
@@ -149,16 +170,106 @@ ROUTES: tuple[Route, ...] = (
         ),
     ),
     Route(
+        "c/<uuid:conversation_id>/at/<uuid:message_id>/",
+        "The owner is sent on to a visible message, and its branch is opened. A hidden one is not found, whoever asks.",
+        (
+            Ask("GET", "/c/{conversation}/at/{final}/", _OWNER_ACTS),
+            Ask("GET", "/c/{conversation}/at/{other_question}/", _OWNER_ACTS),
+            Ask("GET", "/c/{conversation}/at/{hidden}/", _NOBODY),
+            Ask("GET", "/c/{conversation}/at/{foreign_message}/", _NOBODY),
+            Ask("GET", "/c/{deleted}/at/{final}/", _NOBODY),
+        ),
+    ),
+    Route(
         "c/<uuid:conversation_id>/download/",
         "The owner: the visible frames of the open branch.",
-        (Ask("GET", "/c/{conversation}/download/", _OWNER_ONLY), Ask("GET", "/c/{deleted}/download/", _NOBODY)),
+        (
+            Ask("GET", "/c/{conversation}/download/", _OWNER_ONLY),
+            Ask("GET", "/c/{conversation}/download/?form=markdown", _OWNER_ONLY),
+            Ask("GET", "/c/{conversation}/download/?form=json", _OWNER_ONLY),
+            Ask("GET", "/c/{conversation}/download/?form=whole", _NOBODY),
+            Ask("GET", "/c/{deleted}/download/", _NOBODY),
+            Ask("GET", "/c/{deleted}/download/?form=markdown", _NOBODY),
+        ),
     ),
+    Route(
+        "download/",
+        "A signed-in person: what is visible of their own conversations, as an archive.",
+        (Ask("GET", "/download/", _SIGNED_IN), Ask("GET", "/download/?form=json", _SIGNED_IN), Ask("POST", "/download/", _NEVER)),
+    ),
+    Route(
+        "search/",
+        "A signed-in person: places in their own conversations that they may see. Nothing of others, nothing hidden.",
+        (
+            Ask("GET", "/search/?q=visible", _SIGNED_IN),
+            Ask("GET", "/search/?q=marker%22+OR+1&before=99999", _SIGNED_IN),
+            Ask("GET", "/search/", _SIGNED_IN),
+            Ask("POST", "/search/", _NEVER),
+        ),
+    ),
+    Route(
+        "c/<uuid:conversation_id>/share/",
+        "The owner: what holders of a link would see, and their links; makes one. Making is recorded.",
+        (
+            Ask("GET", "/c/{conversation}/share/", _OWNER_ONLY),
+            Ask("GET", "/c/{deleted}/share/", _NOBODY),
+            Ask("POST", "/c/{conversation}/share/", _SHARER_ACTS, _SHARED, "make share link", "for 7 days"),
+            Ask("POST", "/c/{conversation}/share/", _SHARER_ACTS, _SHARED | {"named": "yes"}, "make share link", "for 7 days"),
+            Ask("POST", "/c/{conversation}/share/", _NOBODY, _SHARED | {"leaf": "{hidden}"}),
+            Ask("POST", "/c/{conversation}/share/", _NOBODY, _SHARED | {"leaf": "{foreign_message}"}),
+            Ask("POST", "/c/{conversation}/share/", _NOBODY, _SHARED | {"days": "999"}),
+            Ask("POST", "/c/{deleted}/share/", _NOBODY, _SHARED),
+        ),
+    ),
+    Route(
+        "c/<uuid:conversation_id>/share/revoke/",
+        "The owner takes all links to it back. Recorded.",
+        (
+            Ask("POST", "/c/{conversation}/share/revoke/", _SHARER_ACTS, action="revoke share link"),
+            Ask("POST", "/c/{deleted}/share/revoke/", _NOBODY),
+            Ask("GET", "/c/{conversation}/share/revoke/", _NEVER),
+        ),
+    ),
+    Route("shares/", "A signed-in person: their own share links.", (Ask("GET", "/shares/", _SIGNED_IN),)),
+    Route(
+        "shares/revoke/",
+        "A signed-in person takes all of their own links back. Recorded, each.",
+        (
+            Ask("POST", "/shares/revoke/?{conversation}", "302 302+ 302 302 302 302 302 302 302", action="revoke share link"),
+            Ask("GET", "/shares/revoke/", _NEVER),
+        ),
+    ),
+    Route(
+        "shares/<uuid:link_id>/revoke/",
+        "Who made it takes one link back. Recorded.",
+        (
+            Ask("POST", "/shares/{link}/revoke/?{conversation}", _SHARER_ACTS, action="revoke share link"),
+            Ask("POST", "/shares/{deleted_link}/revoke/", _NOBODY),
+            Ask("POST", "/shares/{nothing}/revoke/", _NOBODY),
+            Ask("GET", "/shares/{link}/revoke/", _NEVER),
+        ),
+    ),
+    Route(
+        "s/<slug:token>/",
+        "Everybody with the link: what was visible of a branch when the link was made.",
+        (
+            Ask("GET", "/s/{token}/", _EVERYBODY),
+            Ask("GET", "/s/{deleted_token}/", _NOT_THERE),
+            Ask("GET", "/s/AAAAAAAAAAAAAAAAAAAAAA/", _NOT_THERE),
+            Ask("GET", "/s/{conversation}/", _NOT_THERE),
+            Ask("GET", "/s/{link}/", _NOT_THERE),
+            Ask("POST", "/s/{token}/", _NEVER),
+        ),
+    ),
+    Route("metrics", "Whoever has the operator's token: counts. Without one there is no such page.", (Ask("GET", "/metrics", _NOT_THERE),)),
     Route(
         "c/<uuid:conversation_id>/download/whole/",
         "Permitted staff after the opt-in: everything. Others: a refusal that names nothing, recorded.",
         (
             Ask("GET", "/c/{conversation}/download/whole/", _HIDDEN_FILE, action="whole download"),
-            Ask("GET", "/c/{nothing}/download/whole/", "302 403! 403! 403! 403! 403! 403! 404 404", action="whole download"),
+            Ask("GET", "/c/{conversation}/download/whole/?form=markdown", _HIDDEN_FILE, action="whole download"),
+            Ask("GET", "/c/{conversation}/download/whole/?form=json", _HIDDEN_FILE, action="whole download"),
+            Ask("GET", "/c/{nothing}/download/whole/", "302! 403! 403! 403! 403! 403! 403! 404 404", action="whole download"),
         ),
     ),
     Route(
@@ -166,15 +277,17 @@ ROUTES: tuple[Route, ...] = (
         "Permitted staff: the question whether to open it, then everything. Others: a refusal that names nothing, recorded.",
         (
             Ask("GET", "/c/{conversation}/debug/", _HIDDEN_PAGE, action="debug page"),
-            Ask("GET", "/c/{deleted}/debug/", "302 403! 403! 403! 403! 403! 403! 404 404", action="debug page"),
-            Ask("GET", "/c/{nothing}/debug/", "302 403! 403! 403! 403! 403! 403! 404 404", action="debug page"),
+            Ask("GET", "/c/{deleted}/debug/", "302! 403! 403! 403! 403! 403! 403! 404 404", action="debug page"),
+            Ask("GET", "/c/{nothing}/debug/", "302! 403! 403! 403! 403! 403! 403! 404 404", action="debug page"),
         ),
     ),
     Route(
         "c/<uuid:conversation_id>/debug/open/",
         "Permitted staff opt in. Recorded.",
         (
-            Ask("POST", "/c/{conversation}/debug/open/", _HIDDEN_ACT, {"reason": "a fault"}, "open debug view"),
+            Ask("POST", "/c/{conversation}/debug/open/", _HIDDEN_ACT, _REASON, "open debug view", f"15 min: {_REASON['reason']}"),
+            Ask("POST", "/c/{conversation}/debug/open/", _HIDDEN_UNREASONED, _REASON | {"reason": "a fault"}, "open debug view"),
+            Ask("POST", "/c/{conversation}/debug/open/", _HIDDEN_UNREASONED, _REASON | {"minutes": "9999"}, "open debug view"),
             Ask("GET", "/c/{conversation}/debug/open/", _NEVER),
         ),
     ),
@@ -182,6 +295,123 @@ ROUTES: tuple[Route, ...] = (
         "c/<uuid:conversation_id>/debug/close/",
         "Permitted staff take the opt-in back; nothing is shown.",
         (Ask("POST", "/c/{conversation}/debug/close/", _HIDDEN_CLOSE, action="close debug view"),),
+    ),
+    Route(
+        "c/<uuid:conversation_id>/debug/compare/",
+        "Permitted staff after the opt-in: every frame beside what the person saw of it. Recorded.",
+        (
+            Ask("GET", "/c/{conversation}/debug/compare/", _HIDDEN_PART, action="debug comparison"),
+            Ask("GET", "/c/{conversation}/debug/compare/?branch={foreign_message}", _HIDDEN_MISSING, action="debug comparison"),
+            Ask("GET", "/c/{nothing}/debug/compare/", _HIDDEN_NOWHERE, action="debug comparison"),
+        ),
+    ),
+    Route(
+        "c/<uuid:conversation_id>/debug/raw/",
+        "Permitted staff after the opt-in: a branch as a document. Recorded.",
+        (
+            Ask("GET", "/c/{conversation}/debug/raw/", _HIDDEN_PART, action="debug raw text"),
+            Ask("GET", "/c/{conversation}/debug/raw/?branch={other_question}", _HIDDEN_PART, action="debug raw text"),
+            Ask("GET", "/c/{deleted}/debug/raw/", _HIDDEN_NOWHERE, action="debug raw text"),
+        ),
+    ),
+    Route(
+        "c/<uuid:conversation_id>/debug/frames/<uuid:message_id>/",
+        "Permitted staff after the opt-in: one frame as it is kept. Recorded.",
+        (
+            Ask("GET", "/c/{conversation}/debug/frames/{hidden}/", _HIDDEN_FILE, action="debug raw frame"),
+            Ask("GET", "/c/{conversation}/debug/frames/{foreign_message}/", _HIDDEN_FILE.replace("200+", "404+"), action="debug raw frame"),
+        ),
+    ),
+    Route(
+        "c/<uuid:conversation_id>/debug/turns/<uuid:turn_id>/prompt/",
+        "Permitted staff after the opt-in: what was sent to the model. Recorded.",
+        (
+            Ask("GET", "/c/{conversation}/debug/turns/{turn}/prompt/", _HIDDEN_PART, action="debug prompt"),
+            Ask("GET", "/c/{conversation}/debug/turns/{turn}/prompt/?form=sent&part=2", _HIDDEN_PART, action="debug prompt"),
+            Ask("GET", "/c/{conversation}/debug/turns/{other_turn}/prompt/", _HIDDEN_MISSING, action="debug prompt"),
+        ),
+    ),
+    Route(
+        "c/<uuid:conversation_id>/debug/turns/<uuid:turn_id>/prompt/file/",
+        "Permitted staff after the opt-in: the same as a file. Recorded.",
+        (
+            Ask("GET", "/c/{conversation}/debug/turns/{turn}/prompt/file/", _HIDDEN_PART, action="prompt download"),
+            Ask("GET", "/c/{conversation}/debug/turns/{other_turn}/prompt/file/", _HIDDEN_MISSING, action="prompt download"),
+        ),
+    ),
+    Route(
+        "c/<uuid:conversation_id>/debug/turns/<uuid:turn_id>/tokens/",
+        "Permitted staff after the opt-in: token ids and text, of the prompt and of what the model wrote. Recorded.",
+        (
+            Ask("GET", "/c/{conversation}/debug/turns/{turn}/tokens/", _HIDDEN_PART, action="debug tokens"),
+            Ask("GET", "/c/{conversation}/debug/turns/{turn}/tokens/?of=output&from=500", _HIDDEN_PART, action="debug tokens"),
+            Ask("GET", "/c/{conversation}/debug/turns/{other_turn}/tokens/", _HIDDEN_MISSING, action="debug tokens"),
+        ),
+    ),
+    Route(
+        "c/<uuid:conversation_id>/debug/requests/<uuid:opening_id>/approve/",
+        "Permitted staff let somebody else look. Recorded; nothing is shown.",
+        (
+            Ask("POST", f"{_REQUESTS}{{asked}}/approve/", _HIDDEN_ACT, action="approve debug view", detail="for asker: a fault was seen"),
+            Ask("POST", f"{_REQUESTS}{{asked_elsewhere}}/approve/", _HIDDEN_NOWHERE, action="approve debug view"),
+            Ask("POST", f"{_REQUESTS}{{nothing}}/approve/", _HIDDEN_NOWHERE, action="approve debug view"),
+            Ask("GET", f"{_REQUESTS}{{asked}}/approve/", _NEVER),
+        ),
+    ),
+    Route(
+        "c/<uuid:conversation_id>/debug/requests/<uuid:opening_id>/decline/",
+        "Permitted staff do not let somebody else look. Recorded; nothing is shown.",
+        (
+            Ask("POST", f"{_REQUESTS}{{asked}}/decline/", _HIDDEN_ACT, action="decline debug view", detail="for asker: a fault was seen"),
+            Ask("POST", f"{_REQUESTS}{{asked_elsewhere}}/decline/", _HIDDEN_NOWHERE, action="decline debug view"),
+        ),
+    ),
+    Route(
+        "debug/requests/",
+        "Permitted staff: who wants to look, whose conversation it is, why and how long. Nothing of the conversations.",
+        (Ask("GET", "/debug/requests/", "302 404 404 404 200 404 404 200 200"),),
+    ),
+    Route(
+        "c/<uuid:conversation_id>/looks/dismiss/",
+        "The owner puts the notice of looks by staff away; nothing is shown.",
+        (
+            Ask("POST", "/c/{conversation}/looks/dismiss/", _OWNER_ACTS),
+            Ask("POST", "/c/{deleted}/looks/dismiss/", _NOBODY),
+            Ask("GET", "/c/{conversation}/looks/dismiss/", _NEVER),
+        ),
+    ),
+    Route(
+        "looks/",
+        "Where owners are told: when staff opened which of their own conversations. Not found where they are not told.",
+        (Ask("GET", "/looks/", _SIGNED_IN.replace("200", "404")),),
+    ),
+    Route(
+        "audit/",
+        "Those with the permission: every line of the audit log. Others: nothing, not even that there is such a page.",
+        (
+            Ask("GET", "/audit/", _READERS),
+            Ask("GET", "/audit/?code=E-PERM-VISIBILITY&person=ada&below=3", _READERS),
+            Ask("GET", "/audit/?since=never", _READERS.replace("200", "400")),
+            Ask("POST", "/audit/", _NEVER),
+        ),
+    ),
+    Route(
+        "audit/export/<slug:kind>/",
+        "Those with the permission: the lines as a file. Recorded.",
+        (
+            Ask("POST", "/audit/export/jsonl/", _READERS_TAKE, action="audit export"),
+            Ask("POST", "/audit/export/csv/", _READERS_TAKE, {"person": "ada"}, action="audit export"),
+            Ask("POST", "/audit/export/xml/", _READERS.replace("200", "404")),
+            Ask("GET", "/audit/export/csv/", _NEVER),
+        ),
+    ),
+    Route(
+        "audit/warnings/<uuid:warning_id>/acknowledge/",
+        "Those with the permission say that they have seen a warning. Recorded where there is one.",
+        (
+            Ask("POST", "/audit/warnings/{warning}/acknowledge/", _READERS.replace("200", "302*"), action="acknowledge warning"),
+            Ask("POST", "/audit/warnings/{nothing}/acknowledge/", _READERS.replace("200", "302")),
+        ),
     ),
     Route(
         "sign-in/",
@@ -274,13 +504,13 @@ ROUTES: tuple[Route, ...] = (
         missing=_OFFICE_GOES,
     ),
     *_back_office(
-        "chatui/auditevent",
-        "{event}",
-        "Those with the permission read it. Nobody changes it.",
-        _READERS,
-        may_change=_STAFF_403,
-        add=_STAFF_403,
-        missing="302 302 302 403 403 403 403 302 302",
+        "chatui/storedbackend",
+        "{backend}",
+        "Those with the permission: model servers, with their addresses and the name of a key, never a key.",
+        _OFFICE_SEES,
+        may_change=_OFFICE_SEES,
+        add=_OFFICE_SEES,
+        missing=_OFFICE_GOES,
     ),
     *_back_office(
         "chatui/conversation",
@@ -307,6 +537,7 @@ ROUTES: tuple[Route, ...] = (
             Ask("GET", "/admin/chatui/message/{hidden}/change/", _STAFF_404),
             Ask("GET", "/admin/chatui/turn/{turn}/change/", _STAFF_404),
             Ask("GET", "/admin/chatui/debugopening/", _STAFF_404),
+            Ask("GET", "/admin/chatui/auditevent/", _STAFF_404),
         ),
     ),
 )
@@ -324,7 +555,13 @@ class Command:
 
 
 _REFUSED_TO_OTHERS = dict.fromkeys(PEOPLE[2:], "E-X-NOT-FOUND")
-_NEW_QUESTION: dict[str, object] = {"client_id": "{client_id}", "conversation": "{conversation}", "effort": "low", "text": "And now?"}
+_NEW_QUESTION: dict[str, object] = {
+    "client_id": "{client_id}",
+    "conversation": "{conversation}",
+    "effort": "low",
+    "choice": "demo",
+    "text": "And now?",
+}
 
 COMMANDS: tuple[Command, ...] = (
     Command(
@@ -344,6 +581,12 @@ COMMANDS: tuple[Command, ...] = (
         "regenerate",
         "The owner wants another answer.",
         _NEW_QUESTION | {"question": "{question}"},
+        {"owner": "chatui:accepted"} | _REFUSED_TO_OTHERS,
+    ),
+    Command(
+        "continue",
+        "The owner lets the model go on with an answer that did not end.",
+        {"client_id": "{client_id}", "conversation": "{conversation}", "turn": "{failed}"},
         {"owner": "chatui:accepted"} | _REFUSED_TO_OTHERS,
     ),
     Command(
@@ -379,10 +622,13 @@ END_USER_EVENTS: dict[str, set[str]] = {
     "chatui:idle": {"type", "conversation", "turn", "state"},
     "chatui:bye": {"type", "code", "message"},
     "chatui:working": _OF_A_TURN | {"elapsed"},
-    "chatui:message": _OF_A_TURN | {"message_id", "kind"},
+    "chatui:summary": _OF_A_TURN | {"text"},
+    "chatui:thought": _OF_A_TURN | {"seconds"},
+    "chatui:message": _OF_A_TURN | {"message_id", "kind", "continues", "blocks"},
+    "chatui:relabelled": _OF_A_TURN | {"message_id", "kind"},
     "chatui:preamble.delta": _OF_A_TURN | {"message_id", "block", "html", "text"},
-    "chatui:snapshot": _OF_A_TURN | {"elapsed", "working", "messages"},
-    "response.created": _OF_A_TURN | {"conversation", "question", "after", "kind"},
+    "chatui:snapshot": _OF_A_TURN | {"elapsed", "working", "steps", "thought", "messages"},
+    "response.created": _OF_A_TURN | {"conversation", "question", "after", "kind", "continues"},
     "response.delta": _OF_A_TURN | {"message_id", "block", "html", "text"},
     "response.delta.flush": _OF_A_TURN | {"message_id", "block", "html"},
     **{f"response.{end}": _OF_A_TURN | {"state", "code", "message", "elapsed"} for end in ("completed", "incomplete", "failed", "cancel")},

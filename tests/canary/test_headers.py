@@ -35,7 +35,9 @@ HEADERS = {
 
 def wrong_with(response: object, path: str, *, is_office: bool) -> list[str]:
     headers = response.headers  # type: ignore[attr-defined]
-    found = [f"{path}: {name} is {headers.get(name)!r}" for name, value in HEADERS.items() if headers.get(name) != value]
+    # Where a share link leads on to, nobody may learn the link's address.
+    wanted = HEADERS | ({"Referrer-Policy": "no-referrer"} if "X-Robots-Tag" in headers else {})
+    found = [f"{path}: {name} is {headers.get(name)!r}" for name, value in wanted.items() if headers.get(name) != value]
     policy = {directive.strip() for directive in headers.get("Content-Security-Policy", "").split(";")}
     if policy != POLICY | (set() if is_office else TRUSTED_TYPES):
         found.append(f"{path}: the policy is {sorted(policy)}")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from uuid import uuid4
-
 import pytest
 from django.contrib import admin
 from django.contrib.auth.models import Group, Permission
@@ -12,6 +10,7 @@ from django.db import IntegrityError, transaction
 from chatui import audit
 from chatui.audit import Visitor
 from chatui.models import AuditEvent, Conversation, User
+from tests.audit_triggers import without_triggers
 from tests.canary.asking import ADDRESS, client_for
 from tests.canary.conftest import OFFICE, World
 from tests.chatui.conftest import PASSWORD, make_person
@@ -42,14 +41,16 @@ def line(grace: User) -> AuditEvent:
     return audit.record("debug page", Visitor(grace, ADDRESS, "page"))
 
 
-@pytest.mark.parametrize("what", ["changelist", "add", "change", "delete", "history"])
-def test_no_request_changes_the_audit_log_whatever_permissions_somebody_holds(what: str, line: AuditEvent) -> None:
+@pytest.mark.parametrize(
+    "path", ["/audit/", "/admin/chatui/auditevent/", "/admin/chatui/auditevent/add/", "/admin/chatui/auditevent/{line}/change/"]
+)
+def test_no_request_changes_the_audit_log_whatever_permissions_somebody_holds(path: str, line: AuditEvent) -> None:
     """Not even a superuser of Django's, whom this product never makes."""
     root = User.objects.create_superuser("root", password=PASSWORD)
     client = client_for(root)
-    path = "/admin/chatui/auditevent/" + {"changelist": "", "add": "add/"}.get(what, f"{line.pk}/{what}/")
+    path = path.format(line=line.pk)
     before = list(AuditEvent.objects.values())
-    assert client.get(path).status_code == (403 if what in ("add", "delete") else 200), "the premise: the page is there, or refused"
+    assert client.get(path).status_code == (200 if path == "/audit/" else 404), "the premise: the office has no list of its own"
     tricks: list[dict[str, object]] = [
         {},
         {"action": "delete_selected", "_selected_action": str(line.pk), "post": "yes", "select_across": "1"},
@@ -63,32 +64,12 @@ def test_no_request_changes_the_audit_log_whatever_permissions_somebody_holds(wh
     assert list(AuditEvent.objects.values()) == before
 
 
-def test_the_audit_log_offers_no_action_no_field_and_no_way_to_add(grace: User, line: AuditEvent) -> None:
-    page = client_for(grace).get("/admin/chatui/auditevent/").content.decode()
-    assert str(line.number) in page and 'name="action"' not in page and "addlink" not in page
-    change = client_for(grace).get(f"/admin/chatui/auditevent/{line.pk}/change/").content.decode()
-    assert "debug page" in change and 'name="_save"' not in change and "deletelink" not in change and 'type="text"' not in change
-
-
-def test_the_audit_log_is_filtered_and_searched(grace: User, ada: User) -> None:
-    client = client_for(grace)
-    for name, code in (("first of all", ""), ("second of all", "E-PERM-VISIBILITY")):
-        audit.record(name, Visitor(ada if code else grace, ADDRESS, "socket" if code else "page"), code=code)
-    for query in ("code=E-PERM-VISIBILITY", "way=socket", "q=ada", "action=second+of+all"):
-        page = client.get(f"/admin/chatui/auditevent/?{query}").content.decode()
-        rows = page[page.index('id="result_list"') :]
-        rows = rows[: rows.index("</table>")]
-        assert "second of all" in rows and "first of all" not in rows, query
-    assert client.get("/admin/chatui/auditevent/?q=192.0.2.7").status_code == 200
-    assert client.get(f"/admin/chatui/auditevent/?q={uuid4()}").status_code == 200
-
-
 def test_lines_of_the_audit_log_cannot_be_rewritten_in_bulk_and_numbers_are_given_once(line: AuditEvent) -> None:
     with pytest.raises(TypeError):
         AuditEvent.objects.filter(pk=line.pk).update(actor_name="mallory")
     with pytest.raises(TypeError):
         AuditEvent.objects.filter(pk=line.pk).delete()
-    with pytest.raises(IntegrityError), transaction.atomic():
+    with without_triggers(), pytest.raises(IntegrityError), transaction.atomic():
         AuditEvent.objects.bulk_create([AuditEvent(number=line.number, at=line.at, action="x", way="x", previous_hash="", hash="")])
 
 

@@ -22,13 +22,27 @@ import pytest
 
 from tests.canary.markers import Canary
 
+pytestmark = pytest.mark.served
+
 ROOT = Path(__file__).resolve().parents[2]
 PLACES = (
     "",
     "turns/{turn}/",
     "download/",
+    "download/?form=markdown",
+    "download/?form=json",
     "download/whole/",
+    "download/whole/?form=json",
+    "share/",
+    "at/{final}/",
+    "at/{hidden}/",
     "debug/",
+    "debug/compare/",
+    "debug/raw/",
+    "debug/frames/{hidden}/",
+    "debug/turns/{turn}/prompt/",
+    "debug/turns/{turn}/prompt/file/",
+    "debug/turns/{turn}/tokens/",
     "messages/{final}/text/",
     "messages/{hidden}/text/",
     "rename/",
@@ -114,8 +128,20 @@ def test_no_byte_and_no_log_line_of_a_real_server_holds_a_marker(server: Server)
     for name in server.told["cookies"]:
         for place in PLACES:
             answers[f"{name} {place}"] = server.fetch(name, "GET", f"/c/{ids['conversation']}/{place.format_map(ids)}")
-        for path in ("/", "/sign-in/", "/admin/", "/pages/help/", "/nothing/", "/c/%00/", "/ws/"):
+        for path in (
+            "/",
+            "/sign-in/",
+            "/admin/",
+            "/pages/help/",
+            "/nothing/",
+            "/c/%00/",
+            "/ws/",
+            "/shares/",
+            "/search/?q=visible",
+            "/metrics",
+        ):
             answers[f"{name} {path}"] = server.fetch(name, "GET", path)
+        answers[f"{name} shared"] = server.fetch(name, "GET", f"/s/{ids['token']}/")
         answers[f"{name} HEAD"] = server.fetch(name, "HEAD", f"/c/{ids['conversation']}/")
         answers[f"{name} POST"] = server.fetch(name, "POST", f"/c/{ids['conversation']}/delete/")
     page = answers["owner "].decode()
@@ -196,7 +222,8 @@ def _hidden_words(server: Server, conversation: str) -> list[str]:
     assert token and csrf
     headers = {"Cookie": f"{server.told['cookies']['both']}; {csrf[1]}", "Content-Type": "application/x-www-form-urlencoded"}
     with contextlib.closing(http.client.HTTPConnection("127.0.0.1", server.port, timeout=20)) as connection:
-        connection.request("POST", f"/c/{conversation}/debug/open/", f"csrfmiddlewaretoken={token[1]}", headers)
+        fields = f"csrfmiddlewaretoken={token[1]}&reason=a+fault+was+seen&minutes=15"
+        connection.request("POST", f"/c/{conversation}/debug/open/", fields, headers)
         with connection.getresponse() as response:
             assert response.status == 302
     whole = server.fetch("both", "GET", f"/c/{conversation}/download/whole/").decode()

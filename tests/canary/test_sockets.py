@@ -41,8 +41,8 @@ NAMES = {
 @database_sync_to_async
 def settle_rows(canary: Canary, owner: User) -> dict[str, str]:
     hers = plant(owner, canary)
-    ids = {"conversation": hers.conversation.pk, "question": hers.question.pk, "turn": hers.turn.pk, "client_id": uuid4()}
-    return {name: str(value) for name, value in ids.items()}
+    ids = {"conversation": hers.conversation.pk, "question": hers.question.pk, "turn": hers.turn.pk, "failed": hers.failed.pk}
+    return {name: str(value) for name, value in ids.items()} | {"client_id": str(uuid4())}
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.type)
@@ -189,7 +189,8 @@ async def _frames(person: User, backend: ScriptedBackend, before: Sequence[Step]
         assert_allowed(socket.raw)
         events = [event for text in socket.raw for event in json.loads(text)]
     for event in events:
-        assert isinstance(event.pop("elapsed", 0), int)
+        for clock in ("elapsed", "seconds", "thought"):  # what anybody sees who looks at a watch
+            assert isinstance(event.pop(clock, 0), int)
         event.pop("url", None)
     return [_ID.sub("ID", json.dumps(event, sort_keys=True)) for event in events if event["type"] != "chatui:working"] + [
         str(sum(event["type"] == "chatui:working" for event in events))

@@ -11,17 +11,18 @@ from django.contrib.sessions.models import Session
 from django.core.signing import dumps
 from django.test import Client
 
-from chatui import debug_display, display, transcripts
+from chatui import display, sent, transcripts
+from chatui.debug_display import frames, prompts, tokens
 from chatui.models import Conversation, Message, Turn, User
 from renderer import html
-from tests.canary.asking import client_for, filled, open_view, places, taken_back, whole
+from tests.canary.asking import client_for, client_of, filled, open_view, places, taken_back, whole
 from tests.canary.conftest import World
 from tests.canary.planting import QUESTION, VISIBLE, plant_abandoned
-from tests.canary.reviewed import PEOPLE, ROUTES
+from tests.canary.reviewed import KINDS, ROUTES
 
 pytestmark = pytest.mark.django_db
 
-END_USERS = [name for name in PEOPLE if name != "opened"]
+END_USERS = [name for name in KINDS if name != "opened"]
 SENSIBLE = ("GET", "POST")
 ODD = ("HEAD", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIND")
 
@@ -32,6 +33,9 @@ def everything_stored() -> str:
     for model in (Message, Turn, Conversation):
         for row in model.objects.values_list():
             found += [bytes(value).decode("utf-8", "replace") if isinstance(value, (bytes, memoryview)) else str(value) for value in row]
+    for packed in Turn.objects.exclude(request=None).values_list("request", flat=True):
+        request = sent.unpack(bytes(packed or b""))
+        found.append(request.body or "" if request else "")
     return "\n".join(found)
 
 
@@ -108,18 +112,18 @@ def test_the_premise_the_owner_sees_the_visible_text(world: World) -> None:
 def test_no_answer_to_anybody_without_the_right_holds_a_marker(
     name: str, world: World, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    client = client_for(world.people[name])
+    client = client_of(name, world)
     accepts = ("text/html", "application/json") if name in ("owner", "other", "hidden only") else ("text/html",)
     answers = crawl(client, addresses(world, 1 if name == "owner" else 12), SENSIBLE, accepts)
     assert len(answers) > 200
     assert_silent(world, answers, caplog, capfd)
 
 
-@pytest.mark.parametrize("name", ["anonymous", "owner"])
+@pytest.mark.parametrize("name", ["anonymous", "owner", "holder"])
 def test_no_odd_method_brings_a_marker_out(
     name: str, world: World, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    client = client_for(world.people[name])
+    client = client_of(name, world)
     assert_silent(world, crawl(client, addresses(world), ODD, ("text/html",)), caplog, capfd)
 
 
@@ -234,9 +238,12 @@ def test_an_exception_that_quotes_hidden_text_does_not_bring_it_onto_a_page(worl
                 assert not world.canary.found(whole(client.get(path + place, headers={"accept": accept})))
     open_view(world)
     with monkeypatch.context() as patch:
-        patch.setattr(debug_display, "frames", quote)
-        response = client_for(world.people["both"]).get(f"{path}debug/")
-        assert response.status_code == 500 and not world.canary.found(whole(response))
+        for module, name in ((frames, "view"), (frames, "raw_branch"), (frames, "raw_frame"), (prompts, "part"), (tokens, "page")):
+            patch.setattr(module, name, quote)
+        turn, hidden = f"debug/turns/{world.hers.turn.pk}", world.hers.hidden[4].pk
+        for place in ("debug/", "debug/compare/", "debug/raw/", f"debug/frames/{hidden}/", f"{turn}/prompt/", f"{turn}/tokens/"):
+            response = client_for(world.people["both"]).get(path + place)
+            assert response.status_code == 500 and not world.canary.found(whole(response)), place
 
 
 def test_nothing_hidden_is_in_the_repr_of_any_row_or_value(world: World) -> None:

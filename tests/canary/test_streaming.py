@@ -249,6 +249,36 @@ async def test_nothing_hidden_gets_out_of_edits_and_regenerated_answers(
 
 
 @pytest.mark.asyncio
+async def test_nothing_hidden_gets_out_while_cut_answers_are_gone_on_with(
+    canary: Canary, layer: Layer, ada: User, backend: ScriptedBackend, caplog: pytest.LogCaptureFixture
+) -> None:
+    pages: list[bytes] = []
+    cut: list[Step] = [FrameOpened(FINAL), FrameText("One, "), FrameClosed(None, Code.LENGTH)]
+    async with BrowserSocket(ada) as tab, BrowserSocket(ada) as late:
+        backend.script = [*hidden_steps(canary), *frame(ANALYSIS, canary.plant("thought")), ended(EndReason.LENGTH)]
+        accepted = await begin(tab)
+        await running.settle()
+        for number in range(3):
+            gate = asyncio.Event()
+            backend.script = [*hidden_steps(canary), *cut, gate, *hidden_steps(canary), ended(EndReason.LENGTH)]
+            ask = {"client_id": str(uuid4()), "conversation": accepted["conversation"], "turn": accepted["turn"]}
+            await tab.say("continue", **ask)
+            accepted = (await tab.until("chatui:accepted"))[-1]
+            await late.say("subscribe", conversation=accepted["conversation"])
+            await late.until("chatui:snapshot")
+            gate.set()
+            await running.settle()
+            turn = await Turn.objects.aget(pk=accepted["turn"])
+            assert (turn.state, turn.error_code) == ("incomplete", "E-X-LENGTH"), number
+            pages += await everything_of(ada, accepted)
+        await tab.silence(0.2)
+        await late.silence(0.2)
+        assert any(b"One, One, One, " in page for page in pages), "the premise: the answer grew"
+        assert_silent(canary, layer, caplog, [late], *pages)
+        assert_silent(canary, layer, caplog, [tab], *pages)
+
+
+@pytest.mark.asyncio
 async def test_the_operators_secrets_stay_inside(
     canary: Canary, layer: Layer, ada: User, grace: User, backend: ScriptedBackend, caplog: pytest.LogCaptureFixture, settings: Settings
 ) -> None:

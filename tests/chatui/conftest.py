@@ -18,10 +18,12 @@ from django.test import Client
 
 from chatui import conf
 from chatui.models import Conversation, User
-from chatui.turns import running
+from chatui.turns import running, summarizing
 from tests.chatui.scripted import ScriptedBackend
 
 PASSWORD = "correct horse battery"
+OPENING = {"reason": "a fault was reported", "minutes": "15"}
+"""What the form that opens a debug view sends."""
 
 
 def make_person(name: str, *permissions: str, staff: bool = False) -> User:
@@ -82,8 +84,12 @@ def conversation(ada: User) -> Conversation:
 
 @pytest_asyncio.fixture
 async def backend(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[ScriptedBackend]:
-    """A model server that plays what a test scripts. Turns that the test left running are awaited, so that none outlives it."""
+    """A model server that plays what a test scripts. Turns that the test left running are ended, so that none outlives it."""
     scripted = ScriptedBackend()
-    monkeypatch.setattr(conf, "backend", lambda: scripted)
+    monkeypatch.setattr(conf, "backend", lambda choice="": scripted)
+    # A script is for the answer; it is not to be played a second time as its own summary.
+    monkeypatch.setattr(summarizing, "FIRST_SECONDS", 86_400.0)
     yield scripted
+    for key in list(running._runners):
+        await running.stop(key)  # a test that failed may have left one waiting for what never comes
     await running.settle()

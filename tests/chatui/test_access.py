@@ -99,7 +99,7 @@ def test_without_the_right_to_others_no_such_conversation_looks_like_not_yours(h
 
 def test_staff_with_only_the_first_permission_see_their_own(hank: User) -> None:
     own = Conversation.objects.create(owner=hank)
-    access.open_debug_view(visitor(hank), own.pk)
+    access.open_debug_view(visitor(hank), own.pk, "a fault was reported")
     assert access.view_hidden(visitor(hank), own.pk, action="debug page") == own
 
 
@@ -110,19 +110,19 @@ def test_the_permission_without_being_staff_is_not_enough(grace: User, conversat
 
 
 def test_an_opening_ends_after_an_hour_or_when_it_is_closed(grace: User, conversation: Conversation) -> None:
-    access.open_debug_view(visitor(grace), conversation.pk)
+    access.open_debug_view(visitor(grace), conversation.pk, "a fault was reported")
     access.recheck_hidden(visitor(grace), conversation.pk)
     DebugOpening.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
     with pytest.raises(OptInNeededError):
         access.recheck_hidden(visitor(grace), conversation.pk)
-    access.open_debug_view(visitor(grace), conversation.pk)
+    access.open_debug_view(visitor(grace), conversation.pk, "a fault was reported")
     access.close_debug_view(visitor(grace), conversation.pk)
     with pytest.raises(OptInNeededError):
         access.recheck_hidden(visitor(grace), conversation.pk)
 
 
 def test_an_opening_is_for_one_person_and_one_conversation(grace: User, hank: User, ada: User, conversation: Conversation) -> None:
-    access.open_debug_view(visitor(grace), conversation.pk)
+    access.open_debug_view(visitor(grace), conversation.pk, "a fault was reported")
     other = Conversation.objects.create(owner=ada)
     with pytest.raises(OptInNeededError):
         access.view_hidden(visitor(grace), other.pk, action="debug page")
@@ -130,7 +130,7 @@ def test_an_opening_is_for_one_person_and_one_conversation(grace: User, hank: Us
 
 
 def test_if_the_line_cannot_be_written_there_is_no_look(grace: User, conversation: Conversation, monkeypatch: pytest.MonkeyPatch) -> None:
-    access.open_debug_view(visitor(grace), conversation.pk)
+    access.open_debug_view(visitor(grace), conversation.pk, "a fault was reported")
 
     def disk_is_full(*args: object, **kwargs: object) -> None:
         raise OSError("no space left")

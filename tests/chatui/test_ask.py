@@ -22,7 +22,7 @@ from tests.chatui.backends.test_recordings import GREETING, RECORDINGS
 from tests.vocabulary import rank_file as rank_file
 from tests.vocabulary import vocabulary as vocabulary_of_gpt_oss  # noqa: F401 -- a fixture
 
-pytestmark = pytest.mark.asyncio
+pytestmark = [pytest.mark.asyncio, pytest.mark.served]
 
 KEY = "sk-this-is-the-key"
 REASONING = "The user greets me. I reply briefly and kindly."
@@ -161,6 +161,7 @@ async def test_the_question_can_come_from_standard_input(environment: dict[str, 
     assert (sent["model"], sent["reasoning_effort"], sent["max_tokens"]) == ("mine", "high", 9)
 
 
+@pytest.mark.django_db(transaction=True)
 async def test_without_an_address_the_configured_back_end_is_asked_with_its_instructions(environment: dict[str, Any]) -> None:
     code, said, _ = await run("ask", "Hello!")
     assert code == 0 and said.strip()
@@ -169,6 +170,47 @@ async def test_without_an_address_the_configured_back_end_is_asked_with_its_inst
         assert (await run("ask", "Hello!"))[1] == f"{GREETING}\n"
     assert server.posted["messages"][0] == {"role": "system", "content": "Be kind."}
     assert server.requests[-1].headers["authorization"] == f"Bearer {KEY}"
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_one_of_several_back_ends_is_asked_by_name_and_model_with_its_own_key(
+    environment: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SECOND_KEY", KEY)
+    async with (
+        stub.running(stub.plays(recorded("vllm/v-chat-greet.sse"))) as first,
+        stub.running(stub.plays(recorded("vllm/v-chat-greet.sse"))) as second,
+    ):
+        file = tmp_path / "backends.toml"
+        tables = (
+            f'[[backend]]\nname="one"\nurl="{first.url}"\nmodels=["a"]\n'
+            f'[[backend]]\nname="two"\nurl="{second.url}"\nmodels=["b","c"]\nkey_env="SECOND_KEY"\nmax_answer_tokens=9\n'
+        )
+        file.write_text(tables, encoding="utf-8")
+        environment.update(backends_file=file)
+        for arguments, server, model, key in (
+            ([], first, "a", None),
+            (["--backend", "one"], first, "a", None),
+            (["--backend", "two"], second, "b", f"Bearer {KEY}"),
+            (["--backend", "two/c"], second, "c", f"Bearer {KEY}"),
+            (["--backend", "two", "--model", "d"], second, "d", f"Bearer {KEY}"),
+            (["--url", second.url + "/v1", "--model", "e"], second, "e", f"Bearer {KEY}"),
+        ):
+            assert (await run("ask", *arguments, "Hello!"))[1] == f"{GREETING}\n", arguments
+            assert (server.posted["model"], server.requests[-1].headers.get("authorization")) == (model, key)
+        assert second.requests[-3].body["max_tokens"] == 9
+        code, said, _ = await run("record_backend", "--backend", "two", "--out", tmp_path / "new", "greet", "Hello!")
+        assert code == 0 and json.loads((tmp_path / "new" / "greet.req.json").read_text())["body"]["model"] == "b"
+        for arguments, words in (
+            (["--backend", "three"], "Known are: one, two"),
+            (["--backend", "one", "--url", "http://127.0.0.1:9"], "two servers"),
+        ):
+            code, said, complaint = await run("ask", *arguments, "Hello!")
+            assert (code, said) == (2, "") and words in complaint
+        monkeypatch.delenv("SECOND_KEY")
+        asked = len(second.requests)
+        code, said, complaint = await run("ask", "--backend", "two", "Hello!")
+        assert (code, said) == (2, "") and "SECOND_KEY holds no key" in complaint and len(second.requests) == asked
 
 
 async def test_the_configured_key_goes_to_no_other_server(environment: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -184,6 +226,7 @@ async def test_the_configured_key_goes_to_no_other_server(environment: dict[str,
         assert server.requests[-1].headers["authorization"] == f"Bearer {KEY}"
 
 
+@pytest.mark.django_db(transaction=True)
 async def test_what_cannot_be_asked_is_said_in_plain_words(environment: dict[str, Any]) -> None:
     for arguments, words in (
         (["--url", "ftp://x", "Hello!"], "http://"),
@@ -206,6 +249,7 @@ async def test_token_ids_are_spoken_from_the_shell_too(
     assert json.loads(said)["tool_calls"] == [["get_weather", PARIS]]
 
 
+@pytest.mark.django_db(transaction=True)
 async def test_a_recording_has_the_bytes_as_they_came_and_can_be_replayed(environment: dict[str, Any], tmp_path: Path) -> None:
     raw = recorded("vllm/v-chat-greet.sse")
     async with stub.running(stub.plays(raw, seed=1)) as server:
@@ -230,6 +274,7 @@ async def test_a_refusal_is_a_recording_too(environment: dict[str, Any], tmp_pat
     assert "cookie" not in (tmp_path / "refused.meta.json").read_text().lower()
 
 
+@pytest.mark.django_db(transaction=True)
 async def test_an_exchange_that_quotes_the_key_is_not_kept(environment: dict[str, Any], tmp_path: Path) -> None:
     async with stub.running(stub.responds("401 Unauthorized", f'{{"error": "bad key {KEY}"}}'.encode())) as server:
         environment.update(backend_url=server.url, backend_key=KEY)
@@ -238,6 +283,7 @@ async def test_an_exchange_that_quotes_the_key_is_not_kept(environment: dict[str
     assert KEY not in complaint and list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.django_db(transaction=True)
 async def test_a_recording_is_not_overwritten_by_chance_and_not_written_elsewhere(environment: dict[str, Any], tmp_path: Path) -> None:
     (tmp_path / "greet.req.json").write_text("{}")
     for arguments, words in ((["greet"], "--force"), (["../greet"], "NAME may hold")):

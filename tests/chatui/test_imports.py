@@ -45,7 +45,7 @@ def test_a_transcript_becomes_a_conversation_of_the_person_who_uploads_it(ada: U
     assert response.redirect_chain[-1][0] == f"/c/{conversation.pk}/"
     assert (conversation.owner, conversation.title, conversation.model, conversation.effort) == (
         ada,
-        "What is the weather?",
+        "What is the weather? (import)",
         "gpt-oss-20b",
         "high",
     )
@@ -71,7 +71,7 @@ def test_staff_see_the_whole_import_in_the_debug_view(grace: User) -> None:
     upload(grace, DOCUMENT)
     client = signed_in(grace)
     path = f"/c/{Conversation.objects.get().pk}/debug/"
-    client.post(f"{path}open/")
+    client.post(f"{path}open/", {"reason": "a fault was reported", "minutes": "15"})
     assert "CANARY-SYSTEM" in client.get(path).content.decode()
 
 

@@ -213,6 +213,24 @@ async def test_e_x_signed_out_a_stranger_is_told_and_closed(db: None) -> None:
 
 
 @pytest.mark.asyncio
+async def test_e_x_too_many_pages_one_person_cannot_take_all_sockets(ada: User, bela: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(consumer, "MAX_SOCKETS", 2)
+    async with BrowserSocket(ada), BrowserSocket(ada) as second:
+        async with BrowserSocket(ada) as third:
+            events = await third.until("closed")
+        assert events[-2]["code"] == "E-X-TOO-MANY-PAGES" and third.close_code == consumer.CLOSE_TOO_MANY
+        async with BrowserSocket(bela) as other:
+            await other.say("subscribe", conversation=str(uuid4()))
+            assert (await other.until("chatui:refused"))[-1]["code"] == "E-X-NOT-FOUND", "somebody else's socket is served"
+        await second.say("subscribe", conversation=str(uuid4()))
+        await second.until("chatui:refused")
+    async with BrowserSocket(ada) as later:
+        await later.say("subscribe", conversation=str(uuid4()))
+        await later.until("chatui:refused")
+    assert not consumer._open_sockets, "nobody is counted who has left"
+
+
+@pytest.mark.asyncio
 async def test_a_session_that_ended_is_noticed_by_the_next_command(ada: User) -> None:
     async with BrowserSocket(ada) as socket:
         await Session.objects.all().adelete()
@@ -231,7 +249,7 @@ async def test_a_session_that_ended_is_noticed_without_a_command(ada: User, monk
 
 @database_sync_to_async
 def open_debug_view(person: User, conversation: str) -> None:
-    access.open_debug_view(Visitor(person, "127.0.0.1", "page"), conversation)
+    access.open_debug_view(Visitor(person, "127.0.0.1", "page"), conversation, "a fault was reported")
 
 
 @pytest.mark.asyncio

@@ -18,7 +18,7 @@ from chatui.models import ActiveLeaf, Conversation, FirstAccountCode, Message, T
 from chatui.models.message import Author
 from renderer import ocml
 from renderer.frames import Frame, Header, Terminator
-from tests.chatui.conftest import PASSWORD, signed_in
+from tests.chatui.conftest import OPENING, PASSWORD, signed_in
 from tests.chatui.scripted import ANALYSIS, FINAL, PREAMBLE
 
 pytestmark = pytest.mark.django_db
@@ -92,7 +92,7 @@ def test_the_owner_downloads_what_they_may_see_as_a_valid_transcript(ada: User, 
 def test_permitted_staff_download_it_whole(grace: User, conversation: Conversation, talk: object) -> None:
     client = signed_in(grace)
     assert client.get(f"/c/{conversation.pk}/download/whole/").status_code == 403, "not before the opt-in"
-    client.post(f"/c/{conversation.pk}/debug/open/", {"reason": "fault"})
+    client.post(f"/c/{conversation.pk}/debug/open/", OPENING)
     transcript = ocml.parse(client.get(f"/c/{conversation.pk}/download/whole/").content.decode())
     assert [frame.header.channel for frame in transcript.frames] == [None, "analysis", "commentary", "final"]
 
@@ -101,7 +101,7 @@ def test_the_debug_page_shows_every_frame_after_the_opt_in(grace: User, conversa
     client = signed_in(grace)
     before = client.get(f"/c/{conversation.pk}/debug/").content.decode()
     assert "HIDDEN-THOUGHT" not in before
-    after = client.post(f"/c/{conversation.pk}/debug/open/", follow=True).content.decode()
+    after = client.post(f"/c/{conversation.pk}/debug/open/", OPENING, follow=True).content.decode()
     assert "HIDDEN-THOUGHT" in after and "&lt;script&gt;alert(1)" in after
     client.post(f"/c/{conversation.pk}/debug/close/")
     assert "HIDDEN-THOUGHT" not in client.get(f"/c/{conversation.pk}/debug/").content.decode()
@@ -287,7 +287,7 @@ def test_the_health_check_answers_without_signing_in() -> None:
 def test_a_repaired_frame_shows_staff_its_header_as_it_came(grace: User, conversation: Conversation) -> None:
     keep(conversation, None, Header("assistant", channel="fin al", name="CURIOUS-NAME"), "odd")
     client = signed_in(grace)
-    client.post(f"/c/{conversation.pk}/debug/open/")
+    client.post(f"/c/{conversation.pk}/debug/open/", OPENING)
     page = client.get(f"/c/{conversation.pk}/debug/").content.decode()
     assert "CURIOUS-NAME" in page and "fin al" in page
     assert "CURIOUS-NAME" not in signed_in(conversation.owner).get(f"/c/{conversation.pk}/").content.decode()

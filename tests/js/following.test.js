@@ -66,3 +66,14 @@ test("the button brings it back", () => {
   following.resume();
   assert.equal(following.on, true);
 });
+
+test("a reader who is led to a place of their own is not taken to the end by growing text", () => {
+  const following = new Following();
+  following.scrolled(at(500, 1000));
+  following.leave();
+  assert.equal(following.on, false);
+  following.scrolled(at(100, 1200));
+  assert.equal(following.on, false);
+  following.scrolled(at(700, 1200));
+  assert.equal(following.on, true, "back at the end it follows again");
+});

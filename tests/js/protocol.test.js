@@ -26,6 +26,21 @@ test("an event without one of its texts is left out", () => {
   assert.deepEqual(readFrame(JSON.stringify([{ type: "response.delta.flush", turn: "t", message_id: "m", block: 0, html: { evil: 1 } }])), []);
 });
 
+test("a line of a summary is an event of its turn, and only with its text", () => {
+  const [step] = readFrame('[{"type": "chatui:summary", "turn": "t", "text": "Compared ways"}, {"type": "chatui:summary", "turn": "t"}]');
+  assert.ok(step);
+  assert.equal(isTurnEvent(step), true);
+  assert.equal(readFrame('[{"type": "chatui:summary", "turn": "t"}]').length, 0);
+});
+
+test("a message that is of another kind after all is an event of its turn, and only with its kind", () => {
+  const label = { type: "chatui:relabelled", turn: "t", message_id: "m", kind: "preamble" };
+  const [event] = readFrame(JSON.stringify([label]));
+  assert.ok(event);
+  assert.equal(isTurnEvent(event), true);
+  assert.deepEqual(readFrame(JSON.stringify([{ ...label, kind: 7 }])), []);
+});
+
 test("steps of a turn are numbered, replies and snapshots are not", () => {
   const [delta, title] = readFrame(JSON.stringify([DELTA, TITLE]));
   assert.ok(delta && title);

@@ -14,7 +14,7 @@ import psycopg
 import pytest
 
 from tests.chatui.browser_socket import ENDS, shown_text
-from tests.served import Deployment, LiveSocket
+from tests.served import Deployment, LiveSocket, Server
 
 pytestmark = pytest.mark.services
 
@@ -88,6 +88,23 @@ async def test_both_processes_show_the_same_answer(deployment: Deployment) -> No
 
 
 @pytest.mark.asyncio
+async def test_an_answer_that_one_process_cut_is_gone_on_with_in_the_other(deployment: Deployment) -> None:
+    one, two = deployment.servers
+    client = one.sign_in("ada")
+    async with asyncio.timeout(60), LiveSocket(one, client) as asker, LiveSocket(two, client) as other:
+        accepted = await ask(asker, "Please truncate.")
+        conversation = accepted["conversation"]
+        await asker.say("subscribe", conversation=conversation)
+        assert (await asker.until(*ENDS))[-1]["type"] == "response.incomplete"
+        await other.say("continue", client_id=str(uuid4()), conversation=conversation, turn=accepted["turn"])
+        going_on = (await other.until("chatui:accepted", "chatui:refused"))[-1]
+        assert going_on["type"] == "chatui:accepted", going_on
+        assert (await asker.until(*ENDS))[-1]["type"] == "response.completed"
+    pages = [server.sign_in("ada").get(accepted["url"]).text for server in (one, two)]
+    assert all(page.count("smallest set of permissions that their work needs") == 1 for page in pages)
+
+
+@pytest.mark.asyncio
 async def test_sign_out_in_one_process_closes_the_socket_in_the_other(deployment: Deployment) -> None:
     one, two = deployment.servers
     client = one.sign_in("ada")
@@ -95,6 +112,35 @@ async def test_sign_out_in_one_process_closes_the_socket_in_the_other(deployment
         token = client.get("/").text.split('name="csrf-token" content="')[1].split('"')[0]
         assert client.post("/sign-out/", headers={"X-CSRFToken": token}).status_code == 302
         assert (await socket.until("chatui:bye"))[-1]["code"] == "E-X-SIGNED-OUT"
+
+
+@pytest.mark.asyncio
+async def test_a_back_end_of_the_back_office_comes_and_goes_in_every_process_within_seconds(deployment: Deployment) -> None:
+    async def rows(change: str) -> None:
+        code = f"from chatui.models import StoredBackend as Row; {change}"
+        await asyncio.to_thread(deployment.manage, "shell", "--no-imports", "-c", code)
+
+    async def answer(server: Server) -> str:
+        async with LiveSocket(server, server.sign_in("ada")) as socket:
+            await socket.say("send", client_id=str(uuid4()), conversation=None, text="Hello!", effort="low", choice="tour")
+            told = (await socket.until("chatui:accepted", "chatui:refused"))[-1]
+            return str(told.get("code") or told["type"])
+
+    async def comes(wanted: str) -> None:
+        """To every process, within five seconds of now."""
+        async with asyncio.timeout(5):
+            for server in deployment.servers:
+                while await answer(server) != wanted:
+                    await asyncio.sleep(0.2)
+
+    assert await answer(deployment.servers[0]) == "E-X-NO-SUCH-MODEL", "the premise"
+    try:
+        await rows("[Row.objects.create(name=name, kind='demo') for name in ('first', 'tour')]")
+        await comes("chatui:accepted")
+        await rows("Row.objects.filter(name='tour').update(is_enabled=False)")
+        await comes("E-X-NO-SUCH-MODEL")
+    finally:
+        await rows("Row.objects.all().delete()")
 
 
 CHAIN = """

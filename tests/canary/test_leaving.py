@@ -1,0 +1,176 @@
+"""The core promise where text leaves the conversation: search, share links, exports, metrics, logs. Markers stand in all that is hidden."""
+
+from __future__ import annotations
+
+import io
+import json
+import logging
+import re
+import zipfile
+
+import pytest
+import pytest_django
+from django.core import mail
+from django.core.cache import cache
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from chatui import display, search_index, transcripts
+from chatui.error_reports import PlacesFormatter
+from chatui.models import AuditEvent, Message, SearchEntry, ShareLink
+from renderer import html, words
+from tests.canary.asking import client_for, client_of, open_view, whole
+from tests.canary.conftest import World
+from tests.canary.planting import VISIBLE, plant
+from tests.canary.reviewed import KINDS
+
+pytestmark = pytest.mark.django_db
+
+NONSENSE = "zqzqzqzqzqzq000"
+
+
+def test_the_index_holds_words_of_what_is_visible_and_no_marker(world: World) -> None:
+    held = "\n".join(SearchEntry.objects.values_list("terms", flat=True))
+    assert "visible" in held, "the premise: there is an index"
+    assert not world.canary.found(held)
+    assert set(SearchEntry.objects.filter(message__is_visible=False)) == set()
+    visible = Message.objects.filter(is_visible=True).count()
+    assert SearchEntry.objects.filter(message__is_visible=True).count() == visible > 5
+
+
+def test_what_the_database_keeps_beside_its_tables_holds_no_marker(world: World) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT block FROM chatui_words_data")
+        kept = b"".join(block for (block,) in cursor)
+    assert b"visible" in kept and not world.canary.found(kept)
+
+
+@pytest.mark.parametrize("name", [name for name in KINDS if name not in ("anonymous", "holder")])
+def test_a_search_for_hidden_words_is_the_same_bytes_and_the_same_work_as_one_for_nothing(name: str, world: World) -> None:
+    client = client_of(name, world)
+    if name == "opened":
+        open_view(world)
+
+    def asked(text: str) -> tuple[bytes, list[str]]:
+        with CaptureQueriesContext(
+            connection,
+        ) as queries:
+            answer = client.get("/search/", {"q": text}).content
+        statements = [query["sql"].replace(text.lower(), "") for query in queries.captured_queries]
+        return answer, [sql for sql in statements if re.search("chatui_(?:words|searchentry|message|conversation|turn)", sql)]
+
+    nothing = asked(NONSENSE)
+    for text in (*list(world.canary.planted)[::7], world.canary.beginning, world.canary.beginning[:5], "analysis", "instructions"):
+        assert asked(text) == nothing, text
+
+
+def test_the_premise_the_owner_finds_what_is_visible_and_others_do_not(world: World) -> None:
+    for name in ("owner", "other", "both"):
+        page = client_for(world.people[name]).get("/search/", {"q": "visible answer"}).content.decode()
+        assert ("<mark>visible</mark> <mark>answer</mark>" in page) == (name == "owner"), name
+
+
+def test_counts_of_the_index_are_the_owners_own(world: World) -> None:
+    owner, other = world.people["owner"], world.people["other"]
+    assert owner and other
+    assert len(search_index.find(owner, words.query("visible"), 100)) == 2, "a question and an answer; those in the bin are not counted"
+    assert search_index.find(other, words.query("visible"), 100) == []
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_a_shared_page_holds_no_marker_whoever_reads_it(name: str, world: World) -> None:
+    if name == "opened":
+        open_view(world)
+    response = client_of(name, world).get(f"/s/{world.hers.link.token}/")
+    assert VISIBLE in response.content.decode() and not world.canary.found(whole(response))
+
+
+def test_a_link_to_every_message_of_the_owner_holds_no_marker_and_none_ends_in_a_hidden_one(world: World) -> None:
+    client = client_for(world.people["owner"])
+    address = f"/c/{world.hers.conversation.pk}/share/"
+    ShareLink.objects.all().delete()
+    made = 0
+    for message in world.hers.conversation.messages.all():
+        cache.clear()  # so many at a time would have to wait
+        response = client.post(address, {"leaf": str(message.pk), "days": "1"})
+        assert response.status_code == (302 if message.is_visible else 404)
+        made += message.is_visible
+    links = ShareLink.objects.all()
+    assert len(links) == made > 4
+    pages = [Client().get(f"/s/{link.token}/") for link in links]
+    assert {page.status_code for page in pages} == {200}
+    assert not world.canary.found(*map(whole, pages))
+
+
+def test_a_preview_holds_no_marker(world: World) -> None:
+    response = client_for(world.people["owner"]).get(f"/c/{world.hers.conversation.pk}/share/")
+    assert VISIBLE in response.content.decode() and not world.canary.found(whole(response))
+
+
+@pytest.mark.parametrize("form", ["openchatml", "markdown", "json"])
+def test_no_export_of_the_owner_holds_a_marker_and_the_whole_one_of_permitted_staff_does(form: str, world: World) -> None:
+    path = f"/c/{world.hers.conversation.pk}/download/"
+    own = client_for(world.people["owner"]).get(path, {"form": form})
+    assert VISIBLE in own.content.decode() and not world.canary.found(whole(own))
+    if form == "json":
+        assert {message["role"] for message in json.loads(own.content)["messages"]} == {"user", "assistant"}
+    staff = client_for(world.people["both"])
+    assert staff.get(f"{path}whole/", {"form": form}).status_code == 403
+    open_view(world)
+    before = AuditEvent.objects.count()
+    shown = staff.get(f"{path}whole/", {"form": form})
+    assert shown.status_code == 200 and len(world.canary.found(whole(shown))) > 30
+    assert AuditEvent.objects.count() == before + 1
+
+
+def test_the_archive_of_everything_holds_no_marker_and_nothing_of_others(world: World) -> None:
+    other = world.people["other"]
+    assert other
+    plant(other, world.canary)
+    response = client_for(world.people["owner"]).get("/download/")
+    with zipfile.ZipFile(io.BytesIO(b"".join(response.streaming_content))) as archive:  # type: ignore[attr-defined]
+        assert archive.testzip() is None
+        held = {name: archive.read(name) for name in archive.namelist()}
+    assert len(held) == 2, "one conversation in two forms: the one in the bin and the other person's are not in it"
+    assert all(VISIBLE.encode() in text for text in held.values())
+    assert not world.canary.found(*held, *held.values(), whole(response))
+
+
+def test_metrics_hold_numbers_and_no_marker(world: World, settings: pytest_django.Settings) -> None:
+    settings.ENVIRONMENT = settings.ENVIRONMENT.model_copy(update={"metrics_token": "a token"})
+    response = Client().get("/metrics", headers={"authorization": "Bearer a token"})
+    assert response.status_code == 200 and "chatui_turns" in response.content.decode()
+    assert not world.canary.found(whole(response))
+    for person in world.people.values():
+        assert person is None or person.get_username() not in response.content.decode().split("#")[0]
+
+
+def test_an_exception_that_quotes_hidden_text_gets_into_no_log_line_and_no_error_mail(
+    world: World, monkeypatch: pytest.MonkeyPatch, settings: pytest_django.Settings
+) -> None:
+    settings.ADMINS = [("Operator", "operator@example.org")]
+    quoted = world.canary.plant("message of an exception")
+
+    def quote(*args: object, **kwargs: object) -> None:
+        secret = quoted + " in a variable"
+        try:
+            raise KeyError(secret)
+        except KeyError as error:
+            raise ValueError(secret) from error
+
+    client = client_for(world.people["owner"])
+    console = io.StringIO()
+    (handler,) = (handler for handler in logging.getLogger().handlers if isinstance(handler.formatter, PlacesFormatter))
+    assert isinstance(handler, logging.StreamHandler), "the one handler of the settings"
+    monkeypatch.setattr(handler, "stream", console)
+    for module, name in ((transcripts, "frame_of"), (html, "render_blocks"), (display, "conversation")):
+        with monkeypatch.context() as patch:
+            patch.setattr(module, name, quote)
+            response = client.get(f"/c/{world.hers.conversation.pk}/")
+            assert response.status_code == 500 and not world.canary.found(whole(response))
+    logged = console.getvalue()
+    assert "builtins.ValueError" in logged and "in quote" in logged, "the premise: the kind and the place are logged"
+    assert not world.canary.found(logged)
+    assert len(mail.outbox) == 3 and "in quote" in str(mail.outbox[0].body)
+    assert not world.canary.found(*(str(message.message()) for message in mail.outbox))

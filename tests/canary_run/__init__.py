@@ -1,0 +1,1 @@
+"""``manage.py canary``: its parts, and whole runs against served deployments, sound ones and broken ones."""

@@ -1,0 +1,99 @@
+"""What a run keeps in the database: made as a whole, removed as a whole, and never mistaken for anybody else's."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.contrib.auth.models import Group
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from chatui.canary import guests
+from chatui.canary.guests import Offer
+from chatui.models import AttemptWarning, Conversation, StoredBackend, User
+from chatui.specs import of_row
+
+pytestmark = pytest.mark.django_db
+
+BACKENDS = {"chat": Offer("chat", "http://127.0.0.1:9/secret/chat", ("fields", "paused"))}
+
+
+def counts() -> tuple[int, ...]:
+    return tuple(model.objects.count() for model in (User, Group, StoredBackend, Conversation, AttemptWarning))
+
+
+def made_ago(run: str, **ago: float) -> None:
+    User.objects.filter(username__startswith=run).update(date_joined=timezone.now() - timedelta(**ago))
+
+
+def test_only_the_two_people_of_a_run_may_use_its_back_ends() -> None:
+    made = guests.make(guests.new_run(), BACKENDS)
+    row = StoredBackend.objects.get()
+    assert row.name == f"{made.run}-chat" and row.model_names.splitlines() == ["fields", "paused"] and not row.key_name
+    members = User.objects.filter(groups__in=row.groups.all())
+    assert set(members) == {made.owner, made.stranger}
+    for person in members:
+        assert not person.is_staff and not person.is_superuser and not person.get_all_permissions()
+        assert person.check_password(made.password)
+
+
+def test_everything_of_a_run_is_removed_and_nothing_else() -> None:
+    neighbour, mine = guests.make(guests.new_run(), BACKENDS), Group.objects.create(name="readers")
+    before = counts()
+    made = guests.make(guests.new_run(), BACKENDS)
+    made.owner.groups.add(mine)
+    Conversation.objects.create(owner=made.owner, title="Planted")
+    AttemptWarning.objects.create(person_name=made.owner.get_username(), day=timezone.now().date(), attempts=5)
+    guests.remove(made.run)
+    assert counts() == before and User.objects.filter(pk=neighbour.owner.pk).exists()
+    guests.remove(made.run)
+    assert counts() == before
+
+
+def test_rows_are_made_all_or_none() -> None:
+    before = counts()
+    taken = guests.make(guests.new_run(), BACKENDS)
+    with pytest.raises(IntegrityError), transaction.atomic():
+        guests.make(taken.run, {"other": BACKENDS["chat"]})
+    guests.remove(taken.run)
+    assert counts() == before
+
+
+def test_what_a_run_left_that_died_is_removed_after_an_hour() -> None:
+    before = counts()
+    old = guests.make(guests.new_run(), BACKENDS)
+    made_ago(old.run, hours=1, minutes=1)
+    assert guests.remove_left_over() == 1
+    assert counts() == before
+
+
+def test_a_run_that_may_still_go_on_is_left_alone() -> None:
+    young = guests.make(guests.new_run(), BACKENDS)
+    made_ago(young.run, minutes=59)
+    assert guests.remove_left_over() == 0
+    assert User.objects.filter(pk=young.owner.pk).exists()
+
+
+@pytest.mark.parametrize("name", ["canary-lovers", "canary-", "canary-ABCDEFGHIJKLMNOP", "canary-abcdefghijklmnop-2", "canaries"])
+def test_a_group_of_real_people_that_is_called_like_a_bird_is_left_alone(name: str) -> None:
+    group = Group.objects.create(name=name)
+    person = User.objects.create_user(f"{name}-owner")
+    person.groups.add(group)
+    made_ago(name, days=30)
+    assert guests.remove_left_over() == 0
+    assert User.objects.filter(pk=person.pk).exists() and Group.objects.filter(pk=group.pk).exists()
+
+
+def test_a_person_who_is_called_like_one_of_a_run_but_is_not_of_its_group_is_left_alone() -> None:
+    run = guests.new_run()
+    person = User.objects.create_user(f"{run}-owner")
+    guests.remove(run)
+    assert User.objects.filter(pk=person.pk).exists()
+
+
+def test_a_back_end_that_is_summarized_names_its_summarizer_in_the_same_run() -> None:
+    made = guests.make(guests.new_run(), {"one": Offer("chat", "http://127.0.0.1:9/", ("thinker", "copier"), "model", "copier")})
+    row = StoredBackend.objects.get()
+    assert (row.summaries, row.summarizer) == ("model", f"{made.run}-one/copier")
+    assert of_row(row, [made.run]).summarizer == guests.choice(made.run, "one", "copier"), "and it is a spec that the product takes"

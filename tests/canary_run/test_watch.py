@@ -1,0 +1,111 @@
+"""What the watch notes, and what the report says of it: places and names, no ids and no text."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from chatui.canary.crawl import _shape
+from chatui.canary.markers import Canary
+from chatui.canary.report import EXIT_CODES, as_json, as_text
+from chatui.canary.run import Report
+from chatui.canary.watch import CanaryError, Clock, Finding, Watch
+
+SECRET = "Never speak of <cheese> & the moon."
+
+
+def watch() -> tuple[Watch, str, str]:
+    """A watch, a hidden marker and a visible one."""
+    hidden, visible = Canary(), Canary()
+    return Watch(hidden, visible, {"instructions": SECRET}), hidden.plant("chat: reasoning"), visible.plant("chat: answer")
+
+
+def test_a_hidden_marker_is_noted_once_for_each_place_and_viewer() -> None:
+    seen, marker, _ = watch()
+    for viewer in ("owner", "owner", "stranger"):
+        seen.look(viewer, "c/<uuid:conversation_id>/", "body", f"<p>{marker}</p>".encode())
+    assert seen.findings == [Finding("chat: reasoning", name, "c/<uuid:conversation_id>/", "body") for name in ("owner", "stranger")]
+
+
+def test_what_the_owner_may_read_is_a_finding_for_strangers_but_not_where_it_was_shared() -> None:
+    seen, _, marker = watch()
+    for viewer, place in (("owner", "c/"), ("stranger", "s/<slug:token>/"), ("holder of a share link", "s/…/")):
+        seen.look(viewer, place, "body", marker)
+    assert seen.findings == [] and seen.seen["owner"] == {"chat: answer"}
+    seen.look("anonymous", "c/", "body", marker)
+    assert [(finding.viewer, finding.what) for finding in seen.findings] == [("anonymous", "what the owner may read (chat: answer)")]
+
+
+@pytest.mark.parametrize(
+    "text", [SECRET, SECRET.encode(), f"<p>{SECRET.replace('&', '&amp;').replace('<', '&lt;').replace('>', '&gt;')}</p>"]
+)
+def test_a_secret_of_the_operators_is_found_plain_and_escaped(text: str | bytes) -> None:
+    seen, _, _ = watch()
+    seen.look("owner", "home", "body", text)
+    assert [finding.what for finding in seen.findings] == ["instructions"]
+
+
+def test_a_page_without_anything_hidden_is_no_finding() -> None:
+    seen, _, _ = watch()
+    seen.look("owner", "home", "body", "Never speak of cheese.")
+    assert seen.findings == []
+
+
+def test_a_clock_that_has_run_down_ends_the_run() -> None:
+    assert 0 < Clock(10).left(3) <= 3
+    with pytest.raises(CanaryError, match="--seconds"):
+        Clock(0).left(3)
+
+
+def report(*findings: Finding, problems: tuple[str, ...] = ()) -> Report:
+    counts = {"hidden": 2, "visible": 1, "answers": 1}
+    return Report(
+        "canary-x", "https://chat.example.org", 1.5, counts, {"answers to the owner": 7}, ("harmony: not here",), findings, problems
+    )
+
+
+LEAK = Finding("chat: reasoning", "owner", "download/", "body")
+
+
+@pytest.mark.parametrize(
+    ("came", "code", "last"),
+    [
+        (report(), 0, "Nothing leaked."),
+        (report(LEAK), 1, "Hidden text got out."),
+        (report(problems=("It was interrupted.",)), 2, "This run proves nothing."),
+        (report(LEAK, problems=("It was interrupted.",)), 1, "Hidden text got out."),
+    ],
+    ids=["clean", "a leak", "a problem", "a leak before a problem"],
+)
+def test_the_exit_code_and_the_last_line_say_what_came_of_it(came: Report, code: int, last: str) -> None:
+    assert EXIT_CODES[came.outcome] == code
+    assert list(as_text(came))[-1] == last
+    assert json.loads(as_json(came))["outcome"] == came.outcome
+
+
+def test_the_report_has_a_line_for_each_finding_and_problem_and_for_what_was_left_out() -> None:
+    lines = list(as_text(report(LEAK, problems=("It was interrupted.",))))
+    assert "LEAK: chat: reasoning | download/ | body | as owner" in lines
+    assert "PROBLEM: It was interrupted." in lines and "left out: harmony: not here" in lines
+    assert "looked at: 7 answers to the owner" in lines
+
+
+def test_a_wall_of_leaks_is_told_in_a_hundred_lines_and_whole_as_json() -> None:
+    came = report(*(Finding(f"chat: place {number}", "owner", "download/", "body") for number in range(250)))
+    lines = [line for line in as_text(came) if line.startswith("LEAK")]
+    assert len(lines) == 101 and lines[-1] == "LEAK: and 150 more; --json has all of them"
+    assert len(json.loads(as_json(came))["findings"]) == 250
+
+
+@pytest.mark.parametrize(
+    ("link", "shape"),
+    [
+        ("/c/01a1f7f2-78b4-76d4-97f1-b89904ce3f6c/download/?form=json", "/c/…/download/?form"),
+        ("/s/J2eB4n2I0BszJAeYXR8oXg/", "/s/…/"),
+        ("/search/?q=word&before=7", "/search/?q&before"),
+        ("/pages/help/", "/pages/help/"),
+    ],
+)
+def test_a_link_is_reported_without_ids_tokens_and_values(link: str, shape: str) -> None:
+    assert _shape(link) == shape

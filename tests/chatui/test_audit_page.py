@@ -1,0 +1,240 @@
+"""The page of the audit log: who may read it, filters, pages by number, counts, and files that are recorded."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+
+import pytest
+from django.contrib.auth.models import Group, Permission
+from django.test import Client
+
+from chatui import access, audit
+from chatui.audit import Visitor
+from chatui.audit_log import lines
+from chatui.models import AuditEvent, Conversation, User
+from chatui.web import audit as page_of_log
+from tests.chatui.conftest import make_person, signed_in
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def log(ada: User, grace: User, conversation: Conversation) -> None:
+    audit.record("first thing", Visitor(grace, "192.0.2.7", "page"), conversation=conversation, detail="words of a reason")
+    audit.record("second thing", Visitor(ada, "192.0.2.8", "socket"), code="E-PERM-VISIBILITY", conversation_id=conversation.pk)
+    audit.record("third thing", audit.SHELL, whom="group readers")
+
+
+def shown(client: Client, query: str = "", status: int = 200) -> list[str]:
+    """What the lines of the page say was done."""
+    response = client.get(f"/audit/?{query}")
+    assert response.status_code == status
+    return re.findall(
+        r"<strong>([a-z0-9 ]+)</strong>", response.content.decode().partition('class="audit-lines"')[2].partition("</table>")[0]
+    )
+
+
+@pytest.mark.usefixtures("log")
+def test_permitted_staff_read_every_line_the_newest_first(grace: User) -> None:
+    page = signed_in(grace).get("/audit/").content.decode()
+    assert shown(signed_in(grace)) == ["third thing", "second thing", "first thing"]
+    for said in (
+        "words of a reason",
+        "E-PERM-VISIBILITY",
+        "192.0.2.8",
+        "the operator",
+        "group readers",
+        "Time (UTC)",
+        AuditEvent.objects.get(number=3).hash,
+    ):
+        assert said in page
+
+
+@pytest.mark.usefixtures("log")
+@pytest.mark.parametrize("name", ["ada", "bela", "sam", "hank"])
+def test_for_everybody_else_there_is_no_such_page(name: str, request: pytest.FixtureRequest) -> None:
+    client = signed_in(request.getfixturevalue(name))
+    assert client.get("/audit/").status_code == 404
+    assert client.post("/audit/export/csv/").status_code == 404
+    assert AuditEvent.objects.count() == 3
+
+
+def test_the_permission_alone_without_being_staff_opens_nothing() -> None:
+    assert signed_in(make_person("paul", "view_auditevent")).get("/audit/").status_code == 404
+    assert signed_in(make_person("pia", "view_auditevent", staff=True)).get("/audit/").status_code == 200
+
+
+@pytest.mark.usefixtures("log")
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("person=ada", ["second thing"]),
+        ("person=grace&way=page", ["first thing"]),
+        ("person=nobody", []),
+        ("whose=ada", ["first thing"]),
+        ("whose=group+readers", ["third thing"]),
+        ("code=E-PERM-VISIBILITY", ["second thing"]),
+        ("code=E-NEVER-SEEN", []),
+        ("action=first+thing", ["first thing"]),
+        ("way=shell", ["third thing"]),
+        ("since=2020-01-01&until=2199-01-01", ["third thing", "second thing", "first thing"]),
+        ("since=2199-01-01", []),
+        ("since=0001-01-01&until=9999-12-31", ["third thing", "second thing", "first thing"]),
+        ("until=2020-01-01", []),
+        ("below=3", ["second thing", "first thing"]),
+        ("above=1", ["third thing", "second thing"]),
+        ("below=99999999999999999999", ["third thing", "second thing", "first thing"]),
+        ("below=-1&above=x", ["third thing", "second thing", "first thing"]),
+    ],
+)
+def test_filters(query: str, expected: list[str], grace: User) -> None:
+    assert shown(signed_in(grace), query) == expected
+
+
+@pytest.mark.usefixtures("log")
+def test_lines_of_one_conversation(grace: User, conversation: Conversation) -> None:
+    assert shown(signed_in(grace), f"conversation={conversation.pk}") == ["second thing", "first thing"]
+
+
+@pytest.mark.usefixtures("log")
+@pytest.mark.parametrize("query", ["since=never", "conversation=x", "until=2026-13-01", "code=a%00b", "way=%0a", "person=a%00b"])
+def test_a_filter_that_makes_no_sense_shows_no_line_and_says_so(query: str, grace: User) -> None:
+    response = signed_in(grace).get(f"/audit/?{query}")
+    assert (
+        response.status_code == 400
+        and "field-problem" in response.content.decode()
+        and "first thing</strong>" not in response.content.decode()
+    )
+
+
+def test_what_people_wrote_is_text_on_the_page(grace: User) -> None:
+    audit.record("test", Visitor(grace, "", "page"), whom="<script>alert(1)</script>", detail='"><img src=x onerror=alert(1)>')
+    page = signed_in(grace).get("/audit/?person=%22%3E%3Cscript%3E").content.decode() + signed_in(grace).get("/audit/").content.decode()
+    assert "<script>alert" not in page and "<img" not in page and "&lt;script&gt;alert(1)" in page
+
+
+def test_pages_go_on_by_number_in_both_directions(grace: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lines, "PAGE_LINES", 3)
+    for number in range(1, 9):
+        audit.record(f"act {number}", Visitor(grace, "", "page"))
+    client, seen, address = signed_in(grace), [], "/audit/"
+    while address:
+        page = client.get(address).content.decode()
+        seen.append(re.findall(r"<strong>act (\d)</strong>", page))
+        found = re.search(r'href="([^"]+)" rel="next"', page)
+        address = found[1].replace("&amp;", "&") if found else ""
+    assert seen == [["8", "7", "6"], ["5", "4", "3"], ["2", "1"]]
+    audit.record("act 9", Visitor(grace, "", "page"))  # while somebody reads: no line is shown twice or left out
+    back = re.search(r'href="([^"]+)" rel="prev"', page)
+    assert back and shown(client, back[1].partition("?")[2].replace("&amp;", "&")) == ["act 5", "act 4", "act 3"]
+
+
+def test_newer_lines_end_where_the_log_ends(grace: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lines, "PAGE_LINES", 3)
+    for number in range(1, 6):
+        audit.record(f"act {number}", Visitor(grace, "", "page"))
+    page = lines.page(lines.Filters(), above=2)
+    assert ([line.number for line in page.lines], page.older, page.newer) == ([5, 4, 3], 3, None)
+    assert lines.page(lines.Filters(), above=5) == lines.Page((), None, None)
+
+
+@pytest.mark.usefixtures("log")
+def test_attempts_are_counted_by_person_and_day(grace: User, ada: User) -> None:
+    for _ in range(2):
+        audit.record("debug page", Visitor(ada, "", "page"), code="E-PERM-VISIBILITY")
+    audit.record("debug page", Visitor(None, "192.0.2.9", "page"), code="E-PERM-VISIBILITY")
+    table = signed_in(grace).get("/audit/").content.decode().partition('class="audit-tallies"')[2].partition("</table>")[0]
+    rows = [re.sub(r"<[^>]+>|\s+", " ", row).split()[1:] for row in table.split("<tr>")[2:]]
+    assert rows == [["ada", "3"], ["not", "signed", "in", "1"]]
+
+
+@pytest.mark.usefixtures("log")
+def test_a_file_holds_the_filtered_lines_and_the_taking_is_recorded(grace: User) -> None:
+    client = signed_in(grace)
+    response = client.post("/audit/export/jsonl/", {"person": "grace"}, REMOTE_ADDR="192.0.2.7")
+    got = [json.loads(line) for line in response.content.decode().splitlines()]
+    assert [(line["number"], line["action"]) for line in got] == [(1, "first thing"), (4, "audit export")]
+    assert response["Content-Disposition"].startswith('attachment; filename="audit-log-') and response["Content-Type"].startswith(
+        "application/jsonl"
+    )
+    line = AuditEvent.objects.get(number=4)
+    assert (line.actor, line.way, line.address, line.detail) == (grace, "download", "192.0.2.7", "jsonl: person grace")
+    rows = list(csv.reader(io.StringIO(client.post("/audit/export/csv/").content.decode())))
+    assert [row[0] for row in rows] == ["number", "1", "2", "3", "4", "5"]
+
+
+@pytest.mark.usefixtures("log")
+def test_a_file_that_would_be_too_long_is_refused_and_nothing_is_recorded(grace: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(page_of_log, "EXPORT_MOST", 2)
+    response = signed_in(grace).post("/audit/export/jsonl/")
+    assert response.status_code == 400 and "More than 2 lines" in response.content.decode()
+    assert AuditEvent.objects.count() == 3
+    assert signed_in(grace).post("/audit/export/jsonl/", {"way": "page"}).status_code == 200
+
+
+@pytest.mark.usefixtures("log")
+def test_if_the_taking_cannot_be_recorded_there_is_no_file(grace: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    def disk_is_full(*args: object, **kwargs: object) -> None:
+        raise OSError("no space left")
+
+    client = signed_in(grace)
+    client.raise_request_exception = False
+    assert "first thing" in client.post("/audit/export/csv/").content.decode(), "the premise: with the line there is a file"
+    monkeypatch.setattr(audit, "record", disk_is_full)
+    response = client.post("/audit/export/csv/")
+    assert response.status_code == 500 and "first thing" not in response.content.decode()
+
+
+def test_the_page_costs_a_few_queries_however_many_lines_there_are(grace: User, django_assert_max_num_queries: object) -> None:
+    for number in range(60):
+        audit.record("act", Visitor(grace, f"192.0.2.{number}", "page"))
+    client = signed_in(grace)
+    with django_assert_max_num_queries(24):  # type: ignore[operator]
+        client.get("/audit/")
+
+
+PERMISSIONS = ["view_hidden_channels", "view_any_conversation", "view_auditevent"]
+
+
+@pytest.mark.parametrize("name", PERMISSIONS)
+def test_a_permission_through_a_group_counts_as_long_as_the_person_is_in_it(name: str, sam: User, conversation: Conversation) -> None:
+    group = Group.objects.create(name="some of us")
+    group.permissions.add(Permission.objects.get(codename=name))
+    asks = {
+        "view_hidden_channels": access.can_see_hidden,
+        "view_any_conversation": access.can_view_any,
+        "view_auditevent": access.can_read_audit,
+    }
+
+    def may() -> set[str]:
+        fresh = User.objects.get(pk=sam.pk)
+        return {permission for permission, ask in asks.items() if ask(fresh)}
+
+    assert may() == set()
+    sam.groups.add(group)
+    assert may() == {name}, "each opens what it says, and nothing else"
+    sam.groups.remove(group)
+    assert may() == set()
+
+
+def test_staff_in_a_group_that_may_see_hidden_channels_see_no_other_persons_until_the_group_may(
+    sam: User, conversation: Conversation
+) -> None:
+    """Admins do not read other people's conversations by default: not even those who may see hidden channels."""
+    group = Group.objects.create(name="debuggers")
+    sam.groups.add(group)
+    group.permissions.add(Permission.objects.get(codename="view_hidden_channels"))
+    visitor = lambda: Visitor(User.objects.get(pk=sam.pk), "192.0.2.7", "page")  # noqa: E731
+    own = Conversation.objects.create(owner=sam)
+    assert access.debuggable_conversation(visitor(), own.pk, action="debug page") == own
+    with pytest.raises(access.RefusedError):
+        access.debuggable_conversation(visitor(), conversation.pk, action="debug page")
+    assert signed_in(sam).get("/admin/chatui/conversation/").status_code == 403
+    group.permissions.add(Permission.objects.get(codename="view_any_conversation"))
+    assert access.debuggable_conversation(visitor(), conversation.pk, action="debug page") == conversation
+    assert signed_in(sam).get("/admin/chatui/conversation/").status_code == 200
+    for path in ("", "download/"):
+        assert signed_in(sam).get(f"/c/{conversation.pk}/{path}").status_code == 404, "as a reader sees it, it stays the owner's alone"

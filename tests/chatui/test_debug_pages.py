@@ -1,0 +1,184 @@
+"""The pages of the debug view as staff meet them: the way in, each page's line in the log, the time that ends, and two people."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from uuid import uuid4
+
+import pytest
+import pytest_django
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from chatui import sent, transcripts
+from chatui.models import AuditEvent, Conversation, DebugOpening, Message, Turn, User
+from chatui.models.message import Author
+from renderer.frames import Frame, Header
+from tests.chatui.conftest import OPENING, make_person, signed_in
+
+pytestmark = pytest.mark.django_db
+
+THOUGHT = "**HIDDEN** <script>alert(1)</script> [x](javascript:alert(1))"
+ESCAPED = "**HIDDEN** &lt;script&gt;alert(1)&lt;/script&gt; [x](javascript:alert(1))"
+
+
+@pytest.fixture
+def turn(conversation: Conversation) -> Turn:
+    """One question, one thought, one answer."""
+    question = transcripts.append(conversation, None, Frame(Header("user"), "What?"), Author.PERSON)
+    row = Turn.objects.create(
+        conversation=conversation,
+        question=question,
+        asked_by=conversation.owner,
+        client_id=uuid4(),
+        state="completed",
+        lease_until=timezone.now(),
+        effort="medium",
+        error_detail="the server said <b>HIDDEN</b>",
+        request=sent.pack("/v1/chat/completions", b'{"messages": "<i>HIDDEN</i>"}'),
+    )
+    thought = transcripts.append(conversation, question, Frame(Header("assistant", channel="analysis"), THOUGHT), Author.MODEL, turn=row)
+    final = transcripts.append(conversation, thought, Frame(Header("assistant", channel="final"), "That."), Author.MODEL, turn=row)
+    transcripts.activate(conversation, conversation.owner, final)
+    return row
+
+
+@pytest.fixture
+def vera(db: None) -> User:
+    """A second person with the same permissions as grace."""
+    return make_person("vera", "view_hidden_channels", "view_any_conversation", staff=True)
+
+
+def pages(turn: Turn) -> dict[str, str]:
+    """Every page and part of the debug view, by the action that its line in the log has."""
+    at, hidden = f"/c/{turn.conversation_id}/debug/", Message.objects.get(channel="analysis")
+    return {
+        "debug page": at,
+        "debug comparison": f"{at}compare/",
+        "debug raw text": f"{at}raw/",
+        "debug raw frame": f"{at}frames/{hidden.pk}/",
+        "debug prompt": f"{at}turns/{turn.pk}/prompt/",
+        "prompt download": f"{at}turns/{turn.pk}/prompt/file/",
+        "debug tokens": f"{at}turns/{turn.pk}/tokens/?of=output",
+    }
+
+
+def opened(person: User, turn: Turn) -> Client:
+    client = signed_in(person)
+    assert client.post(f"/c/{turn.conversation_id}/debug/open/", OPENING).status_code == 302
+    return client
+
+
+def test_each_page_shows_hidden_text_as_text_and_leaves_a_line_of_its_own(grace: User, turn: Turn) -> None:
+    client = opened(grace, turn)
+    for action, path in pages(turn).items():
+        response = client.get(path)
+        assert response.status_code == 200, path
+        is_text = response["Content-Type"].startswith("text/plain")
+        assert is_text or (b"<script>alert" not in response.content and b"<i>HIDDEN" not in response.content), path
+        assert b"HIDDEN" in response.content or action == "debug tokens"
+        line = AuditEvent.objects.order_by("-number")[0]
+        assert (line.action, line.actor, line.owner_name, line.conversation_id) == (action, grace, "ada", turn.conversation_id)
+    assert ESCAPED in client.get(pages(turn)["debug page"]).content.decode()
+
+
+def test_when_the_time_is_over_each_page_leads_back_to_the_question_and_shows_nothing(grace: User, turn: Turn) -> None:
+    client = opened(grace, turn)
+    DebugOpening.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
+    before = AuditEvent.objects.count()
+    for action, path in pages(turn).items():
+        response = client.get(path, follow=True)
+        assert response.status_code == (403 if action == "debug raw frame" else 200)
+        assert b"HIDDEN" not in response.content and b"Ada&#x27;s conversation" not in response.content, path
+    assert AuditEvent.objects.count() == before
+
+
+def test_a_view_of_one_conversation_opens_no_other(grace: User, bela: User, turn: Turn) -> None:
+    other = Conversation.objects.create(owner=bela, title="Another")
+    client = signed_in(grace)
+    assert client.post(f"/c/{other.pk}/debug/open/", OPENING).status_code == 302
+    for path in pages(turn).values():
+        assert b"HIDDEN" not in client.get(path, follow=True).content
+        mixed = path.replace(str(turn.conversation_id), str(other.pk))
+        assert b"HIDDEN" not in client.get(mixed, follow=True).content, "an id of another conversation"
+    assert client.get(f"/c/{other.pk}/debug/?branch={Message.objects.get(channel='analysis').pk}").status_code == 404
+
+
+@pytest.mark.parametrize(
+    "fields", [{}, {"reason": "short"}, {"reason": "          "}, {"reason": OPENING["reason"], "minutes": "525600"}, {"minutes": "15"}]
+)
+def test_e_x_reason_a_form_without_reason_or_time_comes_back_with_a_sentence(fields: dict[str, str], grace: User, turn: Turn) -> None:
+    client = signed_in(grace)
+    page = client.post(f"/c/{turn.conversation_id}/debug/open/", fields)
+    text = page.content.decode()
+    assert page.status_code == 400 and "in 10 to 180 characters" in text and "HIDDEN" not in text
+    assert not DebugOpening.objects.exists()
+
+
+def test_the_reason_that_was_typed_stays_in_the_form_as_text(grace: User, turn: Turn) -> None:
+    page = signed_in(grace).post(f"/c/{turn.conversation_id}/debug/open/", {"reason": '"><b>', "minutes": "15"})
+    assert 'value="&quot;&gt;&lt;b&gt;"' in page.content.decode()
+
+
+def test_the_bar_tells_the_seconds_that_are_left_and_offers_to_close(grace: User, turn: Turn) -> None:
+    client = opened(grace, turn)
+    page = client.get(f"/c/{turn.conversation_id}/debug/").content.decode()
+    seconds = int(page.split('data-seconds="')[1].split('"')[0])
+    assert 890 <= seconds <= 900 and "Close now" in page and OPENING["reason"] in page
+    client.post(f"/c/{turn.conversation_id}/debug/close/")
+    assert "HIDDEN" not in client.get(f"/c/{turn.conversation_id}/debug/").content.decode()
+
+
+def test_a_second_person_approves_on_the_page_of_requests(grace: User, vera: User, turn: Turn, settings: pytest_django.Settings) -> None:
+    settings.ENVIRONMENT = settings.ENVIRONMENT.model_copy(update={"debug_approval": True})
+    asking, deciding = opened(grace, turn), signed_in(vera)
+    page = asking.get(f"/c/{turn.conversation_id}/debug/").content.decode()
+    assert "Waiting for a second person" in page and "HIDDEN" not in page
+    own = asking.get("/debug/requests/").content.decode()
+    assert "somebody else has to decide" in own and "/approve/" not in own
+    listed = deciding.get("/debug/requests/").content.decode()
+    assert "grace" in listed and OPENING["reason"] in listed and "Ada&#x27;s conversation" not in listed and "HIDDEN" not in listed
+    approve = f"/c/{turn.conversation_id}/debug/requests/{DebugOpening.objects.get().pk}/approve/"
+    assert approve in listed
+    assert asking.post(approve).status_code == 403, "not oneself"
+    assert "HIDDEN" not in asking.get(f"/c/{turn.conversation_id}/debug/").content.decode()
+    assert deciding.post(approve).status_code == 302
+    assert "HIDDEN" in asking.get(f"/c/{turn.conversation_id}/debug/").content.decode()
+    assert deciding.post(approve).status_code == 404, "played again"
+    assert "Nothing waits" in deciding.get("/debug/requests/").content.decode()
+    told = AuditEvent.objects.order_by("number").values_list("action", "code", "actor_name")
+    assert list(told) == [
+        ("ask for debug view", "", "grace"),
+        ("approve debug view", "E-PERM-VISIBILITY", "grace"),
+        ("approve debug view", "", "vera"),
+        ("debug page", "", "grace"),
+    ]
+
+
+def test_a_declined_request_leads_back_to_the_form(grace: User, vera: User, turn: Turn, settings: pytest_django.Settings) -> None:
+    settings.ENVIRONMENT = settings.ENVIRONMENT.model_copy(update={"debug_approval": True})
+    client = opened(grace, turn)
+    signed_in(vera).post(f"/c/{turn.conversation_id}/debug/requests/{DebugOpening.objects.get().pk}/decline/")
+    page = client.get(f"/c/{turn.conversation_id}/debug/").content.decode()
+    assert "Before you look" in page and "HIDDEN" not in page
+
+
+def test_pages_ask_a_number_of_questions_that_does_not_grow_with_the_conversation(
+    grace: User, turn: Turn, django_assert_max_num_queries: pytest_django.DjangoAssertNumQueries
+) -> None:
+    client, last = opened(grace, turn), Message.objects.latest("position")
+    for number in range(40):
+        last = transcripts.append(turn.conversation, last, Frame(Header("user"), f"And {number}?"), Author.PERSON)
+    transcripts.activate(turn.conversation, turn.conversation.owner, last)
+    with django_assert_max_num_queries(45):
+        assert b"And 39?" in client.get(f"/c/{turn.conversation_id}/debug/").content
+
+
+def test_a_whole_request_is_not_loaded_for_a_page_of_the_owners(ada: User, turn: Turn) -> None:
+    with CaptureQueriesContext(connection) as asked:
+        assert b"That." in signed_in(ada).get(f"/c/{turn.conversation_id}/").content
+    loaded = [query["sql"] for query in asked if '"chatui_turn"."request"' in query["sql"]]
+    # Turns whose process died are looked for whole, but what still runs has kept no request yet.
+    assert [query for query in loaded if "'running'" not in query] == []

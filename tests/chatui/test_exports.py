@@ -1,0 +1,242 @@
+"""Exports: the forms of a download, the archive of everything, and what monitoring and error reports say."""
+
+from __future__ import annotations
+
+import io
+import json
+import logging
+import random
+import sys
+import tracemalloc
+import zipfile
+
+import pytest
+import pytest_django
+from django.core.exceptions import ImproperlyConfigured
+from django.test import AsyncClient, Client, RequestFactory
+
+from chatui import error_reports, exports, metrics, transcripts
+from chatui.error_reports import PlacesFormatter, PlacesReporter
+from chatui.exports import Form
+from chatui.models import Conversation, Message, User
+from chatui.models.message import Author
+from chatui.web import archive
+from renderer import interchange, ocml
+from renderer.errors import Code, ParseHeaderError
+from renderer.frames import Frame, Header
+from renderer.gate import Audience
+from tests.chatui.conftest import signed_in
+
+pytestmark = pytest.mark.django_db
+
+
+def say(row: Conversation, parent: Message | None, text: str, header: Header) -> Message:
+    return transcripts.append(row, parent, Frame(header, text), Author.MODEL)
+
+
+@pytest.fixture
+def talk(conversation: Conversation, ada: User) -> Conversation:
+    question = say(conversation, None, "Why?", Header("user"))
+    thought = say(conversation, question, "HIDDEN ``` and ```` fences", Header("assistant", channel="analysis"))
+    plan = say(conversation, thought, "Let me look.", Header("assistant", channel="commentary", intent="preamble"))
+    final = say(conversation, plan, "Because `x`.\n\n- one\n- two", Header("assistant", channel="final"))
+    transcripts.activate(conversation, ada, final)
+    return conversation
+
+
+def unzipped(data: bytes) -> dict[str, str]:
+    with zipfile.ZipFile(io.BytesIO(data)) as held:
+        assert held.testzip() is None
+        return {name: held.read(name).decode() for name in held.namelist()}
+
+
+def test_markdown_reads_like_the_page(talk: Conversation, ada: User) -> None:
+    response = signed_in(ada).get(f"/c/{talk.pk}/download/?form=markdown")
+    assert response.content.decode() == (
+        "# Ada's conversation\n\n## Question\n\nWhy?\n\nLet me look.\n\n## Answer\n\nBecause `x`.\n\n- one\n- two\n"
+    )
+    assert response["Content-Disposition"] == f'attachment; filename="conversation-{talk.pk}.md"'
+
+
+def test_json_and_openchatml_hold_the_same_visible_frames(talk: Conversation, ada: User) -> None:
+    client = signed_in(ada)
+    as_text, as_json = (client.get(f"/c/{talk.pk}/download/?form={form}").content.decode() for form in ("openchatml", "json"))
+    assert ocml.parse(as_text).frames == interchange.parse_json(as_json).frames
+    assert json.loads(as_json)["messages"][0]["content"] == "Why?"
+    assert as_text == client.get(f"/c/{talk.pk}/download/").content.decode(), "OpenChatML is what comes without asking"
+
+
+def test_whole_markdown_shows_every_frame_as_text_that_cannot_be_mistaken(talk: Conversation, ada: User) -> None:
+    whole = exports.transcript(talk, ada, Audience.DEBUG, Form.MARKDOWN)
+    assert "## assistant · analysis\n\n`````text\nHIDDEN ``` and ```` fences\n`````" in whole
+    assert "HIDDEN" not in exports.transcript(talk, ada, Audience.END_USER, Form.MARKDOWN)
+
+
+@pytest.mark.parametrize("form", ["", "x", "MARKDOWN", "html", "harmony", "..", "openchatml,json"])
+def test_an_unknown_form_is_not_there(form: str, talk: Conversation, ada: User) -> None:
+    assert signed_in(ada).get(f"/c/{talk.pk}/download/?form={form}").status_code == 404
+
+
+def test_the_archive_holds_everything_of_one_person_to_read_and_to_take_elsewhere(talk: Conversation, ada: User, bela: User) -> None:
+    other = Conversation.objects.create(owner=bela, title="Bela's")
+    transcripts.activate(other, bela, say(other, None, "Not Ada's", Header("user")))
+    gone = Conversation.objects.create(owner=ada, title="Gone", deleted_at=talk.created_at)
+    say(gone, None, "Gone", Header("user"))
+    response = signed_in(ada).get("/download/")
+    held = unzipped(b"".join(response.streaming_content))  # type: ignore[attr-defined]
+    day, key = f"{talk.created_at:%Y-%m-%d}", talk.pk.hex[-8:]
+    assert sorted(held) == [f"{day}-adas-conversation-{key}.md", f"{day}-adas-conversation-{key}.ocml"]
+    assert "Because `x`." in "".join(held.values()) and "HIDDEN" not in "".join(held.values())
+    assert response["Content-Type"] == "application/zip" and response["Content-Disposition"].startswith("attachment; filename=")
+
+
+@pytest.mark.parametrize(
+    "title", ["", "../../etc/passwd", "/", "a/b\\c", "C:\\x", "\x00", "…", "." * 50, "x" * 120, "東京", "<b>", "a\nb", "CON", "🎉"]
+)
+def test_no_title_makes_a_name_that_leads_anywhere(title: str, ada: User) -> None:
+    row = Conversation.objects.create(owner=ada, title=title)
+    name = exports.file_name(row)
+    assert not set(name) & set('/\\:*?"<>|\n\x00.') and len(name) < 90
+
+
+def test_people_without_conversations_get_an_empty_archive(bela: User) -> None:
+    response = signed_in(bela).get("/download/")
+    assert unzipped(b"".join(response.streaming_content)) == {}  # type: ignore[attr-defined]
+
+
+def test_an_archive_is_made_one_file_at_a_time(ada: User) -> None:
+    made: list[int] = []
+
+    def files():
+        for number in range(200):
+            made.append(number)
+            yield f"{number}.txt", random.Random(number).randbytes(25_000).hex()
+
+    pieces = archive.zipped(files())
+    first = next(pieces)
+    assert made == [0] and first.startswith(b"PK")
+    tracemalloc.start()
+    size = sum(len(piece) for piece in pieces)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert size > 4_000_000 and peak < 1_500_000, f"{peak} bytes at most for an archive of {size} bytes"
+
+
+@pytest.mark.asyncio
+@pytest.mark.django_db(transaction=True)
+async def test_a_server_with_an_event_loop_streams_it_too(ada: User, talk: Conversation) -> None:
+    client = AsyncClient()
+    await client.aforce_login(ada)
+    response = await client.get("/download/")
+    data = b"".join([piece async for piece in response.streaming_content])  # type: ignore[attr-defined]
+    assert len(unzipped(data)) == 2
+
+
+def test_whoever_wants_everything_too_often_has_to_wait(bela: User) -> None:
+    client = signed_in(bela)
+    assert [client.get("/download/").status_code for _ in range(7)] == [200] * 6 + [429]
+
+
+def with_token(settings: pytest_django.Settings, token: str) -> None:
+    settings.ENVIRONMENT = settings.ENVIRONMENT.model_copy(update={"metrics_token": token})
+
+
+def test_there_are_no_metrics_without_a_token_of_the_operators(settings: pytest_django.Settings) -> None:
+    for header in ({}, {"authorization": "Bearer "}, {"authorization": "Bearer"}, {"authorization": ""}):
+        assert Client().get("/metrics", headers=header).status_code == 404
+
+
+@pytest.mark.parametrize("header", ["", "Bearer", "Bearer ", "Bearer wrong", "Basic secret", "secret", "bearer secret", "Bearer secret2"])
+def test_a_wrong_token_is_told_nothing(header: str, settings: pytest_django.Settings) -> None:
+    with_token(settings, "secret")
+    assert Client().get("/metrics", headers={"authorization": header}).status_code == 404
+    assert Client().get("/metrics", headers={"authorization": "Bearer secret"}).status_code == 200
+
+
+def test_whoever_guesses_tokens_has_to_wait(settings: pytest_django.Settings) -> None:
+    with_token(settings, "secret")
+    statuses = [Client().get("/metrics", headers={"authorization": f"Bearer {number}"}).status_code for number in range(11)]
+    assert statuses == [404] * 10 + [429]
+
+
+def test_metrics_are_counts_in_the_text_format(talk: Conversation) -> None:
+    lines = metrics.text().splitlines()
+    assert 'chatui_turns{state="completed"} 0' in lines and "chatui_turns_alive 0" in lines and "chatui_refused_looks 0" in lines
+    assert all(line.startswith("#") or line.rsplit(" ", 1)[1].isdigit() for line in lines)
+    assert metrics.text().endswith("\n")
+
+
+def raised(error: BaseException) -> BaseException:
+    try:
+        raise error
+    except type(error) as caught:
+        return caught
+
+
+def test_an_exception_is_told_by_its_kind_and_places() -> None:
+    told = error_reports.described(raised(ValueError("SECRET")))
+    assert "builtins.ValueError" in told and "in raised" in told and "SECRET" not in told
+
+
+def test_what_led_to_it_and_what_is_in_a_group_is_told_the_same_way() -> None:
+    error = raised(RuntimeError("SECRET"))
+    error.__cause__ = raised(KeyError("SECRET"))
+    error.__cause__.__context__ = error
+    told = error_reports.described(error) + error_reports.described(BaseExceptionGroup("SECRET", [error, KeyboardInterrupt("SECRET")]))
+    assert "builtins.KeyError" in told and "which led to" in told and "KeyboardInterrupt" in told and "SECRET" not in told
+
+
+def test_codes_of_ours_and_words_about_files_and_settings_are_told() -> None:
+    assert str(Code.PARSE_HEADER) in error_reports.described(raised(ParseHeaderError("SECRET")))
+    assert "SECRET" not in error_reports.described(raised(ParseHeaderError("SECRET")))
+    assert "No such file" in error_reports.described(raised(FileNotFoundError(2, "No such file")))
+    assert "CHATUI_X" in error_reports.described(raised(ImproperlyConfigured("CHATUI_X is wrong")))
+
+
+def line_of(message: object, *args: object, exc_info: object = None) -> str:
+    record = logging.LogRecord("daphne", logging.ERROR, __file__, 1, message, args, exc_info)  # type: ignore[arg-type]
+    record.exc_text = "SECRET, as another handler put it" if exc_info else None
+    return PlacesFormatter("%(levelname)s %(name)s: %(message)s").format(record)
+
+
+def test_log_lines_hold_no_words_of_exceptions_in_whatever_place() -> None:
+    error = raised(ValueError("SECRET"))
+    whole = 'Traceback (most recent call last):\n  File "a.py", line 3, in f\n    g("SECRET")\nValueError: SECRET\nSECRET'
+    lines = [
+        line_of("Exception inside application: %s", error, exc_info=(ValueError, error, error.__traceback__)),
+        line_of(whole),
+        line_of("Cannot build protocol: " + whole),
+        line_of(error),
+    ]
+    assert "SECRET" not in "\n".join(lines)
+    assert "Exception inside application: ValueError" in lines[0] and "in raised" in lines[0] and 'File "a.py", line 3, in f' in lines[1]
+
+
+def test_other_log_lines_stay_as_they_are() -> None:
+    assert line_of("turn %s: %d of %d", "x", 1, 2) == "ERROR daphne: turn x: 1 of 2"
+    assert line_of("100 %") == "ERROR daphne: 100 %"
+    assert line_of("%(a)s", {"a": 1}) == "ERROR daphne: 1"
+
+
+def test_an_error_report_holds_no_variable_no_field_and_no_word() -> None:
+    secret = "SECRET"
+    request = RequestFactory().post("/c/x/?q=SECRET", {"text": secret}, HTTP_COOKIE="SECRET=SECRET")
+    try:
+        raise ValueError(secret)
+    except ValueError:
+        reporter = PlacesReporter(request, *sys.exc_info())
+    for told in (reporter.get_traceback_text(), reporter.get_traceback_html()):
+        assert "SECRET" not in told and "ValueError" in told and "POST /c/x/" in told
+
+
+def test_whoever_asks_djangos_own_reporter_gets_no_variable_either(settings: pytest_django.Settings) -> None:
+    found = error_reports.NothingFilter()
+    request = RequestFactory().post("/", {"text": "SECRET"})
+    assert list(found.get_traceback_frame_variables(request, sys._getframe())) == []
+    assert "SECRET" not in str(found.get_post_parameters(request)) and found.is_active(request)
+    assert settings.DEFAULT_EXCEPTION_REPORTER_FILTER == "chatui.error_reports.NothingFilter"
+
+
+def test_the_settings_log_with_it() -> None:
+    handlers = [handler for handler in logging.getLogger().handlers if type(handler) is logging.StreamHandler]
+    assert [type(handler.formatter) for handler in handlers] == [PlacesFormatter]

@@ -1,0 +1,103 @@
+"""Which models can be chosen where the operator lists none: those that the server named, asked in the background."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+from django.core.cache import cache
+
+from chatui import access, offered
+from chatui.backends.spec import BackendSpec
+from chatui.models import User
+from tests.chatui.backends import stub
+from tests.chatui.several import Configure
+from tests.chatui.several import configure as configure
+
+NAMES = {"object": "list", "data": [{"id": "one"}, {"id": "org/two"}, {"id": "bad\nname"}, {"id": "x" * 300}]}
+REALLY_ASK = offered._ask
+
+
+@pytest.fixture(autouse=True)
+def _fresh() -> Iterator[None]:
+    cache.clear()
+    yield
+    cache.clear()
+
+
+@pytest.fixture
+def asking(configure: Configure, monkeypatch: pytest.MonkeyPatch) -> list[threading.Thread]:
+    """The threads that ask, each of which a test awaits."""
+    monkeypatch.setattr(offered, "_ask", REALLY_ASK)
+    begun: list[threading.Thread] = []
+    start = threading.Thread.start
+
+    def note(thread: threading.Thread) -> None:
+        if thread.name.startswith("models of"):
+            begun.append(thread)
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", note)
+    return begun
+
+
+async def join(threads: list[threading.Thread]) -> None:
+    for thread in threads:
+        await asyncio.to_thread(thread.join)
+
+
+@pytest.mark.asyncio
+@pytest.mark.django_db(transaction=True)
+async def test_what_a_server_names_can_be_chosen_from_the_next_page_on(
+    configure: Configure, asking: list[threading.Thread], ada: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("THE_KEY", "sk-7261")
+    async with stub.running(stub.plays(b""), models=NAMES) as server:
+        configure(f'[[backend]]\nname="a"\nurl="{server.url}"\nkey_env="THE_KEY"\n')
+        first = await asyncio.to_thread(access.choices_for, ada)
+        assert [choice.value for choice in first] == ["a"], "nobody waits: the back end itself can be chosen at once"
+        await join(asking)
+        again = await asyncio.to_thread(access.choices_for, ada)
+        assert [choice.value for choice in again] == ["a/one", "a/org/two"], "without names that could not be offered"
+        assert await asyncio.to_thread(access.chosen, ada, "a/org/two") == "a/org/two"
+        assert await asyncio.to_thread(access.chosen, ada, "a") == "a"
+        with pytest.raises(access.NoSuchModelError):
+            await asyncio.to_thread(access.chosen, ada, "a/three")
+        assert len(asking) == 1, "it is asked once a minute at most"
+        assert all(request.headers["authorization"] == "Bearer sk-7261" for request in server.requests)
+
+
+@pytest.mark.asyncio
+async def test_a_server_that_is_away_keeps_what_it_named_before_and_nobody_waits(
+    configure: Configure, asking: list[threading.Thread]
+) -> None:
+    async with stub.running(stub.plays(b""), models=NAMES) as server:
+        spec = BackendSpec(name="a", url=server.url)
+        offered.models(spec)
+        await join(asking)
+    cache.delete(f"{offered._cache_key(spec)}:asked")
+    began = time.monotonic()
+    assert offered.models(spec) == ("one", "org/two")
+    assert time.monotonic() - began < 1
+    await join(asking)
+    assert len(asking) == 2 and offered.models(spec) == ("one", "org/two")
+
+
+@pytest.mark.asyncio
+async def test_a_key_that_is_for_another_origin_goes_nowhere_in_the_background_either(
+    configure: Configure, asking: list[threading.Thread], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CHATUI_KEY_ACME", "https://api.example.org sk-7261")
+    async with stub.running(stub.plays(b""), models=NAMES) as server:
+        assert offered.models(BackendSpec(name="a", url=server.url, key_name="ACME")) == ()
+        await join(asking)
+        assert len(asking) == 1 and server.requests == []
+
+
+def test_a_list_of_the_operator_s_is_not_doubted_and_the_demo_is_not_asked(configure: Configure, asking: list[threading.Thread]) -> None:
+    assert offered.models(BackendSpec(name="a", url="http://127.0.0.1:9", models=("m",))) == ("m",)
+    assert offered.models(BackendSpec(name="d", kind="demo")) == ()
+    assert asking == []

@@ -1,0 +1,262 @@
+"""Searching one's own conversations: what is found, whose it is, where a result leads, and that nothing typed is anything but words."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from django.core.cache import cache
+from django.db import connection
+
+from chatui import imports, search, search_index, transcripts, upkeep
+from chatui.models import Conversation, Message, SearchEntry, User
+from chatui.models.message import Author
+from renderer import words
+from renderer.frames import Frame, Header
+from tests.chatui.conftest import signed_in
+
+pytestmark = pytest.mark.django_db
+
+
+def say(row: Conversation, parent: Message | None, text: str, header: Header | None = None) -> Message:
+    author = Author.PERSON if header is None else Author.MODEL
+    return transcripts.append(row, parent, Frame(header or Header("user"), text), author)
+
+
+def answer(row: Conversation, parent: Message, text: str) -> Message:
+    return say(row, parent, text, Header("assistant", channel="final"))
+
+
+def index_bytes() -> bytes:
+    """What SQLite's index holds, after it has found it whole."""
+    with connection.cursor() as cursor:
+        cursor.execute("INSERT INTO chatui_words(chatui_words) VALUES ('integrity-check')")
+        cursor.execute("SELECT block FROM chatui_words_data")
+        return b"".join(block for (block,) in cursor)
+
+
+def excerpts(person: User, text: str) -> list[str]:
+    return ["".join(piece.text for piece in hit.excerpt) for hit in search.search(person, text).hits]
+
+
+@pytest.fixture
+def talk(conversation: Conversation, ada: User) -> Message:
+    question = say(conversation, None, "How do I restore a backup of the garden?")
+    thought = say(conversation, question, "The person mentions walruses.", Header("assistant", channel="analysis"))
+    final = answer(conversation, thought, "Stop the server, then **restore** the file.\n\nRésumé: 東京都庁へ行く。")
+    transcripts.activate(conversation, ada, final)
+    return final
+
+
+@pytest.mark.parametrize("typed", ["restore", "RESTO", "garden backup", "resume", "東京", "都庁", "  server   file "])
+def test_visible_words_are_found(typed: str, talk: Message, ada: User) -> None:
+    assert search.search(ada, typed).hits
+
+
+@pytest.mark.parametrize("typed", ["walruses", "walr", "mentions", "restore walruses", "assistant", "analysis", "final", "wombat", "東庁"])
+def test_hidden_words_and_words_of_the_format_are_not(typed: str, talk: Message, ada: User) -> None:
+    results = search.search(ada, typed)
+    assert results.hits == () and results.before is None and not results.is_empty_query
+    assert not SearchEntry.objects.filter(terms__contains="walr").exists()
+
+
+def test_what_the_product_says_beside_an_answer_is_not_found(talk: Message, conversation: Conversation, ada: User) -> None:
+    for name, found in (("reasoning_summary", 0), ("tool_activity", 0), (None, 1)):
+        say(conversation, talk, "Compared three wombats", Header("assistant", channel="commentary", intent="preamble", name=name))
+        assert len(search.search(ada, "wombats").hits) == found
+
+
+def test_nobody_finds_what_somebody_else_wrote(talk: Message, bela: User, grace: User) -> None:
+    assert [search.search(person, "restore").hits for person in (bela, grace)] == [(), ()]
+    assert [search_index.find(person, words.query("restore"), 20) for person in (bela, grace)] == [[], []]
+
+
+def test_each_person_has_a_part_of_the_index_of_their_own(ada: User, bela: User, talk: Message) -> None:
+    other = Conversation.objects.create(owner=bela, title="Bela's")
+    say(other, None, "restore")
+    beginnings = {term[:10] for terms in SearchEntry.objects.values_list("terms", flat=True) for term in terms.split()}
+    assert len(beginnings) == 2
+
+
+def test_the_words_of_the_owner_column_win_even_if_two_people_shared_a_beginning(
+    talk: Message, bela: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(search_index, "_beginning", lambda owner: "0000000000")
+    other = Conversation.objects.create(owner=bela, title="Bela's")
+    say(other, None, "restore the fence")
+    assert excerpts(bela, "restore") == ["restore the fence"]
+
+
+def test_the_bin_is_not_searched_and_what_comes_out_of_it_is(talk: Message, ada: User) -> None:
+    upkeep.delete(ada, talk.conversation_id)
+    assert search.search(ada, "restore").hits == ()
+    upkeep.restore(ada, talk.conversation_id)
+    assert len(search.search(ada, "restore").hits) == 2
+
+
+def test_what_is_removed_for_good_leaves_no_word_behind(talk: Message, conversation: Conversation, ada: User) -> None:
+    upkeep.rename(ada, conversation.pk, "Of cabbages")
+    search_index.tidy()
+    assert b"bbages" in index_bytes() and b"store" in index_bytes(), "the premise: this is where words are"
+    conversation.delete()
+    search_index.tidy()
+    assert not SearchEntry.objects.exists()
+    assert b"bbages" not in index_bytes() and b"store" not in index_bytes()
+
+
+def test_a_title_is_found_once_its_owner_gave_it(talk: Message, conversation: Conversation, ada: User) -> None:
+    assert search.search(ada, "cabbages").hits == ()
+    for title in ("Of cabbages", "Of cabbages and kings"):
+        upkeep.rename(ada, conversation.pk, title)
+    (hit,) = search.search(ada, "cabbages").hits
+    assert [(piece.text, piece.is_hit) for piece in hit.title] == [("Of ", False), ("cabbages", True), (" and kings", False)]
+    assert (hit.excerpt, hit.writer, hit.url) == ((), "", f"/c/{conversation.pk}/")
+    upkeep.rename(ada, conversation.pk, "Something else")
+    assert search.search(ada, "cabbages").hits == ()
+
+
+def test_what_was_imported_is_found_and_its_hidden_frames_are_not(ada: User) -> None:
+    document = (
+        "version: 2.2\n\n<|start|>developer<|message|>walruses<|end|>\n<|start|>user<|message|>About cabbages<|end|>\n"
+        "<|start|>assistant<|channel|>analysis<|message|>kings<|end|>\n<|start|>assistant<|channel|>final<|message|>Of wax<|return|>\n"
+    )
+    imported = imports.import_transcript(ada, document.encode())
+    assert imported.conversation.title == "About cabbages (import)"
+    assert [len(search.search(ada, word).hits) for word in ("cabbages", "wax", "walruses", "kings")] == [1, 1, 0, 0]
+
+
+def test_results_come_newest_first_and_page_by_page(conversation: Conversation, ada: User) -> None:
+    parent = None
+    for number in range(45):
+        parent = say(conversation, parent, f"cabbage number {number}")
+    seen: list[str] = []
+    before = None
+    for size in (20, 20, 5):
+        page = search.search(ada, "cabbage", before)
+        assert len(page.hits) == size
+        seen += ["".join(piece.text for piece in hit.excerpt) for hit in page.hits]
+        before = page.before
+    assert before is None
+    assert seen == [f"cabbage number {number}" for number in reversed(range(45))]
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        '"',
+        '" OR "',
+        "restore OR zebra",
+        "NOT restore",
+        "restore*",
+        "res*tore",
+        "NEAR(restore file)",
+        "terms:restore",
+        "chatui_words",
+        "(",
+        ")",
+        "^restore",
+        "-restore",
+        "+restore",
+        "restore & !file",
+        "'restore':*",
+        "\\",
+        "\\'",
+        "'; DROP TABLE chatui_message; --",
+        "%s",
+        "%",
+        "{0}",
+        "\x00",
+        "a\x00b",
+        "\ud800",
+        "😀",
+        "\u202e",
+        "x" * 5000,
+        "ä" * 5000,
+        "東" * 500,
+        " ".join("abcdefghij" * 20),
+        "⅓ ﷽",
+        "<b>restore</b>",
+    ],
+)
+def test_no_sign_in_a_query_is_an_operator_or_an_error(typed: str, talk: Message, ada: User) -> None:
+    results = search.search(ada, typed)
+    for hit in results.hits:
+        text = "".join(piece.text for piece in hit.excerpt).casefold()
+        assert all(word.folded in text for word in words.query(typed[:200]).wanted), "a hit that does not hold every word"
+    assert signed_in(ada).get("/search/", {"q": typed.encode("utf-8", "replace").decode()}).status_code == 200
+
+
+def test_a_query_of_operators_finds_what_holds_those_words(talk: Message, ada: User) -> None:
+    assert search.search(ada, "restore NOT garden").hits == (), "no text holds the word not"
+    assert len(search.search(ada, "restore -garden").hits) == 1, "the minus says nothing"
+
+
+@pytest.mark.parametrize("before", ["", "x", "-1", "0", "9" * 18, "9" * 40, "٣", "1e3", "0x1"])
+def test_an_odd_page_is_no_error(before: str, talk: Message, ada: User) -> None:
+    assert signed_in(ada).get("/search/", {"q": "restore", "before": before}).status_code == 200
+
+
+def test_html_in_a_message_or_a_query_stays_text(conversation: Conversation, ada: User) -> None:
+    say(conversation, None, '<img src=x onerror=alert(1)> cabbage <mark>"&amp;')
+    upkeep.rename(ada, conversation.pk, "<b>cabbage</b>")
+    page = signed_in(ada).get("/search/", {"q": "cabbage"}).content.decode()
+    assert "&lt;img src=x onerror=alert(1)&gt; <mark>cabbage</mark> &lt;mark&gt;&quot;&amp;amp;" in page
+    assert "&lt;b&gt;<mark>cabbage</mark>&lt;/b&gt;" in page
+    assert set(re.findall(r"</?([a-z]+)", page)) <= {"ol", "li", "a", "span", "mark", "time"}
+
+
+def test_an_excerpt_is_about_the_first_place_and_short(conversation: Conversation, ada: User) -> None:
+    say(conversation, None, "before " * 500 + "CABBAGE" + " behind" * 500)
+    (text,) = excerpts(ada, "cabbage")
+    assert "CABBAGE" in text and text.startswith("…before") and text.endswith("…") and len(text) < 260
+
+
+def test_a_message_that_is_longer_than_an_entry_is_kept_and_found_by_its_beginning(conversation: Conversation, ada: User) -> None:
+    long = " ".join(f"wörd{number}" for number in range(70_000))
+    say(conversation, None, long)
+    (entry,) = SearchEntry.objects.all()
+    assert len(long) > search_index.ENTRY_BYTES and len(entry.terms.encode()) < 1_000_000
+    assert len(search.search(ada, "wörd77").hits) == 1
+    assert search.search(ada, "wörd69999").hits == ()
+
+
+def test_a_result_opens_the_branch_that_its_message_is_on(talk: Message, conversation: Conversation, ada: User) -> None:
+    other = say(conversation, None, "What about cabbages instead?")
+    client = signed_in(ada)
+    assert transcripts.active_leaf(conversation, ada) == talk, "the premise: the other branch is open"
+    (hit,) = search.search(ada, "cabbages").hits
+    response = client.get(hit.url)
+    assert response["Location"] == f"/c/{conversation.pk}/#m-{other.pk}"
+    assert transcripts.active_leaf(conversation, ada) == other
+    assert f'id="m-{other.pk}"' in client.get(f"/c/{conversation.pk}/").content.decode()
+
+
+def test_a_result_on_the_open_branch_leaves_it_as_it_is(talk: Message, conversation: Conversation, ada: User) -> None:
+    question = Message.objects.get(conversation=conversation, role="user")
+    newer = answer(conversation, question, "A newer answer.")
+    assert transcripts.deepest(conversation, question) == newer, "the premise: going on from the question would lead elsewhere"
+    signed_in(ada).get(f"/c/{conversation.pk}/at/{question.pk}/")
+    assert transcripts.active_leaf(conversation, ada) == talk
+
+
+def test_no_address_of_a_hidden_or_foreign_message_leads_anywhere(talk: Message, conversation: Conversation, ada: User, bela: User) -> None:
+    hidden = Message.objects.get(conversation=conversation, is_visible=False)
+    elsewhere = say(Conversation.objects.create(owner=bela, title="Bela's"), None, "cabbage")
+    for person, message in ((ada, hidden), (ada, elsewhere), (bela, talk)):
+        assert signed_in(person).get(f"/c/{conversation.pk}/at/{message.pk}/").status_code == 404
+    assert transcripts.active_leaf(conversation, ada) == talk
+
+
+def test_searching_too_fast_has_to_wait(talk: Message, ada: User, bela: User) -> None:
+    client = signed_in(ada)
+    statuses = [client.get("/search/", {"q": "restore"}).status_code for _ in range(121)]
+    assert statuses == [200] * 120 + [429]
+    assert signed_in(bela).get("/search/", {"q": "restore"}).status_code == 200, "others need not wait"
+    cache.clear()
+    assert client.get("/search/", {"q": "restore"}).status_code == 200
+
+
+def test_an_empty_query_says_nothing(talk: Message, ada: User) -> None:
+    for typed in ("", "  ", "?!"):
+        assert search.search(ada, typed).is_empty_query
+        assert "search-none" not in signed_in(ada).get("/search/", {"q": typed}).content.decode()

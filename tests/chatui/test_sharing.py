@@ -1,0 +1,329 @@
+"""Share links: what a reader gets, for how long, who makes and takes them back, and that every dead link looks like none."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from uuid import uuid4
+
+import pytest
+import pytest_django
+from django.core.cache import cache
+from django.test import Client
+from django.utils import timezone
+
+from chatui import audit, sharing, transcripts, upkeep
+from chatui.models import AuditEvent, Conversation, Message, ShareLink, User
+from chatui.models.message import Author
+from renderer.frames import Frame, Header
+from tests.chatui.conftest import signed_in
+
+pytestmark = pytest.mark.django_db
+
+
+def say(row: Conversation, parent: Message | None, text: str, header: Header, author: Author = Author.MODEL) -> Message:
+    return transcripts.append(row, parent, Frame(header, text), author)
+
+
+@pytest.fixture
+def leaf(conversation: Conversation, ada: User) -> Message:
+    first = say(conversation, None, "HIDDEN-INSTRUCTIONS", Header("developer"), Author.PRODUCT)
+    question = say(conversation, first, "Is <b>this</b> shared?", Header("user"), Author.PERSON)
+    thought = say(conversation, question, "HIDDEN-THOUGHT", Header("assistant", channel="analysis"))
+    summary = say(
+        conversation,
+        thought,
+        "SUMMARY-OF-THE-THINKING",
+        Header("assistant", channel="commentary", intent="preamble", name="reasoning_summary"),
+        Author.PRODUCT,
+    )
+    plan = say(conversation, summary, "Let me *look*.", Header("assistant", channel="commentary", intent="preamble"))
+    final = say(conversation, plan, "It **is**.", Header("assistant", channel="final"))
+    transcripts.activate(conversation, ada, final)
+    return final
+
+
+def limit(settings: pytest_django.Settings, **changes: object) -> None:
+    settings.ENVIRONMENT = settings.ENVIRONMENT.model_copy(update=changes)
+
+
+def make(person: User, leaf: Message, /, **data: str) -> ShareLink:
+    response = signed_in(person).post(f"/c/{leaf.conversation_id}/share/", {"leaf": str(leaf.pk), "days": "7", **data})
+    assert response.status_code == 302, response.status_code
+    return ShareLink.objects.latest("created_at")
+
+
+def read(link: ShareLink, client: Client | None = None) -> str:
+    response = (client or Client()).get(f"/s/{link.token}/")
+    assert response.status_code == 200
+    return response.content.decode()
+
+
+def is_gone(link: ShareLink) -> bool:
+    return Client().get(f"/s/{link.token}/").status_code == 404
+
+
+def snapshot_in(page: str) -> str:
+    """The shared text of a page, without the level of its title."""
+    found = re.search(r'<article class="shared">.*?</article>', page, re.DOTALL)
+    assert found
+    return re.sub(r'aria-level="\d"', "", found[0])
+
+
+def test_anybody_with_the_link_reads_what_the_preview_showed(leaf: Message, ada: User) -> None:
+    preview = signed_in(ada).get(f"/c/{leaf.conversation_id}/share/").content.decode()
+    page = read(make(ada, leaf))
+    assert "This is what they will see" in preview
+    assert snapshot_in(page) == snapshot_in(preview)
+    assert "Is &lt;b&gt;this&lt;/b&gt; shared?" in page and "It <strong>is</strong>." in page and "Let me <em>look</em>." in page
+
+
+def test_nothing_hidden_is_in_it_nor_what_was_written_for_the_person_who_asked(leaf: Message, ada: User) -> None:
+    page = read(make(ada, leaf))
+    assert "HIDDEN" not in page and "SUMMARY" not in page
+
+
+def test_no_id_name_or_token_of_the_owner_is_in_it(leaf: Message, ada: User) -> None:
+    response = Client().get(f"/s/{make(ada, leaf).token}/")
+    page = response.content.decode()
+    ids = [*Message.objects.values_list("pk", flat=True), leaf.conversation_id, ada.pk, *ShareLink.objects.values_list("pk", flat=True)]
+    assert [str(key) for key in ids if str(key) in page or key.hex in page] == []
+    # "ada" would be in many words; the title of the fixture names her, and nothing else does.
+    assert len(re.findall(r"\bada\b", page, re.IGNORECASE)) == len(re.findall(r"Ada&#x27;s conversation", page))
+    assert "csrf" not in page and not response.cookies
+
+
+def test_the_owner_is_named_only_if_they_want_it(leaf: Message, ada: User) -> None:
+    ada.first_name, ada.last_name = "Ada", "Byron"
+    ada.save()
+    assert "Ada Byron" not in read(make(ada, leaf))
+    assert "Shared by Ada Byron" in read(make(ada, leaf, named="yes"))
+
+
+def test_its_answer_says_that_nobody_should_index_store_or_pass_it_on(leaf: Message, ada: User) -> None:
+    response = Client().get(f"/s/{make(ada, leaf).token}/")
+    assert (
+        response["X-Robots-Tag"] == "noindex, nofollow, noarchive" and '<meta name="robots" content="noindex">' in response.content.decode()
+    )
+    assert response["Referrer-Policy"] == "no-referrer" and "no-store" in response["Cache-Control"]
+
+
+def test_a_snapshot_does_not_grow_when_the_conversation_goes_on(leaf: Message, conversation: Conversation, ada: User) -> None:
+    link = make(ada, leaf)
+    before = read(link)
+    more = say(conversation, leaf, "And later?", Header("user"), Author.PERSON)
+    transcripts.activate(conversation, ada, say(conversation, more, "LATER", Header("assistant", channel="final")))
+    upkeep.rename(ada, conversation.pk, "LATER TITLE")
+    assert read(link) == before
+
+
+def test_what_is_shared_is_what_was_looked_at_though_the_conversation_went_on_meanwhile(leaf: Message, ada: User) -> None:
+    page = signed_in(ada).get(f"/c/{leaf.conversation_id}/share/").content.decode()
+    more = say(leaf.conversation, leaf, "LATER", Header("user"), Author.PERSON)
+    transcripts.activate(leaf.conversation, ada, more)
+    shown = re.search(r'name="leaf" value="([^"]+)"', page)
+    assert shown and "LATER" not in read(make(ada, leaf, leaf=shown[1]))
+
+
+def test_a_link_ends_with_its_time(leaf: Message, ada: User) -> None:
+    link = make(ada, leaf, days="1")
+    assert not is_gone(link) and link.expires_at
+    assert abs(link.expires_at - timezone.now() - timedelta(days=1)) < timedelta(minutes=1)
+    ShareLink.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
+    assert is_gone(link) and sharing.links(ada) == []
+
+
+def test_a_link_that_was_taken_back_is_gone(leaf: Message, ada: User) -> None:
+    link, other = make(ada, leaf), make(ada, leaf)
+    assert signed_in(ada).post(f"/shares/{link.pk}/revoke/").status_code == 302
+    assert is_gone(link) and not is_gone(other)
+
+
+def test_all_links_of_a_conversation_or_of_a_person_are_taken_back_at_once(leaf: Message, ada: User) -> None:
+    row = Conversation.objects.create(owner=ada, title="Another")
+    elsewhere = say(row, None, "Hello", Header("user"), Author.PERSON)
+    transcripts.activate(row, ada, elsewhere)
+    here, there = [make(ada, leaf), make(ada, leaf)], make(ada, elsewhere)
+    signed_in(ada).post(f"/c/{leaf.conversation_id}/share/revoke/")
+    assert all(map(is_gone, here)) and not is_gone(there)
+    signed_in(ada).post("/shares/revoke/")
+    assert is_gone(there)
+
+
+def test_links_follow_their_conversation_and_their_person(leaf: Message, ada: User) -> None:
+    link = make(ada, leaf)
+    upkeep.delete(ada, leaf.conversation_id)
+    assert is_gone(link)
+    upkeep.restore(ada, leaf.conversation_id)
+    assert not is_gone(link), "out of the bin again"
+    User.objects.filter(pk=ada.pk).update(is_active=False)
+    assert is_gone(link)
+    User.objects.filter(pk=ada.pk).update(is_active=True)
+    assert not is_gone(link)
+    Conversation.objects.get().delete()
+    assert is_gone(link) and not ShareLink.objects.exists()
+
+
+def test_the_link_of_a_person_who_was_removed_is_gone(leaf: Message, ada: User) -> None:
+    link = make(ada, leaf)
+    ada.delete()
+    assert is_gone(link)
+
+
+@pytest.mark.parametrize(
+    "token", ["x", "A" * 22, "A" * 21, "A" * 23, "A" * 2000, "-" * 22, "_", "0", "..", "%2e%2e", "%00", "%20", "٣" * 22]
+)
+def test_no_shape_of_token_opens_anything(token: str, leaf: Message, ada: User) -> None:
+    make(ada, leaf)
+    assert Client().get(f"/s/{token}/").status_code == 404
+
+
+def test_a_token_must_be_right_in_every_letter_and_its_case(leaf: Message, ada: User) -> None:
+    token = make(ada, leaf).token
+    assert len(token) == 22, "128 bits in 22 characters"
+    for wrong in (token.swapcase(), token[:-1], token + "A", token[1:] + token[0], " " + token):
+        assert Client().get(f"/s/{wrong}/").status_code == 404 or wrong == token
+
+
+def test_no_two_links_have_the_same_token(leaf: Message, ada: User) -> None:
+    assert len({make(ada, leaf).token for _ in range(10)}) == 10
+
+
+def test_links_that_never_were_that_ended_and_that_were_taken_back_are_the_same_bytes(leaf: Message, ada: User) -> None:
+    ended, taken, binned = (make(ada, leaf) for _ in range(3))
+    ShareLink.objects.filter(pk=ended.pk).update(expires_at=timezone.now() - timedelta(days=1))
+    ShareLink.objects.filter(pk=taken.pk).update(revoked_at=timezone.now())
+    upkeep.delete(ada, binned.conversation_id)
+    answers = [Client().get(f"/s/{token}/") for token in ("A" * 22, ended.token, taken.token, binned.token)]
+    seen = {
+        (answer.status_code, re.sub(r'class="incident">[0-9a-f]{12}|csrf-token" content="[^"]*"', "", answer.content.decode()))
+        for answer in answers
+    }
+    assert len(seen) == 1 and {status for status, _ in seen} == {404}
+    assert len({tuple(sorted(answer.headers)) for answer in answers}) == 1
+
+
+def test_whoever_guesses_has_to_wait_and_others_do_not(leaf: Message, ada: User) -> None:
+    link = make(ada, leaf)
+    statuses = [Client().get(f"/s/{number:022d}/").status_code for number in range(61)]
+    assert statuses == [404] * 60 + [429]
+    assert Client().get(f"/s/{link.token}/").status_code == 429, "a right guess after wrong ones says nothing either"
+    assert Client(REMOTE_ADDR="192.0.2.9").get(f"/s/{link.token}/").status_code == 200
+    cache.clear()
+    assert [Client().get(f"/s/{link.token}/").status_code for _ in range(70)] == [200] * 70, "reading is no guessing"
+
+
+def test_nobody_shares_what_is_not_theirs(leaf: Message, ada: User, bela: User, grace: User) -> None:
+    for person in (bela, grace):
+        assert signed_in(person).get(f"/c/{leaf.conversation_id}/share/").status_code == 404
+        response = signed_in(person).post(f"/c/{leaf.conversation_id}/share/", {"leaf": str(leaf.pk), "days": "7"})
+        assert response.status_code == 404
+    assert not ShareLink.objects.exists()
+
+
+def test_nobody_takes_back_the_link_of_somebody_else(leaf: Message, ada: User, bela: User) -> None:
+    link = make(ada, leaf)
+    client = signed_in(bela)
+    assert client.post(f"/shares/{link.pk}/revoke/").status_code == 404
+    assert client.post(f"/c/{leaf.conversation_id}/share/revoke/").status_code == 404
+    assert client.post("/shares/revoke/").status_code == 302
+    assert not is_gone(link)
+    assert link.token not in client.get("/shares/").content.decode()
+
+
+def test_a_leaf_of_another_conversation_or_a_hidden_one_is_not_shared(leaf: Message, ada: User, bela: User) -> None:
+    foreign = say(Conversation.objects.create(owner=bela, title="Bela's"), None, "SECRET", Header("user"), Author.PERSON)
+    own = say(Conversation.objects.create(owner=ada, title="Another"), None, "Mine", Header("user"), Author.PERSON)
+    hidden = Message.objects.get(conversation=leaf.conversation, channel="analysis")
+    for key in (foreign.pk, own.pk, hidden.pk, uuid4(), "x", ""):
+        response = signed_in(ada).post(f"/c/{leaf.conversation_id}/share/", {"leaf": str(key), "days": "7"})
+        assert response.status_code == 404
+    assert not ShareLink.objects.exists()
+
+
+@pytest.mark.parametrize("days", ["0", "-1", "31", "365", "x", "", "7.5", "9" * 30, "٣١"])
+def test_a_time_that_is_not_offered_makes_no_link(days: str, leaf: Message, ada: User) -> None:
+    response = signed_in(ada).post(f"/c/{leaf.conversation_id}/share/", {"leaf": str(leaf.pk), "days": days})
+    assert response.status_code == 404 and not ShareLink.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("most", "offered"),
+    [(0, []), (1, [1]), (5, [1, 5]), (7, [7, 1]), (30, [7, 1, 30]), (90, [7, 1, 30, 90]), (-1, [7, 1, 30, sharing.FOR_EVER])],
+)
+def test_the_operator_limits_the_times_to_choose_from(most: int, offered: list[int], settings: pytest_django.Settings) -> None:
+    limit(settings, share_max_days=most)
+    assert sharing.days_to_choose() == offered
+
+
+def test_a_shorter_limit_ends_older_links_and_none_at_all_ends_every_one(
+    leaf: Message, ada: User, settings: pytest_django.Settings
+) -> None:
+    link = make(ada, leaf, days="30")
+    ShareLink.objects.update(created_at=timezone.now() - timedelta(days=6))
+    limit(settings, share_max_days=5)
+    assert is_gone(link) and sharing.links(ada) == []
+    limit(settings, share_max_days=7)
+    assert not is_gone(link)
+    assert sharing.links(ada)[0].ends_at == ShareLink.objects.get().created_at + timedelta(days=7)
+    limit(settings, share_max_days=0)
+    client = signed_in(ada)
+    assert is_gone(link) and client.get(f"/c/{leaf.conversation_id}/share/").status_code == 404
+    assert "/share/" not in client.get(f"/c/{leaf.conversation_id}/").content.decode(), "and it is not offered"
+
+
+def test_a_link_for_ever_needs_an_operator_who_allows_it(leaf: Message, ada: User, settings: pytest_django.Settings) -> None:
+    limit(settings, share_max_days=-1)
+    link = make(ada, leaf, days="0")
+    ShareLink.objects.update(created_at=timezone.now() - timedelta(days=4000))
+    assert link.expires_at is None and not is_gone(link)
+    limit(settings, share_max_days=30)
+    assert is_gone(link)
+
+
+def test_links_for_signed_in_people_send_strangers_to_the_sign_in(
+    leaf: Message, ada: User, bela: User, settings: pytest_django.Settings
+) -> None:
+    link = make(ada, leaf)
+    limit(settings, share_audience="signed-in")
+    for token in (link.token, "A" * 22):
+        response = Client().get(f"/s/{token}/")
+        assert response.status_code == 302 and response["Location"] == f"/sign-in/?next=/s/{token}/"
+    assert "It <strong>is</strong>." in read(link, signed_in(bela))
+
+
+def test_making_and_taking_back_are_recorded(leaf: Message, ada: User) -> None:
+    first, _ = make(ada, leaf), make(ada, leaf)
+    signed_in(ada).post(f"/shares/{first.pk}/revoke/")
+    signed_in(ada).post("/shares/revoke/")
+    lines = AuditEvent.objects.order_by("number").values_list("action", "actor_name", "conversation_id", "way")
+    expected = ["make share link"] * 2 + ["revoke share link"] * 2
+    assert [tuple(line) for line in lines] == [(action, "ada", leaf.conversation_id, "page") for action in expected]
+
+
+def test_if_the_line_cannot_be_written_there_is_no_link(leaf: Message, ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    def disk_is_full(*args: object, **kwargs: object) -> None:
+        raise OSError("no space left")
+
+    monkeypatch.setattr(audit, "record", disk_is_full)
+    client = Client(raise_request_exception=False)
+    client.force_login(ada)
+    response = client.post(f"/c/{leaf.conversation_id}/share/", {"leaf": str(leaf.pk), "days": "7"})
+    assert response.status_code == 500 and not ShareLink.objects.exists()
+
+
+def test_ones_own_links_are_listed_with_their_addresses(leaf: Message, ada: User) -> None:
+    link = make(ada, leaf)
+    for path in ("/shares/", f"/c/{leaf.conversation_id}/share/"):
+        assert f'value="http://testserver/s/{link.token}/"' in signed_in(ada).get(path).content.decode()
+
+
+def test_an_empty_conversation_is_not_shared(conversation: Conversation, ada: User) -> None:
+    assert signed_in(ada).get(f"/c/{conversation.pk}/share/").status_code == 404
+
+
+def test_an_answer_that_was_cut_says_so(conversation: Conversation, ada: User) -> None:
+    question = say(conversation, None, "Well?", Header("user"), Author.PERSON)
+    cut = transcripts.append(conversation, question, Frame(Header("assistant", channel="final"), "I th"), Author.MODEL, is_complete=False)
+    transcripts.activate(conversation, ada, cut)
+    assert "This answer was not finished." in read(make(ada, cut))

@@ -1,0 +1,57 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { MOST_MATCHES, foundText, placesOf, stepped } from "../../static/js/models/matches.js";
+import { remainingText } from "../../static/js/models/remaining.js";
+
+test("the time that is left is told in words that fit it", () => {
+  const minute = 60_000;
+  const told = [192 * minute, 120 * minute, 61 * minute, 60 * minute, 14.5 * minute, 59_001, 59_000, 400, 0, -5].map(remainingText);
+  assert.deepEqual(told, [
+    "Closes in 3 h 12 min",
+    "Closes in 2 h",
+    "Closes in 1 h 1 min",
+    "Closes in 1 h",
+    "Closes in 15 min",
+    "Closes in 1 min",
+    "Closes in 59 s",
+    "Closes in 1 s",
+    "Closed",
+    "Closed",
+  ]);
+});
+
+test("a word is found whatever its case, and nothing where nothing is wanted", () => {
+  assert.deepEqual(placesOf("The plan. A PLAN, unplanned", "plan"), [[4, 8], [12, 16], [20, 24]]);
+  assert.deepEqual(placesOf("anything", ""), []);
+  assert.deepEqual(placesOf("anything", "nothing"), []);
+});
+
+test("places are right behind letters that grow when they are made small", () => {
+  assert.deepEqual(placesOf("İİ end", "END"), [[3, 6]]);
+});
+
+test("signs of a pattern are looked for as they are", () => {
+  const signs = "<|end|> a.b (c) [d] {e} \\ ^$ *+? x-y/z";
+  for (const wanted of signs.split(" ")) {
+    const [place] = placesOf(signs, wanted);
+    assert.ok(place, wanted);
+    assert.equal(signs.slice(...place), wanted);
+  }
+  assert.deepEqual(placesOf("axb", "a.b"), []);
+});
+
+test("no more places are kept than can be marked", () => {
+  assert.equal(placesOf("a".repeat(MOST_MATCHES + 5), "a").length, MOST_MATCHES);
+});
+
+test("steps go round in both directions, and nowhere without a match", () => {
+  assert.deepEqual([stepped(-1, 3, 1), stepped(-1, 3, -1), stepped(2, 3, 1), stepped(0, 3, -1), stepped(-1, 0, 1)], [0, 2, 0, 2, -1]);
+});
+
+test("what was found is told with the number of frames that are shown", () => {
+  assert.equal(foundText({ wanted: "", matches: 0, current: -1, frames: 8, all: 8 }), "8 frames");
+  assert.equal(foundText({ wanted: "", matches: 0, current: -1, frames: 3, all: 8 }), "3 of 8 frames");
+  assert.equal(foundText({ wanted: "x", matches: 0, current: -1, frames: 0, all: 8 }), "No match in 0 of 8 frames");
+  assert.equal(foundText({ wanted: "x", matches: 1, current: -1, frames: 1, all: 8 }), "1 match in 1 of 8 frames");
+  assert.equal(foundText({ wanted: "x", matches: 5, current: 1, frames: 2, all: 8 }), "2 of 5 matches in 2 of 8 frames");
+});

@@ -1,0 +1,121 @@
+"""The audit log on PostgreSQL: the database refuses changes, many writers make one chain, and whoever gets past the guards is found."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from urllib.parse import urlsplit, urlunsplit
+from uuid import uuid4
+
+import psycopg
+import pytest
+
+from tests.served import ROOT, Deployment
+
+pytestmark = pytest.mark.services
+
+WRITE = """
+from chatui import audit
+for _ in range(25):
+    audit.record("test", audit.SHELL, detail="for a reason")
+"""
+
+
+class Team:
+    """A deployment's database, reached by the product and past it."""
+
+    def __init__(self, deployment: Deployment, address: str) -> None:
+        self.deployment = deployment
+        self.database = psycopg.connect(address, autocommit=True)
+
+    def verify(self, *arguments: str) -> tuple[int, str]:
+        done = subprocess.run(
+            [sys.executable, "manage.py", "audit", "verify", *arguments],
+            cwd=ROOT,
+            env=self.deployment.environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        return done.returncode, done.stdout
+
+    def sql(self, *statements: str) -> None:
+        """As the owner of the table, who can take the guards off."""
+        for statement in statements:
+            self.database.execute(statement)  # type: ignore[call-overload]
+
+
+@pytest.fixture
+def team(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Team]:
+    """A database of our own with a hundred lines, which four processes wrote at the same time."""
+    address = os.environ["CHATUI_TEST_DATABASE_URL"]
+    name = f"chatui_test_{uuid4().hex[:10]}"
+    with psycopg.connect(address, autocommit=True) as connection:
+        connection.execute(f'CREATE DATABASE "{name}"')
+    own = urlunsplit(urlsplit(address)._replace(path=f"/{name}"))
+    deployment = Deployment(tmp_path_factory.mktemp("data"), CHATUI_DATABASE_URL=own)
+    try:
+        deployment.manage("migrate", "--verbosity", "0")
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(lambda _: deployment.manage("shell", "--no-imports", "-c", WRITE), range(4)))
+        team = Team(deployment, own)
+        yield team
+        team.database.close()
+    finally:
+        with psycopg.connect(address, autocommit=True) as connection:
+            connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
+
+
+CHANGES = [
+    "UPDATE chatui_auditevent SET detail = 'x' WHERE number = 3",
+    "UPDATE chatui_auditevent SET detail = detail",
+    "DELETE FROM chatui_auditevent WHERE number = 100",
+    "DELETE FROM chatui_auditevent",
+    "TRUNCATE chatui_auditevent",
+    "TRUNCATE chatui_user, chatui_auditevent CASCADE",
+    "INSERT INTO chatui_auditevent SELECT * FROM chatui_auditevent WHERE number = 3 ON CONFLICT (id) DO UPDATE SET detail = 'x'",
+    (
+        "INSERT INTO chatui_auditevent (id, number, at, code, action, way, actor_name, owner_name, address, detail, previous_hash, hash) "
+        "VALUES (gen_random_uuid(), 0, now(), '', 'x', 'x', '', '', '', '', '', '')"
+    ),
+]
+
+
+def test_one_chain_that_nobody_changes_and_whoever_gets_past_the_guards_is_found(team: Team) -> None:
+    """One test, for the database takes longer to make than to ask."""
+    code, said = team.verify()
+    assert code == 0 and "The log is whole: 100 lines." in said, said
+    noted = team.deployment.manage("audit", "head").split()
+
+    for statement in CHANGES:
+        with pytest.raises(psycopg.errors.IntegrityConstraintViolation, match="append-only"):
+            team.sql(statement)
+    assert team.verify(*noted)[0] == 0
+
+    counted = team.deployment.manage("audit", "counts", "--by", "day").split("\t")
+    assert counted[1] == "100\n"
+    exported = team.deployment.manage("audit", "export", "--until", "2099-01-01").splitlines()
+    assert len(exported) == 101, "its own line is in it"
+
+    team.sql("ALTER TABLE chatui_auditevent DISABLE TRIGGER ALL")
+    code, said = team.verify(*noted)
+    assert code == 1 and said.count("The database does not refuse changes to the log") == 3
+    team.sql("UPDATE chatui_auditevent SET actor_name = 'somebody' WHERE number = 7", "ALTER TABLE chatui_auditevent ENABLE TRIGGER ALL")
+    code, said = team.verify(*noted)
+    assert code == 1 and said.startswith("Line 7: It does not fit its hash")
+    team.sql(
+        "ALTER TABLE chatui_auditevent DISABLE TRIGGER ALL",
+        "DELETE FROM chatui_auditevent WHERE number > 90",
+        "ALTER TABLE chatui_auditevent ENABLE TRIGGER ALL",
+    )
+    assert "Line 100: It was noted once and is not there" in team.verify(*noted)[1]
+
+
+def test_the_guards_can_be_taken_back_and_put_on_again_by_migrations(team: Team) -> None:
+    team.deployment.manage("migrate", "chatui", "0002", "--verbosity", "0")
+    assert team.verify()[0] == 1
+    team.deployment.manage("migrate", "--verbosity", "0")
+    assert team.verify()[0] == 0

@@ -1,0 +1,133 @@
+"""Search over PostgreSQL: the same answers as over SQLite, by its index, with rows that go when conversations go."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from urllib.parse import urlsplit, urlunsplit
+from uuid import uuid4
+
+import psycopg
+import pytest
+
+from tests.served import Deployment
+
+pytestmark = pytest.mark.services
+
+FILL = """
+from chatui import transcripts
+from chatui.models import Conversation, User
+from renderer.frames import Frame, Header
+ada, bela = (User.objects.get(username=name) for name in ("ada", "bela"))
+for owner in (ada, bela):
+    row = Conversation.objects.create(owner=owner, title="Talk")
+    parent = None
+    for number in range(300):
+        parent = transcripts.append(row, parent, Frame(Header("user"), f"Cabbage number {number} of {owner.username}"), "person")
+    thought = transcripts.append(row, parent, Frame(Header("assistant", channel="analysis"), "walruses"), "model")
+    said = Header("assistant", channel="final")
+    short = "R\\u00e9sum\\u00e9 \\u6771\\u4eac\\u90fd\\u5e81 'quoted' " + "x" * 5000
+    final = transcripts.append(row, thought, Frame(said, short), "model")
+    transcripts.append(row, final, Frame(said, " ".join(f"w\\u00f6rd{n}" for n in range(70000))), "model")
+"""
+ASK = """
+import json, sys
+from chatui import search
+from chatui.models import User
+def text(hit): return "".join(piece.text for piece in hit.excerpt)
+print("ANSWER" + json.dumps([[text(hit) for hit in search.search(User.objects.get(username={name!r}), {typed!r}).hits]]))
+"""
+PAGES = """
+import json
+from chatui import search
+from chatui.models import User
+ada, before, seen = User.objects.get(username="ada"), None, []
+while True:
+    page = search.search(ada, "cabbage", before)
+    seen += ["".join(piece.text for piece in hit.excerpt) for hit in page.hits]
+    before = page.before
+    if before is None: break
+print("ANSWER" + json.dumps(seen))
+"""
+
+
+@pytest.fixture(scope="module")
+def database() -> Iterator[str]:
+    """A database of our own; its address."""
+    address = os.environ["CHATUI_TEST_DATABASE_URL"]
+    name = f"chatui_test_{uuid4().hex[:10]}"
+    with psycopg.connect(address, autocommit=True) as connection:
+        connection.execute(f'CREATE DATABASE "{name}"')
+    yield urlunsplit(urlsplit(address)._replace(path=f"/{name}"))
+    with psycopg.connect(address, autocommit=True) as connection:
+        connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
+
+
+@pytest.fixture(scope="module")
+def deployment(database: str, tmp_path_factory: pytest.TempPathFactory) -> Deployment:
+    """The product over it, without a server."""
+    deployment = Deployment(tmp_path_factory.mktemp("data"), CHATUI_DATABASE_URL=database)
+    deployment.manage("migrate", "--verbosity", "0")
+    deployment.make_people(ada=(False, []), bela=(False, []))
+    deployment.manage("shell", "--no-imports", "-c", FILL)
+    return deployment
+
+
+def run(deployment: Deployment, code: str):
+    printed = deployment.manage("shell", "--no-imports", "-c", code)
+    return json.loads(printed.split("ANSWER", 1)[1])
+
+
+def asked(deployment: Deployment, name: str, typed: str) -> list[str]:
+    return run(deployment, ASK.format(name=name, typed=typed))[0]
+
+
+@pytest.mark.parametrize(
+    ("typed", "found"),
+    [
+        ("cabb 299", 1),
+        ("CABBAGE", 20),
+        ("resume", 1),
+        ("京都", 1),
+        ("庁", 1),
+        ("東庁", 0),
+        ("walruses", 0),
+        ("wörd77", 1),
+        ("cabbage:* | walruses", 0),
+        ("'quoted' & !x", 0),
+        ("quoted'", 1),
+        ("\\ ' \" :* <-> (", 0),
+    ],
+)
+def test_each_person_finds_their_own_visible_words_and_no_sign_is_an_operator(deployment: Deployment, typed: str, found: int) -> None:
+    for name, other in (("ada", "bela"), ("bela", "ada")):
+        texts = asked(deployment, name, typed)
+        assert len(texts) == found
+        assert not [text for text in texts if f"of {other}" in text]
+
+
+def test_results_come_newest_first_and_every_one_once(deployment: Deployment) -> None:
+    assert run(deployment, PAGES) == [f"Cabbage number {number} of ada" for number in reversed(range(300))]
+
+
+def test_the_index_is_used(deployment: Deployment, database: str) -> None:
+    with psycopg.connect(database) as connection:
+        connection.execute("SET enable_seqscan = off")
+        rows = connection.execute(
+            "EXPLAIN SELECT id FROM chatui_searchentry WHERE array_to_tsvector(string_to_array(terms, ' ')) @@ '''x'':*'::tsquery"
+        ).fetchall()
+    assert "chatui_words" in str(rows)
+
+
+def test_what_is_removed_leaves_no_row_behind(deployment: Deployment, database: str) -> None:
+    count = "SELECT count(*) FROM chatui_searchentry"
+    with psycopg.connect(database, autocommit=True) as connection:
+        before = connection.execute(count).fetchone()
+        assert before and before[0] == 604
+        deployment.manage(
+            "shell", "--no-imports", "-c", "from chatui.models import User; User.objects.get(username='bela').conversations.get().delete()"
+        )
+        after = connection.execute(count).fetchone()
+    assert after and after[0] == 302
+    assert asked(deployment, "bela", "cabbage") == [] and len(asked(deployment, "ada", "cabbage")) == 20
