@@ -20,7 +20,9 @@ COPY chatui ./chatui
 # The linter takes the name, which says "token", for a secret.
 # hadolint ignore=DL3064
 ENV TIKTOKEN_ENCODINGS_BASE=/srv/chatui/vocabulary
-RUN CHATUI_SECRET_KEY=only-while-building CHATUI_DATA_DIR=/srv/chatui/vocabulary python manage.py fetch_vocabulary
+# Made first: a data directory that the product makes is for its owner alone.
+RUN mkdir vocabulary \
+    && CHATUI_SECRET_KEY=only-while-building CHATUI_DATA_DIR=/srv/chatui/vocabulary python manage.py fetch_vocabulary
 
 # Everything but the data belongs to root, so that a person who gets in cannot change the program.
 # The key that signs sessions is made at the first start, never here: a key in an image is a key that everybody has.

@@ -5,7 +5,9 @@ Messages are not registered, and must not be: a list of rows would show hidden t
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
+from uuid import UUID
 
 from django.contrib import admin
 from django.contrib.auth.admin import GroupAdmin, UserAdmin
@@ -20,6 +22,7 @@ from chatui import access, admin_audit
 from chatui.admin_backends import StoredBackendAdmin
 from chatui.admin_permissions import PermissionsField, held, offered
 from chatui.models import Conversation, StoredBackend, User
+from chatui.web import people
 
 
 class RecordedAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
@@ -32,6 +35,7 @@ class RecordedAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
             admin_audit.record_changed(request, form.instance, form.before)
         else:
             admin_audit.record_made(request, form.instance)
+        _tell_sockets(form.instance)
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         """The first step."""
@@ -42,6 +46,7 @@ class RecordedAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     def delete_model(self, request: HttpRequest, obj: Any) -> None:
         """One row, from its own page."""
         admin_audit.record_deleted(request, obj)
+        _tell_sockets(obj)
         super().delete_model(request, obj)
 
     def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
@@ -49,7 +54,19 @@ class RecordedAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         with transaction.atomic():
             for obj in queryset:
                 admin_audit.record_deleted(request, obj)
+                _tell_sockets(obj)
             super().delete_queryset(request, queryset)
+
+
+def _tell_sockets(row: User | Group) -> None:
+    """Whoever may do less now is not left with an open stream until the next regular look."""
+    keys = [row.pk] if isinstance(row, User) else list(row.user_set.filter(is_staff=True).values_list("pk", flat=True))
+    transaction.on_commit(partial(_tell, keys))
+
+
+def _tell(keys: list[UUID]) -> None:
+    for key in keys:
+        people.tell_sockets(User(pk=key))
 
 
 @admin.register(User)
@@ -91,6 +108,7 @@ class PersonAdmin(RecordedAdmin, UserAdmin):  # type: ignore[type-arg]
             response: HttpResponse = super().user_change_password(request, id, form_url)
             if before and isinstance(row, User):
                 admin_audit.record_changed(request, row, before)
+                _tell_sockets(row)
         return response
 
 
@@ -160,7 +178,7 @@ admin.site.register(StoredBackend, StoredBackendAdmin)
 class ConversationAdmin(ReadOnlyAdmin):
     """Conversations by owner and time, without title or content; the way into the debug view for those who may."""
 
-    list_display = ("id", "owner", "created_at", "active_at", "debug_view")
+    list_display = ("id", "owner", "debug_view", "active_at", "created_at")
     list_filter = ("active_at",)
     search_fields = ("owner__username", "=id")
     fields = ("id", "owner", "created_at", "active_at", "debug_view")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 FIRST_HASH = "0" * 64
 _ATTEMPTS = 20
 _LOCK = 0x63686174  # any number that is ours alone
+# A reason or the name of a group is somebody's words. In a terminal these would move the cursor, on a page turn text around.
+_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +77,9 @@ def record(
         actor=visitor.user,
         actor_name=visitor.user.get_username() if visitor.user else "",
         conversation_id=conversation.pk if conversation else conversation_id,
-        owner_name=(conversation.owner.get_username() if conversation else whom)[:150],
+        owner_name=_CONTROL.sub("\ufffd", conversation.owner.get_username() if conversation else whom)[:150],
         address=visitor.address[:64],
-        detail=detail[:200],
+        detail=_CONTROL.sub("\ufffd", detail)[:200],
     )
     for attempt in range(_ATTEMPTS):
         try:

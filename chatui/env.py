@@ -78,13 +78,17 @@ class Environment(BaseSettings):
             return self.backend_key
         return self.backend_key_file.read_text(encoding="utf-8").strip()
 
+    def make_data_dir(self) -> None:
+        """Make the data directory, for its owner alone: the database holds hidden text in the clear. One that is there stays as it is."""
+        self.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+
     def signing_key(self) -> str:
         """The secret key: from the environment, else from the data directory, where it is made on first use (mode 600)."""
         if self.secret_key:
             return self.secret_key
         path = self.data_dir / "secret_key"
         if not path.exists():
-            self.data_dir.mkdir(parents=True, exist_ok=True)
+            self.make_data_dir()
             try:
                 with path.open("x", encoding="utf-8") as file:
                     path.chmod(0o600)

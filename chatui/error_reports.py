@@ -30,7 +30,7 @@ class PlacesFormatter(logging.Formatter):
         """The line; the record stays as it is for other handlers."""
         line = copy.copy(record)
         line.msg, line.args, line.exc_text = _without_words(record), None, None
-        return super().format(line)
+        return without_tokens(super().format(line))
 
     def formatException(self, ei: ExcInfo) -> str:  # noqa: N802 - the name is logging's
         """The traceback of ``logging``'s exception triple, without its words."""
@@ -42,7 +42,7 @@ class PlacesReporter(ExceptionReporter):
 
     def get_traceback_text(self) -> str:  # type: ignore[override]
         """As plain text."""
-        where = f"{self.request.method} {self.request.path}\n" if self.request else ""
+        where = f"{self.request.method} {without_tokens(self.request.path)}\n" if self.request else ""
         return where + (described(self.exc_value) if self.exc_value else "no exception\n")
 
     def get_traceback_html(self) -> Any:
@@ -71,14 +71,25 @@ def described(error: BaseException) -> str:
     return "\n".join(_lines(error, set())) + "\n"
 
 
+_TOKEN = re.compile(r"(?<![\w-])/s/[\w-]+")
+
+
+def without_tokens(text: str) -> str:
+    """``text`` without the tokens of share links: Django logs the addresses that it refuses, and who holds a token may read."""
+    return _TOKEN.sub("/s/(token)", text)
+
+
 def _without_words(record: logging.LogRecord) -> str:
-    """The message. Daphne puts an exception or a whole traceback into it: of those the kind and the places remain."""
+    """The message. Daphne puts an exception or a whole traceback into it: of those the kind and the places remain; of asyncio's, a line."""
     args = record.args
     if isinstance(args, tuple):
         args = tuple(type(arg).__qualname__ if isinstance(arg, BaseException) else arg for arg in args)
     message = record.msg if not args else str(record.msg) % args
     if isinstance(message, BaseException):
         return type(message).__qualname__
+    if record.name == "asyncio":
+        # Its further lines are reprs: of a task, which quotes its exception, or of what a callback was called with.
+        return next(iter(str(message).splitlines()), "")
     if _TRACEBACK not in str(message):
         return str(message)
     return "\n".join([_TRACEBACK, *(line for line in str(message).splitlines() if _PLACE.match(line))])

@@ -11,6 +11,7 @@ from chatui.env import BASE_DIR, Environment
 ENVIRONMENT = Environment()
 _HTTPS = bool(ENVIRONMENT.origins) and all(origin.startswith("https://") for origin in ENVIRONMENT.origins)
 
+ENVIRONMENT.make_data_dir()
 SECRET_KEY = ENVIRONMENT.signing_key()
 DEBUG = ENVIRONMENT.debug
 ALLOWED_HOSTS = ENVIRONMENT.hosts
@@ -96,7 +97,13 @@ CACHES: dict[str, dict[str, object]] = {
 if ENVIRONMENT.redis_url:
     # Throttles count across processes.
     CACHES = {
-        "default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": ENVIRONMENT.redis_url, "KEY_PREFIX": "chatui"}
+        "default": {
+            "BACKEND": "django.core.cache.backends.redis.RedisCache",
+            "LOCATION": ENVIRONMENT.redis_url,
+            "KEY_PREFIX": "chatui",
+            # A Redis that takes connections and says nothing fails, rather than to hold up every page for ever.
+            "OPTIONS": {"socket_connect_timeout": 2, "socket_timeout": 2},
+        }
     }
 
 AUTH_USER_MODEL = "chatui.User"
@@ -117,7 +124,7 @@ USE_TZ = True
 
 STATIC_URL = "static/"
 STATIC_ROOT = ENVIRONMENT.data_dir / "static"
-STATIC_ROOT.mkdir(parents=True, exist_ok=True)
+STATIC_ROOT.mkdir(exist_ok=True)
 STATICFILES_DIRS = [BASE_DIR / "static"]
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
@@ -174,8 +181,9 @@ LOGGING = {
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["console"], "level": ENVIRONMENT.log_level},
     "loggers": {
-        # httpx logs each request with its full address at INFO.
+        # httpx logs each request with its full address at INFO, and httpcore the headers of each answer at DEBUG.
         "httpx": {"level": "WARNING"},
+        "httpcore": {"level": "WARNING"},
         "daphne": {"level": "WARNING"},
         "django.channels.server": {"level": "WARNING"},
     },

@@ -124,7 +124,8 @@ def is_allowed(answer: str) -> bool:
     return answer.strip().casefold().strip(".!\"'*` ") == "allow"
 
 
-_HEADING = re.compile(r"^\s*\*\*(?P<title>[^*\n]{2,200})\*\*\s*$|^#{1,4}\s+(?P<heading>\S[^\n]{1,200})$", re.MULTILINE)
+# White space of one line only: over many empty lines \s would take time with their square.
+_HEADING = re.compile(r"^[^\S\n]*\*\*(?P<title>[^*\n]{2,200})\*\*[^\S\n]*$|^#{1,4}\s+(?P<heading>\S[^\n]{1,200})$", re.MULTILINE)
 
 
 def steps_in(text: str) -> list[str]:

@@ -16,11 +16,17 @@ _APOSTROPHES = re.compile("['\u2018\u2019\u02bc`\u00b4]")
 _WORD = re.compile(r"[^\W_]+")
 _MARKS = frozenset({"Mn", "Me", "Cf"})
 
-# Formatted text is never what a one-line summary needs: these are hidden, reorder what follows, or have no width.
+# Formatted text is never what a one-line summary needs: these are hidden, reorder what follows, or have no width, or (U+FFFD) stand for
+# what could not be read.
 _UNSEEN_CATEGORIES = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp", "Me"})
-_UNSEEN = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]")
+_UNSEEN = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\ufffd\U000e0100-\U000e01ef]")
 _JOINERS = "\u200c\u200d"
 _MOST_MARKS, _MOST_SYMBOLS = 2, 2
+# Small capitals, letters upside down and their like. Those that alphabets of today use are none of these.
+_DRAWN = re.compile(
+    "[\u0250\u0252\u0255\u0258\u025a\u025c-\u0262\u0264-\u0267\u026a-\u0271\u0273-\u0281\u0284-\u0287\u0289\u028c-\u0291"
+    "\u0295-\u02af\u1d00-\u1dbf\ua726-\ua778\ua77e-\ua78a\ua7ae-\ua7ff]"
+)
 _FLAG_LETTERS = re.compile("[\U0001f1e6-\U0001f1ff]")
 _WIDE = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u2fdf\u3005-\u30ff\u3100-\u318f\u31a0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
@@ -60,11 +66,12 @@ def holds_unseen(text: str) -> bool:
         symbols += category in ("So", "Sk")
         if marks > _MOST_MARKS or symbols > _MOST_SYMBOLS or _is_styled(character, category):
             return True
-    return _UNSEEN.search(text) is not None or _FLAG_LETTERS.search(text) is not None
+    return any(pattern.search(text) for pattern in (_UNSEEN, _FLAG_LETTERS, _DRAWN))
 
 
 def decoded(line: str) -> Iterator[list[str]]:
-    """The words of ``line`` as simple ciphers would have them: shifted or mirrored alphabets, written backwards, digits for letters."""
+    """The words of ``line`` as simple ciphers would have them: shifted or mirrored alphabets, written backwards, digits for letters,
+    every second letter, the beginning put behind (pig Latin)."""
     plain = words(line)
     text = " ".join(plain)
     for shift in range(1, 26):
@@ -73,6 +80,16 @@ def decoded(line: str) -> Iterator[list[str]]:
     yield [word[::-1] for word in plain]
     yield text[::-1].split()
     yield words(line.translate(_LEET))
+    yield [word[::2] for word in plain]
+    yield [word[1::2] for word in plain]
+    for letters in range(1, 4):
+        yield [_put_back(word, letters) for word in plain]
+
+
+def _put_back(word: str, letters: int) -> str:
+    """``orrectcay`` as it was: the last letters but "ay" are the first."""
+    rest = word.removesuffix("ay")
+    return rest[-letters:] + rest[:-letters] if rest != word else word
 
 
 def script_of(letter: str) -> str:

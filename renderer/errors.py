@@ -27,6 +27,7 @@ class Code(StrEnum):
     EMPTY = "E-X-EMPTY"
     INTERNAL = "E-X-INTERNAL"
     LENGTH = "E-X-LENGTH"
+    LINK = "E-X-LINK"
     NO_ANSWER = "E-X-NO-ANSWER"
     NO_MORE = "E-X-NO-MORE"
     NO_SUCH_MODEL = "E-X-NO-SUCH-MODEL"
@@ -63,6 +64,7 @@ _SENTENCES: dict[Code, str] = {
     Code.EMPTY: "There is nothing to send yet.",
     Code.INTERNAL: "Something went wrong on our side.",
     Code.LENGTH: "The answer reached its length limit.",
+    Code.LINK: "This link does not work: it has ended, was taken back, or never existed.",
     Code.NO_ANSWER: "The model stopped without writing an answer.",
     Code.NO_MORE: "The model had nothing to add to its answer.",
     Code.NO_SUCH_MODEL: "This model is not available to you. Choose another one.",

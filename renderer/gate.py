@@ -112,7 +112,9 @@ def excerpt(text: VisibleText, hits: Sequence[tuple[int, int]], length: int = 20
     ``hits`` are places in ``text``, in order, without overlap. Marks of Markdown that stand alone are left out.
     """
     first = hits[0][0] if hits else 0
-    begin = text.rfind(" ", 0, first - length // 4) + 1 if first > length // 2 else 0
+    near = max(first - length // 4, 0)
+    # Not further back than a length, whatever stands there: a page is to be short, and a pattern with a long run of white space slow.
+    begin = (text.rfind(" ", max(first - length, 0), near) + 1 or near) if first > length // 2 else 0
     end = max(begin + length, hits[0][1] if hits else 0)
     pieces = [Piece(VisibleText("…"), is_hit=False)] if begin else []
     at = begin

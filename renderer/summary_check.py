@@ -10,10 +10,9 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from itertools import pairwise
 
-from renderer import disguises, tongues
-from renderer.summary_index import LONG_WORD, SHINGLE, HiddenText, SeenText, bare, stems
+from renderer import disguises, summary_secrets, tongues
+from renderer.summary_index import SHINGLE, HiddenText, SeenText, bare, stems
 
 MAX_CHARS = 140
 """Longest line that is shown."""
@@ -169,31 +168,8 @@ def _is_in_another_language(line: str, hidden: HiddenText, seen: SeenText) -> bo
     return disguises.scripts(line) == {"LATIN"} and not tongues.fits(disguises.words(line), seen.tongues)
 
 
-_VOWELS = re.compile("[aeiouy]")
-_LONGEST_WORD = 28
-_MOST_LETTERS_APART = 4
-
-
 def _holds_secret(line: str, hidden: HiddenText, seen: SeenText) -> bool:
-    """What looks like a key, a code or a marker rather than a word. A number of one or two digits is none."""
-    words = disguises.words(line)
-    if sum(len(word) == 1 and word.isascii() and word.isalpha() for word in words) > _MOST_LETTERS_APART:
-        return True
-    return any(
-        _is_opaque(token) for token in line.split() if bare(token) not in seen.tokens and not set(disguises.words(token)) <= seen.words
-    )
-
-
-def _is_opaque(token: str) -> bool:
-    letters = "".join(filter(str.isalnum, token))
-    if not letters.isascii():
-        return any(map(str.isdigit, letters)) and not disguises.wide(letters) and len(letters) > SHINGLE - 1
-    has_digit = any(map(str.isdigit, letters))
-    is_odd_case = any(one.islower() and other.isupper() for one, other in pairwise(token))
-    is_shouted = len(letters) >= LONG_WORD and letters.isupper()
-    vowels = len(_VOWELS.findall(letters.lower()))
-    is_random = len(letters) >= 8 and vowels / len(letters) < 0.15
-    return (has_digit and len(letters) >= 3) or is_odd_case or is_shouted or is_random or len(letters) > _LONGEST_WORD
+    return summary_secrets.holds_secret(line, seen)
 
 
 def _is_copy(line: str, hidden: HiddenText, seen: SeenText) -> bool:
@@ -231,18 +207,48 @@ def _is_encoded(line: str, hidden: HiddenText, seen: SeenText) -> bool:
 
 
 def _names_the_unseen(line: str, hidden: HiddenText, seen: SeenText) -> bool:
-    return any(word in hidden.names and word not in seen.words for word in disguises.words(line))
+    unseen, words = hidden.names - seen.words, disguises.words(line)
+    if not unseen.isdisjoint(words):
+        return True
+    # Longer ones also with something between their letters, as a part of another word, backwards, or misspelt.
+    long = [name for name in unseen if len(name) >= _SHORTEST_MISSPELT]
+    squeezed, own = "".join(words), {word for word in words if len(word) >= _SHORTEST_MISSPELT - 1} - seen.words
+    return any(
+        name in squeezed or name in squeezed[::-1] or any(abs(len(word) - len(name)) < 2 and _is_near(word, name) for word in own)
+        for name in long
+    )
+
+
+_SHORTEST_MISSPELT = 6
+
+
+def _is_near(word: str, name: str) -> bool:
+    """The same but for one letter, at most: one more, less, other, or in the place of its neighbour."""
+    shorter, longer = sorted((word, name), key=len)
+    at = next((at for at, pair in enumerate(zip(shorter, longer, strict=False)) if pair[0] != pair[1]), len(shorter))
+    one, other = shorter[at:], longer[at:]
+    if len(one) < len(other):
+        return one == other[1:]
+    return one[1:] == other[1:] or (one[2:] == other[2:] and one[:2] == other[1::-1])
 
 
 def _retells_orders(line: str, hidden: HiddenText, seen: SeenText) -> bool:
-    """Most of what a sentence of the orders says, or most of what the line says, is in the other; what is visible does not count."""
-    own = stems(line) - seen.stems
+    """Most of what a sentence of the orders says, or most of what the line says, is in the other; what is visible does not count.
+
+    But it has to stand together somewhere: a person who sends a whole dictionary has seen each word and no sentence.
+    """
+    own = stems(line)
     for sentence in hidden.orders:
-        told = sentence - seen.stems
-        shared = len(own & told)
-        if shared and shared / min(len(own), len(told)) >= _RETOLD_PART and (shared > 1 or min(len(own), len(told)) == 1):
+        if _is_retold(own - seen.stems, sentence - seen.stems):
+            return True
+        if _is_retold(own, sentence) and all(_is_retold(own - passage, sentence - passage) for passage in seen.passages):
             return True
     return False
+
+
+def _is_retold(own: frozenset[str], told: frozenset[str]) -> bool:
+    shared, least = len(own & told), min(len(own), len(told))
+    return bool(shared) and shared / least >= _RETOLD_PART and (shared > 1 or least == 1)
 
 
 _RULES: tuple[tuple[Reason, Rule], ...] = (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterable, Sequence
 
 from renderer import disguises, tongues
@@ -17,6 +17,9 @@ _SENTENCE_END = re.compile(r"[.!?;:\n\u3002\uff01\uff1f]+")
 _NAME = re.compile(r"(?<![\w'-])[^\W\d_a-z][\w'-]{2,}")
 _QUOTED = re.compile(r"[\"\u201c\u201e\u00ab'`]([^\"\u201d\u201c\u00bb'`\n]{3,60})[\"\u201d\u201c\u00bb'`]")
 _LEAST_STEMS = 4
+_PASSAGE_WORDS = 80
+_MOST_PASSAGES = 500
+_NUMBER_DIGITS = 3
 _ENDINGS = ("ingly", "ings", "edly", "ing", "ies", "ied", "ed", "es", "ly", "s", "e")
 
 
@@ -56,6 +59,7 @@ class HiddenText:
         self._last: list[str] = []
         self._pending: list[str] = []
         self._size = 0
+        self._lettered = 0
 
     def feed(self, text: str) -> None:
         """More of a hidden frame."""
@@ -71,7 +75,11 @@ class HiddenText:
         if len(text) - cut > _LONGEST_TAIL:
             cut = len(text)
         cut = max(cut, 0)
-        self._pending, self._size = [text[cut:]], len(text) - cut
+        # Letters need not wait for the end of a word. In scripts without spaces that end may be a sentence away.
+        squeezed = "".join(disguises.words(text[self._lettered :]))
+        self.letters.feed(squeezed)
+        self.wide.feed(disguises.wide(squeezed))
+        self._pending, self._size, self._lettered = [text[cut:]], len(text) - cut, len(text) - cut
         self._index(text[:cut])
         if is_end:
             self._last = []
@@ -93,9 +101,6 @@ class HiddenText:
         self._shingles.update(map(hash, _shingles([*self._last, *words])))
         self._last = [*self._last, *words][-(SHINGLE - 1) :]
         self.long_words.update(word for word in words if len(word) >= LONG_WORD)
-        squeezed = "".join(words)
-        self.letters.feed(squeezed)
-        self.wide.feed(disguises.wide(squeezed))
 
 
 class SeenText:
@@ -105,6 +110,10 @@ class SeenText:
         self.words: set[str] = set()
         self.stems: set[str] = set()
         self.tokens: set[str] = set()
+        self.numbers: set[str] = set()
+        """Of the tokens those with three digits or more."""
+        self.passages: deque[frozenset[str]] = deque(maxlen=_MOST_PASSAGES)
+        """The stems again, of so many words in a row: what is said together, and not only somewhere."""
         self.scripts: set[str] = set()
         self.tongues: Counter[str] = Counter()
 
@@ -112,8 +121,13 @@ class SeenText:
         """One whole visible message, or a part of one that ends at a space."""
         words = disguises.words(text)
         self.words.update(words)
-        self.stems |= stems(text)
-        self.tokens.update(bare(token) for token in text.split())
+        for begin in range(0, len(words), _PASSAGE_WORDS):
+            passage = stems(" ".join(words[begin : begin + _PASSAGE_WORDS]))
+            self.passages.append(passage)
+            self.stems |= passage
+        tokens = {bare(token) for token in text.split()}
+        self.tokens |= tokens
+        self.numbers.update(token for token in tokens if sum(map(str.isdigit, token)) >= _NUMBER_DIGITS)
         self.scripts |= disguises.scripts(text)
         self.tongues += tongues.count(words)
 

@@ -80,7 +80,8 @@ class ChatCompletionsBackend(FoundServer):
             _new_call_id,
             max_chars=self._limits.max_output_chars,
             restore=restore,
-            resumes=request.continues is not None,
+            # Where the answer has no text yet, what comes is its beginning, and as doubtful as any.
+            resumes=request.continues is not None and bool(request.continues.body),
             summaries_are_trusted=self._summaries_are_trusted,
         )
         reader = _Reader(new_deltas())

@@ -19,6 +19,8 @@ from renderer.errors import Code
 
 WHOLE = "chatui:whole"
 """The name of the one event that stands for an answer that came as a plain JSON body."""
+_LEAST_KEY_CHARS = 6
+"""What is shorter, such as "none", guards nothing, and may well stand in a sentence."""
 _NO_WAIT_SECONDS = 0.001
 """A read that took no longer was answered from what had already come."""
 
@@ -229,7 +231,9 @@ async def _refusal(response: httpx.Response, limits: Limits) -> BackendError:
     except httpx.HTTPError:
         body = ""
     status = response.status_code
-    detail = f"HTTP {status}: {body}"
+    # Servers like to quote the key that they refuse. Whoever may read this need not know it.
+    key = response.request.headers.get("authorization", "").removeprefix("Bearer ")
+    detail = f"HTTP {status}: {body.replace(key, '(the key)') if len(key) >= _LEAST_KEY_CHARS else body}"
     if status == 429 or status == 503:
         code = Code.BACKEND_REFUSED if status == 429 else Code.BACKEND
         return BackendError(code, detail, retryable=True, retry_after=_seconds(response.headers.get("retry-after")))

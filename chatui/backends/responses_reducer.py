@@ -219,8 +219,10 @@ class Reducer:
     def _whole_reasoning(self, item: Item, data: Mapping[str, Any]) -> list[RawEvent]:
         summary, thought = _texts(data.get("summary")), _texts(data.get("content"))
         events = self._route(item, SUMMARY, item.flows[SUMMARY].complete(summary), is_whole=True)
-        if not item.flows[THOUGHT].came and "\n\n".join(thought) == item.flows[SUMMARY].came:
-            # The chain of thought under the name of a summary, and now by its own name: once is enough.
+        is_said = not item.flows[THOUGHT].came and "\n\n".join(thought) == item.flows[SUMMARY].came
+        if is_said and self._summary is ANALYSIS:
+            # The chain of thought under the name of a summary, and now by its own name. Once is enough where both are hidden; else the
+            # check of summaries has to know it.
             return events
         return events + self._route(item, THOUGHT, item.flows[THOUGHT].complete(thought), is_whole=True)
 

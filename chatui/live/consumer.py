@@ -108,8 +108,11 @@ class ChatConsumer(AsyncWebsocketConsumer):
 
     async def turn_snapshot(self, message: dict[str, Any]) -> None:
         """The snapshot that this socket asked a runner for."""
-        self._awaiting.discard(Audience(message["audience"]))
-        await self.send(text_data=message["json"])
+        audience = Audience(message["audience"])
+        self._awaiting.discard(audience)
+        # It may have been on its way when the debug view was closed, or the permission taken back.
+        if audience in self._followed:
+            await self.send(text_data=message["json"])
 
     async def turn_begun(self, message: dict[str, Any]) -> None:
         """A turn began in the conversation that this socket watches: ask for the permission again, then watch that turn too."""

@@ -16,10 +16,12 @@ from chatui.backends import keys, registry
 from chatui.backends.base import Backend, BackendError, EndReason, SampleEnded, SampleRequest
 from chatui.backends.keys import KeyUnusableError
 from chatui.backends.spec import BackendSpec, SpecError, check_spec, split_choice
+from chatui.summaries import ASIDE
 from renderer.errors import Code
-from renderer.events import Assembler, Finished, RawEvent
+from renderer.events import Assembler, Finished, FrameOpened, RawEvent
 from renderer.frames import Frame, Header, Role, Terminator
 from renderer.gate import Audience, may_see, show
+from renderer.history import PRODUCT_NAMES
 
 UNUSABLE = 2
 
@@ -107,6 +109,12 @@ def _known() -> str:
     return f"Known are: {', '.join(spec.name for spec in conf.specs()) or 'none'}."
 
 
+def _unchecked_hidden(event: RawEvent) -> RawEvent:
+    """What a server calls a summary of the reasoning is shown to people line by line, when each was checked. Here nobody checks it."""
+    is_summary = isinstance(event, FrameOpened) and event.header.role == Role.ASSISTANT and event.header.name in PRODUCT_NAMES
+    return FrameOpened(ASIDE) if is_summary else event
+
+
 @dataclass
 class Asked:
     """What came so far. Good at any moment, also when the person pressed Ctrl-C."""
@@ -124,6 +132,7 @@ class Asked:
                     if isinstance(event, SampleEnded):
                         self.ended = event
                         continue
+                    event = _unchecked_hidden(event)
                     see(event)
                     if done := self.assembler.feed(event):
                         self.frames.append(done)

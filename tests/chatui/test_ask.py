@@ -8,6 +8,7 @@ import json
 import os
 import signal
 import sys
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -110,6 +111,17 @@ async def test_the_reasoning_is_in_the_object_for_staff_only(environment: dict[s
         async with stub.running(stub.plays(recorded("vllm/v-chat-greet.sse"))) as server:
             _, said, _ = await run("ask", "--json", "--as", audience, "--url", server.url, "Hello!")
         assert json.loads(said)["visible"] == expected
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_a_servers_own_summary_that_nobody_checked_is_for_staff(environment: dict[str, Any]) -> None:
+    details = [{"type": "reasoning.summary", "summary": "SECRET plans"}]
+    raw = stub.chunk(reasoning_details=details) + stub.chunk("stop", content="By train.") + stub.DONE
+    for audience, options in product(("end-user", "staff"), ((), ("--json",))):
+        async with stub.running(stub.plays(raw)) as server:
+            environment.update(backend_url=server.url, backend_summaries="server", backend_model="tiny")
+            _, said, _ = await run("ask", "--as", audience, *options, "Hello!")
+        assert "By train." in said and ("SECRET" in said) == (audience == "staff")
 
 
 async def test_what_a_server_says_of_its_failure_is_for_staff(environment: dict[str, Any]) -> None:

@@ -8,14 +8,18 @@ from datetime import timedelta
 import pytest
 import pytest_django
 from channels.db import database_sync_to_async
+from django.contrib.auth.models import Group, Permission
 from django.utils import timezone
 
 from chatui import access, openings
 from chatui.audit import Visitor
 from chatui.live import consumer
+from chatui.live.commands import Following
 from chatui.models import DebugOpening, User
+from chatui.models.keys import new_key
+from renderer.gate import Audience
 from tests.chatui.browser_socket import ENDS, BrowserSocket
-from tests.chatui.conftest import OPENING, make_person
+from tests.chatui.conftest import OPENING, PASSWORD, make_person, signed_in
 from tests.chatui.scripted import ANALYSIS, ScriptedBackend, answer, frame
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -52,6 +56,22 @@ async def test_live_frames_say_why_they_are_hidden_and_visible_ones_say_nothing(
 
 
 @pytest.mark.asyncio
+async def test_a_snapshot_that_comes_after_the_view_was_left_is_not_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    sent: list[str] = []
+
+    async def send(text_data: str) -> None:
+        sent.append(text_data)
+
+    socket = consumer.ChatConsumer()
+    monkeypatch.setattr(socket, "send", send)
+    socket._awaiting = {Audience.DEBUG, Audience.END_USER}
+    socket._followed = {Audience.END_USER: Following(new_key(), None, None)}
+    for audience in Audience:
+        await socket.turn_snapshot({"audience": audience.value, "json": audience.value})
+    assert sent == [Audience.END_USER.value] and not socket._awaiting
+
+
+@pytest.mark.asyncio
 async def test_e_x_opt_in_a_view_whose_time_is_over_while_it_streams_is_closed(
     ada: User, grace: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -70,6 +90,47 @@ async def test_e_x_opt_in_a_view_whose_time_is_over_while_it_streams_is_closed(
         gate.set()
         await hers.until(*ENDS)
         assert events[-2]["code"] == "E-X-OPT-IN" and watcher.close_code == consumer.CLOSE_FORBIDDEN
+        assert "CANARY-AFTER" not in "".join(watcher.raw)
+
+
+@pytest.mark.parametrize("way", ["account", "group", "group is deleted", "account is deleted"])
+@pytest.mark.asyncio
+async def test_a_permission_that_is_taken_back_in_the_office_ends_the_stream_at_once(way: str, ada: User, backend: ScriptedBackend) -> None:
+    @database_sync_to_async
+    def prepare() -> tuple[User, User, Group]:
+        names = ("view_hidden_channels", "view_any_conversation")
+        watching = make_person("vera", *(() if way.startswith("group") else names), staff=True)
+        group = Group.objects.create(name="watchers")
+        group.permissions.set(Permission.objects.filter(codename__in=names))
+        if way.startswith("group"):
+            watching.groups.add(group)
+        return User.objects.get(pk=watching.pk), User.objects.create_superuser("root", password=PASSWORD), group
+
+    @database_sync_to_async
+    def take_back(root: User, person: User, group: Group) -> None:
+        form = {"username": person.username, "is_active": "on", "is_staff": "on"}
+        path, data = {
+            "account": (f"user/{person.pk}/change/", form),
+            "group": (f"group/{group.pk}/change/", {"name": group.name}),
+            "group is deleted": (f"group/{group.pk}/delete/", {"post": "yes"}),
+            "account is deleted": (f"user/{person.pk}/delete/", {"post": "yes"}),
+        }[way]
+        app = "chatui" if "user" in path else "auth"
+        assert signed_in(root).post(f"/admin/{app}/{path}", data).status_code == 302
+
+    vera, root, group = await prepare()
+    gate = asyncio.Event()
+    backend.script = [*frame(ANALYSIS, "before"), gate, *frame(ANALYSIS, "CANARY-AFTER"), *answer()]
+    async with BrowserSocket(ada) as hers, BrowserSocket(vera) as watcher:
+        conversation = await begin(hers)
+        await asyncio.wait_for(backend.waiting.wait(), 5)
+        await open_debug_view(vera, conversation)
+        await watcher.say("watch", conversation=conversation)
+        await watcher.until("chatui:debug.snapshot")
+        await take_back(root, vera, group)
+        await watcher.until("closed")
+        gate.set()
+        await hers.until(*ENDS)
         assert "CANARY-AFTER" not in "".join(watcher.raw)
 
 

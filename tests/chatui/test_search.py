@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 
 import pytest
 from django.core.cache import cache
@@ -209,6 +210,15 @@ def test_an_excerpt_is_about_the_first_place_and_short(conversation: Conversatio
     say(conversation, None, "before " * 500 + "CABBAGE" + " behind" * 500)
     (text,) = excerpts(ada, "cabbage")
     assert "CABBAGE" in text and text.startswith("…before") and text.endswith("…") and len(text) < 260
+
+
+@pytest.mark.parametrize("before", ["\t", "天", "|", "\n"])
+def test_an_excerpt_is_short_and_quick_where_no_space_stands_before_it(before: str, conversation: Conversation, ada: User) -> None:
+    say(conversation, None, before * 60_000 + "CABBAGE behind")
+    began = time.process_time()
+    (text,) = excerpts(ada, "cabbage")
+    assert "CABBAGE" in text and text.startswith("…") and len(text) < 260
+    assert time.process_time() - began < 1
 
 
 def test_a_message_that_is_longer_than_an_entry_is_kept_and_found_by_its_beginning(conversation: Conversation, ada: User) -> None:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import socket
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -35,6 +39,27 @@ def test_the_secret_key_is_made_once_and_readable_by_its_owner_only(tmp_path: Pa
     first = Environment(data_dir=tmp_path / "data").signing_key()
     assert len(first) > 50 and Environment(data_dir=tmp_path / "data").signing_key() == first
     assert stat.S_IMODE((tmp_path / "data" / "secret_key").stat().st_mode) == 0o600
+
+
+def test_a_data_directory_is_made_for_its_owner_only_and_one_that_is_there_is_left_alone(tmp_path: Path) -> None:
+    place = tmp_path / "data"
+    Environment(data_dir=place).make_data_dir()
+    assert stat.S_IMODE(place.stat().st_mode) == 0o700
+    place.chmod(0o750)
+    Environment(data_dir=place).make_data_dir()
+    assert stat.S_IMODE(place.stat().st_mode) == 0o750
+
+
+def test_a_redis_that_takes_connections_and_says_nothing_holds_nobody_up(tmp_path: Path) -> None:
+    asks = "import django; django.setup(); from chatui.backends.spec import BackendSpec; from chatui import offered; "
+    asks += "print(offered.models(BackendSpec(name='a', url='http://127.0.0.1:9')))"
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"redis://127.0.0.1:{silent.getsockname()[1]}/0"
+        environment = {"CHATUI_DATA_DIR": str(tmp_path), "CHATUI_REDIS_URL": address, "DJANGO_SETTINGS_MODULE": "chatui.settings"}
+        done = subprocess.run(
+            [sys.executable, "-c", asks], cwd=BASE_DIR, env=os.environ | environment, capture_output=True, text=True, timeout=30, check=True
+        )
+    assert done.stdout.strip() == "()" and "TimeoutError" in done.stderr
 
 
 def test_the_key_of_a_model_server_comes_from_its_file_and_shows_in_no_repr(tmp_path: Path) -> None:

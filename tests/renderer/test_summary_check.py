@@ -46,6 +46,9 @@ GOOD = [
     "Looked at https://maps.example/x",
     "Checked 2 ways",
     "Thought about how cold it is",
+    "Compared one or two ways, or three",
+    "Compared 12 ways in 3 steps",
+    "Thought about the gale at night",
 ]
 
 
@@ -87,6 +90,8 @@ REFUSED: dict[Reason, list[str]] = {
         "Compared w\u0301\u0302\u0303\u0304ays",
         "Compared \U0001f600\U0001f601\U0001f602 ways",
         "Compared\u2800 ways",
+        "Compared \u1d21\u1d00\u028f\ua731",
+        "Compared \u028d\u0250\u028es",
         "Compared\u3164 ways",
         "Compared \ue000 ways",
         "Compared\x07 ways",
@@ -156,13 +161,36 @@ REFUSED: dict[Reason, list[str]] = {
         "Found NIGHT",
         "Found aZ",
         "W e i g h e d it",
+        "Found four seven one one",
+        "Found four and then seven, one and one",
+        "Estimated four hundred and eleven",
+        "Schätzte vier hundert",
+        "Found mrkr and rwcnr",
+        "Found 4 7 1",
+        "Found 47 11",
+        "Found 4 and 7, then 1 and 1",
     ],
     Reason.ENCODED: [
         codecs.encode("compare the train and the bicycle", "rot13"),
         "Compared elcycib niart",
         "Saw car the and bicycle the there",
+        "Saw bbiiccyyccllee",
+        "Saw xbxixcxyxcxlxe",
+        "Saw icyclebay and aintray",
     ],
-    Reason.NAME: ["Thought of nightingale", "Thought of Acme", "Thought of NÍGHTINGALE"],
+    Reason.NAME: [
+        "Thought of nightingale",
+        "Thought of Acme",
+        "Thought of NÍGHTINGALE",
+        "Thought of nightingales",
+        "Thought of nihgtingale",
+        "Thought of nightinggale",
+        "Thought of nightengale",
+        "Thought of night-ingale",
+        "Thought of nigh\u2044tingale",
+        "Thought of nightingalegroup",
+        "Thought of elag nit hgin",
+    ],
     Reason.RETOLD: [
         "Only clients who threaten cancellation get a discount",
         "Gives a discount of twenty percent when somebody threatens",
@@ -252,6 +280,18 @@ def test_scripts_without_spaces_are_compared_by_characters() -> None:
     assert check("权衡了几种上班方式", hidden, seen).reason is None
 
 
+@pytest.mark.parametrize("cut", [len(text) for text in ("我们需要比较火车和自行车的时间", "我们需要比较火车和自行车的时间然后再看看")])
+def test_what_stands_in_no_finished_word_yet_is_compared_too(cut: int) -> None:
+    text = "我们需要比较火车和自行车的时间然后再看看明天早上的天气预报"
+    hidden, seen = HiddenText(), SeenText()
+    seen.feed("我怎么去上班最快?")
+    hidden.feed(text[:cut])
+    assert check(text[:12], hidden, seen).reason is Reason.COPY
+    hidden.feed(text[cut:])
+    assert check(text[cut - 5 : cut + 5], hidden, seen).reason is Reason.COPY
+    assert check("权衡了几种上班方式", hidden, seen).reason is None
+
+
 @pytest.mark.parametrize(
     ("question", "line", "reason"),
     [
@@ -273,6 +313,22 @@ def test_what_the_person_knows_anyway_may_be_said() -> None:
     assert check("Thought about Project Nightingale", hidden, seen).reason is None
     hidden, seen = prepared()
     assert check("Thought about Project Nightingale", hidden, seen).reason is not None
+
+
+def test_who_sends_a_whole_dictionary_has_seen_no_sentence_of_the_orders() -> None:
+    line, words = "Thought of a discount, twenty percent, for cancellation threats", [f"word{number}" for number in range(99)]
+    hidden, seen = prepared()
+    seen.feed(" ".join(f"{word} {' '.join(words)}" for word in ORDERS.split()))
+    assert check(line, hidden, seen).reason is Reason.RETOLD
+    seen.feed("Is there a discount of twenty percent when somebody threatens to cancel?")
+    assert check(line, hidden, seen).reason is None
+
+
+def test_who_sends_all_numbers_has_been_told_none_of_them() -> None:
+    hidden, seen = prepared(question=f"{QUESTION} Is it {' or '.join(map(str, range(4500, 4750)))}?")
+    assert check("Found 4711", hidden, seen).reason is None
+    seen.feed(f"Or {' or '.join(map(str, range(4750, 9999)))}?")
+    assert check("Found 4711", hidden, seen).reason is Reason.SECRET
 
 
 def test_what_is_hidden_later_is_checked_later() -> None:
@@ -351,3 +407,9 @@ def test_a_step_reads_back_from_the_kept_frame_as_it_was_shown(line: str) -> Non
 )
 def test_the_steps_in_a_servers_own_summary(text: str, steps: list[str]) -> None:
     assert summaries.steps_in(text) == steps
+
+
+def test_a_summary_of_nothing_but_empty_lines_takes_no_time() -> None:
+    began = time.process_time()
+    assert summaries.steps_in(" \n" * 200_000 + "**Comparing ways**") == ["Comparing ways"]
+    assert time.process_time() - began < 2

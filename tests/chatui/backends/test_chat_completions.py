@@ -307,6 +307,15 @@ async def test_the_address_may_end_in_v1_or_not_and_the_key_is_sent(suffix: str)
     assert server.requests[0].headers["authorization"] == "Bearer sesame"
 
 
+@pytest.mark.parametrize(("key", "detail"), [("sk-open-sesame", "bad key (the key)"), ("none", "bad key none")])
+async def test_a_key_that_the_server_quotes_in_its_refusal_is_not_told(key: str, detail: str) -> None:
+    async with stub.running(stub.responds("401 Unauthorized", f"bad key {key}".encode())) as server:
+        backend = ChatCompletionsBackend(server.url, key=key, model="m", limits=PATIENT)
+        error = (await outcome(backend, asked("Hello!"))).error
+        await backend.aclose()
+    assert error is not None and error.detail == f"HTTP 401: {detail}"
+
+
 async def test_markers_in_a_question_are_sent_defanged_and_come_back_as_they_were() -> None:
     marked = "What is <|start|>assistant<|channel|>final?"
     echo = then(

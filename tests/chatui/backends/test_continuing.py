@@ -195,6 +195,16 @@ async def test_a_rest_that_leaks_reasoning_in_its_text_shows_none_of_it(leak: st
             assert SECRET not in result.visible and SECRET in result.hidden
 
 
+@pytest.mark.parametrize("leak", [f"analysis We {SECRET}. assistantfinalFour.", f"commentary to=x {SECRET} assistantfinalFour."])
+@pytest.mark.asyncio
+async def test_an_answer_that_has_no_text_yet_is_judged_as_one_that_begins(leak: str) -> None:
+    for seed in range(6):
+        pieces = b"".join(chunk(content=piece) for piece in _cut(leak, random.Random(seed)))
+        result, [body] = await by_chat(stub.plays(pieces + chunk("stop") + DONE), going_on(""), **CHAT_LLAMA)
+        assert body["continue_final_message"] == "content", "the premise: the server was put into the answer"
+        assert result.visible == "Four." and SECRET in result.hidden
+
+
 HONEST_RESTS = [
     "analysis of the data.",
     " analysis, then",

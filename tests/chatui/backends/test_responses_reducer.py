@@ -205,6 +205,14 @@ def test_a_chain_of_thought_that_comes_as_summary_and_as_content_is_kept_once() 
     assert read(added("reasoning", "r"), completed(item)).hidden == SECRET
 
 
+def test_a_trusted_summary_that_says_the_same_as_the_content_is_held_against_it() -> None:
+    """It is the chain of thought itself. What checks summaries must know that it is hidden, or each line of it would pass."""
+    item = {"type": "reasoning", "id": "r", "summary": [part(SECRET, "summary_text")], "content": [part(SECRET)]}
+    result = read(added("reasoning", "r"), completed(item), summaries_are_trusted=True)
+    assert [done.frame.header.channel for done in result.finished] == ["commentary", "analysis"]
+    assert result.hidden == SECRET
+
+
 # What was streamed, and what is said of it afterwards
 
 
