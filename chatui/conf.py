@@ -10,7 +10,7 @@ from functools import cache
 from weakref import WeakKeyDictionary
 
 from django.conf import settings
-from django.db import DatabaseError
+from django.db import DatabaseError, InterfaceError
 
 from chatui import specs as sources
 from chatui import vocabulary
@@ -161,7 +161,7 @@ def _rows() -> sources.Rows:
         try:
             _read.rows = sources.rows()
             _read.has_been = True
-        except DatabaseError as error:
+        except (DatabaseError, InterfaceError) as error:
             # A database that is away, so what was known before goes on; or a command before the first migration, which is nothing to tell.
             level = logging.WARNING if _read.has_been else logging.DEBUG
             log.log(level, "the back ends of the back office could not be read (%s)", type(error).__name__)

@@ -144,8 +144,7 @@ def exchange(row: Conversation, turn: Turn) -> ShownExchange:
     versions = unfinished.Versions(row)
     messages = [turn.question, *turn.messages.select_related("turn").defer("turn__request").order_by("position")]
     if turn.continues_id:
-        whole = transcripts.branch(row, unfinished.end_of(turn))
-        messages = whole[[message.pk for message in whole].index(turn.question_id) :]
+        messages = transcripts.branch(row, unfinished.end_of(turn), since=turn.question_id)
     return _Page(row, messages, versions).exchanges()[0]
 
 

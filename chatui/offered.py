@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hashlib
 import logging
 import threading
 
 from django.core.cache import cache
+from redis.exceptions import RedisError
 
 from chatui import conf
 from chatui.backends.base import BackendError
@@ -23,16 +25,24 @@ KEEP_SECONDS = 24 * 60 * 60
 """How long an answer counts, so that a server which is down for a while keeps its models."""
 MOST = 200
 
+_CACHE_ERRORS = (OSError, RedisError)
+_read_last: dict[str, tuple[str, ...]] = {}
+"""What this process read last of each spec, for the time that the cache is away."""
+
 
 def models(spec: BackendSpec) -> tuple[str, ...]:
     """The models that may be chosen, the default first; empty where nobody has named any yet. Asks the server in the background."""
     if spec.models or spec.is_demo:
         return spec.models
     key = _cache_key(spec)
-    if cache.add(f"{key}:asked", True, ASK_SECONDS):
-        threading.Thread(target=_ask, args=(spec, key), name=f"models of {spec.name}", daemon=True).start()
-    known: tuple[str, ...] = cache.get(key, ())
-    return known
+    try:
+        if cache.add(f"{key}:asked", True, ASK_SECONDS):
+            threading.Thread(target=_ask, args=(spec, key), name=f"models of {spec.name}", daemon=True).start()
+        _read_last[key] = cache.get(key, ())
+    except _CACHE_ERRORS as error:
+        # A page, and a question, must not depend on it.
+        log.warning("the models of back end %s could not be looked up (%s)", spec.name, type(error).__name__)
+    return _read_last.get(key, ())
 
 
 def _cache_key(spec: BackendSpec) -> str:
@@ -47,4 +57,5 @@ def _ask(spec: BackendSpec, cache_key: str) -> None:
         return
     names = tuple(name for name in found.models if is_model_name(name))[:MOST]
     if names:
-        cache.set(cache_key, names, KEEP_SECONDS)
+        with contextlib.suppress(*_CACHE_ERRORS):  # it is asked again in a minute
+            cache.set(cache_key, names, KEEP_SECONDS)

@@ -69,9 +69,11 @@ def append(
     return message
 
 
-def branch(conversation: Conversation, leaf: Message | None) -> list[Message]:
-    """The messages from the root to ``leaf``, in order. Empty without a leaf."""
+def branch(conversation: Conversation, leaf: Message | None, since: UUID | None = None) -> list[Message]:
+    """The messages from the root, or from ``since`` above ``leaf``, to ``leaf``, in order. Empty without a leaf."""
     path = _path(conversation, leaf)
+    if since is not None:
+        path = path[: path.index(since) + 1]
     # What was sent to the model may have megabytes and is looked at one turn at a time.
     rows = Message.objects.filter(conversation=conversation).select_related("turn").defer("turn__request").in_bulk(path)
     return [rows[key] for key in reversed(path)]
@@ -121,7 +123,7 @@ def follow(conversation: Conversation, person: User, leaf: Message, *, instead_o
 def deepest(conversation: Conversation, message: Message) -> Message:
     """The end of the branch through ``message``: at each fork the child that was kept last."""
     children: dict[UUID | None, Message] = {}
-    for child in Message.objects.filter(conversation=conversation).order_by("position"):
+    for child in Message.objects.filter(conversation=conversation).defer("text", "raw").order_by("position"):
         children[child.parent_id] = child
     while message.pk in children:
         message = children[message.pk]

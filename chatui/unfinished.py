@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import StrEnum
+from uuid import UUID
 
 from chatui import transcripts
 from chatui.models import Conversation, Message, Turn
@@ -78,10 +79,14 @@ class Versions:
 
     def __init__(self, row: Conversation) -> None:
         going_on = list(row.turns.filter(continues__isnull=False).defer("request").order_by("started_at"))
-        self._messages = transcripts.answers(row, {turn.question_id for turn in going_on}) if going_on else []
-        answered = {message.turn_id for message in self._messages if is_answer(message)}
+        messages = transcripts.answers(row, {turn.question_id for turn in going_on}) if going_on else []
+        self._by_question: dict[UUID, list[Message]] = {}
+        for message in messages:
+            if message.turn:
+                self._by_question.setdefault(message.turn.question_id, []).append(message)
+        answered = {message.turn_id for message in messages if is_answer(message)}
         # What was thought or announced for the rest of a cut text stands beside that text, and is no answer without the rest.
-        texts = {message.pk for message in self._messages if is_answer(message)}
+        texts = {message.pk for message in messages if is_answer(message)}
         self._attempts = {turn.continues_id: turn for turn in going_on if turn.pk not in answered}
         self._vain = {turn.pk for turn in going_on if turn.pk not in answered and turn.continues_id in texts}
 
@@ -91,6 +96,6 @@ class Versions:
 
     def ends(self, question: Message) -> list[Message]:
         """The last message of each answer, in the order in which they were kept. Empty where no answer was gone on with."""
-        mine = [message for message in self._messages if message.turn and message.turn.question_id == question.pk]
+        mine = self._by_question.get(question.pk, [])
         parents = {message.parent_id for message in mine}
         return [message for message in mine if message.pk not in parents and message.turn_id not in self._vain]

@@ -9,8 +9,9 @@ from uuid import UUID
 
 from chatui import access, conf, transcripts
 from chatui.debug_display import branches, turns
-from chatui.debug_display.shown import Group, Partner, ShownFrame, View
+from chatui.debug_display.shown import Group, Partner, ShownFrame, ShownTurn, View
 from chatui.models import Conversation, Message, Turn, User
+from chatui.models.message import Author
 from renderer.frames import Frame, Role, Terminator
 from renderer.gate import Audience, VisibleText, as_debug_text, show, why_hidden
 from renderer.vocabulary import Vocabulary, VocabularyError
@@ -61,6 +62,7 @@ class _Page:
         self._counter = counter
         # A request may have megabytes, so here it is only asked whether there is one.
         self._with_request = set(row.turns.exclude(request=None).values_list("pk", flat=True))
+        self._continued = dict(row.turns.exclude(continues=None).values_list("pk", "continues__position"))
         self._calls: dict[str, Message] = {}
         self._replies: dict[str, Message] = {}
         for message in messages:
@@ -91,7 +93,7 @@ class _Page:
         """Turns that ended, or wait, without a single frame, by their question: no message leads to them."""
         questions = [message for message in self._messages if _is_question(message)]
         silent: dict[UUID, list[Turn]] = {}
-        asked = self._row.turns.filter(question__in=questions, messages=None).select_related("continues")
+        asked = self._row.turns.filter(question__in=questions, messages=None)
         for turn in asked.defer("request").order_by("started_at"):
             silent.setdefault(turn.question_id, []).append(turn)
         return silent
@@ -101,10 +103,15 @@ class _Page:
         before = turn.started_at if turn else None
         for message in messages:
             is_of_turn = turn is not None and message.turn_id == turn.pk
-            shown.append(self._shown(message, turn if is_of_turn else None, before))
-            before = message.created_at if is_of_turn else before
-        facts = turns.shown(turn, shown, has_request=turn.pk in self._with_request) if turn else None
+            # A summary is written beside the answer and kept just before it: the time up to then belongs to the answer.
+            takes_time = is_of_turn and (message.author != Author.PRODUCT or message.role == Role.TOOL)
+            shown.append(self._shown(message, turn if is_of_turn else None, before if takes_time else None))
+            before = message.created_at if takes_time else before
+        facts = self._facts(turn, shown) if turn else None
         return Group(facts, tuple(shown))
+
+    def _facts(self, turn: Turn, shown: Sequence[ShownFrame]) -> ShownTurn:
+        return turns.shown(turn, shown, continues=self._continued.get(turn.pk), has_request=turn.pk in self._with_request)
 
     def _shown(self, message: Message, turn: Turn | None, before: datetime | None) -> ShownFrame:
         frame = self._frames[message.pk]

@@ -10,8 +10,8 @@ from renderer.errors import Code
 from renderer.gate import as_debug_text
 
 
-def shown(turn: Turn, frames: Sequence[ShownFrame], *, has_request: bool) -> ShownTurn:
-    """The turn, with those of ``frames`` that have a time of their own in it."""
+def shown(turn: Turn, frames: Sequence[ShownFrame], *, continues: int | None, has_request: bool) -> ShownTurn:
+    """The turn, with those of ``frames`` that have a time of their own in it. ``continues``: the position of what it goes on with."""
     end = turn.finished_at
     seconds = (end - turn.started_at).total_seconds() if end else None
     return ShownTurn(
@@ -29,7 +29,7 @@ def shown(turn: Turn, frames: Sequence[ShownFrame], *, has_request: bool) -> Sho
         input_tokens=turn.input_tokens,
         output_tokens=turn.output_tokens,
         turns_left_out=turn.turns_left_out,
-        continues=str(turn.continues.position) if turn.continues else "",
+        continues=str(continues) if continues is not None else "",
         has_request=has_request,
         bars=_bars(frames, seconds),
     )

@@ -167,14 +167,13 @@ class Runner:
             if isinstance(event, SampleEnded):
                 self._ended = event
             else:
+                event = FrameText(transcripts.storable(event.text)) if isinstance(event, FrameText) else event
                 for raw in self._rest.feed(self._summary.take(event) if self._summary else event):
                     await self._take(raw)
 
     async def _take(self, event: RawEvent) -> None:
         if isinstance(event, FrameOpened):
             self._key = new_key()
-        elif isinstance(event, FrameText):
-            event = FrameText(transcripts.storable(event.text))
         finished = self._assembler.feed(event)
         try:
             if finished is not None:
@@ -203,8 +202,13 @@ class Runner:
         """The steps that people saw stand in front of the answer; where there is none, at the end of the turn."""
         written = [(new_key(), item) for item in self._summary.finish()] if self._summary else []
         if written:
-            await self._insist(ledger.keep_summary, self._job, self._parent_id, written)
-            self._parent_id = written[-1][0]
+            try:
+                await self._insist(ledger.keep_summary, self._job, self._parent_id, written)
+                self._parent_id = written[-1][0]
+            except LeaseLostError:
+                raise
+            except Exception as error:  # noqa: BLE001 - whatever fails here costs the summary, never the answer behind it
+                _log_without_content(self._turn_id, error)
 
     def _verdict(self) -> Outcome:
         reason = self._ended.reason if self._ended else EndReason.STOP
@@ -280,7 +284,7 @@ class Runner:
                 if self._sampling is not None:
                     self._sampling.cancel()
                 return
-            except DatabaseError as error:
+            except (DatabaseError, InterfaceError) as error:
                 # The next attempt may still come within the lease, and a lease that lapsed can be renewed until a sweep takes it.
                 log.warning("turn %s: could not renew its lease (%s)", self._turn_id, type(error).__name__)
 
@@ -306,7 +310,13 @@ class Runner:
             elif message["type"] == "turn.watched":
                 self._publisher.watched()
             elif message["type"] == "turn.snapshot":
-                await self._publisher.send_snapshot(Audience(message["audience"]), message["reply_to"])
+                await self._send_snapshot(Audience(message["audience"]), message["reply_to"])
+
+    async def _send_snapshot(self, audience: Audience, reply_to: str) -> None:
+        try:
+            await self._publisher.send_snapshot(audience, reply_to)
+        except Exception as error:  # noqa: BLE001 - what cannot be shown must not make the turn deaf to Stop
+            _log_without_content(self._turn_id, error)
 
 
 def _is_answer(finished: Finished) -> bool:

@@ -10,7 +10,7 @@ import os
 import socket
 from uuid import UUID, uuid4
 
-from django.db import DatabaseError
+from django.db import DatabaseError, InterfaceError
 
 from chatui.turns import groups
 from chatui.turns.runner import Runner
@@ -68,7 +68,7 @@ def let_go() -> None:
     for turn_id, (runner, _) in list(_runners.items()):
         try:
             runner.let_go()
-        except DatabaseError as error:
+        except (DatabaseError, InterfaceError) as error:
             log.warning("turn %s: could not be let go (%s)", turn_id, type(error).__name__)
 
 

@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 
 from channels.db import database_sync_to_async
 
-from chatui import conf, summaries
+from chatui import conf, summaries, transcripts
 from chatui.backends.base import Backend, BackendError, EndReason, SampleEnded, SampleRequest
 from chatui.backends.spec import BackendSpec, split_choice
 from chatui.summaries import Blocked
@@ -87,8 +87,9 @@ class Summarizing:
             await asyncio.wait([self._task], timeout=CLOSE_SECONDS)
 
     def _unsigned(self, header: Header) -> Header:
-        if header.name == summaries.NAME and header.role == Role.ASSISTANT and self._spec.summaries == "server":
-            # What the operator trusts to be a summary is still checked. Staff see it whole; people see the steps that pass.
+        if header.name == summaries.NAME and header.role == Role.ASSISTANT:
+            # Staff see it whole. People see the steps that pass the check, where the operator trusts it to be a summary; else nothing,
+            # also where that was set a moment ago and this turn began before it.
             return summaries.ASIDE
         if header.role == Role.ASSISTANT and header.name in PRODUCT_NAMES:
             return replace(header, name=None)
@@ -98,10 +99,13 @@ class Summarizing:
         """The answer begins, or the turn ends: what is not there yet comes too late."""
         if self._is_over:
             return
-        if self._is_ready and self._spec.summaries == "server" and not self._spec.summary_review:
-            self._read_inbox()
-            while self._candidates:
-                self._weigh(self._candidates.popleft())
+        try:
+            if self._is_ready and self._spec.summaries == "server" and not self._spec.summary_review:
+                self._read_inbox()
+                while self._candidates:
+                    self._weigh(self._candidates.popleft())
+        except Exception as error:  # noqa: BLE001 - as in ``_run``
+            _log_without_content(error)
         self._is_over = True
         if self._task is not None:
             self._task.cancel()
@@ -111,9 +115,10 @@ class Summarizing:
             await asyncio.to_thread(self._notes.open, self._frames)
             self._is_ready = True
             await self._model() if self._spec.summaries == "model" else await self._server()
-            self._is_over = True
-        except Exception as error:  # noqa: BLE001 - whatever fails here costs the summary, never the answer; the error may quote hidden text
-            log.warning("a summary failed: %s", type(error).__name__)
+        except Exception as error:  # noqa: BLE001 - whatever fails here costs the summary, never the answer
+            _log_without_content(error)
+        # After a fault, too: what was lost with it would be missing in the index, and a copy of it would pass.
+        self._is_over = True
 
     async def _model(self) -> None:
         """Ask a model about what is new, one request at a time."""
@@ -213,7 +218,12 @@ async def _sampled(backend: Backend, request: SampleRequest) -> str:
                     return ""
             if chars > 10 * summaries.MOST_ANSWER_CHARS:
                 return ""
-    return "".join(parts)[: summaries.MOST_ANSWER_CHARS]
+    return transcripts.storable("".join(parts)[: summaries.MOST_ANSWER_CHARS])
+
+
+def _log_without_content(error: Exception) -> None:
+    """That it failed, not with what: an exception's message may quote hidden text."""
+    log.warning("a summary failed: %s", type(error).__name__)
 
 
 def _turnstile() -> asyncio.Semaphore:

@@ -6,7 +6,7 @@ import io
 import zipfile
 from collections.abc import AsyncIterator, Iterable, Iterator
 
-from asgiref.sync import sync_to_async
+from channels.db import database_sync_to_async
 
 
 def zipped(files: Iterable[tuple[str, str]]) -> Iterator[bytes]:
@@ -20,8 +20,11 @@ def zipped(files: Iterable[tuple[str, str]]) -> Iterator[bytes]:
 
 
 async def in_threads(pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
-    """The same for a server with an event loop: each piece is made in the thread that may talk to the database."""
-    following = sync_to_async(lambda: next(pieces, None))
+    """The same for a server with an event loop: each piece is made in the thread that may talk to the database.
+
+    The connection to it is given back after each: a reader takes as long as it likes, and the others need it meanwhile.
+    """
+    following = database_sync_to_async(lambda: next(pieces, None))
     while (piece := await following()) is not None:
         yield piece
 

@@ -137,6 +137,19 @@ def test_the_bars_of_a_turn_stand_one_behind_the_other(talk: Talk, answered: Tur
     assert turn.kinds == ("analysis", "call", "reply", "answer")
 
 
+def test_the_time_of_an_answer_is_not_that_of_the_summary_in_front_of_it(talk: Talk, grace: User) -> None:
+    turn = talk.turn(talk.ask("And then?"))
+    talk.write(turn, ANALYSIS, "Let me think.", 2)
+    summary = Header("assistant", "commentary", name="reasoning_summary", intent="preamble")
+    talk.last = transcripts.append(talk.row, talk.last, Frame(summary, "- Thought about it"), Author.PRODUCT, turn=turn)
+    Message.objects.filter(pk=talk.last.pk).update(created_at=talk.began + timedelta(seconds=9.9))
+    talk.write(turn, FINAL, "That.", 10, Terminator.RETURN)
+    talk.open()
+    group = talk.view(grace).groups[-1]
+    assert [frame.took for frame in group.frames] == [None, 2, None, 8]
+    assert group.turn is not None and group.turn.kinds == ("analysis", "answer")
+
+
 def test_a_call_and_its_reply_lead_to_each_other_and_json_is_laid_out(talk: Talk, answered: Turn, grace: User) -> None:
     _, _, call, reply, _ = talk.view(grace).groups[1].frames
     assert call.reply is not None and reply.call is not None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import gc
 import io
 import json
 import logging
@@ -12,7 +14,10 @@ import zipfile
 
 import pytest
 import pytest_django
+from asgiref.sync import sync_to_async
+from channels.db import aclose_old_connections
 from django.core.exceptions import ImproperlyConfigured
+from django.db import connection
 from django.test import AsyncClient, Client, RequestFactory
 
 from chatui import error_reports, exports, metrics, transcripts
@@ -132,6 +137,21 @@ async def test_a_server_with_an_event_loop_streams_it_too(ada: User, talk: Conve
     assert len(unzipped(data)) == 2
 
 
+@pytest.mark.asyncio
+@pytest.mark.django_db(transaction=True)
+async def test_a_slow_reader_of_an_archive_holds_no_connection_to_the_database(ada: User, talk: Conversation) -> None:
+    gone = await Conversation.objects.acreate(owner=ada, title="Gone meanwhile")
+    held: list[bool] = []
+    pieces: list[bytes] = []
+    async for piece in archive.in_threads(archive.zipped(exports.everything(ada))):
+        pieces.append(piece)
+        held.append(await sync_to_async(lambda: connection.connection is not None)())
+        await Conversation.objects.filter(pk=gone.pk).aupdate(deleted_at=gone.created_at)
+        await aclose_old_connections()
+    assert held == [False] * 3
+    assert len(unzipped(b"".join(pieces))) == 2
+
+
 def test_whoever_wants_everything_too_often_has_to_wait(bela: User) -> None:
     client = signed_in(bela)
     assert [client.get("/download/").status_code for _ in range(7)] == [200] * 6 + [429]
@@ -212,6 +232,37 @@ def test_log_lines_hold_no_words_of_exceptions_in_whatever_place() -> None:
     assert "Exception inside application: ValueError" in lines[0] and "in raised" in lines[0] and 'File "a.py", line 3, in f' in lines[1]
 
 
+def test_what_asyncio_says_of_a_task_that_nobody_waited_for_quotes_no_exception() -> None:
+    async def fails() -> None:
+        raise ValueError("SECRET")
+
+    told: list[str] = []
+    handler = logging.Handler()
+    handler.emit = lambda record: told.append(PlacesFormatter("%(name)s: %(message)s").format(record))  # type: ignore[method-assign]
+    log = logging.getLogger("asyncio")
+    log.addHandler(handler)
+    try:
+        loop = asyncio.new_event_loop()
+        task = loop.create_task(fails())
+        loop.run_until_complete(asyncio.wait([task]))
+        assert "SECRET" in repr(task), "the premise: a task's repr quotes its exception"
+        del task
+        gc.collect()
+        loop.call_exception_handler({"message": "Fatal error on transport", "transport": "<SECRET>", "exception": ValueError("SECRET")})
+        loop.close()
+    finally:
+        log.removeHandler(handler)
+    assert len(told) == 2 and "SECRET" not in "".join(told)
+    assert "Task exception was never retrieved" in told[0] and "in fails" in told[0] and "Fatal error on transport" in told[1]
+
+
+def test_no_token_of_a_share_link_is_logged() -> None:
+    assert line_of("%s: %s", "Too Many Requests", "/s/Zm9vLWJhcl9iYXo_-a/") == "ERROR daphne: Too Many Requests: /s/(token)/"
+    assert line_of("Not Found: /shares/x/ /c/s/x") == "ERROR daphne: Not Found: /shares/x/ /c/s/x"
+    reporter = PlacesReporter(RequestFactory().get("/s/Zm9vLWJhcl9iYXo_-a/"), None, None, None)
+    assert "Zm9v" not in reporter.get_traceback_text() and "GET /s/(token)/" in reporter.get_traceback_text()
+
+
 def test_other_log_lines_stay_as_they_are() -> None:
     assert line_of("turn %s: %d of %d", "x", 1, 2) == "ERROR daphne: turn x: 1 of 2"
     assert line_of("100 %") == "ERROR daphne: 100 %"
@@ -235,6 +286,17 @@ def test_whoever_asks_djangos_own_reporter_gets_no_variable_either(settings: pyt
     assert list(found.get_traceback_frame_variables(request, sys._getframe())) == []
     assert "SECRET" not in str(found.get_post_parameters(request)) and found.is_active(request)
     assert settings.DEFAULT_EXCEPTION_REPORTER_FILTER == "chatui.error_reports.NothingFilter"
+
+
+@pytest.mark.parametrize("name", ["django.db.backends", "httpcore.http11", "httpx"])
+def test_what_logs_rows_and_headers_is_silent_at_every_level_that_can_be_set(name: str) -> None:
+    before = logging.getLogger().level
+    try:
+        logging.getLogger().setLevel(logging.DEBUG)
+        assert not logging.getLogger(name).isEnabledFor(logging.DEBUG)
+        assert logging.getLogger("chatui.x").isEnabledFor(logging.DEBUG), "the premise: it is what the operator asked for"
+    finally:
+        logging.getLogger().setLevel(before)
 
 
 def test_the_settings_log_with_it() -> None:

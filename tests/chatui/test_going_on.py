@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import Sequence
 from datetime import timedelta
 from uuid import UUID, uuid4
@@ -438,11 +439,11 @@ async def test_a_rest_that_is_kept_while_the_page_is_made_is_not_taken_for_the_c
     second = (await begin(ada, onward(first))).turn
     await asyncio.wait_for(backend.waiting.wait(), 5)
 
-    def kept_meanwhile(conversation: Conversation, leaf: Message | None) -> list[Message]:
+    def kept_meanwhile(conversation: Conversation, leaf: Message | None, since: UUID | None = None) -> list[Message]:
         old = Message.objects.get(turn=first, channel="final")
         if not Message.objects.filter(turn=second).exists():
             transcripts.append(conversation, old.parent, Frame(FINAL, "Two and two."), Author.MODEL, turn=second)
-        return branch(conversation, leaf)
+        return branch(conversation, leaf, since)
 
     branch = transcripts.branch
     monkeypatch.setattr(transcripts, "branch", kept_meanwhile)
@@ -467,3 +468,36 @@ async def test_who_may_not_use_the_model_any_more_is_told_so_and_nothing_is_begu
         await begin(ada, onward(first))
     assert caught.value.code is access.NoSuchModelError.code
     assert await Turn.objects.acount() == 1
+
+
+def test_a_page_of_many_answers_that_were_gone_on_with_costs_no_more_for_each_of_them(ada: User, conversation: Conversation) -> None:
+    def work(answers: int) -> int:
+        """Calls of functions, which are the same on every machine."""
+        leaf = transcripts.active_leaf(conversation, ada)
+        for number in range(answers):
+            question = transcripts.append(conversation, leaf, Frame(Header("user"), f"And {number}?"), Author.PERSON)
+            first, onward = (
+                Turn(conversation=conversation, question=question, asked_by=ada, client_id=uuid4(), state=state, lease_until=timezone.now())
+                for state in ("stopped", "completed")
+            )
+            first.save()
+            half = transcripts.append(conversation, question, Frame(FINAL, "Two"), Author.MODEL, turn=first, is_complete=False)
+            onward.continues = half
+            onward.save()
+            leaf = transcripts.append(conversation, question, Frame(FINAL, "Two and two"), Author.MODEL, turn=onward)
+            transcripts.activate(conversation, ada, leaf)
+        calls = [0]
+
+        def count(*_: object) -> None:
+            calls[0] += 1
+
+        sys.setprofile(count)
+        try:
+            display.exchanges(conversation, ada)
+        finally:
+            sys.setprofile(None)
+        return calls[0]
+
+    work(2)
+    few, many = work(18), work(180)
+    assert many < 12 * few, f"{few} calls for 20 answers, {many} for 200"

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 from django.core.cache import cache
+from redis.exceptions import RedisError
 
 from chatui import access, offered
 from chatui.backends.spec import BackendSpec
@@ -68,6 +69,27 @@ async def test_what_a_server_names_can_be_chosen_from_the_next_page_on(
             await asyncio.to_thread(access.chosen, ada, "a/three")
         assert len(asking) == 1, "it is asked once a minute at most"
         assert all(request.headers["authorization"] == "Bearer sk-7261" for request in server.requests)
+
+
+@pytest.mark.asyncio
+@pytest.mark.django_db(transaction=True)
+async def test_while_the_cache_is_away_what_was_read_last_can_be_chosen(
+    configure: Configure, asking: list[threading.Thread], ada: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with stub.running(stub.plays(b""), models=NAMES) as server:
+        configure(f'[[backend]]\nname="a"\nurl="{server.url}"\n')
+        await asyncio.to_thread(access.choices_for, ada)
+        await join(asking)
+        assert len(await asyncio.to_thread(access.choices_for, ada)) == 2
+
+        def away(*_: object, **__: object) -> None:
+            raise RedisError
+
+        monkeypatch.setattr(cache, "add", away)
+        monkeypatch.setattr(cache, "get", away)
+        choices = await asyncio.to_thread(access.choices_for, ada)
+        assert [choice.value for choice in choices] == ["a/one", "a/org/two"]
+        assert await asyncio.to_thread(access.chosen, ada, "a/one") == "a/one"
 
 
 @pytest.mark.asyncio

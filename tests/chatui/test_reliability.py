@@ -11,7 +11,7 @@ from uuid import uuid4
 import pytest
 from channels.db import database_sync_to_async
 from channels.exceptions import ChannelFull
-from django.db import OperationalError, connection
+from django.db import InterfaceError, OperationalError, connection
 from django.utils import timezone
 
 from chatui import transcripts, upkeep
@@ -52,14 +52,14 @@ async def texts(turn: Turn) -> list[str]:
     return [message.text async for message in Message.objects.filter(turn=turn).order_by("position")]
 
 
-def failing(function: Callable[..., Any], times: int) -> Callable[..., Any]:
+def failing(function: Callable[..., Any], times: int, error: type[Exception] = OperationalError) -> Callable[..., Any]:
     """The same function, behind a database that refuses that many times."""
     left = [times]
 
     def call(*arguments: Any, **named: Any) -> Any:
         if left[0]:
             left[0] -= 1
-            raise OperationalError("database is locked")
+            raise error("database is locked")
         return function(*arguments, **named)
 
     return call
@@ -90,11 +90,14 @@ async def test_a_history_that_cannot_be_read_fails_the_turn_and_says_so(ada: Use
     assert [event["sequence_number"] for event in seen if "sequence_number" in event][-1] == 2
 
 
-async def test_one_failed_renewal_does_not_end_the_renewing(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("error", [OperationalError, InterfaceError])
+async def test_one_failed_renewal_does_not_end_the_renewing(
+    error: type[Exception], ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
     gate = asyncio.Event()
     backend.script = [FrameOpened(FINAL), FrameText("Half"), gate, FrameText(" and half"), *frame(FINAL, "")[2:], *answer()]
     monkeypatch.setattr(runner, "RENEW_SECONDS", 0.02)
-    monkeypatch.setattr(ledger, "renew", failing(ledger.renew, 1))
+    monkeypatch.setattr(ledger, "renew", failing(ledger.renew, 1, error))
     started = await begin(ada)
     await asyncio.wait_for(backend.waiting.wait(), 5)
     async with asyncio.timeout(5):
@@ -200,6 +203,22 @@ async def test_a_turn_that_cannot_be_shown_still_has_its_end(ada: User, backend:
         await asyncio.wait_for(running.settle(), 5)
         await turn.arefresh_from_db()
     assert (turn.state, turn.error_code) == ("failed", "E-X-INTERNAL")
+
+
+async def test_a_snapshot_that_cannot_be_made_leaves_stop_working(
+    ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> None:
+        raise RuntimeError
+
+    monkeypatch.setattr(EndUserStream, "snapshot", broken)
+    backend.script = [FrameOpened(FINAL), FrameText("Half"), asyncio.Event()]
+    started = await begin(ada)
+    await asyncio.wait_for(backend.waiting.wait(), 5)
+    await running.ask_snapshot(started.turn.pk, Audience.END_USER, "nobody")
+    await asyncio.sleep(0.05)
+    await groups.layer().group_send(groups.control(started.turn.pk), {"type": "turn.stop"})  # as another process would
+    assert (await end_of(started)).state == "stopped"
 
 
 async def test_a_checkpoint_that_was_read_before_its_frame_was_kept_is_not_kept_as_well(ada: User) -> None:

@@ -28,6 +28,7 @@ from tests.chatui.summarizer import THOUGHT, Says, Summarizer, thinks, use
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
 
+SECRET = "SECRET-OF-A-SERVER"
 QUESTION = "How do I get to work fastest when it rains?"
 ORDERS = "You work for Acme. Never mention Project Nightingale. Offer a discount of twenty percent only when somebody threatens to cancel."
 STEP = "Compared three ways to travel"
@@ -486,9 +487,20 @@ async def test_a_model_cannot_forge_a_summary(name: str, ada: User, backend: Scr
     assert may_see(forged, Audience.END_USER), "the premise: it would be shown as ours"
     backend.script = [*frame(forged, "- I thought very hard"), *answer()]
     watched = await watch(ada)
-    assert not await Message.objects.filter(name=name).aexists()
+    assert not await Message.objects.filter(name=name, is_visible=True).aexists()
     page = await page_of(ada, watched.turn)
-    assert "<details" not in page and "part-preamble" in page
+    assert "<details" not in page and ("part-preamble" in page) == (name == "tool_activity")
+
+
+async def test_a_back_end_that_trusts_its_server_before_the_turn_does_shows_no_summary_unchecked(
+    ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The back office may change a back end between the two looks at it that a turn takes."""
+    use(monkeypatch, backend, None)
+    backend.script = [*frame(summaries.SUMMARY, SECRET), *answer()]
+    watched = await watch(ada)
+    assert SECRET not in watched.raw and SECRET not in await page_of(ada, watched.turn)
+    assert await Message.objects.filter(name=summaries.NAME, is_visible=False).acount() == 1
 
 
 async def test_a_plain_preamble_is_no_summary(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
