@@ -10,8 +10,12 @@ import sys
 def main() -> None:
     """Hand the command line to Django."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "chatui.settings")
-    from django.core.management import execute_from_command_line
-
+    try:
+        from django.core.management import execute_from_command_line
+    except ModuleNotFoundError as error:
+        if error.name != "django":
+            raise
+        sys.exit("This Python has no Django. Use .venv/bin/python manage.py …, which make run sets up.")
     execute_from_command_line(sys.argv)
 
 

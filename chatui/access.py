@@ -138,8 +138,11 @@ def _choices_of(spec: BackendSpec) -> list[Choice]:
 
 
 def all_own_conversations(user: User) -> Iterator[Conversation]:
-    """Every conversation of the person's that is not in the bin, the oldest first; a few at a time."""
-    yield from Conversation.objects.filter(owner=user, deleted_at=None).order_by("created_at").iterator(chunk_size=50)
+    """Every conversation of the person's that is not in the bin, the oldest first; one at a time, with no cursor left open between two."""
+    mine = Conversation.objects.filter(owner=user, deleted_at=None)
+    for key in list(mine.order_by("created_at").values_list("pk", flat=True)):
+        if (row := mine.filter(pk=key).first()) is not None:
+            yield row
 
 
 def own_messages(user: User, keys: Iterable[UUID]) -> dict[UUID, Message]:

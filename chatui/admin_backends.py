@@ -21,12 +21,29 @@ from chatui.web.visitors import visitor_of
 class StoredBackendForm(forms.ModelForm):  # type: ignore[type-arg]
     """Everything that ``manage.py check`` would say of the row, said here already."""
 
-    kind = forms.ChoiceField(choices=[(kind, kind) for kind in SPEC_KINDS], initial="chat", help_text="The wire format.")
+    kind = forms.ChoiceField(
+        choices=[(kind, kind) for kind in SPEC_KINDS],
+        initial="chat",
+        help_text="The wire format; docs/back-ends.md says which fits which server.",
+    )
     may_see_hidden = False
 
     class Meta:
         model = StoredBackend
         fields = [field.name for field in [*StoredBackend._meta.fields, *StoredBackend._meta.many_to_many] if field.editable]
+        labels = {
+            "max_answer_tokens": "Longest answer, in tokens",
+            "first_token_seconds": "For the beginning of an answer",
+            "idle_seconds": "In the middle of an answer",
+            "overall_seconds": "For a whole answer",
+            "summaries": "Where they come from",
+        }
+        help_texts = {
+            "max_answer_tokens": "0: what CHATUI_MAX_ANSWER_TOKENS says.",
+            "key_name": "Such as ACME: its key is in CHATUI_KEY_ACME, or in keys/ACME of the data directory, with its origin.",
+            "summarizer": "The name of the back end that writes them, such as small or small/model.",
+            "summary_review": "Each line is checked in any case; with this, a model also judges it before people see it.",
+        }
         widgets = {"groups": forms.CheckboxSelectMultiple, "model_names": forms.Textarea({"rows": 4}), "url": forms.TextInput({"size": 60})}
 
     def clean(self) -> dict[str, Any]:

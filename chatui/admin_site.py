@@ -25,7 +25,7 @@ class ChatUiAdminSite(AdminSite):
 
     site_header = "Back office"
     site_title = "Back office"
-    index_title = "People and audit log"
+    index_title = "People, groups and back ends"
 
     def login(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
         """There is one sign-in, and it is throttled: whoever may come in goes on, a stranger goes there, anybody else is refused."""

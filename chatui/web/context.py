@@ -15,12 +15,9 @@ SIDEBAR_LENGTH = 200
 def page(request: HttpRequest) -> dict[str, Any]:
     """The context processor."""
     person = access.as_person(getattr(request, "user", None))
-    is_demo = conf.is_demo()
     return {
         "announcement": announcement(),
-        "is_demo": is_demo,
-        # Not its address: where a team's model server stands is no business of everybody who chats.
-        "backend_name": "Demo" if is_demo else "Model server",
+        "is_demo": conf.is_demo(),
         "can_see_hidden": access.can_see_hidden(person),
         "can_read_audit": access.can_read_audit(person),
         "audit_warnings": len(attempts.unacknowledged()) if access.can_read_audit(person) else 0,

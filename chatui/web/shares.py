@@ -13,9 +13,11 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from chatui import access, conf, display, sharing
 from chatui.throttle import Throttle, ThrottledError
+from chatui.web.errors import refuse
 from chatui.web.guards import guarded
 from chatui.web.people import person_of
 from chatui.web.visitors import visitor_of
+from renderer.errors import Code
 
 # A link that was taken back is followed by many people of one house; who guesses tries far more.
 _misses = Throttle("share", attempts=60, seconds=60)
@@ -102,7 +104,7 @@ def shared(request: HttpRequest, token: str) -> HttpResponse:
         context = {"shared": sharing.read(token)}
     except access.NotFoundError:
         _misses.exceeded(address)
-        raise
+        return refuse(request, Code.LINK, 404)
     response = render(request, "shared.html", context)
     response.headers["Referrer-Policy"] = "no-referrer"
     response.headers["X-Robots-Tag"] = "noindex, nofollow, noarchive"

@@ -26,11 +26,12 @@ expect.set_options(timeout=30_000)
 
 
 class Studio:
-    """A quick server, a slow one, and where pictures go."""
+    """A quick server, a steady one that has time to sum up, a slow one, and where pictures go."""
 
-    def __init__(self, visits: Visits, quick: Server, slow: Server, directory: Path) -> None:
+    def __init__(self, visits: Visits, quick: Server, steady: Server, slow: Server, directory: Path) -> None:
         self.visits = visits
         self.quick = quick
+        self.steady = steady
         self.slow = slow
         self._directory = directory
 
@@ -55,7 +56,7 @@ def empty(studio: Studio) -> None:
 
 
 def conversation(studio: Studio) -> None:
-    """A long answer, in the light, in the dark and on a phone; and a short one, in two versions, with a plan before it."""
+    """A long answer, in the light, in the dark and on a phone."""
     chat = Chat(studio.visits.open(studio.quick, "ada", viewport=WINDOW))
     chat.ask_and_wait("Explain how reasoning stays out of sight")
     chat.settle()
@@ -74,12 +75,31 @@ def conversation(studio: Studio) -> None:
     phone.page.get_by_role("button", name="Open the list of conversations").tap()
     expect(phone.page.locator("#sidebar")).to_be_in_viewport(ratio=0.99)
     studio.take(phone.page, "phone-drawer")
-    chat.page.set_viewport_size({"width": 1200, "height": 880})
-    chat.page.goto("/")
-    chat.ask_and_wait(QUESTIONS[0])
-    chat.last.get_by_role("button", name="Regenerate").click()
-    expect(chat.last.get_by_role("group", name="Versions of this answer")).to_be_visible()
+
+
+def summary(studio: Studio) -> None:
+    """What was done so far, while the model thinks; the same lines behind the answer's "Thought for"; and a share link to it."""
+    chat = Chat(studio.visits.open(studio.steady, "ada", viewport={"width": 1200, "height": 1040}))
+    for question in QUESTIONS[:0:-1]:
+        chat.ask(question)
+        chat.settle()
+        chat.stop.click()
+        chat.finish("stopped")
+        chat.page.goto("/")
+    chat.page.get_by_label("Reasoning effort").select_option("high")
+    chat.ask(QUESTIONS[0])
+    expect(chat.last.locator(".steps > li").nth(1)).to_be_visible()
+    expect(chat.working).to_be_visible()
+    studio.take(chat.page, "summary")
+    chat.finish()
+    chat.last.locator(".thought > summary").click()
+    chat.scroller.evaluate("element => { element.scrollTop = 0; }")
     studio.take(chat.page, "conversation")
+    chat.settle()
+    chat.page.goto(chat.page.url + "share/")
+    chat.page.get_by_role("button", name="Make a link").click()
+    expect(chat.page.locator(".share-link-new")).to_be_visible()
+    studio.take(chat.page, "share")
 
 
 def working(studio: Studio) -> None:
@@ -146,7 +166,7 @@ def doors(studio: Studio) -> None:
     studio.take(page, "audit-log")
 
 
-SCENES: tuple[Callable[[Studio], None], ...] = (empty, conversation, working, debug_parts, problem, doors)
+SCENES: tuple[Callable[[Studio], None], ...] = (empty, conversation, summary, working, debug_parts, problem, doors)
 
 
 def main(directory: str) -> int:
@@ -161,12 +181,12 @@ def main(directory: str) -> int:
         browser = playwright.chromium.launch(executable_path=str(browser_path), args=list(ARGUMENTS))
         deployments = [
             Deployment(Path(data) / name, CHATUI_DEMO_TOKENS_PER_SECOND=pace, CHATUI_INSTRUCTIONS=INSTRUCTIONS)
-            for name, pace in (("quick", "0"), ("slow", "6"))
+            for name, pace in (("quick", "0"), ("steady", "24"), ("slow", "6"))
         ]
         visits = Visits(browser)
         try:
-            quick, slow = [deployment.start() for deployment in deployments]
-            studio = Studio(visits, quick, slow, target)
+            quick, steady, slow = [deployment.start() for deployment in deployments]
+            studio = Studio(visits, quick, steady, slow, target)
             studio.take(visits.open(quick, path="/setup/", viewport={"width": 1200, "height": 1000}), "set-up")
             for deployment in deployments:
                 deployment.make_people(ada=(False, []), grace=(True, ["view_hidden_channels", "view_any_conversation", "view_auditevent"]))

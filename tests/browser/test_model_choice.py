@@ -101,8 +101,27 @@ def offers(page: Page) -> list[str]:
     return model(page).locator("option").all_inner_texts()
 
 
+SHOWN = """hint => {
+  const text = document.createRange();
+  text.selectNodeContents(hint);
+  const [words, box] = [text.getBoundingClientRect(), hint.getBoundingClientRect()];
+  if (words.top >= box.bottom) return "nothing";
+  return words.left >= box.left && words.right <= box.right && words.bottom <= box.bottom + 1 ? "all" : "a part";
+}"""
+"""How much of the words in a box is seen."""
+
+
 def shell(deployment: Deployment, code: str) -> None:
     deployment.manage("shell", "--no-imports", "-c", code)
+
+
+def test_the_hint_beside_the_choices_is_shown_whole_or_not_at_all(several: Deployment, visits: Visits) -> None:
+    page = visits.open(several.servers[0], "ada", viewport={"width": 1200, "height": 780})
+    hint = page.locator(".composer-hint")
+    model(page).select_option("small")
+    assert hint.evaluate(SHOWN) == "all"
+    model(page).select_option("large/gpt-oss-20b")
+    assert hint.evaluate(SHOWN) == "nothing"
 
 
 def test_one_conversation_asks_two_servers_and_says_under_each_answer_which_it_was(several: Deployment, visits: Visits) -> None:

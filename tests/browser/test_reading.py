@@ -77,6 +77,20 @@ def test_a_copied_code_block_is_its_code(demo: Server, visits: Visits) -> None:
     assert clipboard(chat.page) == explained().split("```python\n")[1].split("\n```")[0]
 
 
+def test_a_conversation_is_printed_whole_and_without_what_can_only_be_clicked(demo: Server, visits: Visits) -> None:
+    chat = Chat(visits.open(demo, "ada", color_scheme="dark"))
+    chat.ask_and_wait("explain")
+    hides = "() => { const s = document.querySelector('.scroller'); return s.scrollHeight > s.clientHeight + 1; }"
+    assert chat.page.evaluate(hides), "the premise: on the screen it has to be scrolled"
+    chat.page.emulate_media(media="print")
+    assert not chat.page.evaluate(hides)
+    for name in ("#sidebar", ".dock", ".question-tools", ".answer-tools .quiet"):
+        expect(chat.page.locator(name).first).to_be_hidden()
+    expect(chat.page.get_by_role("heading", level=1).first).to_be_visible()
+    expect(chat.question).to_be_visible()
+    assert chat.page.pdf().count(b"/Type /Page\n") > 1
+
+
 def explained() -> str:
     """The Markdown that the demo's script holds."""
     return SCRIPT.read_text(encoding="utf-8").split("<|channel|>final<|message|>")[1].split("<|return|>")[0].strip()

@@ -102,3 +102,11 @@ def test_a_browser_that_is_named_wrongly_is_not_replaced_by_another(monkeypatch:
 def test_without_node_the_reason_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(node, "program", lambda name: None)
     assert (node.why_not() or "").startswith("there is no Node.js")
+
+
+def test_manage_py_says_which_python_to_take_where_there_is_no_django() -> None:
+    bare = subprocess.run([sys.executable, "-S", "manage.py", "check"], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (bare.returncode, "Traceback" in bare.stderr) == (1, False)
+    assert ".venv/bin/python manage.py" in bare.stderr
+    ours = subprocess.run([sys.executable, "manage.py", "--version"], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert ours.returncode == 0, ours.stderr

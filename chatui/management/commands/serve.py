@@ -55,7 +55,8 @@ class Command(BaseCommand):
         shown = f"[{host}]" if ":" in host else host
         self.stdout.write(f"\n  Chat is at http://{shown}:{port}/\n")
         specs = conf.specs()
-        names = ", ".join(spec.url or "the built-in demo (set CHATUI_BACKEND_URL for a model)" for spec in specs)
+        names = ", ".join(spec.url or "the built-in demo" for spec in specs)
+        names += " (set CHATUI_BACKEND_URL for a model)" if conf.is_demo() else ""
         self.stdout.write(f"  Answers come from {names or 'nowhere: run python manage.py check'}\n")
         for spec in specs:
             offered.models(spec)  # asked in the background, so that the first page can offer them

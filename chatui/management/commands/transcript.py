@@ -84,7 +84,7 @@ class Command(BaseCommand):
                 self.stdout.write(_line(options["file"], problem))
             if more:
                 self.stdout.write(f"{options['file']}: and {more} more")
-            self.stdout.write(f"{options['file']}: {'valid' if is_valid else 'not valid'}, {frames} frames")
+            self.stdout.write(f"{options['file']}: {'valid' if is_valid else 'not valid'}, {frames} frame{'' if frames == 1 else 's'}")
         if not is_valid:
             sys.exit(BROKEN)
 
