@@ -81,6 +81,8 @@ class Visits:
 
     def close(self) -> None:
         for context in self._contexts:
+            # What is still on its way to a page that goes is nobody's fault, least of all the next test's.
+            context.unroute_all(behavior="ignoreErrors")
             context.close()
 
     def _watch(self, context: BrowserContext) -> None:

@@ -359,7 +359,6 @@ def long_text(shape: str, size: int) -> str:
 
 def stream(text: str) -> tuple[float, Page]:
     """Processor time to stream a text in pieces of 20 characters, a frame after each: about 100 tokens a second."""
-    gc.collect()
     gc.disable()  # the collector's walks over all else that a test run holds are not what is measured
     try:
         return _stream(text)
