@@ -45,19 +45,32 @@ def llama_server_unparsed() -> Iterator[str]:
     yield from _served("none")
 
 
+@pytest.fixture
+def llama_server_of_one_test() -> Iterator[Server]:
+    """A server that a test may kill."""
+    server = _started("auto")
+    yield server
+    _stop(server)
+
+
 def _served(reasoning_format: str) -> Iterator[str]:
     """Fixtures imported in several places share one server: the first use starts it, the end of the last stops it."""
     if reasoning_format not in _running:
-        try:
-            _running[reasoning_format] = _start(prepare(CACHE), reasoning_format)
-        except NotAvailableError as error:
-            pytest.skip(f"The llama.cpp test server cannot be set up here: {error}")
+        _running[reasoning_format] = _started(reasoning_format)
     server = _running[reasoning_format]
     server.users += 1
     yield server.url
     server.users -= 1
     if not server.users:
         _stop(_running.pop(reasoning_format))
+
+
+def _started(reasoning_format: str) -> Server:
+    """A running server; where there can be none, the test is left out with the reason."""
+    try:
+        return _start(prepare(CACHE), reasoning_format)
+    except NotAvailableError as error:
+        pytest.skip(f"The llama.cpp test server cannot be set up here: {error}")
 
 
 def _start(prepared: Prepared, reasoning_format: str) -> Server:

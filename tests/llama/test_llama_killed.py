@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -14,31 +13,18 @@ from renderer.events import Assembler, Finished, FrameOpened, FrameText
 from renderer.gate import Audience, may_see, show
 from renderer.vocabulary import Vocabulary
 from tests.chatui.backends.sampling import PATIENT, asked
-from tests.llama import fixture
-from tests.llama.fixture import CACHE
-from tests.llama.prepare import NotAvailableError, prepare
+from tests.llama.fixture import Server
 
 pytestmark = [pytest.mark.llama, pytest.mark.asyncio]
 
 COUNTED = ", ".join(str(number) for number in range(1, 201))
 
 
-@pytest.fixture
-def doomed() -> Iterator[fixture.Server]:
-    """A server of this test's own."""
-    try:
-        server = fixture._start(prepare(CACHE), "auto")
-    except NotAvailableError as error:
-        pytest.skip(f"The llama.cpp test server cannot be set up here: {error}")
-    yield server
-    fixture._stop(server)
-
-
 @pytest.mark.parametrize("kind", ["chat", "responses", "harmony-llamacpp"])
 async def test_a_server_that_is_killed_in_its_answer_leaves_what_it_wrote(
-    kind: str, doomed: fixture.Server, request: pytest.FixtureRequest
+    kind: str, llama_server_of_one_test: Server, request: pytest.FixtureRequest
 ) -> None:
-    options: dict[str, Any] = {}
+    doomed, options = llama_server_of_one_test, dict[str, Any]()
     if registry.needs_vocabulary(kind):
         words: Vocabulary = request.getfixturevalue("vocabulary")
         options["vocabulary"] = lambda: words
