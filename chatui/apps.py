@@ -15,4 +15,3 @@ class ChatUiConfig(AppConfig):
 
     def ready(self) -> None:
         """Load the system checks: Django finds them only when their module is imported."""
-        from chatui import backend_checks, checks  # noqa: F401

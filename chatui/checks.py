@@ -8,14 +8,15 @@ from urllib.parse import urlsplit
 from django.core import checks
 from django.core.checks import CheckMessage, Error, register
 
-from chatui import conf, vocabulary
 from chatui.backends import registry
+from chatui.env import environment
+from chatui.model_servers import vocabulary
 
 
 @register()
 def backend_address(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     """CHATUI_BACKEND_URL must be an http or https address with a host and no password in it."""
-    url = conf.environment().backend_url
+    url = environment().backend_url
     if not url:
         return []
     parts = urlsplit(url)
@@ -29,7 +30,7 @@ def backend_address(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
 @register()
 def key_file(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     """CHATUI_BACKEND_KEY_FILE must be readable."""
-    path = conf.environment().backend_key_file
+    path = environment().backend_key_file
     if path is not None and not path.is_file():
         return [Error("CHATUI_BACKEND_KEY_FILE names no file.", id="chatui.E003")]
     return []
@@ -38,7 +39,7 @@ def key_file(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
 @register()
 def backend_kind(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     """CHATUI_BACKEND_KIND must be one of ours, and the kinds that speak in token ids need the vocabulary."""
-    env = conf.environment()
+    env = environment()
     if not env.backend_url or not env.backend_kind:
         return []
     if env.backend_kind not in registry.KINDS:
@@ -51,8 +52,8 @@ def backend_kind(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
 @register()
 def origins(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     """CHATUI_ORIGINS are compared exactly with what browsers send: scheme, host, port, nothing after them."""
-    bad = [origin for origin in conf.environment().origins if urlsplit(origin)._replace(path="", query="", fragment="").geturl() != origin]
-    bad += [origin for origin in conf.environment().origins if urlsplit(origin).scheme not in ("http", "https")]
+    bad = [origin for origin in environment().origins if urlsplit(origin)._replace(path="", query="", fragment="").geturl() != origin]
+    bad += [origin for origin in environment().origins if urlsplit(origin).scheme not in ("http", "https")]
     if bad:
         return [Error("CHATUI_ORIGINS must look like https://chat.example.org, without a path.", id="chatui.E004")]
     return []
@@ -61,6 +62,6 @@ def origins(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
 @register()
 def pages_directory(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     """CHATUI_PAGES_DIR should be there."""
-    if not conf.environment().pages_dir.is_dir():
+    if not environment().pages_dir.is_dir():
         return [checks.Warning("CHATUI_PAGES_DIR is no directory; the operator's pages are left out.", id="chatui.W001")]
     return []

@@ -6,6 +6,7 @@ import secrets
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+from django.conf import settings
 from pydantic import Field, IPvAnyNetwork, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
@@ -96,3 +97,9 @@ class Environment(BaseSettings):
             except FileExistsError:
                 pass  # another process was first; its key is as good
         return path.read_text(encoding="utf-8").strip()
+
+
+def environment() -> Environment:
+    """The operator's environment, as the settings read it when the process began."""
+    found: Environment = settings.ENVIRONMENT
+    return found

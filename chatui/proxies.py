@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from ipaddress import ip_address
 
-from django.conf import settings
-
-from chatui.env import Environment
+from chatui.env import environment
 
 
 def is_trusted(address: str) -> bool:
     """Whether this is the address of a proxy that the operator named, alone or as one of a network."""
-    environment: Environment = settings.ENVIRONMENT
     try:
         parsed = ip_address(address)
     except ValueError:
         return False
     # A server that listens on both kinds of address sees an IPv4 peer as ::ffff:10.0.0.1.
     parsed = getattr(parsed, "ipv4_mapped", None) or parsed
-    return any(parsed in network for network in environment.trusted_proxies)
+    return any(parsed in network for network in environment().trusted_proxies)
 
 
 def visitor_address(peer: str, forwarded: str) -> str:

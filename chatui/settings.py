@@ -18,7 +18,7 @@ ALLOWED_HOSTS = ENVIRONMENT.hosts
 CSRF_TRUSTED_ORIGINS = ENVIRONMENT.origins
 
 INSTALLED_APPS = [
-    "chatui.admin_site.ChatUiAdminConfig",
+    "chatui.admin.site.ChatUiAdminConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -30,10 +30,10 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
-    "chatui.web.proxies.TrustedProxyMiddleware",
+    "chatui.web.middleware.proxies.TrustedProxyMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "servestatic.middleware.ServeStaticMiddleware",
-    "chatui.web.headers.HeadersMiddleware",
+    "chatui.web.middleware.headers.HeadersMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "csp.middleware.CSPMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -55,7 +55,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "chatui.web.context.page",
+                "chatui.web.middleware.context.page",
             ],
         },
     },

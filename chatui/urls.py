@@ -5,22 +5,10 @@ from __future__ import annotations
 from django.contrib import admin
 from django.urls import path
 
-from chatui.web import (
-    audit,
-    conversations,
-    debug,
-    debug_requests,
-    debug_turns,
-    downloads,
-    errors,
-    imports,
-    looks,
-    metrics,
-    pages,
-    people,
-    search,
-    shares,
-)
+from chatui.web import access_notices, audit, conversations, downloads, errors, imports, metrics, pages, people, search, shares
+from chatui.web.debug import pages as debug_pages
+from chatui.web.debug import requests as debug_requests
+from chatui.web.debug import turns as debug_turns
 
 urlpatterns = [
     path("", conversations.home, name="home"),
@@ -36,20 +24,20 @@ urlpatterns = [
     path("c/<uuid:conversation_id>/share/revoke/", shares.revoke_of, name="share_revoke_of"),
     path("c/<uuid:conversation_id>/download/", downloads.download, name="download"),
     path("c/<uuid:conversation_id>/download/whole/", downloads.download_whole, name="download_whole"),
-    path("c/<uuid:conversation_id>/debug/", debug.debug, name="debug"),
-    path("c/<uuid:conversation_id>/debug/open/", debug.debug_open, name="debug_open"),
-    path("c/<uuid:conversation_id>/debug/close/", debug.debug_close, name="debug_close"),
-    path("c/<uuid:conversation_id>/debug/compare/", debug.compare, name="debug_compare"),
-    path("c/<uuid:conversation_id>/debug/raw/", debug.raw, name="debug_raw"),
-    path("c/<uuid:conversation_id>/debug/frames/<uuid:message_id>/", debug.raw_frame, name="debug_raw_frame"),
+    path("c/<uuid:conversation_id>/debug/", debug_pages.debug, name="debug"),
+    path("c/<uuid:conversation_id>/debug/open/", debug_pages.debug_open, name="debug_open"),
+    path("c/<uuid:conversation_id>/debug/close/", debug_pages.debug_close, name="debug_close"),
+    path("c/<uuid:conversation_id>/debug/compare/", debug_pages.compare, name="debug_compare"),
+    path("c/<uuid:conversation_id>/debug/raw/", debug_pages.raw, name="debug_raw"),
+    path("c/<uuid:conversation_id>/debug/frames/<uuid:message_id>/", debug_pages.raw_frame, name="debug_raw_frame"),
     path("c/<uuid:conversation_id>/debug/turns/<uuid:turn_id>/prompt/", debug_turns.prompt, name="debug_prompt"),
     path("c/<uuid:conversation_id>/debug/turns/<uuid:turn_id>/prompt/file/", debug_turns.prompt_file, name="debug_prompt_file"),
     path("c/<uuid:conversation_id>/debug/turns/<uuid:turn_id>/tokens/", debug_turns.turn_tokens, name="debug_tokens"),
-    path("c/<uuid:conversation_id>/debug/requests/<uuid:opening_id>/approve/", debug_requests.approve, name="debug_approve"),
-    path("c/<uuid:conversation_id>/debug/requests/<uuid:opening_id>/decline/", debug_requests.decline, name="debug_decline"),
+    path("c/<uuid:conversation_id>/debug/requests/<uuid:request_id>/approve/", debug_requests.approve, name="debug_approve"),
+    path("c/<uuid:conversation_id>/debug/requests/<uuid:request_id>/decline/", debug_requests.decline, name="debug_decline"),
     path("debug/requests/", debug_requests.requests, name="debug_requests"),
-    path("c/<uuid:conversation_id>/looks/dismiss/", looks.looks_dismiss, name="looks_dismiss"),
-    path("looks/", looks.looks_page, name="looks"),
+    path("c/<uuid:conversation_id>/looks/dismiss/", access_notices.looks_dismiss, name="looks_dismiss"),
+    path("looks/", access_notices.looks_page, name="looks"),
     path("audit/", audit.audit_page, name="audit"),
     path("audit/export/<slug:kind>/", audit.audit_export, name="audit_export"),
     path("audit/warnings/<uuid:warning_id>/acknowledge/", audit.audit_acknowledge, name="audit_acknowledge"),

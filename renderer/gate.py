@@ -11,15 +11,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from renderer.blocks import BlockClosed, BlockOpen, BlockPatched, Blocks, BlockText
 from renderer.errors import VisibilityError
 from renderer.events import FrameClosed, FrameOpened, FrameText, RawEvent
 from renderer.frames import Channel, Frame, Header, Intent, Role
-from renderer.html import SafeHtml
 
 
 class Audience(StrEnum):
-    """Who is looking. DEBUG needs the permission, an opt-in and an audit row, all of which ``chatui.access`` asks for."""
+    """Who is looking. DEBUG needs the permission, an opt-in and an audit row, all of which ``chatui.permissions.access`` asks for."""
 
     END_USER = "user"
     DEBUG = "debug"
@@ -192,40 +190,6 @@ class Gate:
             case FrameClosed():
                 closed_visible, self._open_is_visible = self._open_is_visible, False
                 return VisibleClosed(event) if closed_visible else None
-
-
-@dataclass(frozen=True, slots=True)
-class MoreText:
-    """More text of the open code block ``index``, to be appended as text."""
-
-    index: int
-    text: VisibleText = field(repr=False)
-
-
-class GrowingMarkdown:
-    """A visible message on its way to safe HTML: takes VisibleText only, so that nothing else can be rendered into a stream."""
-
-    def __init__(self) -> None:
-        self._blocks = Blocks()
-
-    def feed(self, text: VisibleText) -> list[BlockClosed | BlockPatched]:
-        """More of the message; the blocks that this closed, or changed late."""
-        return self._blocks.feed(text)
-
-    def tail(self) -> BlockOpen | MoreText | None:
-        """The open block, where there is something new to show. Called at frame rate."""
-        tail = self._blocks.tail()
-        if isinstance(tail, BlockText):
-            return MoreText(tail.index, VisibleText(tail.text))
-        return tail
-
-    def finish(self) -> list[BlockClosed | BlockPatched]:
-        """The message is complete; its last blocks."""
-        return self._blocks.finish()
-
-    def html(self) -> tuple[SafeHtml, ...]:
-        """The message so far, block by block."""
-        return self._blocks.html()
 
 
 def is_preamble(header: Header) -> bool:

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from chatui.vocabulary import DIRECTORY_VARIABLE, fetch
-from renderer.vocabulary import Vocabulary, VocabularyError
+from chatui.model_servers.vocabulary import DIRECTORY_VARIABLE, fetch
+from renderer.harmony.vocabulary import Vocabulary, VocabularyError
 from tests.llama.fixture import CACHE
 
 

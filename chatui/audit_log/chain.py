@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from django.db import connection
 
-from chatui import audit
+from chatui.audit_log.record import FIRST_HASH, HASHED_COLUMNS, digest_of
 from chatui.models import AuditEvent
 
 MOST_PROBLEMS = 20
@@ -75,16 +75,16 @@ def missing_triggers() -> list[str]:
 
 
 def _walk(report: Report, noted: Head | None) -> Iterator[Problem]:
-    last = Head(0, audit.FIRST_HASH)
+    last = Head(0, FIRST_HASH)
     is_met = noted is None
-    rows = AuditEvent.objects.order_by("number").values_list(*audit.HASHED_COLUMNS, "hash")
+    rows = AuditEvent.objects.order_by("number").values_list(*HASHED_COLUMNS, "hash")
     for *values, written in rows.iterator(chunk_size=_CHUNK):
         number, previous = values[0], values[-1]
         if number != last.number + 1:
             yield Problem(number, _gap(last.number, number))
         elif previous != last.hash:
             yield Problem(number, "It does not follow the line before it: one of the two was put in or taken out.")
-        if audit.digest_of(values) != written:
+        if digest_of(values) != written:
             yield Problem(number, "It does not fit its hash: it was changed after it was written.")
         if noted and number == noted.number:
             is_met = True

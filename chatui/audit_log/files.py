@@ -9,8 +9,8 @@ from datetime import datetime
 from io import StringIO
 from uuid import UUID
 
-from chatui.audit import HASHED_COLUMNS
 from chatui.audit_log.lines import Filters, rows
+from chatui.audit_log.record import HASHED_COLUMNS
 
 _CHUNK = 2000
 _NAMES = (*HASHED_COLUMNS, "hash")

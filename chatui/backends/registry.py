@@ -6,11 +6,11 @@ from collections.abc import Callable
 from functools import partial
 
 from chatui.backends.base import Backend, Limits
-from chatui.backends.chat_completions import ChatCompletionsBackend
-from chatui.backends.demo import DemoBackend
-from chatui.backends.harmony_completions import HarmonyCompletionsBackend
-from chatui.backends.responses import ResponsesBackend
-from renderer.vocabulary import Vocabulary
+from chatui.backends.chat.backend import ChatCompletionsBackend
+from chatui.backends.demo.backend import DemoBackend
+from chatui.backends.harmony.backend import HarmonyCompletionsBackend
+from chatui.backends.responses.backend import ResponsesBackend
+from renderer.harmony.vocabulary import Vocabulary
 
 KINDS: dict[str, Callable[..., Backend]] = {
     "chat": ChatCompletionsBackend,

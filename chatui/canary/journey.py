@@ -14,15 +14,15 @@ from uuid import uuid4
 from django.conf import settings
 from django.urls import reverse
 
-from chatui.canary.addresses import Values
-from chatui.canary.browser import Browser
-from chatui.canary.crawl import Crawl
+from chatui.canary.answers.planting import Script
 from chatui.canary.guests import Guests
 from chatui.canary.markers import Canary
 from chatui.canary.peer import Peer
-from chatui.canary.planting import Script
-from chatui.canary.tab import PLACE, SilentError, Tab
 from chatui.canary.talk import ENDS, Talk
+from chatui.canary.visitors.addresses import Values
+from chatui.canary.visitors.browser import Browser
+from chatui.canary.visitors.crawl import Crawl
+from chatui.canary.visitors.tab import PLACE, SilentError, Tab
 from chatui.canary.watch import SHARED, CanaryError, Clock, Watch
 from chatui.models import AuditEvent, ShareLink, User
 from renderer.errors import Code

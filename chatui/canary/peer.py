@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 
-from chatui.canary.planting import Pause, Script
+from chatui.canary.answers.planting import Pause, Script
 
 _MOST_BODY_BYTES = 16 << 20
 _LONGEST_WAIT_SECONDS = 600.0

@@ -10,24 +10,27 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from chatui import audit, conf
-from chatui.canary import chat_answers, guests, harmony_answers, responses_answers, summary_answers
-from chatui.canary.browser import origin_of
+from chatui.audit_log.record import SHELL, record
+from chatui.canary import guests
+from chatui.canary.answers import chat, harmony, responses, summary
+from chatui.canary.answers.planting import Planter, Script
 from chatui.canary.guests import Guests, Offer
 from chatui.canary.journey import Journey, Planted
 from chatui.canary.markers import Canary
 from chatui.canary.peer import Peer
-from chatui.canary.planting import Planter, Script
+from chatui.canary.visitors.browser import origin_of
 from chatui.canary.watch import CanaryError, Clock, Finding, Watch
+from chatui.env import environment
+from chatui.model_servers import connected
 from chatui.models import User
 from chatui.models.turn import TurnState
-from renderer.vocabulary import VocabularyError
+from renderer.harmony.vocabulary import VocabularyError
 
 log = logging.getLogger(__name__)
 
 KINDS = {"chat": "chat", "responses": "responses", "harmony": "harmony-vllm", "summarized": "chat", "trusting": "responses"}
 """What is played, and which kind of back end the product takes it for."""
-_SUMMARIES = {"summarized": ("model", summary_answers.COPIER), "trusting": ("server", "")}
+_SUMMARIES = {"summarized": ("model", summary.COPIER), "trusting": ("server", "")}
 """Where summaries of the reasoning come from, and from which model; elsewhere there are none."""
 _LEAST_SECRET_CHARS = 24
 _SETTLE_SECONDS = 5.0
@@ -76,7 +79,7 @@ def carry_out(url: str, listen: tuple[str, int], seconds: float) -> Report:
     planted, left_out = _plant(hidden, visible)
     watch = Watch(hidden, visible, _secrets())
     problems: list[str] = []
-    audit.record("canary run", audit.SHELL, whom=run, detail="begins")
+    record("canary run", SHELL, whom=run, detail="begins")
     try:
         with _peer(listen, planted) as peer:
             problems += _journey(run, planted, origin, peer, watch, clock)
@@ -98,7 +101,7 @@ def carry_out(url: str, listen: tuple[str, int], seconds: float) -> Report:
         tuple(watch.findings),
         tuple(dict.fromkeys(problems)),
     )
-    audit.record("canary run", audit.SHELL, whom=run, detail=f"ends: {report.outcome}, {len(report.findings)} findings")
+    record("canary run", SHELL, whom=run, detail=f"ends: {report.outcome}, {len(report.findings)} findings")
     return report
 
 
@@ -107,14 +110,14 @@ def _plant(hidden: Canary, visible: Canary) -> tuple[Planted, tuple[str, ...]]:
     bait = "".join(secrets.choice("bcdfl") for _ in range(14))
     planters = {kind: Planter(kind, hidden, visible, bait) for kind in (*KINDS, "import")}
     scripts: dict[str, Sequence[Script]] = {
-        "chat": chat_answers.scripts(planters["chat"]),
-        "responses": responses_answers.scripts(planters["responses"]),
-        "summarized": summary_answers.by_a_model(planters["summarized"]),
-        "trusting": summary_answers.by_the_server(planters["trusting"]),
+        "chat": chat.scripts(planters["chat"]),
+        "responses": responses.scripts(planters["responses"]),
+        "summarized": summary.by_a_model(planters["summarized"]),
+        "trusting": summary.by_the_server(planters["trusting"]),
     }
     left_out: list[str] = []
     try:
-        scripts["harmony"] = harmony_answers.scripts(planters["harmony"], conf.gpt_oss_vocabulary())
+        scripts["harmony"] = harmony.scripts(planters["harmony"], connected.gpt_oss_vocabulary())
     except VocabularyError:
         left_out.append("harmony: the vocabulary is not on this machine")
     texts = {name: planters["import"].text(name) for name in ("system", "developer", "analysis", "summary")}
@@ -124,7 +127,7 @@ def _plant(hidden: Canary, visible: Canary) -> tuple[Planted, tuple[str, ...]]:
 
 def _secrets() -> dict[str, str]:
     """What the operator keeps from people, where it is long enough that it does not stand in a page by chance."""
-    env = conf.environment()
+    env = environment()
     secrets = {"secret key": env.signing_key(), "instructions": env.instructions, "key of the model server": env.backend_key}
     return {name: secret for name, secret in secrets.items() if len(secret) >= _LEAST_SECRET_CHARS}
 

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 from uuid import uuid4
 
 from chatui.canary import guests
+from chatui.canary.answers.planting import Pause, Script
 from chatui.canary.peer import Peer, Playing
-from chatui.canary.planting import Pause, Script
-from chatui.canary.tab import Tab
+from chatui.canary.visitors.tab import Tab
 from chatui.canary.watch import CanaryError, Clock
 from renderer.errors import Code
 

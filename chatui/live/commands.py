@@ -12,9 +12,9 @@ from uuid import UUID
 
 from django.urls import reverse
 
-from chatui import access
-from chatui.access import NotFoundError
-from chatui.audit import Visitor
+from chatui.audit_log.record import Visitor
+from chatui.permissions import access
+from chatui.permissions.access import NotFoundError
 from chatui.turns import sweep
 from chatui.turns.running import LEASE_OWNER
 from chatui.turns.start import Ask, AskRefusedError, Kind, Started, start

@@ -15,11 +15,11 @@ from uuid import UUID
 from channels.db import database_sync_to_async
 from channels.generic.websocket import AsyncWebsocketConsumer
 
-from chatui import access
-from chatui.audit import Visitor
+from chatui.accounts.sessions import client_address, signed_in_user
+from chatui.audit_log.record import Visitor
 from chatui.live import commands
 from chatui.live.commands import Following, SignedOutError
-from chatui.sessions import client_address, signed_in_user
+from chatui.permissions import access
 from chatui.turns import groups, running
 from chatui.turns.start import AskRefusedError
 from renderer.errors import Code

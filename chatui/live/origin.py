@@ -12,6 +12,7 @@ from channels.security.websocket import WebsocketDenier
 from django.conf import settings
 from django.http.request import split_domain_port, validate_host
 
+from chatui.env import environment
 from chatui.proxies import is_trusted
 
 Application = Callable[[Any, Any, Any], Awaitable[Any]]
@@ -36,7 +37,7 @@ def is_allowed(scope: dict[str, Any]) -> bool:
     if len(origins) != 1 or len(hosts) != 1:
         return False
     origin = origins[0].decode("latin-1")
-    public: list[str] = settings.ENVIRONMENT.origins
+    public: list[str] = environment().origins
     if public:
         return origin in public
     host = hosts[0].decode("latin-1")

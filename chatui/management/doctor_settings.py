@@ -8,11 +8,11 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from chatui import conf
 from chatui.backends import spec_file
-from chatui.backends.doctor.advised import advised, name_for
-from chatui.backends.doctor.report import Report
 from chatui.backends.spec import BackendSpec
+from chatui.doctor.advice import advised, name_for
+from chatui.doctor.report import Report
+from chatui.env import environment
 
 PRINT = "-"
 
@@ -63,7 +63,7 @@ def _place(where: str, spec: BackendSpec, *, is_new: bool) -> Path | None:
         return None
     if where:
         return Path(where)
-    file = conf.environment().backends_file
+    file = environment().backends_file
     if file is None or not (is_new or (file.exists() and spec_file.has_table(_read(file), spec.name))):
         return None
     return file

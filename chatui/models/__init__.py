@@ -4,7 +4,7 @@ from chatui.models.active_leaf import ActiveLeaf
 from chatui.models.attempt_warning import AttemptWarning
 from chatui.models.audit_event import AuditEvent
 from chatui.models.conversation import Conversation
-from chatui.models.debug_opening import DebugOpening
+from chatui.models.debug_request import DebugRequest
 from chatui.models.first_account_code import FirstAccountCode
 from chatui.models.message import Message
 from chatui.models.search_entry import SearchEntry
@@ -18,7 +18,7 @@ __all__ = [
     "AttemptWarning",
     "AuditEvent",
     "Conversation",
-    "DebugOpening",
+    "DebugRequest",
     "FirstAccountCode",
     "Message",
     "SearchEntry",

@@ -10,7 +10,7 @@ from chatui.models.conversation import Conversation
 class SearchEntry(models.Model):
     """``terms`` are the words, each with the owner's own beginning, with spaces between them. Without ``message``: those of the title.
 
-    The index over ``terms`` is the database's own and made by a migration; rows are written by ``chatui.search_index`` alone.
+    The index over ``terms`` is the database's own and made by a migration; rows are written by ``chatui.store.search_index`` alone.
     """
 
     id = models.BigAutoField(primary_key=True)

@@ -1,4 +1,4 @@
-"""A model server that was set up in the back office. ``chatui.specs`` makes a BackendSpec of it, which says what each column means."""
+"""A model server that staff set up on the admin pages. Its columns mean what those of a BackendSpec do (``backends.spec``)."""
 
 from __future__ import annotations
 

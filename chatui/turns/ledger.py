@@ -10,10 +10,10 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from chatui import sent, transcripts, unfinished
 from chatui.models import Message, Turn
 from chatui.models.message import Author
 from chatui.models.turn import TurnState
+from chatui.store import continuation, requests, transcripts
 from chatui.turns.start import LEASE
 from renderer import history
 from renderer.errors import Code
@@ -85,7 +85,7 @@ def job_of(turn: Turn) -> Job:
 def load(turn_id: UUID) -> Job:
     """The job of a turn: the branch up to its question, as the model may see it again."""
     turn = Turn.objects.select_related("conversation", "question", "continues__parent").get(pk=turn_id)
-    place, cut = unfinished.place_of(turn), unfinished.cut_answer(turn)
+    place, cut = continuation.place_of(turn), continuation.cut_answer(turn)
     messages = transcripts.branch(turn.conversation, place)
     seen = [transcripts.frame_of(message) for message in messages if not _is_foreign_order(message)]
     job = replace(job_of(turn), frames=history.seen_again(seen), place_id=place.pk)
@@ -127,7 +127,7 @@ def keep(job: Job, parent_id: UUID, key: UUID, finished: Finished) -> None:
             is_complete=finished.complete,
             error_code=finished.error or "",
         )
-        transcripts.follow(turn.conversation, turn.asked_by, message, instead_of=job.cut_id if unfinished.is_answer(message) else None)
+        transcripts.follow(turn.conversation, turn.asked_by, message, instead_of=job.cut_id if continuation.is_answer(message) else None)
         Turn.objects.filter(pk=turn.pk).exclude(checkpoint="").update(checkpoint="")
 
 
@@ -172,7 +172,7 @@ def finish(job: Job, outcome: Outcome, sampled: Sampled) -> bool:
         output_tokens=sampled.output_tokens,
         turns_left_out=sampled.turns_left_out,
         thought_seconds=sampled.thought_seconds,
-        request=sent.pack(*sampled.request) if sampled.request else None,
+        request=requests.pack(*sampled.request) if sampled.request else None,
         finished_at=now,
         checkpoint="",
     )

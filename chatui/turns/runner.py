@@ -16,23 +16,25 @@ from uuid import UUID
 from channels.db import database_sync_to_async
 from django.db import DatabaseError, InterfaceError, OperationalError
 
-from chatui import conf, transcripts
 from chatui.backends import retries
 from chatui.backends.base import Backend, BackendError, Effort, EndReason, SampleEnded, SampleEvent, SampleRequest, Usage
 from chatui.backends.spec import split_choice
+from chatui.env import environment
+from chatui.model_servers import connected
 from chatui.models import Turn
 from chatui.models.keys import new_key
 from chatui.models.turn import TurnState
+from chatui.store import transcripts
 from chatui.turns import groups, ledger, wire
+from chatui.turns.continued_text import Rest
 from chatui.turns.ledger import LeaseLostError, Outcome, Sampled
 from chatui.turns.publisher import Publisher
-from chatui.turns.rest import Rest
 from chatui.turns.summarizing import Summarizing
-from renderer import ocml
 from renderer.errors import Code, OpenChatMLError
 from renderer.events import Assembler, Finished, FrameClosed, FrameOpened, FrameText, RawEvent
 from renderer.frames import Channel, Role
 from renderer.gate import Audience, may_see
+from renderer.ocml import document
 
 log = logging.getLogger(__name__)
 
@@ -144,14 +146,14 @@ class Runner:
         self._rest = Rest(job.continues)
         self._publisher.stand(job.standing, job.cut_id)
         # In a thread, where the back office may be asked; the back end itself belongs to this loop.
-        spec = await database_sync_to_async(conf.spec_of)(job.choice)
-        self._backend = conf.backend(job.choice)
+        spec = await database_sync_to_async(connected.spec_of)(job.choice)
+        self._backend = connected.backend(job.choice)
         self._summary = Summarizing(spec, job.choice, job.frames, self._publisher.step)
         request = SampleRequest(
             job.frames,
             model=split_choice(job.choice)[1],
             effort=_effort(job.effort),
-            max_tokens=spec.max_answer_tokens or conf.environment().max_answer_tokens or None,
+            max_tokens=spec.max_answer_tokens or environment().max_answer_tokens or None,
             continues=job.continues,
             on_sent=self._note_sent,
         )
@@ -293,7 +295,7 @@ class Runner:
         if frame is None or not frame.body:
             return ""
         try:
-            return ocml.dump_frame(ocml.writable(frame))
+            return document.dump_frame(document.writable(frame))
         except OpenChatMLError:
             return ""
 

@@ -14,11 +14,14 @@ from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from chatui import access, conf, transcripts, unfinished
+from chatui.env import environment
+from chatui.model_servers import model_choice
 from chatui.models import Conversation, Message, Turn, User
 from chatui.models.conversation import Effort
 from chatui.models.message import Author
 from chatui.models.turn import TurnState
+from chatui.permissions import access
+from chatui.store import continuation, transcripts
 from chatui.turns import sweep
 from renderer.errors import Code
 from renderer.frames import Frame, Header, Role
@@ -109,7 +112,7 @@ def _checked(ask: Ask) -> str:
     text = transcripts.storable(ask.text)
     if ask.kind in (Kind.SEND, Kind.EDIT) and not text.strip():
         raise AskRefusedError(Code.EMPTY)
-    if len(text) > conf.environment().max_message_chars:
+    if len(text) > environment().max_message_chars:
         raise AskRefusedError(Code.TOO_LARGE)
     return text
 
@@ -120,7 +123,7 @@ def _start(person: User, ask: Ask, text: str, lease_owner: str) -> Started:
     else:
         conversation = access.own_conversation(person, ask.conversation)
         sweep.interrupt_abandoned(conversation)
-    if _running_for(person).exclude(conversation=conversation).count() >= conf.environment().max_running_answers:
+    if _running_for(person).exclude(conversation=conversation).count() >= environment().max_running_answers:
         raise AskRefusedError(Code.TOO_MANY)
     if ask.kind is Kind.CONTINUE:
         return _go_on(person, conversation, ask, lease_owner)
@@ -148,10 +151,10 @@ def _start(person: User, ask: Ask, text: str, lease_owner: str) -> Started:
 def _go_on(person: User, conversation: Conversation, ask: Ask, lease_owner: str) -> Started:
     """A turn that goes on with the answer of an earlier one. What stands behind that answer stays, on a branch of its own."""
     cut = access.turn_of(conversation, ask.continues)
-    end = unfinished.end_of(cut)
+    end = continuation.end_of(cut)
     if cut.state == TurnState.RUNNING:
         raise AskRefusedError(Code.BUSY)
-    if end is None or unfinished.way_on(cut, end) is None:
+    if end is None or continuation.way_on(cut, end) is None:
         raise AskRefusedError(Code.COMMAND)
     transcripts.activate(conversation, person, end)
     turn = Turn.objects.create(
@@ -173,8 +176,8 @@ def _go_on(person: User, conversation: Conversation, ask: Ask, lease_owner: str)
 def _chosen(person: User, choice: str) -> str:
     """Asked for each turn: what a person might use yesterday may have been taken back since."""
     try:
-        return access.chosen(person, choice)
-    except access.NoSuchModelError as error:
+        return model_choice.chosen(person, choice)
+    except model_choice.NoSuchModelError as error:
         raise AskRefusedError(error.code) from None
 
 
@@ -205,7 +208,7 @@ def _question(person: User, conversation: Conversation, ask: Ask, text: str) -> 
 
 def _root(conversation: Conversation) -> Message | None:
     """The operator's instructions, kept as the first frame, so that a transcript is the whole record. None without any."""
-    instructions = conf.environment().instructions
+    instructions = environment().instructions
     if not instructions:
         return None
     return transcripts.append(conversation, None, Frame(Header(Role.DEVELOPER), instructions), Author.PRODUCT)

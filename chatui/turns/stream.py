@@ -11,15 +11,11 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from chatui.turns import groups, wire
-from renderer import html
-from renderer.blocks import BlockClosed, BlockOpen, BlockPatched
 from renderer.events import RawEvent
 from renderer.frames import Frame
 from renderer.gate import (
     Audience,
     Gate,
-    GrowingMarkdown,
-    MoreText,
     VisibleClosed,
     VisibleDelta,
     VisibleEvent,
@@ -30,6 +26,9 @@ from renderer.gate import (
     show,
     why_hidden,
 )
+from renderer.markup import html
+from renderer.markup.blocks import BlockClosed, BlockOpen, BlockPatched
+from renderer.markup.growing import GrowingMarkdown, MoreText
 
 
 async def publish(conversation_id: UUID, audience: Audience, events: Sequence[wire.Event | wire.Numbered]) -> None:

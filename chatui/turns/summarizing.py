@@ -12,15 +12,18 @@ from weakref import WeakKeyDictionary
 
 from channels.db import database_sync_to_async
 
-from chatui import conf, summaries, transcripts
 from chatui.backends.base import Backend, BackendError, EndReason, SampleEnded, SampleRequest
 from chatui.backends.spec import BackendSpec, split_choice
-from chatui.summaries import Blocked
+from chatui.model_servers import connected
+from chatui.store import transcripts
+from chatui.turns import summary_notes
 from renderer.events import Finished, FrameClosed, FrameOpened, FrameText, RawEvent
 from renderer.frames import Channel, Frame, Header, Role
 from renderer.gate import Audience, VisibleText, may_see
 from renderer.history import PRODUCT_NAMES
-from renderer.summary_check import Reason
+from renderer.summary import frame as summary_frame
+from renderer.summary.check import Reason
+from renderer.summary.frame import Blocked
 
 log = logging.getLogger(__name__)
 
@@ -47,7 +50,7 @@ class Summarizing:
         self._asked = spec.summarizer or choice
         self._frames = frames
         self._show = show
-        self._notes = summaries.Notes()
+        self._notes = summary_notes.Notes()
         self._steps: list[str] = []
         self._blocked: list[Blocked] = []
         self._inbox: deque[RawEvent] = deque()
@@ -78,7 +81,7 @@ class Summarizing:
         if self._is_kept:
             return []
         self._is_kept = True
-        return summaries.frames(self._steps, self._blocked)
+        return summary_frame.frames(self._steps, self._blocked)
 
     async def aclose(self) -> None:
         """The turn is over. A summarizer that cannot even be broken off does not hold it up."""
@@ -87,10 +90,10 @@ class Summarizing:
             await asyncio.wait([self._task], timeout=CLOSE_SECONDS)
 
     def _unsigned(self, header: Header) -> Header:
-        if header.name == summaries.NAME and header.role == Role.ASSISTANT:
+        if header.name == summary_frame.NAME and header.role == Role.ASSISTANT:
             # Staff see it whole. People see the steps that pass the check, where the operator trusts it to be a summary; else nothing,
             # also where that was set a moment ago and this turn began before it.
-            return summaries.ASIDE
+            return summary_frame.ASIDE
         if header.role == Role.ASSISTANT and header.name in PRODUCT_NAMES:
             return replace(header, name=None)
         return header
@@ -123,10 +126,10 @@ class Summarizing:
     async def _model(self) -> None:
         """Ask a model about what is new, one request at a time."""
         # The spec may be of the back office, and only a thread may ask there.
-        await database_sync_to_async(conf.spec_of)(self._asked)
-        backend, model = conf.backend(self._asked), split_choice(self._asked)[1]
+        await database_sync_to_async(connected.spec_of)(self._asked)
+        backend, model = connected.backend(self._asked), split_choice(self._asked)[1]
         pause, failures = FIRST_SECONDS, 0
-        while len(self._steps) < summaries.MOST_STEPS and failures < MOST_FAILURES:
+        while len(self._steps) < summary_notes.MOST_STEPS and failures < MOST_FAILURES:
             await asyncio.sleep(pause)
             await self._enough_to_tell()
             answer = await ask(backend, self._notes.request(model, self._steps))
@@ -143,7 +146,7 @@ class Summarizing:
 
     async def _server(self) -> None:
         """Steps that the server itself sends. They come when they come; they are shown at our pace."""
-        while len(self._steps) < summaries.MOST_STEPS:
+        while len(self._steps) < summary_notes.MOST_STEPS:
             self._read_inbox()
             if not self._candidates:
                 await asyncio.sleep(LOOK_SECONDS)
@@ -154,9 +157,9 @@ class Summarizing:
         """Check a line, have it reviewed where that is wanted, and show it. Whether it is shown."""
         verdict = self._notes.judge(candidate, self._steps)
         if verdict.reason is None and self._spec.summary_review:
-            await database_sync_to_async(conf.spec_of)(self._asked)
+            await database_sync_to_async(connected.spec_of)(self._asked)
             request = self._notes.review(verdict.line, split_choice(self._asked)[1])
-            if not summaries.is_allowed(await ask(conf.backend(self._asked), request)):
+            if not summary_notes.is_allowed(await ask(connected.backend(self._asked), request)):
                 return self._block(verdict.line, Reason.REVIEW)
         return self._weigh(candidate)
 
@@ -165,15 +168,15 @@ class Summarizing:
         verdict = self._notes.judge(candidate, self._steps)
         if verdict.reason is not None:
             return self._block(verdict.line, verdict.reason)
-        if verdict.line in self._steps or len(self._steps) >= summaries.MOST_STEPS:
+        if verdict.line in self._steps or len(self._steps) >= summary_notes.MOST_STEPS:
             return False
         self._steps.append(verdict.line)
-        self._show(summaries.shown(verdict.line))
+        self._show(summary_frame.shown(verdict.line))
         return True
 
     def _block(self, line: str, reason: Reason) -> bool:
         # A summarizer that has nothing to say breaks no rule.
-        if reason is not Reason.EMPTY and len(self._blocked) < summaries.MOST_STEPS:
+        if reason is not Reason.EMPTY and len(self._blocked) < summary_notes.MOST_STEPS:
             self._blocked.append(Blocked(line, reason))
         return False
 
@@ -183,11 +186,11 @@ class Summarizing:
             self._notes.feed(event)
             match event:
                 case FrameOpened(header=header):
-                    self._aside = [] if header == summaries.ASIDE else None
+                    self._aside = [] if header == summary_frame.ASIDE else None
                 case FrameText(text=text) if self._aside is not None:
                     self._aside.append(text)
                 case FrameClosed() if self._aside is not None:
-                    self._candidates.extend(summaries.steps_in("".join(self._aside)))
+                    self._candidates.extend(summary_notes.steps_in("".join(self._aside)))
                     self._aside = None
 
 
@@ -216,9 +219,9 @@ async def _sampled(backend: Backend, request: SampleRequest) -> str:
                         parts.append(text)
                 case SampleEnded(reason=reason) if reason is not EndReason.STOP:
                     return ""
-            if chars > 10 * summaries.MOST_ANSWER_CHARS:
+            if chars > 10 * summary_notes.MOST_ANSWER_CHARS:
                 return ""
-    return transcripts.storable("".join(parts)[: summaries.MOST_ANSWER_CHARS])
+    return transcripts.storable("".join(parts)[: summary_notes.MOST_ANSWER_CHARS])
 
 
 def _log_without_content(error: Exception) -> None:

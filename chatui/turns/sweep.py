@@ -8,12 +8,12 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from chatui import transcripts, unfinished
 from chatui.models import Conversation, Turn
 from chatui.models.message import Author
 from chatui.models.turn import TurnState
-from renderer import ocml
+from chatui.store import continuation, transcripts
 from renderer.errors import Code, OpenChatMLError
+from renderer.ocml import document
 
 log = logging.getLogger(__name__)
 
@@ -48,22 +48,22 @@ def _interrupt(turn: Turn) -> bool:
 
 def _keep_checkpoint(turn: Turn) -> None:
     try:
-        frame = ocml.parse_frame(turn.checkpoint)
+        frame = document.parse_frame(turn.checkpoint)
     except OpenChatMLError:
         # The words are lost; the conversation must not be, nor the start of the server, which sweeps as well.
         log.warning("turn %s: its checkpoint could not be read", turn.pk)
         return
-    cut = unfinished.cut_answer(turn)
+    cut = continuation.cut_answer(turn)
     if cut is not None and transcripts.frame_of(cut).body == frame.body:
         return  # nothing was added to the answer that it went on with
     message = transcripts.append(
         turn.conversation,
-        turn.messages.order_by("position").last() or unfinished.place_of(turn),
+        turn.messages.order_by("position").last() or continuation.place_of(turn),
         frame,
         Author.MODEL,
         turn=turn,
         is_complete=False,
         error_code=Code.STREAM_TRUNCATED,
     )
-    instead_of = cut.pk if cut is not None and unfinished.is_answer(message) else None
+    instead_of = cut.pk if cut is not None and continuation.is_answer(message) else None
     transcripts.follow(turn.conversation, turn.asked_by, message, instead_of=instead_of)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields
 from typing import ClassVar
 
 from renderer.gate import VisibleText
-from renderer.html import SafeHtml
+from renderer.markup.html import SafeHtml
 
 
 @dataclass(frozen=True, slots=True)

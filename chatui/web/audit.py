@@ -16,9 +16,10 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_GET, require_POST
 
-from chatui import access, attempts, audit
 from chatui.audit_log import chain, counts, files, lines
 from chatui.audit_log.lines import Filters
+from chatui.audit_log.record import record
+from chatui.permissions import access, attempts
 from chatui.web.errors import refuse
 from chatui.web.guards import guarded
 from chatui.web.people import person_of
@@ -96,7 +97,7 @@ def audit_export(request: HttpRequest, kind: str) -> HttpResponse:
     if lines.rows(filters)[: EXPORT_MOST + 1].count() > EXPORT_MOST:
         asked.add_error(None, f"More than {EXPORT_MOST:,} lines. Filter more of them out, or use manage.py audit export.")
         return _page(request, asked, lines.Page((), None, None), status=400)
-    audit.record("audit export", visitor, detail=f"{kind}: {filters}")
+    record("audit export", visitor, detail=f"{kind}: {filters}")
     response = HttpResponse("".join(islice(files.FORMATS[kind](filters), EXPORT_MOST + 2)), content_type=f"{_KINDS[kind]}; charset=utf-8")
     response.headers["Content-Disposition"] = f'attachment; filename="audit-log-{timezone.now():%Y-%m-%d}.{kind}"'
     return response

@@ -11,11 +11,24 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
-from chatui import access, conf, display, first_account, looks, upkeep
-from chatui.operator_pages import examples, welcome
+from chatui.accounts import first_account
+from chatui.display import conversation_actions
+from chatui.display.conversation import (
+    EFFORTS,
+    ConversationLink,
+    conversation_link,
+    shown_conversation,
+    shown_exchange,
+    shown_exchanges,
+    visible_text,
+)
+from chatui.display.operator_pages import examples, welcome
+from chatui.env import environment
+from chatui.model_servers import model_choice
+from chatui.permissions import access, access_notices
 from chatui.turns import sweep
-from chatui.web.context import SIDEBAR_LENGTH
 from chatui.web.guards import guarded
+from chatui.web.middleware.context import SIDEBAR_LENGTH
 from chatui.web.people import person_of
 
 if TYPE_CHECKING:
@@ -44,15 +57,15 @@ def conversation(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
 def _page(request: HttpRequest, person: User, row: Conversation | None) -> HttpResponse:
     current = row.pk if row else None
     context = {
-        "conversation": display.conversation(row) if row else None,
-        "conversations": [display.link(item, current) for item in access.own_conversations(person, SIDEBAR_LENGTH)],
-        "exchanges": display.exchanges(row, person) if row else [],
-        "looks": looks.at(row, person) if row else [],
+        "conversation": shown_conversation(row) if row else None,
+        "conversations": [conversation_link(item, current) for item in access.own_conversations(person, SIDEBAR_LENGTH)],
+        "exchanges": shown_exchanges(row, person) if row else [],
+        "looks": access_notices.at(row, person) if row else [],
         "welcome": welcome(),
         "examples": [] if row else examples(),
         "deleted": _just_deleted(request, person),
-        "limits": {"text_chars": conf.environment().max_message_chars},
-        "efforts": display.EFFORTS,
+        "limits": {"text_chars": environment().max_message_chars},
+        "efforts": EFFORTS,
         **_choice(person, row),
     }
     return render(request, "chat.html", context)
@@ -60,9 +73,9 @@ def _page(request: HttpRequest, person: User, row: Conversation | None) -> HttpR
 
 def _choice(person: User, row: Conversation | None) -> dict[str, object]:
     """What can be chosen at the composer, and where it stands when the page opens."""
-    choices = access.choices_for(person)
+    choices = model_choice.choices_for(person)
     kept = row.choice if row else ""
-    offered = access.offered_as(choices, kept) if kept else None
+    offered = model_choice.offered_as(choices, kept) if kept else None
     first = choices[0].effort if choices else "medium"
     return {
         "choices": choices,
@@ -72,12 +85,12 @@ def _choice(person: User, row: Conversation | None) -> dict[str, object]:
     }
 
 
-def _just_deleted(request: HttpRequest, person: User) -> display.ConversationLink | None:
+def _just_deleted(request: HttpRequest, person: User) -> ConversationLink | None:
     asked = request.GET.get("deleted")
     if not asked:
         return None
     try:
-        return display.link(access.own_conversation(person, asked, deleted=True))
+        return conversation_link(access.own_conversation(person, asked, deleted=True))
     except access.NotFoundError:
         return None
 
@@ -89,8 +102,8 @@ def exchange(request: HttpRequest, conversation_id: UUID, turn_id: UUID) -> Http
     """The fragment of one question and its answer."""
     row = access.own_conversation(person_of(request), conversation_id)
     sweep.interrupt_abandoned(row)
-    shown = display.exchange(row, access.turn_of(row, turn_id))
-    context = {"exchange": shown, "conversation": display.conversation(row), "efforts": display.EFFORTS}
+    shown = shown_exchange(row, access.turn_of(row, turn_id))
+    context = {"exchange": shown, "conversation": shown_conversation(row), "efforts": EFFORTS}
     return render(request, "_exchange.html", context)
 
 
@@ -99,7 +112,7 @@ def exchange(request: HttpRequest, conversation_id: UUID, turn_id: UUID) -> Http
 @guarded
 def rename(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
     """A title of the owner's own."""
-    row = upkeep.rename(person_of(request), conversation_id, request.POST.get("title", ""))
+    row = conversation_actions.rename(person_of(request), conversation_id, request.POST.get("title", ""))
     return _done(request, reverse("conversation", args=[row.pk]), title=row.title)
 
 
@@ -108,7 +121,7 @@ def rename(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
 @guarded
 def delete(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
     """Into the bin."""
-    row = upkeep.delete(person_of(request), conversation_id)
+    row = conversation_actions.delete(person_of(request), conversation_id)
     return _done(request, f"{reverse('home')}?deleted={row.pk}", restore=reverse("restore", args=[row.pk]))
 
 
@@ -117,7 +130,7 @@ def delete(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
 @guarded
 def restore(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
     """Out of the bin."""
-    row = upkeep.restore(person_of(request), conversation_id)
+    row = conversation_actions.restore(person_of(request), conversation_id)
     return _done(request, reverse("conversation", args=[row.pk]), title=row.title)
 
 
@@ -126,7 +139,7 @@ def restore(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
 @guarded
 def branch(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
     """Open the branch that a message is on."""
-    row = upkeep.open_branch(person_of(request), conversation_id, request.POST.get("message"))
+    row = conversation_actions.open_branch(person_of(request), conversation_id, request.POST.get("message"))
     return _done(request, reverse("conversation", args=[row.pk]))
 
 
@@ -136,7 +149,7 @@ def branch(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
 def message_text(request: HttpRequest, conversation_id: UUID, message_id: UUID) -> HttpResponse:
     """The Markdown source of a visible message, for the clipboard. A hidden one is not found."""
     row = access.own_conversation(person_of(request), conversation_id)
-    text = display.visible_text(row, message_id)
+    text = visible_text(row, message_id)
     return HttpResponse(text, content_type="text/plain; charset=utf-8")
 
 

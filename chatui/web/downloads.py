@@ -11,9 +11,10 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHt
 from django.utils import timezone
 from django.views.decorators.http import require_GET
 
-from chatui import access, exports
-from chatui.exports import Form
+from chatui.permissions import access
 from chatui.throttle import Throttle
+from chatui.transfer import exports
+from chatui.transfer.exports import Form
 from chatui.web import archive
 from chatui.web.guards import guarded
 from chatui.web.people import person_of

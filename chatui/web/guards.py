@@ -9,7 +9,7 @@ from typing import Any
 from django.contrib.auth.views import redirect_to_login
 from django.http import HttpRequest, HttpResponseBase
 
-from chatui.access import NotFoundError, OptInNeededError, RefusedError
+from chatui.permissions.access import NotFoundError, OptInNeededError, RefusedError
 from chatui.throttle import ThrottledError
 from chatui.web.errors import refuse
 

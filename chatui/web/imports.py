@@ -8,8 +8,8 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
-from chatui import imports
-from chatui.imports import ImportRefusedError
+from chatui.transfer import imports
+from chatui.transfer.imports import ImportRefusedError
 from chatui.web.guards import guarded
 from chatui.web.people import person_of
 

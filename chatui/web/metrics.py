@@ -6,9 +6,9 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.crypto import constant_time_compare
 from django.views.decorators.http import require_GET
 
-from chatui import conf
 from chatui import metrics as counts
-from chatui.access import NotFoundError
+from chatui.env import environment
+from chatui.permissions.access import NotFoundError
 from chatui.throttle import Throttle
 from chatui.web.guards import guarded
 from chatui.web.visitors import visitor_of
@@ -20,7 +20,7 @@ _guesses = Throttle("metrics", attempts=10, seconds=60)
 @guarded
 def metrics(request: HttpRequest) -> HttpResponse:
     """The counts. Without the right token there is no such page."""
-    token = conf.environment().metrics_token
+    token = environment().metrics_token
     if not token:
         raise NotFoundError
     if not constant_time_compare(request.headers.get("Authorization", ""), f"Bearer {token}"):

@@ -7,8 +7,8 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
-from chatui import operator_pages
-from chatui.access import NotFoundError
+from chatui.display import operator_pages
+from chatui.permissions.access import NotFoundError
 from chatui.web.guards import guarded
 
 

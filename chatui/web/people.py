@@ -17,9 +17,9 @@ from django.utils.decorators import method_decorator
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
-from chatui import audit, first_account
-from chatui.access import as_person
-from chatui.audit import Visitor
+from chatui.accounts import first_account
+from chatui.audit_log.record import Visitor, record
+from chatui.permissions.access import as_person
 from chatui.throttle import Throttle
 from chatui.turns import groups
 from chatui.web.visitors import visitor_of
@@ -82,7 +82,7 @@ def setup(request: HttpRequest) -> HttpResponse:
         person = first_account.make(form.cleaned_data["username"], form.cleaned_data["password1"])
         if person is None:
             return redirect("sign_in")
-        audit.record("first account", Visitor(person, visitor_of(request, "page").address, "page"))
+        record("first account", Visitor(person, visitor_of(request, "page").address, "page"))
         auth.login(request, person, "django.contrib.auth.backends.ModelBackend")
         return redirect("home")
     return render(request, "setup.html", {"form": form})

@@ -10,7 +10,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET
 
-from chatui import search, upkeep
+from chatui.display import conversation_actions, search
 from chatui.throttle import Throttle
 from chatui.web.guards import guarded
 from chatui.web.people import person_of
@@ -36,7 +36,7 @@ def results(request: HttpRequest) -> HttpResponse:
 @guarded
 def message(request: HttpRequest, conversation_id: UUID, message_id: UUID) -> HttpResponse:
     """To a visible message: opens the branch that it is on, where another one is open, and goes to it."""
-    row = upkeep.open_at(person_of(request), conversation_id, message_id)
+    row = conversation_actions.open_at(person_of(request), conversation_id, message_id)
     return redirect(f"{reverse('conversation', args=[row.pk])}#m-{message_id}")
 
 

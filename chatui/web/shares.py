@@ -11,8 +11,11 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from chatui import access, conf, display, sharing
+from chatui.display.conversation import shown_conversation
+from chatui.env import environment
+from chatui.permissions import access
 from chatui.throttle import Throttle, ThrottledError
+from chatui.transfer import share_links
 from chatui.web.errors import refuse
 from chatui.web.guards import guarded
 from chatui.web.people import person_of
@@ -34,7 +37,7 @@ def share(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
         _new_links.check(str(person.pk))
         visitor = visitor_of(request, "page")
         days = request.POST.get("days", "")
-        link = sharing.make(
+        link = share_links.make(
             visitor,
             conversation_id,
             request.POST.get("leaf"),
@@ -43,15 +46,15 @@ def share(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
         )
         return redirect(f"{reverse('share', args=[conversation_id])}?made={link.id}")
     row = access.own_conversation(person, conversation_id)
-    preview = sharing.preview(person, conversation_id)
+    preview = share_links.preview(person, conversation_id)
     context = {
-        "conversation": display.conversation(row),
+        "conversation": shown_conversation(row),
         "preview": preview,
-        "days": sharing.days_to_choose(),
+        "days": share_links.days_to_choose(),
         "name": person.get_full_name() or person.get_username(),
-        "links": _with_addresses(request, sharing.links(person, conversation_id)),
+        "links": _with_addresses(request, share_links.links(person, conversation_id)),
         "made": request.GET.get("made", ""),
-        "signed_in_only": conf.environment().share_audience == "signed-in",
+        "signed_in_only": environment().share_audience == "signed-in",
     }
     return render(request, "share.html", context)
 
@@ -61,7 +64,7 @@ def share(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
 @guarded
 def shares(request: HttpRequest) -> HttpResponse:
     """One's own links."""
-    return render(request, "shares.html", {"links": _with_addresses(request, sharing.links(person_of(request)))})
+    return render(request, "shares.html", {"links": _with_addresses(request, share_links.links(person_of(request)))})
 
 
 @require_POST
@@ -69,7 +72,7 @@ def shares(request: HttpRequest) -> HttpResponse:
 @guarded
 def revoke(request: HttpRequest, link_id: UUID) -> HttpResponse:
     """Take one link back."""
-    sharing.revoke(visitor_of(request, "page"), link_id=link_id)
+    share_links.revoke(visitor_of(request, "page"), link_id=link_id)
     return _back(request)
 
 
@@ -78,7 +81,7 @@ def revoke(request: HttpRequest, link_id: UUID) -> HttpResponse:
 @guarded
 def revoke_of(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
     """Take back all links to one conversation."""
-    sharing.revoke(visitor_of(request, "page"), conversation_id=conversation_id)
+    share_links.revoke(visitor_of(request, "page"), conversation_id=conversation_id)
     return redirect("share", conversation_id)
 
 
@@ -87,7 +90,7 @@ def revoke_of(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
 @guarded
 def revoke_all(request: HttpRequest) -> HttpResponse:
     """Take back every link."""
-    sharing.revoke(visitor_of(request, "page"))
+    share_links.revoke(visitor_of(request, "page"))
     return redirect("shares")
 
 
@@ -95,13 +98,13 @@ def revoke_all(request: HttpRequest) -> HttpResponse:
 @guarded
 def shared(request: HttpRequest, token: str) -> HttpResponse:
     """The snapshot. A link that never was, one that has expired and one that was taken back are the same answer."""
-    if conf.environment().share_audience == "signed-in" and not request.user.is_authenticated:
+    if environment().share_audience == "signed-in" and not request.user.is_authenticated:
         return redirect_to_login(request.path)
     address = visitor_of(request, "page").address
     if _misses.is_used_up(address):
         raise ThrottledError
     try:
-        context = {"shared": sharing.read(token)}
+        context = {"shared": share_links.read(token)}
     except access.NotFoundError:
         _misses.exceeded(address)
         return refuse(request, Code.LINK, 404)
@@ -111,7 +114,7 @@ def shared(request: HttpRequest, token: str) -> HttpResponse:
     return response
 
 
-def _with_addresses(request: HttpRequest, links: list[sharing.Link]) -> list[tuple[sharing.Link, str]]:
+def _with_addresses(request: HttpRequest, links: list[share_links.Link]) -> list[tuple[share_links.Link, str]]:
     return [(link, request.build_absolute_uri(reverse("shared", args=[link.token]))) for link in links]
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from django.http import HttpRequest
 
-from chatui.access import as_person
-from chatui.audit import Visitor
+from chatui.audit_log.record import Visitor
+from chatui.permissions.access import as_person
 
 
 def visitor_of(request: HttpRequest, way: str) -> Visitor:

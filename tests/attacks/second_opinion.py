@@ -7,7 +7,7 @@ from functools import cache
 import bleach
 import html5lib
 
-from renderer import html
+from renderer.markup import html
 
 
 def differs(rendered: str) -> bool:

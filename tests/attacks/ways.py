@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 from html import escape
 from html.parser import HTMLParser
 
-from renderer.blocks import BlockOpen, Blocks, BlockText
-from renderer.html import plain, render
-from renderer.pages import render_page
+from renderer.markup.blocks import BlockOpen, Blocks, BlockText
+from renderer.markup.html import plain, render
+from renderer.markup.operator_pages import render_page
 
 LONGEST = 20_000
 """Characters of an attack that is also tried streamed and wrapped; longer ones are about time, which whole rendering shows."""

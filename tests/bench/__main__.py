@@ -10,10 +10,11 @@ import time
 from collections.abc import Callable
 from functools import partial
 
-from renderer import html
 from renderer.events import Assembler, FrameClosed, FrameOpened, FrameText, RawEvent
 from renderer.frames import Channel, Header, Role, Terminator
-from renderer.gate import Audience, Gate, GrowingMarkdown, VisibleText
+from renderer.gate import Audience, Gate, VisibleText
+from renderer.markup import html
+from renderer.markup.growing import GrowingMarkdown
 from tests.bench import summaries, transcripts
 from tests.bench.answers import SHAPES, tokens
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 import time
 
-from renderer.summary_check import check
-from renderer.summary_index import HiddenText, SeenText
+from renderer.summary.check import check
+from renderer.summary.index import HiddenText, SeenText
 
 WORDS = 100_000
 LINE = "Considered the traffic, the weather and the distance"

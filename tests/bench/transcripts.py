@@ -14,10 +14,10 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from renderer import interchange, ocml
 from renderer.frames import Channel, Frame, Header, Role, Terminator, Transcript
 from renderer.gate import Audience, visible
-from renderer.ocml_reader import Reader
+from renderer.ocml import document, interchange
+from renderer.ocml.reader import Reader
 from tests.bench.answers import prose
 
 SIZES = (1_000, 10_000, 100_000, 1_000_000, 10_000_000)
@@ -42,12 +42,12 @@ def growth() -> None:
     print(f"  {'bytes':>12}{'parse':>14}{'Reader':>14}{'check':>14}{'JSON':>14}   parse, time per byte")
     first = 0.0
     for size in SIZES:
-        text = ocml.dump(conversation(size))
+        text = document.dump(conversation(size))
         data = text.encode()
-        as_json = interchange.dump_json(ocml.parse(text))
-        parsed = best(partial(ocml.parse, text))
+        as_json = interchange.dump_json(document.parse(text))
+        parsed = best(partial(document.parse, text))
         first = first or parsed / len(data)
-        row = [parsed, best(partial(read, [data])), best(partial(ocml.check, data)), best(partial(interchange.parse_json, as_json))]
+        row = [parsed, best(partial(read, [data])), best(partial(document.check, data)), best(partial(interchange.parse_json, as_json))]
         speeds = "".join(f"{len(data) / seconds / 1e6:9.0f} MB/s" for seconds in row)
         print(f"  {len(data):12,}{speeds}{parsed / len(data) / first:10.2f} x")
     print()
@@ -55,7 +55,7 @@ def growth() -> None:
 
 def pieces() -> None:
     """The incremental reader at several sizes of pieces."""
-    text = ocml.dump(conversation(1_000_000))
+    text = document.dump(conversation(1_000_000))
     print("The incremental reader, a document of 1 MB in pieces:")
     for size in PIECES:
         part = text[: 50_000 * size]
@@ -76,7 +76,7 @@ def per_frame() -> None:
     }
     for kind, frame in kinds.items():
         text = header + "".join(frame.format(number) for number in range(FRAMES))
-        told, whole = best(partial(read, [text])), best(partial(ocml.parse, text))
+        told, whole = best(partial(read, [text])), best(partial(document.parse, text))
         print(f"  {kind:24}{told / FRAMES * 1e6:6.1f} µs as events{whole / FRAMES * 1e6:8.1f} µs as a frame of a transcript")
     print()
 
@@ -90,7 +90,7 @@ def beside_harmony() -> None:
     transcript = conversation(300_000)
     shown = sum(len(frame.body) for frame in visible(transcript.frames, Audience.END_USER))
     tokens = ids(transcript.frames)
-    text = ocml.dump(transcript)
+    text = document.dump(transcript)
     cut = list(even(text, len(tokens)))
     ours, whole = best(partial(read, cut)), best(partial(read, [text]))
     theirs = best(partial(stream, encoding, tokens))
@@ -154,9 +154,9 @@ def stream(encoding: Any, tokens: list[int]) -> None:
 def vocabulary() -> tuple[Any, Callable[[Sequence[Frame]], list[int]]] | None:
     """openai-harmony's encoding and our way to its tokens; None, with a sentence, where there is no vocabulary."""
     try:
-        fetched = importlib.import_module("chatui.vocabulary").fetch(importlib.import_module("tests.llama.fixture").CACHE)
-        ours = importlib.import_module("renderer.vocabulary").Vocabulary.read(fetched)
-        hip1 = importlib.import_module("renderer.hip1")
+        fetched = importlib.import_module("chatui.model_servers.vocabulary").fetch(importlib.import_module("tests.llama.fixture").CACHE)
+        ours = importlib.import_module("renderer.harmony.vocabulary").Vocabulary.read(fetched)
+        hip1 = importlib.import_module("renderer.harmony.hip1")
         os.environ[DIRECTORY_VARIABLE] = str(fetched.parent)
         encoding = importlib.import_module("openai_harmony").load_harmony_encoding("HarmonyGptOss")
     except Exception as error:  # noqa: BLE001 - without the vocabulary, for whatever reason, there is nothing to compare with

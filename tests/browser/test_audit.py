@@ -19,11 +19,11 @@ from tests.served import Deployment, Server
 pytestmark = pytest.mark.browser
 
 MANY_LINES = """
-from chatui import audit
+from chatui.audit_log.record import Visitor, record
 from chatui.models import User
-sam = audit.Visitor(User.objects.get(username="sam"), "2001:db8:85a3:1234:5678:8a2e:370:7334", "page")
+sam = Visitor(User.objects.get(username="sam"), "2001:db8:85a3:1234:5678:8a2e:370:7334", "page")
 for number in range(60):
-    audit.record("debug page", sam, whom="ada", detail=f"looked {number}")
+    record("debug page", sam, whom="ada", detail=f"looked {number}")
 """
 
 

@@ -18,8 +18,8 @@ pytestmark = pytest.mark.browser
 REASON = "A complaint about this answer"
 END_IT = """
 from django.utils import timezone
-from chatui.models import DebugOpening
-DebugOpening.objects.update(expires_at=timezone.now())
+from chatui.models import DebugRequest
+DebugRequest.objects.update(expires_at=timezone.now())
 """
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from chatui.backends import demo as demo_backend
+from chatui.backends.demo import backend as demo_backend
 from tests.browser.chat import Chat
 from tests.browser.relay import Relay
 from tests.browser.visits import Visits
@@ -17,7 +17,7 @@ from tests.served import Server
 pytestmark = pytest.mark.browser
 
 TRANSISTOR = "Explain in detail how a transistor works."
-SCRIPT = Path(demo_backend.__file__).parent / "demo_scripts" / "explain.harmony"
+SCRIPT = Path(demo_backend.__file__).parent / "scripts" / "explain.harmony"
 CLIPBOARD: dict[str, Any] = {"permissions": ["clipboard-read", "clipboard-write"]}
 
 

@@ -16,9 +16,9 @@ from django.http import HttpResponseBase
 from django.test import Client
 from django.utils import timezone
 
-from chatui import access, audit
-from chatui.audit import Visitor
-from chatui.models import AttemptWarning, Conversation, DebugOpening, Message, StoredBackend, User
+from chatui.audit_log.record import Visitor, record
+from chatui.models import AttemptWarning, Conversation, DebugRequest, Message, StoredBackend, User
+from chatui.permissions import debug_requests
 from renderer.frames import Header
 from tests.canary.conftest import World
 from tests.canary.planting import append
@@ -49,7 +49,7 @@ def client_of(name: str, world: World, **options: Any) -> Client:
 
 def open_view(world: World) -> None:
     """The permitted person's opt-in."""
-    access.open_debug_view(Visitor(world.people["both"], ADDRESS, "page"), world.hers.conversation.pk, "a fault was reported")
+    debug_requests.open_debug_view(Visitor(world.people["both"], ADDRESS, "page"), world.hers.conversation.pk, "a fault was reported")
 
 
 def places(world: World) -> dict[str, str]:
@@ -58,12 +58,12 @@ def places(world: World) -> dict[str, str]:
     assert owner is not None and both is not None
     bystander = make_person("bystander")
     group = Group.objects.create(name="readers")
-    event = audit.record("planted", Visitor(owner, ADDRESS, "page"))
+    event = record("planted", Visitor(owner, ADDRESS, "page"))
     warning = AttemptWarning.objects.create(person_name="bela", day=timezone.now().date(), attempts=7)
     second = Conversation.objects.create(owner=owner, title="A second title")
     asker = make_person("asker", "view_hidden_channels", "view_any_conversation", staff=True)
     asked, elsewhere = (
-        DebugOpening.objects.create(conversation=row, person=asker, reason="a fault was seen", minutes=15)
+        DebugRequest.objects.create(conversation=row, person=asker, reason="a fault was seen", minutes=15)
         for row in (world.hers.conversation, second)
     )
     foreign = append(second, None, Header("user"), "Elsewhere")

@@ -10,9 +10,9 @@ import pytest
 from channels.db import database_sync_to_async
 from channels.layers import InMemoryChannelLayer
 
-from chatui import access
-from chatui.audit import Visitor
+from chatui.audit_log.record import Visitor
 from chatui.models import User
+from chatui.permissions import debug_requests
 from renderer.events import FrameClosed, FrameOpened, FrameText
 from renderer.frames import Terminator
 from tests.canary.markers import Canary
@@ -74,4 +74,4 @@ def assert_allowed(raw: Iterable[str]) -> None:
 
 @database_sync_to_async
 def open_debug_view(person: User, conversation: str) -> None:
-    access.open_debug_view(Visitor(person, "127.0.0.1", "page"), conversation, "a fault was reported")
+    debug_requests.open_debug_view(Visitor(person, "127.0.0.1", "page"), conversation, "a fault was reported")

@@ -9,9 +9,9 @@ from uuid import uuid4
 
 from django.utils import timezone
 
-from chatui import sent, transcripts
 from chatui.models import Conversation, Message, ShareLink, Turn, User
 from chatui.models.message import Author
+from chatui.store import requests, transcripts
 from renderer.frames import Frame, Header, Terminator
 from tests.canary.markers import Canary
 
@@ -89,7 +89,7 @@ def new_turn(question: Message, canary: Canary, state: str = "completed", code: 
         "effort": "medium",
         "model": "gpt-oss-20b",
         "backend": f"a server at {canary.plant('address of the model server')}",
-        "request": sent.pack("/v1/chat/completions", f'{{"messages": ["{canary.plant("prompt that was sent")}"]}}'.encode()),
+        "request": requests.pack("/v1/chat/completions", f'{{"messages": ["{canary.plant("prompt that was sent")}"]}}'.encode()),
         "finished_at": None if state == "running" else now,
     }
     return Turn.objects.create(**(values | fields))

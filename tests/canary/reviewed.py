@@ -349,7 +349,7 @@ ROUTES: tuple[Route, ...] = (
         ),
     ),
     Route(
-        "c/<uuid:conversation_id>/debug/requests/<uuid:opening_id>/approve/",
+        "c/<uuid:conversation_id>/debug/requests/<uuid:request_id>/approve/",
         "Permitted staff let somebody else look. Recorded; nothing is shown.",
         (
             Ask("POST", f"{_REQUESTS}{{asked}}/approve/", _HIDDEN_ACT, action="approve debug view", detail="for asker: a fault was seen"),
@@ -359,7 +359,7 @@ ROUTES: tuple[Route, ...] = (
         ),
     ),
     Route(
-        "c/<uuid:conversation_id>/debug/requests/<uuid:opening_id>/decline/",
+        "c/<uuid:conversation_id>/debug/requests/<uuid:request_id>/decline/",
         "Permitted staff do not let somebody else look. Recorded; nothing is shown.",
         (
             Ask("POST", f"{_REQUESTS}{{asked}}/decline/", _HIDDEN_ACT, action="decline debug view", detail="for asker: a fault was seen"),

@@ -9,7 +9,7 @@ import pytest
 from django.db import connection
 from django.test import Client
 
-from chatui import first_account
+from chatui.accounts import first_account
 from chatui.models import AuditEvent, FirstAccountCode, User
 from tests.audit_triggers import without_triggers
 from tests.canary.asking import client_for, whole

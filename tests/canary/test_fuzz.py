@@ -297,9 +297,9 @@ def on_a_socket(person: User, act: Callable[[BrowserSocket], Awaitable[None]]) -
 
 @pytest.mark.django_db(transaction=True)
 def test_no_json_on_the_socket_fails_inside_or_ends_the_socket(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    from chatui import conf
+    from chatui.model_servers import connected
 
-    monkeypatch.setattr(conf, "backend", lambda choice="": ScriptedBackend())
+    monkeypatch.setattr(connected, "backend", lambda choice="": ScriptedBackend())
     monkeypatch.setattr(consumer, "COMMANDS_BURST", 1e9)
     row = Conversation.objects.create(owner=ada)
     question = append(row, None, Header("user"), "Hello?")

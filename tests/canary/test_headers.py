@@ -88,12 +88,11 @@ def test_errors_that_are_made_before_any_view_carry_the_headers_too(world: World
 
 
 def test_an_error_of_ours_carries_the_headers_too(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    from chatui import display
 
     def fail(*args: object, **kwargs: object) -> None:
         raise RuntimeError
 
-    monkeypatch.setattr(display, "exchanges", fail)
+    monkeypatch.setattr("chatui.web.conversations.shown_exchanges", fail)
     response = client_for(world.people["owner"]).get(f"/c/{world.hers.conversation.pk}/")
     assert response.status_code == 500
     assert not wrong_with(response, "500", is_office=False)

@@ -16,10 +16,11 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from chatui import display, search_index, transcripts
 from chatui.error_reports import PlacesFormatter
 from chatui.models import AuditEvent, Message, SearchEntry, ShareLink
-from renderer import html, words
+from chatui.store import search_index, search_words, transcripts
+from chatui.web import conversations
+from renderer.markup import html
 from tests.canary.asking import client_for, client_of, open_view, whole
 from tests.canary.conftest import World
 from tests.canary.planting import VISIBLE, plant
@@ -74,8 +75,10 @@ def test_the_premise_the_owner_finds_what_is_visible_and_others_do_not(world: Wo
 def test_counts_of_the_index_are_the_owners_own(world: World) -> None:
     owner, other = world.people["owner"], world.people["other"]
     assert owner and other
-    assert len(search_index.find(owner, words.query("visible"), 100)) == 2, "a question and an answer; those in the bin are not counted"
-    assert search_index.find(other, words.query("visible"), 100) == []
+    assert len(search_index.find(owner, search_words.query("visible"), 100)) == 2, (
+        "a question and an answer; those in the bin are not counted"
+    )
+    assert search_index.find(other, search_words.query("visible"), 100) == []
 
 
 @pytest.mark.parametrize("name", KINDS)
@@ -164,7 +167,7 @@ def test_an_exception_that_quotes_hidden_text_gets_into_no_log_line_and_no_error
     (handler,) = (handler for handler in logging.getLogger().handlers if isinstance(handler.formatter, PlacesFormatter))
     assert isinstance(handler, logging.StreamHandler), "the one handler of the settings"
     monkeypatch.setattr(handler, "stream", console)
-    for module, name in ((transcripts, "frame_of"), (html, "render_blocks"), (display, "conversation")):
+    for module, name in ((transcripts, "frame_of"), (html, "render_blocks"), (conversations, "shown_conversation")):
         with monkeypatch.context() as patch:
             patch.setattr(module, name, quote)
             response = client.get(f"/c/{world.hers.conversation.pk}/")

@@ -12,7 +12,6 @@ from django.http import HttpResponse, HttpResponseBase
 from django.test import Client
 from django.utils import timezone
 
-from chatui import audit
 from chatui.models import AuditEvent, Conversation, User
 from tests.canary.asking import ADDRESS, client_for, client_of, filled, open_view, places, taken_back, whole
 from tests.canary.conftest import World
@@ -146,7 +145,7 @@ def test_if_the_audit_line_cannot_be_written_pages_and_downloads_hold_nothing(wo
     def disk_is_full(*args: object, **kwargs: object) -> None:
         raise OSError("no space left")
 
-    monkeypatch.setattr(audit, "record", disk_is_full)
+    monkeypatch.setattr("chatui.audit_log.record._append", disk_is_full)
     for name in ("both", "staff", "owner"):
         client = client_for(world.people[name])
         for place in ("debug/", "download/whole/"):

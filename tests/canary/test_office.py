@@ -7,8 +7,7 @@ from django.contrib import admin
 from django.contrib.auth.models import Group, Permission
 from django.db import IntegrityError, transaction
 
-from chatui import audit
-from chatui.audit import Visitor
+from chatui.audit_log.record import Visitor, record
 from chatui.models import AuditEvent, Conversation, User
 from tests.audit_triggers import without_triggers
 from tests.canary.asking import ADDRESS, client_for
@@ -38,7 +37,7 @@ def form_of(person: User, **changes: object) -> dict[str, object]:
 
 @pytest.fixture
 def line(grace: User) -> AuditEvent:
-    return audit.record("debug page", Visitor(grace, ADDRESS, "page"))
+    return record("debug page", Visitor(grace, ADDRESS, "page"))
 
 
 @pytest.mark.parametrize(
@@ -75,7 +74,7 @@ def test_lines_of_the_audit_log_cannot_be_rewritten_in_bulk_and_numbers_are_give
 
 def test_an_account_that_is_deleted_leaves_its_lines_in_the_log(olga: User, line: AuditEvent) -> None:
     mallory = make_person("mallory")
-    audit.record("debug page", Visitor(mallory, ADDRESS, "page"), code="E-PERM-VISIBILITY")
+    record("debug page", Visitor(mallory, ADDRESS, "page"), code="E-PERM-VISIBILITY")
     client_for(olga).post(f"/admin/chatui/user/{mallory.pk}/delete/", {"post": "yes"})
     assert not User.objects.filter(username="mallory").exists(), "the premise: it was deleted"
     assert AuditEvent.objects.filter(actor_name="mallory", code="E-PERM-VISIBILITY").exists()
@@ -89,7 +88,7 @@ def test_an_account_that_is_deleted_leaves_its_lines_in_the_log(olga: User, line
         "turns__error_detail__contains=a",
         "turns__checkpoint__startswith=a",
         "owner__password__startswith=m",
-        "debug_openings__reason__contains=a",
+        "debug_requests__reason__contains=a",
         "title__startswith=A",
         "title=A+visible+title",
     ],
@@ -115,7 +114,7 @@ def test_the_opt_in_page_shows_nothing_of_somebody_elses_conversation(world: Wor
 
 
 def test_messages_turns_and_openings_are_not_in_the_back_office() -> None:
-    assert not {"Message", "Turn", "DebugOpening", "ActiveLeaf", "FirstAccountCode", "Session", "LogEntry"} & {
+    assert not {"Message", "Turn", "DebugRequest", "ActiveLeaf", "FirstAccountCode", "Session", "LogEntry"} & {
         model.__name__ for model in admin.site._registry
     }
 

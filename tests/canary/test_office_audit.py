@@ -10,10 +10,11 @@ from django.contrib.auth.models import Group, Permission
 from django.db.models import Model
 from django.test import Client
 
-from chatui import audit, first_account, rights
-from chatui.admin import ReadOnlyAdmin
-from chatui.audit import Visitor
+from chatui.accounts import first_account
+from chatui.admin.people import ReadOnlyAdmin
+from chatui.audit_log.record import Visitor, record
 from chatui.models import AuditEvent, User
+from chatui.permissions import catalogue
 from tests.canary.asking import ADDRESS, client_for
 from tests.canary.test_office import form_of, permission
 from tests.chatui.conftest import PASSWORD, make_person
@@ -68,9 +69,9 @@ def test_permissions_given_and_taken_are_recorded_one_by_one_in_words(office: Cl
     other = make_person("other", "view_hidden_channels")
     change(office, other, user_permissions=[str(permission(name).pk) for name in ("view_auditevent", "view_any_conversation")])
     assert recorded("other") == [
-        ("account changed", f"may now: {rights.WORDS['chatui.view_any_conversation']}"),
-        ("account changed", f"may now: {rights.WORDS['chatui.view_auditevent']}"),
-        ("account changed", f"may not any more: {rights.WORDS['chatui.view_hidden_channels']}"),
+        ("account changed", f"may now: {catalogue.WORDS['chatui.view_any_conversation']}"),
+        ("account changed", f"may now: {catalogue.WORDS['chatui.view_auditevent']}"),
+        ("account changed", f"may not any more: {catalogue.WORDS['chatui.view_hidden_channels']}"),
     ]
 
 
@@ -111,7 +112,7 @@ def test_one_account_that_is_deleted(office: Client) -> None:
     other = make_person("other", "view_auditevent", staff=True)
     assert office.post(f"/admin/chatui/user/{other.pk}/delete/", {"post": "yes"}).status_code == 302
     assert not User.objects.filter(pk=other.pk).exists()
-    assert recorded("other") == [("account deleted", f"{rights.WORDS['chatui.view_auditevent']}, active, staff")]
+    assert recorded("other") == [("account deleted", f"{catalogue.WORDS['chatui.view_auditevent']}, active, staff")]
 
 
 def test_many_accounts_that_are_deleted_at_once(office: Client) -> None:
@@ -123,7 +124,7 @@ def test_many_accounts_that_are_deleted_at_once(office: Client) -> None:
 
 
 def test_a_group_from_its_making_to_its_end(office: Client) -> None:
-    words = rights.WORDS
+    words = catalogue.WORDS
     reads, opens = permission("view_auditevent"), permission("view_hidden_channels")
     assert office.post("/admin/auth/group/add/", {"name": "readers", "permissions": [str(reads.pk)]}).status_code == 302
     group = Group.objects.get()
@@ -171,7 +172,7 @@ def test_if_it_cannot_be_recorded_nothing_changes(way: str, office: Client, monk
     before = state()
     path, sent = ways[way]
     with monkeypatch.context() as patch:
-        patch.setattr(audit, "record", disk_is_full)
+        patch.setattr("chatui.audit_log.record._append", disk_is_full)
         assert office.post(f"/admin/{path}", sent).status_code == 500  # type: ignore[arg-type]
     assert state() == before
     assert office.post(f"/admin/{path}", sent).status_code == 302  # type: ignore[arg-type]
@@ -182,7 +183,7 @@ def test_the_office_offers_the_permissions_that_mean_something_under_headings_in
     other = make_person("other")
     for page in (f"chatui/user/{other.pk}/change", "auth/group/add"):
         text = office.get(f"/admin/{page}/").content.decode()
-        for heading, names in rights.GROUPS.items():
+        for heading, names in catalogue.GROUPS.items():
             assert heading in text
             assert all(words.partition(" (")[0] in text for words in names.values())
         assert "Can add message" not in text and "debug opening" not in text and "active leaf" not in text
@@ -190,13 +191,13 @@ def test_the_office_offers_the_permissions_that_mean_something_under_headings_in
 
 def test_every_permission_that_opens_something_is_offered_and_every_one_offered_exists() -> None:
     there = {f"{row.content_type.app_label}.{row.codename}" for row in Permission.objects.select_related("content_type")}
-    assert set(rights.WORDS) <= there
+    assert set(catalogue.WORDS) <= there
     opens = {f"chatui.{name}" for model in _models() for name, _ in model._meta.permissions}
     for shown in admin.site._registry.values():
         if not isinstance(shown, ReadOnlyAdmin):
             options = shown.model._meta
             opens |= {f"{options.app_label}.{verb}_{options.model_name}" for verb in ("add", "change", "delete", "view")}
-    assert opens | {"chatui.view_auditevent"} == set(rights.WORDS)
+    assert opens | {"chatui.view_auditevent"} == set(catalogue.WORDS)
 
 
 def _models() -> list[type[Model]]:
@@ -208,7 +209,7 @@ def _models() -> list[type[Model]]:
 def test_the_first_account_gets_just_what_means_something() -> None:
     first_account.new_code()
     person = first_account.make("first", PASSWORD)
-    assert person is not None and person.get_all_permissions() == set(rights.WORDS)
+    assert person is not None and person.get_all_permissions() == set(catalogue.WORDS)
 
 
 def test_times_in_the_office_are_said_to_be_utc(office: Client) -> None:
@@ -228,4 +229,4 @@ def test_a_line_about_an_account_names_who_changed_whom(olga: User) -> None:
     client_for(olga).post(f"/admin/chatui/user/{other.pk}/change/", form_of(other, user_permissions=[str(permission("view_user").pk)]))
     line = AuditEvent.objects.get()
     assert (line.actor, line.actor_name, line.owner_name, line.action) == (olga, "olga", "other", "account changed")
-    assert audit.record("premise", Visitor(olga, "", "page")).number == 2
+    assert record("premise", Visitor(olga, "", "page")).number == 2

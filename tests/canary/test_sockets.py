@@ -11,7 +11,7 @@ from uuid import uuid4
 import pytest
 from channels.db import database_sync_to_async
 
-from chatui import audit
+from chatui.audit_log.record import FIRST_HASH, digest
 from chatui.live import consumer
 from chatui.models import AuditEvent, Conversation, User
 from chatui.turns import running
@@ -239,7 +239,7 @@ async def test_if_the_audit_line_cannot_be_written_the_socket_says_nothing_hidde
     def disk_is_full(*args: object, **kwargs: object) -> None:
         raise OSError("no space left")
 
-    monkeypatch.setattr(audit, "record", disk_is_full)
+    monkeypatch.setattr("chatui.audit_log.record._append", disk_is_full)
     for person in (ada, sam, grace):
         async with BrowserSocket(person) as socket:
             await socket.say("watch", conversation=values["conversation"])
@@ -266,5 +266,5 @@ async def test_the_chain_of_the_audit_log_holds_when_many_ask_at_once(ada: User,
     await asyncio.gather(*(knock(person) for person in (ada, bela, sam, hank)))
     lines = [line async for line in AuditEvent.objects.order_by("number")]
     assert [line.number for line in lines] == list(range(1, 21))
-    assert all(line.hash == audit.digest(line) for line in lines)
-    assert [line.previous_hash for line in lines] == [audit.FIRST_HASH, *(line.hash for line in lines[:-1])]
+    assert all(line.hash == digest(line) for line in lines)
+    assert [line.previous_hash for line in lines] == [FIRST_HASH, *(line.hash for line in lines[:-1])]

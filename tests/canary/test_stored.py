@@ -11,10 +11,11 @@ from django.contrib.sessions.models import Session
 from django.core.signing import dumps
 from django.test import Client
 
-from chatui import display, sent, transcripts
-from chatui.debug_display import frames, prompts, tokens
+from chatui.display.debug import frames, prompts, tokens
 from chatui.models import Conversation, Message, Turn, User
-from renderer import html
+from chatui.store import requests, transcripts
+from chatui.web import conversations
+from renderer.markup import html
 from tests.canary.asking import client_for, client_of, filled, open_view, places, taken_back, whole
 from tests.canary.conftest import World
 from tests.canary.planting import QUESTION, VISIBLE, plant_abandoned
@@ -34,7 +35,7 @@ def everything_stored() -> str:
         for row in model.objects.values_list():
             found += [bytes(value).decode("utf-8", "replace") if isinstance(value, (bytes, memoryview)) else str(value) for value in row]
     for packed in Turn.objects.exclude(request=None).values_list("request", flat=True):
-        request = sent.unpack(bytes(packed or b""))
+        request = requests.unpack(bytes(packed or b""))
         found.append(request.body or "" if request else "")
     return "\n".join(found)
 
@@ -57,8 +58,8 @@ def crawl(client: Client, asked: list[tuple[str, str]], methods: tuple[str, ...]
         if accept == "application/json" and path.startswith("/admin/"):
             continue  # Django's own pages, which know no JSON
         with taken_back(client):
-            sent = body if method not in ("GET", "HEAD") else ""
-            response = client.generic(method, path, sent, content_type="application/x-www-form-urlencoded", headers={"accept": accept})
+            requests = body if method not in ("GET", "HEAD") else ""
+            response = client.generic(method, path, requests, content_type="application/x-www-form-urlencoded", headers={"accept": accept})
             answers.append((f"{method} {path} ({accept})", whole(response)))
             # Where an opt-in leads to, hidden text is what the person asked for.
             if path.startswith("/c/") and response.status_code == 302 and not path.endswith("/debug/open/"):
@@ -231,7 +232,12 @@ def test_an_exception_that_quotes_hidden_text_does_not_bring_it_onto_a_page(worl
         raise ValueError(quoted)
 
     client = client_for(world.people["owner"])
-    for module, name in ((transcripts, "frame_of"), (html, "render_blocks"), (display, "conversation"), (transcripts, "active_leaf")):
+    for module, name in (
+        (transcripts, "frame_of"),
+        (html, "render_blocks"),
+        (conversations, "shown_conversation"),
+        (transcripts, "active_leaf"),
+    ):
         with monkeypatch.context() as patch:
             patch.setattr(module, name, quote)
             for place, accept in product(("", "download/", f"turns/{world.hers.turn.pk}/"), ("text/html", "application/json")):

@@ -12,7 +12,6 @@ import pytest
 from channels.db import database_sync_to_async
 from pytest_django import Settings
 
-from chatui import audit
 from chatui.backends.base import BackendError, EndReason, SampleEnded
 from chatui.live import consumer
 from chatui.models import AuditEvent, Message, Turn, User
@@ -362,7 +361,7 @@ async def test_a_watcher_whose_permission_cannot_be_asked_again_sees_no_more(
         await open_debug_view(grace, accepted["conversation"])
         await watcher.say("watch", conversation=accepted["conversation"])
         await watcher.until("chatui:debug.snapshot")
-        monkeypatch.setattr(audit, "record", _disk_is_full)
+        monkeypatch.setattr("chatui.audit_log.record._append", _disk_is_full)
         await database_sync_to_async(grace.user_permissions.clear)()
         await asyncio.sleep(0.4)
         gate.set()
@@ -385,7 +384,7 @@ async def test_a_watcher_whose_look_at_the_next_turn_cannot_be_recorded_sees_not
         gate = asyncio.Event()
         backend.script = [*frame(ANALYSIS, "before"), gate, *hidden_steps(canary, ["analysis"]), *answer()]
         with monkeypatch.context() as patch:
-            patch.setattr(audit, "record", _disk_is_full)
+            patch.setattr("chatui.audit_log.record._append", _disk_is_full)
             await hers.send_message("And now?", conversation=accepted["conversation"])
             await reached(backend)
         await second.say("watch", conversation=accepted["conversation"])

@@ -44,12 +44,16 @@ def patch() -> None:
     import django
 
     django.setup()
-    from chatui import access, attempts, display, exports, search, summaries
     from chatui.backends.leak_guard import LeakGuard, Span
+    from chatui.display import conversation, search
+    from chatui.display.conversation import Notice
     from chatui.models import Conversation, Message, ShareLink
+    from chatui.permissions import access, attempts
+    from chatui.transfer import exports
+    from chatui.turns import summary_notes
     from renderer import gate
     from renderer.gate import Audience
-    from renderer.summary_check import Verdict
+    from renderer.summary.check import Verdict
 
     def while_broken(way: str, place: Any, name: str, broken: Callable[..., Any]) -> None:
         sound = getattr(place, name)
@@ -66,11 +70,11 @@ def patch() -> None:
     # Analysis passes the gate: streams, pages and everything that is made from what is kept.
     while_broken("gate", gate, "why_hidden", lambda header: None)
     while_broken("guard", LeakGuard, "feed", lambda guard, text: [Span(True, text)])
-    while_broken("summary", summaries.Notes, "judge", lambda notes, candidate, *_: Verdict(candidate))
+    while_broken("summary", summary_notes.Notes, "judge", lambda notes, candidate, *_: Verdict(candidate))
     while_broken("archive", exports, "everything", everything)
-    while_broken("notice", display, "_notice", lambda turn: display.Notice("E-X", turn.error_detail, True) if turn.error_code else None)
+    while_broken("notice", conversation, "_notice", lambda turn: Notice("E-X", turn.error_detail, True) if turn.error_code else None)
     while_broken("search", search, "search", counts_hidden)
-    while_broken("not recorded", attempts, "record", lambda *args: None)
+    while_broken("not recorded", attempts, "record_attempt", lambda *args: None)
     while_broken("not refused", access, "can_see_hidden", lambda user: True)
     while_broken("not owned", access, "own_conversation", lambda user, key, **_: Conversation.objects.get(pk=key))
     while_broken("not revoked", access, "_live_links", ShareLink.objects.all)

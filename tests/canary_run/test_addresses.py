@@ -9,16 +9,16 @@ import httpx
 import pytest
 from django.urls import get_resolver, resolve
 
-from chatui.canary import crawl
-from chatui.canary.addresses import FIXED, FOR_STAFF, FORMS, LAST, QUERIES, Address, addresses, form, places
-from chatui.canary.browser import Answer, Browser
 from chatui.canary.markers import Canary
+from chatui.canary.visitors import crawl
+from chatui.canary.visitors.addresses import FIXED, FOR_STAFF, FORMS, LAST, QUERIES, Address, addresses, form, places
+from chatui.canary.visitors.browser import Answer, Browser
 from chatui.canary.watch import CanaryError, Clock, Watch
 from tests.canary.reviewed import ATTEMPT, ROUTES
 from tests.canary.test_reviewed import patterns
 
 KNOWN = {name: str(uuid4()) for name in ("conversation_id", "turn_id", "message_id")}
-WHAT_TO_DO = "Tell chatui/canary/addresses.py how this is asked for, or manage.py canary cannot be carried out any more."
+WHAT_TO_DO = "Tell chatui/canary/visitors/addresses.py how this is asked for, or manage.py canary cannot be carried out any more."
 
 
 def by_pattern() -> dict[str, Address]:

@@ -11,8 +11,8 @@ from django.utils import timezone
 
 from chatui.canary import guests
 from chatui.canary.guests import Offer
+from chatui.model_servers.configured import of_row
 from chatui.models import AttemptWarning, Conversation, StoredBackend, User
-from chatui.specs import of_row
 
 pytestmark = pytest.mark.django_db
 

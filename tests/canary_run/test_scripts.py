@@ -9,13 +9,13 @@ import pytest
 
 from chatui.backends import registry
 from chatui.backends.base import SampleRequest
-from chatui.canary import chat_answers, harmony_answers, responses_answers
+from chatui.canary.answers import chat, harmony, responses
+from chatui.canary.answers.planting import Planter, Script
 from chatui.canary.markers import Canary
 from chatui.canary.peer import Peer
-from chatui.canary.planting import Planter, Script
 from chatui.canary.run import KINDS
 from renderer.frames import Frame, Header
-from renderer.vocabulary import Vocabulary
+from renderer.harmony.vocabulary import Vocabulary
 from tests.chatui.backends.sampling import PATIENT, Outcome, outcome
 
 BAIT = "bcdflbcdflbcdf"
@@ -29,12 +29,12 @@ class Played:
         planter = Planter(kind, self.hidden, self.visible, BAIT)
         match kind:
             case "chat":
-                self.scripts: Sequence[Script] = chat_answers.scripts(planter)
+                self.scripts: Sequence[Script] = chat.scripts(planter)
             case "responses":
-                self.scripts = responses_answers.scripts(planter)
+                self.scripts = responses.scripts(planter)
             case _:
                 assert vocabulary is not None
-                self.scripts = harmony_answers.scripts(planter, vocabulary)
+                self.scripts = harmony.scripts(planter, vocabulary)
         with Peer(("127.0.0.1", 0), {kind: self.scripts}) as peer:
             peer.release()
             self.outcomes = {script.name: asyncio.run(sampled(peer.url(kind), kind, script, vocabulary)) for script in self.scripts}

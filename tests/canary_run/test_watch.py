@@ -6,10 +6,10 @@ import json
 
 import pytest
 
-from chatui.canary.crawl import _shape
 from chatui.canary.markers import Canary
 from chatui.canary.report import EXIT_CODES, as_json, as_text
 from chatui.canary.run import Report
+from chatui.canary.visitors.crawl import _shape
 from chatui.canary.watch import CanaryError, Clock, Finding, Watch
 
 SECRET = "Never speak of <cheese> & the moon."

@@ -16,7 +16,7 @@ from django.contrib.auth.models import Permission
 from django.core.cache import cache
 from django.test import Client
 
-from chatui import conf
+from chatui.model_servers import connected
 from chatui.models import Conversation, User
 from chatui.turns import running, summarizing
 from tests.chatui.scripted import ScriptedBackend
@@ -86,7 +86,7 @@ def conversation(ada: User) -> Conversation:
 async def backend(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[ScriptedBackend]:
     """A model server that plays what a test scripts. Turns that the test left running are ended, so that none outlives it."""
     scripted = ScriptedBackend()
-    monkeypatch.setattr(conf, "backend", lambda choice="": scripted)
+    monkeypatch.setattr(connected, "backend", lambda choice="": scripted)
     # A script is for the answer; it is not to be played a second time as its own summary.
     monkeypatch.setattr(summarizing, "FIRST_SECONDS", 86_400.0)
     yield scripted

@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
+from django.conf import settings
 
-from chatui import conf, offered, specs
-from chatui.env import Environment
+from chatui.env import environment
+from chatui.model_servers import available, configured, connected
 from tests.chatui.backends import stub
 
 Configure = Callable[..., None]
@@ -28,7 +29,7 @@ def says(text: str) -> Callable[[asyncio.StreamWriter], Any]:
 def configure(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Configure]:
     """Call it with the text of a file, or with other settings; nothing of the back office is remembered before or after."""
     _forget()
-    before = conf.environment()
+    before = environment()
     count = 0
 
     def set_up(text: str | None = None, **values: Any) -> None:
@@ -37,11 +38,10 @@ def configure(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Confi
         if text is not None:
             values["backends_file"] = tmp_path / f"backends-{count}.toml"
             values["backends_file"].write_text(text, encoding="utf-8")
-        environment: Environment = before.model_copy(update={"data_dir": tmp_path, **values})
-        monkeypatch.setattr(conf, "environment", lambda: environment)
+        monkeypatch.setattr(settings, "ENVIRONMENT", before.model_copy(update={"data_dir": tmp_path, **values}))
 
     # What a server names is asked in a thread of its own; here nobody asks unless a test says so.
-    monkeypatch.setattr(offered, "_ask", lambda spec, key: None)
+    monkeypatch.setattr(available, "_ask", lambda spec, key: None)
     set_up()
     yield set_up
     _forget()
@@ -53,10 +53,10 @@ async def closing(configure: Configure) -> AsyncIterator[None]:
     yield
     configure()
     _forget()
-    conf.backend()
-    await asyncio.gather(*conf._closing)
+    connected.backend()
+    await asyncio.gather(*connected._closing)
 
 
 def _forget() -> None:
-    conf._read.rows = specs.Rows()
-    conf.forget_rows()
+    connected._read.rows = configured.Rows()
+    connected.forget_rows()

@@ -7,9 +7,9 @@ from collections.abc import AsyncGenerator, Sequence
 
 import pytest
 
-from chatui import conf
 from chatui.backends.base import EndReason, SampleEnded, SampleEvent, SampleRequest
 from chatui.backends.spec import BackendSpec, split_choice
+from chatui.model_servers import connected
 from chatui.turns import summarizing
 from renderer.events import FrameClosed, FrameOpened, FrameText
 from renderer.frames import Terminator
@@ -81,8 +81,8 @@ def use(patch: pytest.MonkeyPatch, model: ScriptedBackend, summarizer: Summarize
     known = BackendSpec.model_validate(values | fields)
 
     others = {"small": summarizer}
-    patch.setattr(conf, "spec_of", lambda choice="": known)
-    patch.setattr(conf, "backend", lambda choice="": others.get(split_choice(choice)[0]) or model)
+    patch.setattr(connected, "spec_of", lambda choice="": known)
+    patch.setattr(connected, "backend", lambda choice="": others.get(split_choice(choice)[0]) or model)
     for name, seconds in {"FIRST_SECONDS": 0.0, "STEP_SECONDS": 0.02, "LOOK_SECONDS": 0.01}.items():
         patch.setattr(summarizing, name, seconds)
 

@@ -8,10 +8,10 @@ from uuid import uuid4
 import pytest
 from django.utils import timezone
 
-from chatui import access, audit
-from chatui.access import NotFoundError, OptInNeededError, RefusedError
-from chatui.audit import Visitor
-from chatui.models import AuditEvent, Conversation, DebugOpening, User
+from chatui.audit_log.record import FIRST_HASH, Visitor, digest, record
+from chatui.models import AuditEvent, Conversation, DebugRequest, User
+from chatui.permissions import access, debug_requests
+from chatui.permissions.access import NotFoundError, OptInNeededError, RefusedError
 
 pytestmark = pytest.mark.django_db
 
@@ -55,7 +55,7 @@ def test_a_deleted_conversation_is_found_only_in_the_bin(ada: User, conversation
 def test_permitted_staff_see_hidden_channels_after_they_opened_the_view(grace: User, conversation: Conversation) -> None:
     with pytest.raises(OptInNeededError):
         access.view_hidden(visitor(grace), conversation.pk, action="debug page")
-    access.open_debug_view(visitor(grace), conversation.pk, "a fault was reported")
+    debug_requests.open_debug_view(visitor(grace), conversation.pk, "a fault was reported")
     assert access.view_hidden(visitor(grace, "download"), conversation.pk, action="whole download") == conversation
     line = last_line()
     assert (line.action, line.code, line.way, line.actor, line.owner_name, line.address) == (
@@ -99,7 +99,7 @@ def test_without_the_right_to_others_no_such_conversation_looks_like_not_yours(h
 
 def test_staff_with_only_the_first_permission_see_their_own(hank: User) -> None:
     own = Conversation.objects.create(owner=hank)
-    access.open_debug_view(visitor(hank), own.pk, "a fault was reported")
+    debug_requests.open_debug_view(visitor(hank), own.pk, "a fault was reported")
     assert access.view_hidden(visitor(hank), own.pk, action="debug page") == own
 
 
@@ -110,53 +110,53 @@ def test_the_permission_without_being_staff_is_not_enough(grace: User, conversat
 
 
 def test_an_opening_ends_after_an_hour_or_when_it_is_closed(grace: User, conversation: Conversation) -> None:
-    access.open_debug_view(visitor(grace), conversation.pk, "a fault was reported")
+    debug_requests.open_debug_view(visitor(grace), conversation.pk, "a fault was reported")
     access.recheck_hidden(visitor(grace), conversation.pk)
-    DebugOpening.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
+    DebugRequest.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
     with pytest.raises(OptInNeededError):
         access.recheck_hidden(visitor(grace), conversation.pk)
-    access.open_debug_view(visitor(grace), conversation.pk, "a fault was reported")
-    access.close_debug_view(visitor(grace), conversation.pk)
+    debug_requests.open_debug_view(visitor(grace), conversation.pk, "a fault was reported")
+    debug_requests.close_debug_view(visitor(grace), conversation.pk)
     with pytest.raises(OptInNeededError):
         access.recheck_hidden(visitor(grace), conversation.pk)
 
 
 def test_an_opening_is_for_one_person_and_one_conversation(grace: User, hank: User, ada: User, conversation: Conversation) -> None:
-    access.open_debug_view(visitor(grace), conversation.pk, "a fault was reported")
+    debug_requests.open_debug_view(visitor(grace), conversation.pk, "a fault was reported")
     other = Conversation.objects.create(owner=ada)
     with pytest.raises(OptInNeededError):
         access.view_hidden(visitor(grace), other.pk, action="debug page")
-    assert access.opening(visitor(hank), conversation) is None
+    assert access.open_request(visitor(hank), conversation) is None
 
 
 def test_if_the_line_cannot_be_written_there_is_no_look(grace: User, conversation: Conversation, monkeypatch: pytest.MonkeyPatch) -> None:
-    access.open_debug_view(visitor(grace), conversation.pk, "a fault was reported")
+    debug_requests.open_debug_view(visitor(grace), conversation.pk, "a fault was reported")
 
     def disk_is_full(*args: object, **kwargs: object) -> None:
         raise OSError("no space left")
 
-    monkeypatch.setattr(audit, "record", disk_is_full)
+    monkeypatch.setattr("chatui.audit_log.record._append", disk_is_full)
     with pytest.raises(OSError, match="no space left"):
         access.view_hidden(visitor(grace), conversation.pk, action="debug page")
 
 
 def test_lines_are_numbered_and_chained(grace: User, conversation: Conversation) -> None:
     for _ in range(3):
-        audit.record("test", visitor(grace), conversation=conversation)
+        record("test", visitor(grace), conversation=conversation)
     lines = list(AuditEvent.objects.order_by("number"))
     assert [line.number for line in lines] == [1, 2, 3]
-    assert [line.previous_hash for line in lines] == [audit.FIRST_HASH, lines[0].hash, lines[1].hash]
-    assert all(line.hash == audit.digest(line) for line in lines)
+    assert [line.previous_hash for line in lines] == [FIRST_HASH, lines[0].hash, lines[1].hash]
+    assert all(line.hash == digest(line) for line in lines)
 
 
 def test_a_changed_line_no_longer_fits_its_hash(grace: User) -> None:
-    line = audit.record("test", visitor(grace))
+    line = record("test", visitor(grace))
     line.actor_name = "somebody else"
-    assert audit.digest(line) != line.hash
+    assert digest(line) != line.hash
 
 
 def test_lines_cannot_be_changed_or_deleted_in_bulk(grace: User) -> None:
-    audit.record("test", visitor(grace))
+    record("test", visitor(grace))
     with pytest.raises(TypeError):
         AuditEvent.objects.update(code="")
     with pytest.raises(TypeError):
@@ -164,7 +164,7 @@ def test_lines_cannot_be_changed_or_deleted_in_bulk(grace: User) -> None:
 
 
 def test_a_line_outlives_the_person_and_the_conversation(grace: User, conversation: Conversation) -> None:
-    audit.record("test", visitor(grace), conversation=conversation)
+    record("test", visitor(grace), conversation=conversation)
     conversation.delete()
     grace.delete()
     assert (last_line().actor_name, last_line().owner_name) == ("grace", "ada")

@@ -15,11 +15,12 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from chatui import conf, vocabulary
 from chatui.management.commands import ask as ask_command
-from renderer.vocabulary import Vocabulary
+from chatui.model_servers import vocabulary
+from renderer.harmony.vocabulary import Vocabulary
 from tests.chatui.backends import stub
 from tests.chatui.backends.test_recordings import GREETING, RECORDINGS
+from tests.environment import change
 from tests.vocabulary import rank_file as rank_file
 from tests.vocabulary import vocabulary as vocabulary_of_gpt_oss  # noqa: F401 -- a fixture
 
@@ -35,8 +36,7 @@ PARIS = '{"location":"Paris","unit":"celsius"}'
 def environment(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """The operator's environment; what a test puts in here is set."""
     values: dict[str, Any] = {"backend_url": "", "backend_key": "", "demo_tokens_per_second": 0.0}
-    before = conf.environment()
-    monkeypatch.setattr(conf, "environment", lambda: before.model_copy(update=values))
+    change(monkeypatch, values)
     return values
 
 

@@ -11,10 +11,11 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from chatui import access, attempts, conf
-from chatui.audit import Visitor
+from chatui.audit_log.record import Visitor
 from chatui.models import AttemptWarning, AuditEvent, Conversation, User
+from chatui.permissions import access, attempts
 from tests.chatui.conftest import signed_in
+from tests.environment import change
 
 pytestmark = pytest.mark.django_db
 
@@ -27,8 +28,7 @@ def attempt(person: User | None, conversation_id: UUID, address: str = "192.0.2.
 @pytest.fixture
 def set_up(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     """Other settings than the default ones."""
-    before = conf.environment()
-    return lambda **values: monkeypatch.setattr(conf, "environment", lambda: before.model_copy(update=values))
+    return lambda **values: change(monkeypatch, values)
 
 
 def test_a_stranger_is_sent_to_the_sign_in_and_the_attempt_is_recorded(conversation: Conversation) -> None:
@@ -85,7 +85,7 @@ def test_a_person_who_signed_in_is_always_recorded(bela: User, conversation: Con
 def test_staff_are_warned_once_per_person_and_day(
     bela: User, sam: User, conversation: Conversation, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with caplog.at_level(logging.WARNING, "chatui.attempts"):
+    with caplog.at_level(logging.WARNING, "chatui.permissions.attempts"):
         for _ in range(4):
             attempt(bela, conversation.pk)
         attempt(sam, conversation.pk)

@@ -10,10 +10,9 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import DatabaseError, connection, transaction
 
-from chatui import audit
-from chatui.audit import Visitor
 from chatui.audit_log import chain
 from chatui.audit_log.chain import Head
+from chatui.audit_log.record import FIRST_HASH, Visitor, digest, record
 from chatui.models import AuditEvent, User
 from chatui.models.keys import new_key
 from tests.audit_triggers import without_triggers
@@ -27,7 +26,7 @@ LINES = 12
 def noted(grace: User) -> Head:
     """A log of twelve lines, and its head as somebody noted it."""
     for number in range(LINES):
-        audit.record(f"act {number + 1}", Visitor(grace, "192.0.2.7", "page"), detail="for a reason")
+        record(f"act {number + 1}", Visitor(grace, "192.0.2.7", "page"), detail="for a reason")
     head = chain.head()
     assert head and head.number == LINES
     return head
@@ -48,11 +47,11 @@ def rewritten(first: int) -> None:
     """Every hash from a line on made anew, as somebody who knows the product would."""
     with without_triggers():
         lines = list(AuditEvent.objects.order_by("number"))
-        previous = audit.FIRST_HASH
+        previous = FIRST_HASH
         for line in lines:
             if line.number >= first:
                 line.previous_hash = previous
-                line.hash = audit.digest(line)
+                line.hash = digest(line)
                 sql("UPDATE chatui_auditevent SET previous_hash = %s, hash = %s WHERE number = %s", previous, line.hash, line.number)
             previous = line.hash
 
@@ -80,7 +79,7 @@ def test_an_empty_log_is_whole_unless_there_was_a_line_once() -> None:
 
 
 def test_lines_that_came_after_the_noted_head_do_no_harm(noted: Head, grace: User) -> None:
-    audit.record("later", Visitor(grace, "", "page"))
+    record("later", Visitor(grace, "", "page"))
     assert verify("--number", "12", "--head", noted.hash)[0] == 0
 
 
@@ -102,7 +101,7 @@ def test_a_line_that_was_edited_in_any_column_is_found(column: str, noted: Head)
 def test_an_edited_line_with_a_hash_that_fits_it_breaks_the_chain_behind_it(noted: Head) -> None:
     tampered("UPDATE chatui_auditevent SET actor_name = 'somebody else' WHERE number = 7")
     line = AuditEvent.objects.get(number=7)
-    tampered(f"UPDATE chatui_auditevent SET hash = '{audit.digest(line)}' WHERE number = 7")
+    tampered(f"UPDATE chatui_auditevent SET hash = '{digest(line)}' WHERE number = 7")
     code, said = verify()
     assert code == 1 and said.startswith("Line 8: It does not follow the line before it"), said
 
@@ -138,7 +137,7 @@ def test_a_line_that_was_put_in_is_found(noted: Head) -> None:
     tampered(*(f"UPDATE chatui_auditevent SET number = {n + 1} WHERE number = {n}" for n in range(12, 4, -1)))
     line.id, line.number, line.actor_name = new_key(), 5, "invented"
     line.previous_hash = AuditEvent.objects.get(number=4).hash
-    line.hash = audit.digest(line)
+    line.hash = digest(line)
     with without_triggers():
         line.save(force_insert=True)
     code, said = verify()
@@ -164,7 +163,7 @@ def test_a_cut_off_end_is_found_by_the_noted_head_only(noted: Head) -> None:
 
 def test_many_problems_are_counted_and_the_first_are_named(grace: User) -> None:
     for _ in range(30):
-        audit.record("act", Visitor(grace, "", "page"))
+        record("act", Visitor(grace, "", "page"))
     tampered("UPDATE chatui_auditevent SET actor_name = 'x'")
     code, said = verify()
     assert code == 1 and said.startswith("Line 1: ") and said.count("It does not fit its hash") == 20 and "And 10 more." in said
@@ -207,11 +206,11 @@ def test_the_database_itself_refuses_to_change_remove_or_replace_a_line(statemen
 
 
 def test_the_database_takes_the_next_line(noted: Head, grace: User) -> None:
-    assert audit.record("next", Visitor(grace, "", "page")).number == 13
+    assert record("next", Visitor(grace, "", "page")).number == 13
 
 
 def test_a_line_holds_nothing_that_moves_a_cursor_or_turns_text_around(grace: User) -> None:
-    written = audit.record("act", Visitor(grace, "192.0.2.7", "page"), whom="a\x9b2J", detail="15 min: \x1b[2Ja\u202eb c é — 火")
+    written = record("act", Visitor(grace, "192.0.2.7", "page"), whom="a\x9b2J", detail="15 min: \x1b[2Ja\u202eb c é — 火")
     assert (written.owner_name, written.detail) == ("a\ufffd2J", "15 min: \ufffd[2Ja\ufffdb c é — 火")
     assert chain.verify().is_whole
 

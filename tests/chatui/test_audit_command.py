@@ -13,8 +13,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from chatui import audit
-from chatui.audit import HASHED_COLUMNS, Visitor
+from chatui.audit_log.record import FIRST_HASH, HASHED_COLUMNS, Visitor, digest, digest_of, record
 from chatui.models import AuditEvent, Conversation, User
 from tests.audit_triggers import without_triggers
 from tests.chatui.conftest import make_person
@@ -27,7 +26,7 @@ def at(day: int) -> None:
     with without_triggers():
         line = AuditEvent.objects.order_by("-number")[0]
         line.at = datetime(2026, 11, day, 10, tzinfo=UTC)
-        line.hash = audit.digest(line)
+        line.hash = digest(line)
         line.save()
 
 
@@ -35,9 +34,9 @@ def at(day: int) -> None:
 def _log(ada: User, bela: User, conversation: Conversation) -> None:
     """Bela tried twice on one day and once on the next, Ada once; a stranger was somewhere."""
     for person, day in ((bela, 18), (bela, 18), (bela, 19), (ada, 19)):
-        audit.record("debug page", Visitor(person, "192.0.2.7", "page"), code="E-PERM-VISIBILITY", conversation_id=conversation.pk)
+        record("debug page", Visitor(person, "192.0.2.7", "page"), code="E-PERM-VISIBILITY", conversation_id=conversation.pk)
         at(day)
-    audit.record("something", Visitor(None, "192.0.2.8", "socket"))
+    record("something", Visitor(None, "192.0.2.8", "socket"))
     at(19)
 
 
@@ -57,8 +56,8 @@ def test_an_export_as_json_lines_holds_all_that_the_hashes_were_made_of() -> Non
     assert [line["number"] for line in lines] == [1, 2, 3, 4, 5, 6]
     assert list(lines[0]) == [*HASHED_COLUMNS, "hash"]
     for before, line in zip([None, *lines], lines, strict=False):
-        assert audit.digest_of([line[name] for name in HASHED_COLUMNS]) == line["hash"], "whoever has the file can check it alone"
-        assert line["previous_hash"] == (before["hash"] if before else audit.FIRST_HASH)
+        assert digest_of([line[name] for name in HASHED_COLUMNS]) == line["hash"], "whoever has the file can check it alone"
+        assert line["previous_hash"] == (before["hash"] if before else FIRST_HASH)
 
 
 @pytest.mark.usefixtures("_log")
@@ -102,14 +101,14 @@ FORMULAS = [
 @pytest.mark.parametrize("text", FORMULAS)
 def test_no_cell_of_a_csv_file_is_a_formula(text: str, grace: User) -> None:
     grace.username = text
-    audit.record("test", Visitor(grace, text, "page"), whom=text, detail=text)
+    record("test", Visitor(grace, text, "page"), whom=text, detail=text)
     (_, line, *_) = csv.reader(io.StringIO(run("export", "--format", "csv")))
     assert [cell for cell in line if cell.lstrip(" ").startswith(tuple("=+-@\t\r\n＝＋－＠"))] == []
     assert line.count(f"'{text}") == 4
 
 
 def test_plain_cells_of_a_csv_file_are_as_they_were(grace: User) -> None:
-    audit.record("test", Visitor(grace, "2001:db8::1", "page"), detail='a "quoted", word\nand a line')
+    record("test", Visitor(grace, "2001:db8::1", "page"), detail='a "quoted", word\nand a line')
     head, line, _ = csv.reader(io.StringIO(run("export", "--format", "csv")))
     row = dict(zip(head, line, strict=True))
     assert (row["actor_name"], row["address"], row["detail"]) == ("grace", "2001:db8::1", 'a "quoted", word\nand a line')
@@ -148,7 +147,7 @@ def test_what_makes_no_sense_is_refused(arguments: list[str]) -> None:
 def test_a_retention_run_is_recorded_before_anything_goes(ada: User, conversation: Conversation, monkeypatch: pytest.MonkeyPatch) -> None:
     Conversation.objects.update(deleted_at=timezone.now() - timedelta(days=31))
     with monkeypatch.context() as patch:
-        patch.setattr(audit, "record", _disk_is_full)
+        patch.setattr("chatui.audit_log.record._append", _disk_is_full)
         with pytest.raises(OSError, match="no space left"):
             call_command("purge", stdout=io.StringIO())
     assert Conversation.objects.filter(pk=conversation.pk).exists()
@@ -165,5 +164,5 @@ def _disk_is_full(*args: object, **kwargs: object) -> None:
 def test_whoever_is_called_by_words_that_move_a_cursor_does_not_move_it(db: None) -> None:
     person = make_person("mallory")
     person.username = "mal\x1b[2Jlory"
-    audit.record("test", Visitor(person, "", "page"))
+    record("test", Visitor(person, "", "page"))
     assert "\x1b" not in run("counts", "--by", "person")

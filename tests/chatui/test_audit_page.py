@@ -11,10 +11,10 @@ import pytest
 from django.contrib.auth.models import Group, Permission
 from django.test import Client
 
-from chatui import access, audit
-from chatui.audit import Visitor
 from chatui.audit_log import lines
+from chatui.audit_log.record import SHELL, Visitor, record
 from chatui.models import AuditEvent, Conversation, User
+from chatui.permissions import access
 from chatui.web import audit as page_of_log
 from tests.chatui.conftest import make_person, signed_in
 
@@ -23,9 +23,9 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def log(ada: User, grace: User, conversation: Conversation) -> None:
-    audit.record("first thing", Visitor(grace, "192.0.2.7", "page"), conversation=conversation, detail="words of a reason")
-    audit.record("second thing", Visitor(ada, "192.0.2.8", "socket"), code="E-PERM-VISIBILITY", conversation_id=conversation.pk)
-    audit.record("third thing", audit.SHELL, whom="group readers")
+    record("first thing", Visitor(grace, "192.0.2.7", "page"), conversation=conversation, detail="words of a reason")
+    record("second thing", Visitor(ada, "192.0.2.8", "socket"), code="E-PERM-VISIBILITY", conversation_id=conversation.pk)
+    record("third thing", SHELL, whom="group readers")
 
 
 def shown(client: Client, query: str = "", status: int = 200) -> list[str]:
@@ -111,7 +111,7 @@ def test_a_filter_that_makes_no_sense_shows_no_line_and_says_so(query: str, grac
 
 
 def test_what_people_wrote_is_text_on_the_page(grace: User) -> None:
-    audit.record("test", Visitor(grace, "", "page"), whom="<script>alert(1)</script>", detail='"><img src=x onerror=alert(1)>')
+    record("test", Visitor(grace, "", "page"), whom="<script>alert(1)</script>", detail='"><img src=x onerror=alert(1)>')
     page = signed_in(grace).get("/audit/?person=%22%3E%3Cscript%3E").content.decode() + signed_in(grace).get("/audit/").content.decode()
     assert "<script>alert" not in page and "<img" not in page and "&lt;script&gt;alert(1)" in page
 
@@ -119,7 +119,7 @@ def test_what_people_wrote_is_text_on_the_page(grace: User) -> None:
 def test_pages_go_on_by_number_in_both_directions(grace: User, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lines, "PAGE_LINES", 3)
     for number in range(1, 9):
-        audit.record(f"act {number}", Visitor(grace, "", "page"))
+        record(f"act {number}", Visitor(grace, "", "page"))
     client, seen, address = signed_in(grace), [], "/audit/"
     while address:
         page = client.get(address).content.decode()
@@ -127,7 +127,7 @@ def test_pages_go_on_by_number_in_both_directions(grace: User, monkeypatch: pyte
         found = re.search(r'href="([^"]+)" rel="next"', page)
         address = found[1].replace("&amp;", "&") if found else ""
     assert seen == [["8", "7", "6"], ["5", "4", "3"], ["2", "1"]]
-    audit.record("act 9", Visitor(grace, "", "page"))  # while somebody reads: no line is shown twice or left out
+    record("act 9", Visitor(grace, "", "page"))  # while somebody reads: no line is shown twice or left out
     back = re.search(r'href="([^"]+)" rel="prev"', page)
     assert back and shown(client, back[1].partition("?")[2].replace("&amp;", "&")) == ["act 5", "act 4", "act 3"]
 
@@ -135,7 +135,7 @@ def test_pages_go_on_by_number_in_both_directions(grace: User, monkeypatch: pyte
 def test_newer_lines_end_where_the_log_ends(grace: User, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lines, "PAGE_LINES", 3)
     for number in range(1, 6):
-        audit.record(f"act {number}", Visitor(grace, "", "page"))
+        record(f"act {number}", Visitor(grace, "", "page"))
     page = lines.page(lines.Filters(), above=2)
     assert ([line.number for line in page.lines], page.older, page.newer) == ([5, 4, 3], 3, None)
     assert lines.page(lines.Filters(), above=5) == lines.Page((), None, None)
@@ -144,8 +144,8 @@ def test_newer_lines_end_where_the_log_ends(grace: User, monkeypatch: pytest.Mon
 @pytest.mark.usefixtures("log")
 def test_attempts_are_counted_by_person_and_day(grace: User, ada: User) -> None:
     for _ in range(2):
-        audit.record("debug page", Visitor(ada, "", "page"), code="E-PERM-VISIBILITY")
-    audit.record("debug page", Visitor(None, "192.0.2.9", "page"), code="E-PERM-VISIBILITY")
+        record("debug page", Visitor(ada, "", "page"), code="E-PERM-VISIBILITY")
+    record("debug page", Visitor(None, "192.0.2.9", "page"), code="E-PERM-VISIBILITY")
     table = signed_in(grace).get("/audit/").content.decode().partition('class="audit-tallies"')[2].partition("</table>")[0]
     rows = [re.sub(r"<[^>]+>|\s+", " ", row).split()[1:] for row in table.split("<tr>")[2:]]
     assert rows == [["ada", "3"], ["not", "signed", "in", "1"]]
@@ -183,14 +183,14 @@ def test_if_the_taking_cannot_be_recorded_there_is_no_file(grace: User, monkeypa
     client = signed_in(grace)
     client.raise_request_exception = False
     assert "first thing" in client.post("/audit/export/csv/").content.decode(), "the premise: with the line there is a file"
-    monkeypatch.setattr(audit, "record", disk_is_full)
+    monkeypatch.setattr("chatui.audit_log.record._append", disk_is_full)
     response = client.post("/audit/export/csv/")
     assert response.status_code == 500 and "first thing" not in response.content.decode()
 
 
 def test_the_page_costs_a_few_queries_however_many_lines_there_are(grace: User, django_assert_max_num_queries: object) -> None:
     for number in range(60):
-        audit.record("act", Visitor(grace, f"192.0.2.{number}", "page"))
+        record("act", Visitor(grace, f"192.0.2.{number}", "page"))
     client = signed_in(grace)
     with django_assert_max_num_queries(24):  # type: ignore[operator]
         client.get("/audit/")

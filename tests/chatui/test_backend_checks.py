@@ -10,7 +10,7 @@ from django.contrib.auth.models import Group
 from django.core.checks import ERROR, CheckMessage
 from django.db import DatabaseError
 
-from chatui import backend_checks, specs
+from chatui.model_servers import checks, configured
 from chatui.models import StoredBackend
 from tests.chatui.several import Configure
 from tests.chatui.several import configure as configure
@@ -19,10 +19,10 @@ pytestmark = pytest.mark.django_db
 
 ONE = '[[backend]]\nname="small"\nurl="http://127.0.0.1:9"\n'
 CHECKS: tuple[Callable[..., list[CheckMessage]], ...] = (
-    backend_checks.backends_file,
-    backend_checks.backend_variables,
-    backend_checks.stored_backends,
-    backend_checks.vocabulary_of_backends,
+    checks.backends_file,
+    checks.backend_variables,
+    checks.stored_backends,
+    checks.vocabulary_of_backends,
 )
 
 
@@ -93,8 +93,8 @@ def test_a_row_that_is_switched_off_may_be_wrong(configure: Configure) -> None:
 
 
 def test_before_the_first_migration_there_is_nothing_to_say(configure: Configure, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail() -> specs.Rows:
+    def fail() -> configured.Rows:
         raise DatabaseError("no such table")
 
-    monkeypatch.setattr(specs, "rows", fail)
+    monkeypatch.setattr(configured, "rows", fail)
     assert said() == []

@@ -8,7 +8,7 @@ import pytest
 from django.contrib.auth.models import Group
 from django.test import Client
 
-from chatui import conf
+from chatui.model_servers import connected
 from chatui.models import AuditEvent, StoredBackend, User
 from tests.chatui.conftest import make_person, signed_in
 from tests.chatui.several import Configure
@@ -63,10 +63,10 @@ def errors(response: Any) -> str:
 
 def test_a_row_is_made_recorded_and_used_at_once(office: Client, omar: User, django_capture_on_commit_callbacks: Any) -> None:
     group = Group.objects.create(name="readers")
-    assert conf.is_demo()
+    assert connected.is_demo()
     with django_capture_on_commit_callbacks(execute=True):
         assert add(office, groups=[str(group.pk)]).status_code == 302
-    (spec,) = conf.specs()
+    (spec,) = connected.specs()
     assert (spec.name, spec.shown, spec.models, spec.effort, spec.groups) == ("small", "Small one", ("a", "b"), "low", ("readers",))
     lines = recorded()
     assert lines[0] == ("back end created", "small", "")
@@ -84,7 +84,7 @@ def test_a_change_and_a_removal_are_recorded_too(office: Client, django_capture_
     with django_capture_on_commit_callbacks(execute=True):
         office.post(LIST, {"action": "delete_selected", "_selected_action": str(row.pk), "post": "yes"})
     assert recorded()[-1] == ("back end deleted", "small", "https://other.example.org")
-    assert conf.is_demo()
+    assert connected.is_demo()
 
 
 def test_staff_without_the_permission_change_nothing(sam: User, configure: Configure) -> None:

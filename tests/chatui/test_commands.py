@@ -9,9 +9,10 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from chatui import first_account, transcripts
+from chatui.accounts import first_account
 from chatui.models import Conversation, Message, User
 from chatui.models.message import Author
+from chatui.store import transcripts
 from renderer.frames import Frame, Header
 
 pytestmark = pytest.mark.django_db

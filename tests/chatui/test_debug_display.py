@@ -9,14 +9,15 @@ from uuid import uuid4
 import pytest
 from django.utils import timezone
 
-from chatui import conf, sent, transcripts
-from chatui.access import NotFoundError
-from chatui.debug_display import branches, frames, prompts, tokens
-from chatui.debug_display.shown import ShownFrame, View
+from chatui.display.debug import branches, frames, prompts, tokens
+from chatui.display.debug.shown import ShownFrame, View
+from chatui.model_servers import connected
 from chatui.models import Conversation, Message, Turn, User
 from chatui.models.message import Author
+from chatui.permissions.access import NotFoundError
+from chatui.store import requests, transcripts
 from renderer.frames import Frame, Header, Terminator
-from renderer.vocabulary import Vocabulary, VocabularyError
+from renderer.harmony.vocabulary import Vocabulary, VocabularyError
 from tests.vocabulary import rank_file as rank_file
 from tests.vocabulary import vocabulary as vocabulary
 
@@ -35,7 +36,7 @@ def _no_vocabulary(monkeypatch: pytest.MonkeyPatch) -> None:
     def missing() -> Vocabulary:
         raise VocabularyError("not here")
 
-    monkeypatch.setattr(conf, "gpt_oss_vocabulary", missing)
+    monkeypatch.setattr(connected, "gpt_oss_vocabulary", missing)
 
 
 class Talk:
@@ -93,7 +94,7 @@ def answered(talk: Talk) -> Turn:
     """Instructions, a question, and an answer with a tool call in it."""
     talk.last = transcripts.append(talk.row, None, Frame(Header("developer"), "Be kind."), Author.PRODUCT)
     turn = talk.turn(
-        talk.ask("What is it?"), request=sent.pack("/v1/chat/completions", b'{"messages": [{"role": "user"}], "stream": true}')
+        talk.ask("What is it?"), request=requests.pack("/v1/chat/completions", b'{"messages": [{"role": "user"}], "stream": true}')
     )
     talk.write(turn, ANALYSIS, "Let me think.", 2)
     talk.write(turn, CALL, '{"query": "it", "limit": 3}', 3, Terminator.CALL)
@@ -245,7 +246,7 @@ def test_what_was_sent_is_shown_exactly_or_laid_out(talk: Talk, answered: Turn) 
 
 def test_a_long_request_comes_in_parts_that_put_together_are_the_whole(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(prompts, "PART_CHARS", 7)
-    turn = talk.turn(talk.ask("What?"), request=sent.pack("/x", "{not json, but sent ünd kept}".encode()))
+    turn = talk.turn(talk.ask("What?"), request=requests.pack("/x", "{not json, but sent ünd kept}".encode()))
     found = [prompts.part(talk.row, turn.pk, number, laid_out=False) for number in range(1, 6)]
     assert "".join(part.text for part in found) == "{not json, but sent ünd kept}" and {part.parts for part in found} == {5}
     for number, nearest in ((0, 1), (-3, 1), (99, 5)):
@@ -254,16 +255,16 @@ def test_a_long_request_comes_in_parts_that_put_together_are_the_whole(talk: Tal
 
 def test_lists_of_token_ids_stay_on_one_line_and_no_text_is_taken_for_one(talk: Talk) -> None:
     body = {"prompt": [1, 22, -3], "text": "[\n  1,\n  2\n]", "mixed": [1, "2"], "one": [7]}
-    turn = talk.turn(talk.ask("What?"), request=sent.pack("/x", json.dumps(body).encode()))
+    turn = talk.turn(talk.ask("What?"), request=requests.pack("/x", json.dumps(body).encode()))
     text = prompts.part(talk.row, turn.pk, 1, laid_out=True).text
     assert json.loads(text) == body
     assert '"prompt": [ 1, 22, -3 ]' in text and '"one": [ 7 ]' in text
 
 
 def test_where_nothing_was_kept_there_is_nothing_to_show_or_save(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sent, "MOST_KEPT", 1)
+    monkeypatch.setattr(requests, "MOST_KEPT", 1)
     question = talk.ask("What?")
-    silent, long = talk.turn(question), talk.turn(question, request=sent.pack("/x", b'{"a": 1}'))
+    silent, long = talk.turn(question), talk.turn(question, request=requests.pack("/x", b'{"a": 1}'))
     assert (prompts.part(talk.row, silent.pk, 1, laid_out=True).parts, prompts.part(talk.row, silent.pk, 1, laid_out=True).path) == (0, "")
     shown = prompts.part(talk.row, long.pk, 1, laid_out=True)
     assert (shown.parts, shown.path, shown.size, shown.text) == (0, "/x", 8, "")
@@ -291,7 +292,7 @@ def test_without_the_vocabulary_the_page_of_tokens_says_how_to_get_it(talk: Talk
 @pytest.fixture
 def words(vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch, _no_vocabulary: None) -> Vocabulary:
     """A machine that has the vocabulary."""
-    monkeypatch.setattr(conf, "gpt_oss_vocabulary", lambda: vocabulary)
+    monkeypatch.setattr(connected, "gpt_oss_vocabulary", lambda: vocabulary)
     return vocabulary
 
 
@@ -314,7 +315,7 @@ def test_the_ids_that_were_sent_are_shown_with_their_text_a_page_at_a_time(
     monkeypatch.setattr(tokens, "PAGE_TOKENS", 5)
     ids = [200006, *words.encode("user"), 200008, *words.encode("Two words\nand a 😶‍🌫️ <|end|>"), 200007]
     for name in ("prompt", "input_ids"):
-        turn = talk.turn(talk.ask("What?"), request=sent.pack("/v1/completions", json.dumps({name: ids}).encode()))
+        turn = talk.turn(talk.ask("What?"), request=requests.pack("/v1/completions", json.dumps({name: ids}).encode()))
         shown: list[tokens.ShownToken] = []
         start: int | None = 0
         while start is not None:

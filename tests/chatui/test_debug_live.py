@@ -11,12 +11,12 @@ from channels.db import database_sync_to_async
 from django.contrib.auth.models import Group, Permission
 from django.utils import timezone
 
-from chatui import access, openings
-from chatui.audit import Visitor
+from chatui.audit_log.record import Visitor
 from chatui.live import consumer
 from chatui.live.commands import Following
-from chatui.models import DebugOpening, User
+from chatui.models import DebugRequest, User
 from chatui.models.keys import new_key
+from chatui.permissions import debug_requests
 from renderer.gate import Audience
 from tests.chatui.browser_socket import ENDS, BrowserSocket
 from tests.chatui.conftest import OPENING, PASSWORD, make_person, signed_in
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @database_sync_to_async
 def open_debug_view(person: User, conversation: str) -> None:
-    access.open_debug_view(Visitor(person, "127.0.0.1", "page"), conversation, OPENING["reason"])
+    debug_requests.open_debug_view(Visitor(person, "127.0.0.1", "page"), conversation, OPENING["reason"])
 
 
 async def begin(socket: BrowserSocket) -> str:
@@ -85,7 +85,7 @@ async def test_e_x_opt_in_a_view_whose_time_is_over_while_it_streams_is_closed(
         await watcher.until("chatui:debug.snapshot")
         await watcher.silence(0.2)
         assert watcher.close_code is None, "the premise: while there is time, it goes on"
-        await DebugOpening.objects.aupdate(expires_at=timezone.now() - timedelta(seconds=1))
+        await DebugRequest.objects.aupdate(expires_at=timezone.now() - timedelta(seconds=1))
         events = await watcher.until("closed")
         gate.set()
         await hers.until(*ENDS)
@@ -148,8 +148,8 @@ async def test_nothing_streams_to_a_request_until_it_is_approved(
         await open_debug_view(grace, conversation)
         await watcher.say("watch", conversation=conversation)
         assert (await watcher.next())["code"] == "E-X-OPT-IN"
-        asked = await DebugOpening.objects.aget()
-        decide = database_sync_to_async(openings.decide)
+        asked = await DebugRequest.objects.aget()
+        decide = database_sync_to_async(debug_requests.decide)
         await decide(Visitor(vera, "127.0.0.1", "page"), conversation, asked.pk, approves=True)
         await watcher.say("watch", conversation=conversation)
         await watcher.until("chatui:debug.snapshot")

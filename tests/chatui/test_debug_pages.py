@@ -12,9 +12,9 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from chatui import sent, transcripts
-from chatui.models import AuditEvent, Conversation, DebugOpening, Message, Turn, User
+from chatui.models import AuditEvent, Conversation, DebugRequest, Message, Turn, User
 from chatui.models.message import Author
+from chatui.store import requests, transcripts
 from renderer.frames import Frame, Header
 from tests.chatui.conftest import OPENING, make_person, signed_in
 
@@ -37,7 +37,7 @@ def turn(conversation: Conversation) -> Turn:
         lease_until=timezone.now(),
         effort="medium",
         error_detail="the server said <b>HIDDEN</b>",
-        request=sent.pack("/v1/chat/completions", b'{"messages": "<i>HIDDEN</i>"}'),
+        request=requests.pack("/v1/chat/completions", b'{"messages": "<i>HIDDEN</i>"}'),
     )
     thought = transcripts.append(conversation, question, Frame(Header("assistant", channel="analysis"), THOUGHT), Author.MODEL, turn=row)
     final = transcripts.append(conversation, thought, Frame(Header("assistant", channel="final"), "That."), Author.MODEL, turn=row)
@@ -86,7 +86,7 @@ def test_each_page_shows_hidden_text_as_text_and_leaves_a_line_of_its_own(grace:
 
 def test_when_the_time_is_over_each_page_leads_back_to_the_question_and_shows_nothing(grace: User, turn: Turn) -> None:
     client = opened(grace, turn)
-    DebugOpening.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
+    DebugRequest.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
     before = AuditEvent.objects.count()
     for action, path in pages(turn).items():
         response = client.get(path, follow=True)
@@ -114,7 +114,7 @@ def test_e_x_reason_a_form_without_reason_or_time_comes_back_with_a_sentence(fie
     page = client.post(f"/c/{turn.conversation_id}/debug/open/", fields)
     text = page.content.decode()
     assert page.status_code == 400 and "in 10 to 180 characters" in text and "HIDDEN" not in text
-    assert not DebugOpening.objects.exists()
+    assert not DebugRequest.objects.exists()
 
 
 def test_the_reason_that_was_typed_stays_in_the_form_as_text(grace: User, turn: Turn) -> None:
@@ -140,7 +140,7 @@ def test_a_second_person_approves_on_the_page_of_requests(grace: User, vera: Use
     assert "somebody else has to decide" in own and "/approve/" not in own
     listed = deciding.get("/debug/requests/").content.decode()
     assert "grace" in listed and OPENING["reason"] in listed and "Ada&#x27;s conversation" not in listed and "HIDDEN" not in listed
-    approve = f"/c/{turn.conversation_id}/debug/requests/{DebugOpening.objects.get().pk}/approve/"
+    approve = f"/c/{turn.conversation_id}/debug/requests/{DebugRequest.objects.get().pk}/approve/"
     assert approve in listed
     assert asking.post(approve).status_code == 403, "not oneself"
     assert "HIDDEN" not in asking.get(f"/c/{turn.conversation_id}/debug/").content.decode()
@@ -160,7 +160,7 @@ def test_a_second_person_approves_on_the_page_of_requests(grace: User, vera: Use
 def test_a_declined_request_leads_back_to_the_form(grace: User, vera: User, turn: Turn, settings: pytest_django.Settings) -> None:
     settings.ENVIRONMENT = settings.ENVIRONMENT.model_copy(update={"debug_approval": True})
     client = opened(grace, turn)
-    signed_in(vera).post(f"/c/{turn.conversation_id}/debug/requests/{DebugOpening.objects.get().pk}/decline/")
+    signed_in(vera).post(f"/c/{turn.conversation_id}/debug/requests/{DebugRequest.objects.get().pk}/decline/")
     page = client.get(f"/c/{turn.conversation_id}/debug/").content.decode()
     assert "Before you look" in page and "HIDDEN" not in page
 

@@ -14,12 +14,13 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from chatui import conf, specs
 from chatui.backends.spec_file import SpecFileError, has_table, with_changes, with_new_table
 from chatui.backends.spec_reading import read_file
-from renderer.vocabulary import VocabularyError
+from chatui.model_servers import configured, connected
+from renderer.harmony.vocabulary import VocabularyError
 from tests.chatui.backends import stub
 from tests.chatui.backends.doctor.peers import THOUGHT, chat, chat_answers, peer, reasoning, responses, responses_answers
+from tests.environment import change
 
 pytestmark = pytest.mark.served
 
@@ -33,19 +34,18 @@ LEAKY = {**chat_answers(sum=chat({"content": f"[THINK]{THOUGHT}[/THINK] 4"})), *
 def environment(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, Any]]:
     """The operator's environment; what a test puts in here is set. There is no back office and no vocabulary."""
     values: dict[str, Any] = {"backend_url": "", "backend_key": "", "backends_file": None}
-    before = conf.environment()
 
     def no_vocabulary() -> None:
         raise VocabularyError("not here")
 
-    monkeypatch.setattr(conf, "environment", lambda: before.model_copy(update=values))
-    monkeypatch.setattr(conf, "gpt_oss_vocabulary", no_vocabulary)
-    monkeypatch.setattr(specs, "rows", specs.Rows)
-    conf.forget_rows()
-    specs.file.cache_clear()
+    change(monkeypatch, values)
+    monkeypatch.setattr(connected, "gpt_oss_vocabulary", no_vocabulary)
+    monkeypatch.setattr(configured, "rows", configured.Rows)
+    connected.forget_rows()
+    configured.file.cache_clear()
     yield values
-    specs.file.cache_clear()
-    conf.forget_rows()
+    configured.file.cache_clear()
+    connected.forget_rows()
 
 
 async def run(*arguments: object) -> tuple[int, str, str]:

@@ -20,16 +20,18 @@ from django.core.exceptions import ImproperlyConfigured
 from django.db import connection
 from django.test import AsyncClient, Client, RequestFactory
 
-from chatui import error_reports, exports, metrics, transcripts
+from chatui import error_reports, metrics
 from chatui.error_reports import PlacesFormatter, PlacesReporter
-from chatui.exports import Form
 from chatui.models import Conversation, Message, User
 from chatui.models.message import Author
+from chatui.store import transcripts
+from chatui.transfer import exports
+from chatui.transfer.exports import Form
 from chatui.web import archive
-from renderer import interchange, ocml
 from renderer.errors import Code, ParseHeaderError
 from renderer.frames import Frame, Header
 from renderer.gate import Audience
+from renderer.ocml import document, interchange
 from tests.chatui.conftest import signed_in
 
 pytestmark = pytest.mark.django_db
@@ -66,7 +68,7 @@ def test_markdown_reads_like_the_page(talk: Conversation, ada: User) -> None:
 def test_json_and_openchatml_hold_the_same_visible_frames(talk: Conversation, ada: User) -> None:
     client = signed_in(ada)
     as_text, as_json = (client.get(f"/c/{talk.pk}/download/?form={form}").content.decode() for form in ("openchatml", "json"))
-    assert ocml.parse(as_text).frames == interchange.parse_json(as_json).frames
+    assert document.parse(as_text).frames == interchange.parse_json(as_json).frames
     assert json.loads(as_json)["messages"][0]["content"] == "Why?"
     assert as_text == client.get(f"/c/{talk.pk}/download/").content.decode(), "OpenChatML is what comes without asking"
 

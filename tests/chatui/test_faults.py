@@ -12,13 +12,13 @@ import pytest
 from channels.db import database_sync_to_async
 from django.utils.html import escape
 
-from chatui import conf
 from chatui.backends import registry, retries
 from chatui.backends.base import Limits
+from chatui.model_servers import connected
 from chatui.models import Conversation, Message, Turn, User
 from chatui.turns import running
 from renderer.errors import Code
-from renderer.vocabulary import Vocabulary
+from renderer.harmony.vocabulary import Vocabulary
 from tests.chatui.backends import stub
 from tests.chatui.backends.sampling import PATIENT
 from tests.chatui.backends.stub import SSE_HEAD, Answer, chunk
@@ -77,7 +77,7 @@ class Seen:
 
 async def asked_of(ada: User, monkeypatch: pytest.MonkeyPatch, url: str, dialect: Dialect, limits: Limits = PATIENT) -> Seen:
     backend = registry.build(url, model="stub", limits=limits, **dialect.options)
-    monkeypatch.setattr(conf, "backend", lambda choice="": backend)
+    monkeypatch.setattr(connected, "backend", lambda choice="": backend)
     monkeypatch.setattr(retries, "PAUSES", (0.3, 0.1))
     conversation = await Conversation.objects.acreate(owner=ada, title="Geography")
     async with BrowserSocket(ada) as browser:

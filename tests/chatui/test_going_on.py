@@ -12,17 +12,21 @@ import pytest
 from channels.db import database_sync_to_async
 from django.utils import timezone
 
-from chatui import access, display, transcripts
 from chatui.backends.base import BackendError, EndReason
+from chatui.display.conversation import ShownAnswer, shown_exchange, shown_exchanges
+from chatui.model_servers import model_choice
 from chatui.models import ActiveLeaf, Conversation, Message, Turn, User
 from chatui.models.message import Author
+from chatui.permissions import access
+from chatui.store import transcripts
 from chatui.turns import running, sweep
 from chatui.turns.start import Ask, AskRefusedError, Kind, Started, start
 from chatui.turns.stream import EndUserStream
-from renderer import html, ocml
 from renderer.errors import Code
 from renderer.events import FrameClosed, FrameOpened, FrameText
 from renderer.frames import Frame, Header, Terminator
+from renderer.markup import html
+from renderer.ocml import document as ocml
 from tests.chatui.browser_socket import ENDS, BrowserSocket, shown_text
 from tests.chatui.conftest import signed_in
 from tests.chatui.scripted import ANALYSIS, FINAL, PREAMBLE, ScriptedBackend, Step, answer, ended, frame
@@ -59,8 +63,8 @@ async def gone_on(person: User, backend: ScriptedBackend, *scripts: Sequence[Ste
 
 
 @database_sync_to_async
-def shown(person: User, turn: Turn) -> display.ShownAnswer:
-    answer = display.exchanges(turn.conversation, person)[-1].answer
+def shown(person: User, turn: Turn) -> ShownAnswer:
+    answer = shown_exchanges(turn.conversation, person)[-1].answer
     assert answer is not None
     return answer
 
@@ -447,7 +451,7 @@ async def test_a_rest_that_is_kept_while_the_page_is_made_is_not_taken_for_the_c
 
     branch = transcripts.branch
     monkeypatch.setattr(transcripts, "branch", kept_meanwhile)
-    shown_now = (await database_sync_to_async(display.exchange)(first.conversation, second)).answer
+    shown_now = (await database_sync_to_async(shown_exchange)(first.conversation, second)).answer
     monkeypatch.setattr(transcripts, "branch", branch)
     assert shown_now is not None and (shown_now.turn_id, shown_now.state) == (str(second.pk), "running")
     gate.set()
@@ -461,12 +465,12 @@ async def test_who_may_not_use_the_model_any_more_is_told_so_and_nothing_is_begu
     [first] = await gone_on(ada, backend, cut_answer())
 
     def refuse(person: User, choice: str) -> str:
-        raise access.NoSuchModelError
+        raise model_choice.NoSuchModelError
 
     with monkeypatch.context() as patch, pytest.raises(AskRefusedError) as caught:
-        patch.setattr(access, "chosen", refuse)
+        patch.setattr(model_choice, "chosen", refuse)
         await begin(ada, onward(first))
-    assert caught.value.code is access.NoSuchModelError.code
+    assert caught.value.code is model_choice.NoSuchModelError.code
     assert await Turn.objects.acount() == 1
 
 
@@ -493,7 +497,7 @@ def test_a_page_of_many_answers_that_were_gone_on_with_costs_no_more_for_each_of
 
         sys.setprofile(count)
         try:
-            display.exchanges(conversation, ada)
+            shown_exchanges(conversation, ada)
         finally:
             sys.setprofile(None)
         return calls[0]

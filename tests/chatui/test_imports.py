@@ -8,12 +8,13 @@ import pytest
 from channels.db import database_sync_to_async
 from django.core.files.uploadedfile import SimpleUploadedFile
 
-from chatui import imports
-from chatui.imports import ImportRefusedError, import_transcript
 from chatui.models import Conversation, Message, User
+from chatui.transfer import imports
+from chatui.transfer.imports import ImportRefusedError, import_transcript
 from chatui.turns import running
 from chatui.turns.start import Ask, Kind, start
-from renderer import interchange, ocml
+from renderer.ocml import document as ocml
+from renderer.ocml import interchange
 from tests.chatui.conftest import signed_in
 from tests.chatui.scripted import ScriptedBackend
 

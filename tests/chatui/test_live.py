@@ -11,12 +11,12 @@ from channels.db import database_sync_to_async
 from django.contrib.sessions.models import Session
 from django.test import override_settings
 
-from chatui import access
-from chatui.audit import Visitor
+from chatui.audit_log.record import Visitor
 from chatui.live import consumer
 from chatui.models import AuditEvent, Conversation, Message, Turn, User
-from renderer import html
+from chatui.permissions import debug_requests
 from renderer.events import FrameText
+from renderer.markup import html
 from tests.chatui.browser_socket import ENDS, BrowserSocket, shown_text
 from tests.chatui.scripted import ANALYSIS, FINAL, ScriptedBackend, answer, frame
 
@@ -41,7 +41,7 @@ async def test_a_question_is_accepted_and_its_answer_streams_as_blocks(ada: User
 
 
 def _body(message: Message) -> str:
-    from chatui.transcripts import frame_of
+    from chatui.store.transcripts import frame_of
 
     return frame_of(message).body
 
@@ -249,7 +249,7 @@ async def test_a_session_that_ended_is_noticed_without_a_command(ada: User, monk
 
 @database_sync_to_async
 def open_debug_view(person: User, conversation: str) -> None:
-    access.open_debug_view(Visitor(person, "127.0.0.1", "page"), conversation, "a fault was reported")
+    debug_requests.open_debug_view(Visitor(person, "127.0.0.1", "page"), conversation, "a fault was reported")
 
 
 @pytest.mark.asyncio
@@ -350,7 +350,7 @@ async def test_if_the_audit_row_cannot_be_written_nothing_hidden_is_shown(
     def disk_is_full(*args: object, **kwargs: object) -> None:
         raise OSError("no space left")
 
-    monkeypatch.setattr("chatui.audit.record", disk_is_full)
+    monkeypatch.setattr("chatui.audit_log.record._append", disk_is_full)
     async with BrowserSocket(grace) as watcher:
         await watcher.say("watch", conversation=str(conversation.pk))
         refused = await watcher.next()

@@ -8,10 +8,11 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from chatui import access, conf
-from chatui.audit import Visitor
-from chatui.models import Conversation, DebugOpening, User
+from chatui.audit_log.record import Visitor
+from chatui.models import Conversation, DebugRequest, User
+from chatui.permissions import debug_requests
 from tests.chatui.conftest import make_person, signed_in
+from tests.environment import change
 
 pytestmark = pytest.mark.django_db
 
@@ -21,8 +22,7 @@ SENTENCE = "A member of staff opened the hidden channels of this conversation on
 
 @pytest.fixture
 def set_up(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    before = conf.environment()
-    return lambda **values: monkeypatch.setattr(conf, "environment", lambda: before.model_copy(update=values))
+    return lambda **values: change(monkeypatch, values)
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def _told(set_up: Callable[..., None]) -> None:
 
 
 def opened_by(person: User, conversation: Conversation) -> None:
-    access.open_debug_view(Visitor(person, "192.0.2.7", "page"), conversation.pk, REASON)
+    debug_requests.open_debug_view(Visitor(person, "192.0.2.7", "page"), conversation.pk, REASON)
 
 
 def page(person: User, conversation: Conversation) -> str:
@@ -71,10 +71,10 @@ def test_an_own_opening_is_no_news(hank: User) -> None:
 
 @pytest.mark.usefixtures("_told")
 def test_a_request_that_nobody_approved_showed_nothing_and_is_not_told(ada: User, grace: User, conversation: Conversation) -> None:
-    asked = DebugOpening.objects.create(conversation=conversation, person=grace, reason=REASON, minutes=15)
+    asked = DebugRequest.objects.create(conversation=conversation, person=grace, reason=REASON, minutes=15)
     assert SENTENCE not in page(ada, conversation)
     now = timezone.now()
-    DebugOpening.objects.filter(pk=asked.pk).update(
+    DebugRequest.objects.filter(pk=asked.pk).update(
         asked_at=now - timedelta(days=1), decided_at=now, expires_at=now + timedelta(minutes=15)
     )
     assert f"{SENTENCE}{now:%-d %b %Y, %H:%M}" in page(ada, conversation), "it was open from the approval on"

@@ -11,15 +11,15 @@ import pytest
 from django.core.cache import cache
 from redis.exceptions import RedisError
 
-from chatui import access, offered
 from chatui.backends.spec import BackendSpec
+from chatui.model_servers import available, model_choice
 from chatui.models import User
 from tests.chatui.backends import stub
 from tests.chatui.several import Configure
 from tests.chatui.several import configure as configure
 
 NAMES = {"object": "list", "data": [{"id": "one"}, {"id": "org/two"}, {"id": "bad\nname"}, {"id": "x" * 300}]}
-REALLY_ASK = offered._ask
+REALLY_ASK = available._ask
 
 
 @pytest.fixture(autouse=True)
@@ -32,7 +32,7 @@ def _fresh() -> Iterator[None]:
 @pytest.fixture
 def asking(configure: Configure, monkeypatch: pytest.MonkeyPatch) -> list[threading.Thread]:
     """The threads that ask, each of which a test awaits."""
-    monkeypatch.setattr(offered, "_ask", REALLY_ASK)
+    monkeypatch.setattr(available, "_ask", REALLY_ASK)
     begun: list[threading.Thread] = []
     start = threading.Thread.start
 
@@ -58,15 +58,15 @@ async def test_what_a_server_names_can_be_chosen_from_the_next_page_on(
     monkeypatch.setenv("THE_KEY", "sk-7261")
     async with stub.running(stub.plays(b""), models=NAMES) as server:
         configure(f'[[backend]]\nname="a"\nurl="{server.url}"\nkey_env="THE_KEY"\n')
-        first = await asyncio.to_thread(access.choices_for, ada)
+        first = await asyncio.to_thread(model_choice.choices_for, ada)
         assert [choice.value for choice in first] == ["a"], "nobody waits: the back end itself can be chosen at once"
         await join(asking)
-        again = await asyncio.to_thread(access.choices_for, ada)
+        again = await asyncio.to_thread(model_choice.choices_for, ada)
         assert [choice.value for choice in again] == ["a/one", "a/org/two"], "without names that could not be offered"
-        assert await asyncio.to_thread(access.chosen, ada, "a/org/two") == "a/org/two"
-        assert await asyncio.to_thread(access.chosen, ada, "a") == "a"
-        with pytest.raises(access.NoSuchModelError):
-            await asyncio.to_thread(access.chosen, ada, "a/three")
+        assert await asyncio.to_thread(model_choice.chosen, ada, "a/org/two") == "a/org/two"
+        assert await asyncio.to_thread(model_choice.chosen, ada, "a") == "a"
+        with pytest.raises(model_choice.NoSuchModelError):
+            await asyncio.to_thread(model_choice.chosen, ada, "a/three")
         assert len(asking) == 1, "it is asked once a minute at most"
         assert all(request.headers["authorization"] == "Bearer sk-7261" for request in server.requests)
 
@@ -78,18 +78,18 @@ async def test_while_the_cache_is_away_what_was_read_last_can_be_chosen(
 ) -> None:
     async with stub.running(stub.plays(b""), models=NAMES) as server:
         configure(f'[[backend]]\nname="a"\nurl="{server.url}"\n')
-        await asyncio.to_thread(access.choices_for, ada)
+        await asyncio.to_thread(model_choice.choices_for, ada)
         await join(asking)
-        assert len(await asyncio.to_thread(access.choices_for, ada)) == 2
+        assert len(await asyncio.to_thread(model_choice.choices_for, ada)) == 2
 
         def away(*_: object, **__: object) -> None:
             raise RedisError
 
         monkeypatch.setattr(cache, "add", away)
         monkeypatch.setattr(cache, "get", away)
-        choices = await asyncio.to_thread(access.choices_for, ada)
+        choices = await asyncio.to_thread(model_choice.choices_for, ada)
         assert [choice.value for choice in choices] == ["a/one", "a/org/two"]
-        assert await asyncio.to_thread(access.chosen, ada, "a/one") == "a/one"
+        assert await asyncio.to_thread(model_choice.chosen, ada, "a/one") == "a/one"
 
 
 @pytest.mark.asyncio
@@ -98,14 +98,14 @@ async def test_a_server_that_is_away_keeps_what_it_named_before_and_nobody_waits
 ) -> None:
     async with stub.running(stub.plays(b""), models=NAMES) as server:
         spec = BackendSpec(name="a", url=server.url)
-        offered.models(spec)
+        available.models(spec)
         await join(asking)
-    cache.delete(f"{offered._cache_key(spec)}:asked")
+    cache.delete(f"{available._cache_key(spec)}:asked")
     began = time.monotonic()
-    assert offered.models(spec) == ("one", "org/two")
+    assert available.models(spec) == ("one", "org/two")
     assert time.monotonic() - began < 1
     await join(asking)
-    assert len(asking) == 2 and offered.models(spec) == ("one", "org/two")
+    assert len(asking) == 2 and available.models(spec) == ("one", "org/two")
 
 
 @pytest.mark.asyncio
@@ -114,12 +114,12 @@ async def test_a_key_that_is_for_another_origin_goes_nowhere_in_the_background_e
 ) -> None:
     monkeypatch.setenv("CHATUI_KEY_ACME", "https://api.example.org sk-7261")
     async with stub.running(stub.plays(b""), models=NAMES) as server:
-        assert offered.models(BackendSpec(name="a", url=server.url, key_name="ACME")) == ()
+        assert available.models(BackendSpec(name="a", url=server.url, key_name="ACME")) == ()
         await join(asking)
         assert len(asking) == 1 and server.requests == []
 
 
 def test_a_list_of_the_operator_s_is_not_doubted_and_the_demo_is_not_asked(configure: Configure, asking: list[threading.Thread]) -> None:
-    assert offered.models(BackendSpec(name="a", url="http://127.0.0.1:9", models=("m",))) == ("m",)
-    assert offered.models(BackendSpec(name="d", kind="demo")) == ()
+    assert available.models(BackendSpec(name="a", url="http://127.0.0.1:9", models=("m",))) == ("m",)
+    assert available.models(BackendSpec(name="d", kind="demo")) == ()
     assert asking == []

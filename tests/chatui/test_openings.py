@@ -10,10 +10,11 @@ import pytest
 import pytest_django
 from django.utils import timezone
 
-from chatui import access, audit, openings
-from chatui.access import NotFoundError, OptInNeededError, ReasonNeededError, RefusedError
-from chatui.audit import Visitor
-from chatui.models import AuditEvent, Conversation, DebugOpening, User
+from chatui.audit_log.record import Visitor
+from chatui.models import AuditEvent, Conversation, DebugRequest, User
+from chatui.permissions import access, debug_requests
+from chatui.permissions.access import NotFoundError, OptInNeededError, RefusedError
+from chatui.permissions.debug_requests import ReasonNeededError
 from tests.chatui.conftest import make_person
 
 pytestmark = pytest.mark.django_db
@@ -36,11 +37,11 @@ def vera(db: None) -> User:
 
 
 @pytest.fixture
-def asked(settings: pytest_django.Settings, grace: User, conversation: Conversation) -> DebugOpening:
+def asked(settings: pytest_django.Settings, grace: User, conversation: Conversation) -> DebugRequest:
     """Grace's request to look at ada's conversation, which waits for a second person."""
     set_environment(settings, debug_approval=True)
-    access.open_debug_view(visitor(grace), conversation.pk, REASON, 60)
-    return DebugOpening.objects.get()
+    debug_requests.open_debug_view(visitor(grace), conversation.pk, REASON, 60)
+    return DebugRequest.objects.get()
 
 
 def lines() -> list[tuple[str, str, str, str]]:
@@ -56,12 +57,12 @@ def can_look(person: User, conversation: Conversation) -> bool:
 
 
 def test_a_view_opens_for_the_time_that_was_chosen_and_closes_by_itself(grace: User, conversation: Conversation) -> None:
-    access.open_debug_view(visitor(grace), conversation.pk, REASON, 60)
-    opened = openings.open_view(visitor(grace), conversation)
+    debug_requests.open_debug_view(visitor(grace), conversation.pk, REASON, 60)
+    opened = debug_requests.open_view(visitor(grace), conversation)
     assert opened is not None and opened.reason == REASON and 3590 < opened.seconds <= 3600
     assert can_look(grace, conversation)
-    DebugOpening.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
-    assert not can_look(grace, conversation) and openings.open_view(visitor(grace), conversation) is None
+    DebugRequest.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
+    assert not can_look(grace, conversation) and debug_requests.open_view(visitor(grace), conversation) is None
     assert lines()[0] == ("open debug view", "", "grace", f"60 min: {REASON}")
 
 
@@ -70,16 +71,16 @@ def test_e_x_reason_without_a_real_reason_nothing_opens_and_nothing_is_recorded(
     reason: str, grace: User, conversation: Conversation
 ) -> None:
     with pytest.raises(ReasonNeededError) as caught:
-        access.open_debug_view(visitor(grace), conversation.pk, reason, 15)
+        debug_requests.open_debug_view(visitor(grace), conversation.pk, reason, 15)
     assert caught.value.code == "E-X-REASON"
-    assert not DebugOpening.objects.exists() and not AuditEvent.objects.exists()
+    assert not DebugRequest.objects.exists() and not AuditEvent.objects.exists()
 
 
 @pytest.mark.parametrize("reason", ["ten signs..", "x" * 10, "x" * 180])
 def test_a_reason_of_ten_to_a_hundred_and_eighty_characters_is_one_and_stands_in_the_log_whole(
     reason: str, grace: User, conversation: Conversation
 ) -> None:
-    access.open_debug_view(visitor(grace), conversation.pk, reason, 240)
+    debug_requests.open_debug_view(visitor(grace), conversation.pk, reason, 240)
     assert lines()[0][3] == f"240 min: {reason}"
 
 
@@ -88,37 +89,37 @@ def test_the_operator_sets_the_longest_time(
     most: int, choices: tuple[int, ...], settings: pytest_django.Settings, grace: User, conversation: Conversation
 ) -> None:
     set_environment(settings, debug_open_minutes=most)
-    assert access.opening_choices() == choices
+    assert debug_requests.minutes_to_choose() == choices
     for minutes in {15, 60, 240, 0, -15, 10**8} - set(choices):
         with pytest.raises(ReasonNeededError):
-            access.open_debug_view(visitor(grace), conversation.pk, REASON, minutes)
-    access.open_debug_view(visitor(grace), conversation.pk, REASON, choices[-1])
+            debug_requests.open_debug_view(visitor(grace), conversation.pk, REASON, minutes)
+    debug_requests.open_debug_view(visitor(grace), conversation.pk, REASON, choices[-1])
     assert can_look(grace, conversation)
 
 
 def test_opening_once_more_counts_from_now_and_closes_what_was_open(grace: User, conversation: Conversation) -> None:
-    access.open_debug_view(visitor(grace), conversation.pk, REASON, 240)
-    access.open_debug_view(visitor(grace), conversation.pk, REASON, 15)
-    opened = openings.open_view(visitor(grace), conversation)
+    debug_requests.open_debug_view(visitor(grace), conversation.pk, REASON, 240)
+    debug_requests.open_debug_view(visitor(grace), conversation.pk, REASON, 15)
+    opened = debug_requests.open_view(visitor(grace), conversation)
     assert opened is not None and opened.seconds <= 900
-    assert DebugOpening.objects.filter(closed_at=None).count() == 1
+    assert DebugRequest.objects.filter(closed_at=None).count() == 1
 
 
 def test_closing_is_recorded_where_there_was_something_to_close(grace: User, conversation: Conversation) -> None:
-    access.close_debug_view(visitor(grace), conversation.pk)
+    debug_requests.close_debug_view(visitor(grace), conversation.pk)
     assert not AuditEvent.objects.exists()
-    access.open_debug_view(visitor(grace), conversation.pk, REASON)
-    access.close_debug_view(visitor(grace), conversation.pk)
+    debug_requests.open_debug_view(visitor(grace), conversation.pk, REASON)
+    debug_requests.close_debug_view(visitor(grace), conversation.pk)
     assert [line[0] for line in lines()] == ["open debug view", "close debug view"] and not can_look(grace, conversation)
 
 
 def test_a_request_opens_nothing_until_somebody_else_approves_it_and_the_time_counts_from_then(
-    asked: DebugOpening, grace: User, vera: User, conversation: Conversation
+    asked: DebugRequest, grace: User, vera: User, conversation: Conversation
 ) -> None:
     assert not can_look(grace, conversation)
-    DebugOpening.objects.update(asked_at=timezone.now() - timedelta(hours=5))
-    openings.decide(visitor(vera), conversation.pk, asked.pk, approves=True)
-    opened = openings.open_view(visitor(grace), conversation)
+    DebugRequest.objects.update(asked_at=timezone.now() - timedelta(hours=5))
+    debug_requests.decide(visitor(vera), conversation.pk, asked.pk, approves=True)
+    opened = debug_requests.open_view(visitor(grace), conversation)
     assert opened is not None and opened.approved_by == "vera" and 3590 < opened.seconds <= 3600
     assert can_look(grace, conversation) and not can_look(vera, conversation), "the one who approves has not opened anything"
     assert lines()[:2] == [
@@ -127,151 +128,151 @@ def test_a_request_opens_nothing_until_somebody_else_approves_it_and_the_time_co
     ]
 
 
-def test_a_declined_request_opens_nothing_for_ever(asked: DebugOpening, grace: User, vera: User, conversation: Conversation) -> None:
-    openings.decide(visitor(vera), conversation.pk, asked.pk, approves=False)
+def test_a_declined_request_opens_nothing_for_ever(asked: DebugRequest, grace: User, vera: User, conversation: Conversation) -> None:
+    debug_requests.decide(visitor(vera), conversation.pk, asked.pk, approves=False)
     with pytest.raises(NotFoundError):
-        openings.decide(visitor(vera), conversation.pk, asked.pk, approves=True)
-    assert not can_look(grace, conversation) and openings.waiting(visitor(vera)) == []
+        debug_requests.decide(visitor(vera), conversation.pk, asked.pk, approves=True)
+    assert not can_look(grace, conversation) and debug_requests.waiting(visitor(vera)) == []
     assert lines()[-1] == ("decline debug view", "", "vera", f"for grace: {REASON}")
 
 
 @pytest.mark.parametrize("approves", [True, False])
 def test_nobody_decides_their_own_request_and_the_attempt_is_recorded(
-    approves: bool, asked: DebugOpening, grace: User, conversation: Conversation
+    approves: bool, asked: DebugRequest, grace: User, conversation: Conversation
 ) -> None:
     with pytest.raises(RefusedError):
-        openings.decide(visitor(grace), conversation.pk, asked.pk, approves=approves)
+        debug_requests.decide(visitor(grace), conversation.pk, asked.pk, approves=approves)
     assert not can_look(grace, conversation)
     assert lines()[-1][1:3] == ("E-PERM-VISIBILITY", "grace")
-    assert openings.own_request(visitor(grace), conversation) is not None, "it still waits"
+    assert debug_requests.own_request(visitor(grace), conversation) is not None, "it still waits"
 
 
-def _closed(asked: DebugOpening) -> None:
-    DebugOpening.objects.filter(pk=asked.pk).update(closed_at=timezone.now())
+def _closed(asked: DebugRequest) -> None:
+    DebugRequest.objects.filter(pk=asked.pk).update(closed_at=timezone.now())
 
 
-def _lapsed(asked: DebugOpening) -> None:
-    DebugOpening.objects.filter(pk=asked.pk).update(asked_at=timezone.now() - access.REQUEST_LASTS - timedelta(minutes=1))
+def _lapsed(asked: DebugRequest) -> None:
+    DebugRequest.objects.filter(pk=asked.pk).update(asked_at=timezone.now() - debug_requests.REQUEST_LASTS - timedelta(minutes=1))
 
 
-def _expired(asked: DebugOpening) -> None:
-    DebugOpening.objects.filter(pk=asked.pk).update(decided_at=timezone.now(), expires_at=timezone.now() - timedelta(minutes=1))
+def _expired(asked: DebugRequest) -> None:
+    DebugRequest.objects.filter(pk=asked.pk).update(decided_at=timezone.now(), expires_at=timezone.now() - timedelta(minutes=1))
 
 
-def _deleted(asked: DebugOpening) -> None:
+def _deleted(asked: DebugRequest) -> None:
     Conversation.objects.update(deleted_at=timezone.now())
 
 
-def _withdrawn(asked: DebugOpening) -> None:
+def _withdrawn(asked: DebugRequest) -> None:
     asked.person.user_permissions.clear()
 
 
-def _deactivated(asked: DebugOpening) -> None:
+def _deactivated(asked: DebugRequest) -> None:
     User.objects.filter(pk=asked.person_id).update(is_active=False)
 
 
 @pytest.mark.parametrize("happens", [_closed, _lapsed, _expired, _deleted, _withdrawn, _deactivated])
 def test_what_is_not_a_request_any_more_cannot_be_approved(
-    happens: Callable[[DebugOpening], None], asked: DebugOpening, vera: User, conversation: Conversation
+    happens: Callable[[DebugRequest], None], asked: DebugRequest, vera: User, conversation: Conversation
 ) -> None:
     happens(asked)
-    before = DebugOpening.objects.values().get()
+    before = DebugRequest.objects.values().get()
     with pytest.raises(NotFoundError):
-        openings.decide(visitor(vera), conversation.pk, asked.pk, approves=True)
-    assert DebugOpening.objects.values().get() == before
+        debug_requests.decide(visitor(vera), conversation.pk, asked.pk, approves=True)
+    assert DebugRequest.objects.values().get() == before
 
 
 def test_an_approval_that_is_played_again_does_not_lengthen_the_time(
-    asked: DebugOpening, grace: User, vera: User, conversation: Conversation
+    asked: DebugRequest, grace: User, vera: User, conversation: Conversation
 ) -> None:
-    openings.decide(visitor(vera), conversation.pk, asked.pk, approves=True)
+    debug_requests.decide(visitor(vera), conversation.pk, asked.pk, approves=True)
     soon = timezone.now() + timedelta(minutes=1)
-    DebugOpening.objects.update(expires_at=soon)
+    DebugRequest.objects.update(expires_at=soon)
     for approves in (True, False):
         with pytest.raises(NotFoundError):
-            openings.decide(visitor(vera), conversation.pk, asked.pk, approves=approves)
-    assert DebugOpening.objects.get().expires_at == soon
+            debug_requests.decide(visitor(vera), conversation.pk, asked.pk, approves=approves)
+    assert DebugRequest.objects.get().expires_at == soon
 
 
-def test_a_request_of_another_conversation_is_not_found(asked: DebugOpening, ada: User, grace: User, vera: User) -> None:
+def test_a_request_of_another_conversation_is_not_found(asked: DebugRequest, ada: User, grace: User, vera: User) -> None:
     other = Conversation.objects.create(owner=ada)
     for key in (asked.pk, uuid4()):
         with pytest.raises(NotFoundError):
-            openings.decide(visitor(vera), other.pk, key, approves=True)
+            debug_requests.decide(visitor(vera), other.pk, key, approves=True)
     asked.refresh_from_db()
     assert asked.expires_at is None
 
 
 @pytest.mark.parametrize("name", ["ada", "bela", "sam", "hank", None])
 def test_e_perm_visibility_without_the_permission_for_this_conversation_nobody_approves(
-    name: str | None, asked: DebugOpening, conversation: Conversation, request: pytest.FixtureRequest
+    name: str | None, asked: DebugRequest, conversation: Conversation, request: pytest.FixtureRequest
 ) -> None:
     person = request.getfixturevalue(name) if name else None
     with pytest.raises(RefusedError):
-        openings.decide(visitor(person), conversation.pk, asked.pk, approves=True)
+        debug_requests.decide(visitor(person), conversation.pk, asked.pk, approves=True)
     asked.refresh_from_db()
     assert asked.expires_at is None and lines()[-1][1] == "E-PERM-VISIBILITY"
 
 
 def test_approval_after_the_approvers_permission_is_withdrawn_is_refused(
-    asked: DebugOpening, grace: User, vera: User, conversation: Conversation
+    asked: DebugRequest, grace: User, vera: User, conversation: Conversation
 ) -> None:
-    assert len(openings.waiting(visitor(vera))) == 1, "the premise: the page was open"
+    assert len(debug_requests.waiting(visitor(vera))) == 1, "the premise: the page was open"
     vera.user_permissions.clear()
     with pytest.raises(RefusedError):
-        openings.decide(visitor(User.objects.get(pk=vera.pk)), conversation.pk, asked.pk, approves=True)
+        debug_requests.decide(visitor(User.objects.get(pk=vera.pk)), conversation.pk, asked.pk, approves=True)
     assert not can_look(grace, conversation)
 
 
 def test_an_approved_view_is_worth_nothing_once_the_permission_is_withdrawn(
-    asked: DebugOpening, grace: User, vera: User, conversation: Conversation
+    asked: DebugRequest, grace: User, vera: User, conversation: Conversation
 ) -> None:
-    openings.decide(visitor(vera), conversation.pk, asked.pk, approves=True)
+    debug_requests.decide(visitor(vera), conversation.pk, asked.pk, approves=True)
     grace.user_permissions.clear()
     with pytest.raises(RefusedError):
         can_look(User.objects.get(pk=grace.pk), conversation)
 
 
 def test_the_list_shows_each_person_what_they_may_decide_and_nothing_of_a_conversation(
-    asked: DebugOpening, grace: User, hank: User, vera: User, sam: User, ada: User, conversation: Conversation
+    asked: DebugRequest, grace: User, hank: User, vera: User, sam: User, ada: User, conversation: Conversation
 ) -> None:
-    (shown,) = openings.waiting(visitor(vera))
+    (shown,) = debug_requests.waiting(visitor(vera))
     assert (shown.person_name, shown.owner_name, shown.reason, shown.minutes, shown.is_own) == ("grace", "ada", REASON, 60, False)
     assert conversation.title not in repr(shown)
-    assert [openings.to_decide(person) for person in (vera, grace, hank, sam, ada, None)] == [1, 0, 0, None, None, None]
-    assert [item.is_own for item in openings.waiting(visitor(grace))] == [True]
-    assert openings.waiting(visitor(hank)) == [], "he may not look into conversations of others"
+    assert [debug_requests.to_decide(person) for person in (vera, grace, hank, sam, ada, None)] == [1, 0, 0, None, None, None]
+    assert [item.is_own for item in debug_requests.waiting(visitor(grace))] == [True]
+    assert debug_requests.waiting(visitor(hank)) == [], "he may not look into conversations of others"
     for person in (ada, sam, None):
         with pytest.raises(NotFoundError):
-            openings.waiting(visitor(person))
+            debug_requests.waiting(visitor(person))
 
 
 def test_asking_again_leaves_one_request_and_withdrawing_leaves_none(
-    asked: DebugOpening, grace: User, vera: User, conversation: Conversation
+    asked: DebugRequest, grace: User, vera: User, conversation: Conversation
 ) -> None:
-    access.open_debug_view(visitor(grace), conversation.pk, REASON, 15)
-    assert [item.minutes for item in openings.waiting(visitor(vera))] == [15]
-    access.close_debug_view(visitor(grace), conversation.pk)
-    assert openings.waiting(visitor(vera)) == []
+    debug_requests.open_debug_view(visitor(grace), conversation.pk, REASON, 15)
+    assert [item.minutes for item in debug_requests.waiting(visitor(vera))] == [15]
+    debug_requests.close_debug_view(visitor(grace), conversation.pk)
+    assert debug_requests.waiting(visitor(vera)) == []
 
 
 def test_a_longest_time_that_was_lowered_meanwhile_holds_for_the_approval(
-    asked: DebugOpening, grace: User, vera: User, conversation: Conversation, settings: pytest_django.Settings
+    asked: DebugRequest, grace: User, vera: User, conversation: Conversation, settings: pytest_django.Settings
 ) -> None:
     set_environment(settings, debug_open_minutes=15)
-    openings.decide(visitor(vera), conversation.pk, asked.pk, approves=True)
-    opened = openings.open_view(visitor(grace), conversation)
+    debug_requests.decide(visitor(vera), conversation.pk, asked.pk, approves=True)
+    opened = debug_requests.open_view(visitor(grace), conversation)
     assert opened is not None and opened.seconds <= 900
 
 
 def test_if_a_decision_cannot_be_recorded_it_is_none(
-    asked: DebugOpening, grace: User, vera: User, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
+    asked: DebugRequest, grace: User, vera: User, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def disk_is_full(*args: object, **kwargs: object) -> None:
         raise OSError("no space left")
 
     with monkeypatch.context() as patch:
-        patch.setattr(audit, "record", disk_is_full)
+        patch.setattr("chatui.audit_log.record._append", disk_is_full)
         with pytest.raises(OSError, match="no space left"):
-            openings.decide(visitor(vera), conversation.pk, asked.pk, approves=True)
+            debug_requests.decide(visitor(vera), conversation.pk, asked.pk, approves=True)
     assert not can_look(grace, conversation)

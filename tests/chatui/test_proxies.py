@@ -9,10 +9,10 @@ from django.http import HttpRequest, HttpResponse
 from django.test import RequestFactory, override_settings
 from pydantic import ValidationError
 
+from chatui.accounts.sessions import client_address
 from chatui.env import Environment
 from chatui.live.origin import is_allowed
-from chatui.sessions import client_address
-from chatui.web.proxies import TrustedProxyMiddleware
+from chatui.web.middleware.proxies import TrustedProxyMiddleware
 
 
 @pytest.fixture(autouse=True)

@@ -14,9 +14,10 @@ from channels.exceptions import ChannelFull
 from django.db import InterfaceError, OperationalError, connection
 from django.utils import timezone
 
-from chatui import transcripts, upkeep
+from chatui.display import conversation_actions
 from chatui.live import consumer
 from chatui.models import Conversation, Message, Turn, User
+from chatui.store import transcripts
 from chatui.turns import groups, ledger, runner, running, sweep
 from chatui.turns.start import Ask, Kind, Started, start
 from chatui.turns.stream import DebugStream, EndUserStream
@@ -259,7 +260,7 @@ async def test_an_answer_that_runs_does_not_take_the_reader_off_another_branch(a
     await asyncio.wait_for(backend.waiting.wait(), 5)
     old = await Message.objects.filter(turn=first).afirst()
     assert old is not None
-    await database_sync_to_async(upkeep.open_branch)(ada, first.conversation_id, old.pk)
+    await database_sync_to_async(conversation_actions.open_branch)(ada, first.conversation_id, old.pk)
     gate.set()
     await end_of(started)
     leaf = await database_sync_to_async(transcripts.active_leaf)(first.conversation, ada)

@@ -9,10 +9,11 @@ import pytest
 from django.core.cache import cache
 from django.db import connection
 
-from chatui import imports, search, search_index, transcripts, upkeep
+from chatui.display import conversation_actions, search
 from chatui.models import Conversation, Message, SearchEntry, User
 from chatui.models.message import Author
-from renderer import words
+from chatui.store import search_index, search_words, transcripts
+from chatui.transfer import imports
 from renderer.frames import Frame, Header
 from tests.chatui.conftest import signed_in
 
@@ -69,7 +70,7 @@ def test_what_the_product_says_beside_an_answer_is_not_found(talk: Message, conv
 
 def test_nobody_finds_what_somebody_else_wrote(talk: Message, bela: User, grace: User) -> None:
     assert [search.search(person, "restore").hits for person in (bela, grace)] == [(), ()]
-    assert [search_index.find(person, words.query("restore"), 20) for person in (bela, grace)] == [[], []]
+    assert [search_index.find(person, search_words.query("restore"), 20) for person in (bela, grace)] == [[], []]
 
 
 def test_each_person_has_a_part_of_the_index_of_their_own(ada: User, bela: User, talk: Message) -> None:
@@ -89,14 +90,14 @@ def test_the_words_of_the_owner_column_win_even_if_two_people_shared_a_beginning
 
 
 def test_the_bin_is_not_searched_and_what_comes_out_of_it_is(talk: Message, ada: User) -> None:
-    upkeep.delete(ada, talk.conversation_id)
+    conversation_actions.delete(ada, talk.conversation_id)
     assert search.search(ada, "restore").hits == ()
-    upkeep.restore(ada, talk.conversation_id)
+    conversation_actions.restore(ada, talk.conversation_id)
     assert len(search.search(ada, "restore").hits) == 2
 
 
 def test_what_is_removed_for_good_leaves_no_word_behind(talk: Message, conversation: Conversation, ada: User) -> None:
-    upkeep.rename(ada, conversation.pk, "Of cabbages")
+    conversation_actions.rename(ada, conversation.pk, "Of cabbages")
     search_index.tidy()
     assert b"bbages" in index_bytes() and b"store" in index_bytes(), "the premise: this is where words are"
     conversation.delete()
@@ -108,11 +109,11 @@ def test_what_is_removed_for_good_leaves_no_word_behind(talk: Message, conversat
 def test_a_title_is_found_once_its_owner_gave_it(talk: Message, conversation: Conversation, ada: User) -> None:
     assert search.search(ada, "cabbages").hits == ()
     for title in ("Of cabbages", "Of cabbages and kings"):
-        upkeep.rename(ada, conversation.pk, title)
+        conversation_actions.rename(ada, conversation.pk, title)
     (hit,) = search.search(ada, "cabbages").hits
     assert [(piece.text, piece.is_hit) for piece in hit.title] == [("Of ", False), ("cabbages", True), (" and kings", False)]
     assert (hit.excerpt, hit.writer, hit.url) == ((), "", f"/c/{conversation.pk}/")
-    upkeep.rename(ada, conversation.pk, "Something else")
+    conversation_actions.rename(ada, conversation.pk, "Something else")
     assert search.search(ada, "cabbages").hits == ()
 
 
@@ -183,7 +184,7 @@ def test_no_sign_in_a_query_is_an_operator_or_an_error(typed: str, talk: Message
     results = search.search(ada, typed)
     for hit in results.hits:
         text = "".join(piece.text for piece in hit.excerpt).casefold()
-        assert all(word.folded in text for word in words.query(typed[:200]).wanted), "a hit that does not hold every word"
+        assert all(word.folded in text for word in search_words.query(typed[:200]).wanted), "a hit that does not hold every word"
     assert signed_in(ada).get("/search/", {"q": typed.encode("utf-8", "replace").decode()}).status_code == 200
 
 
@@ -199,7 +200,7 @@ def test_an_odd_page_is_no_error(before: str, talk: Message, ada: User) -> None:
 
 def test_html_in_a_message_or_a_query_stays_text(conversation: Conversation, ada: User) -> None:
     say(conversation, None, '<img src=x onerror=alert(1)> cabbage <mark>"&amp;')
-    upkeep.rename(ada, conversation.pk, "<b>cabbage</b>")
+    conversation_actions.rename(ada, conversation.pk, "<b>cabbage</b>")
     page = signed_in(ada).get("/search/", {"q": "cabbage"}).content.decode()
     assert "&lt;img src=x onerror=alert(1)&gt; <mark>cabbage</mark> &lt;mark&gt;&quot;&amp;amp;" in page
     assert "&lt;b&gt;<mark>cabbage</mark>&lt;/b&gt;" in page

@@ -11,16 +11,17 @@ from collections.abc import Callable
 import pytest
 import pytest_django
 
-from chatui import conf, sent
 from chatui.backends.base import Backend, BackendError, SampleRequest
-from chatui.backends.chat_completions import ChatCompletionsBackend
-from chatui.backends.demo import DemoBackend
-from chatui.backends.harmony_completions import HarmonyCompletionsBackend
-from chatui.backends.responses import ResponsesBackend
+from chatui.backends.chat.backend import ChatCompletionsBackend
+from chatui.backends.demo.backend import DemoBackend
+from chatui.backends.harmony.backend import HarmonyCompletionsBackend
+from chatui.backends.responses.backend import ResponsesBackend
+from chatui.model_servers import connected
 from chatui.models import Turn, User
+from chatui.store import requests
 from chatui.turns import running
 from renderer.frames import Frame, Header, Role
-from renderer.vocabulary import Vocabulary
+from renderer.harmony.vocabulary import Vocabulary
 from tests.chatui.backends import stub
 from tests.chatui.backends.sampling import PATIENT
 from tests.chatui.browser_socket import ENDS, BrowserSocket
@@ -33,21 +34,21 @@ QUESTION = "Was heißt \u201equoted\u201c \U0001f600?"
 
 def test_a_request_comes_back_as_it_was_sent() -> None:
     body = json.dumps({"input": QUESTION}, ensure_ascii=False)
-    kept = sent.unpack(sent.pack("/v1/responses", body.encode()))
-    assert kept == sent.Sent("/v1/responses", body, len(body.encode()))
+    kept = requests.unpack(requests.pack("/v1/responses", body.encode()))
+    assert kept == requests.Sent("/v1/responses", body, len(body.encode()))
     assert QUESTION not in repr(kept)
 
 
 def test_a_request_that_stays_too_long_when_compressed_is_kept_without_its_body() -> None:
-    body = os.urandom(sent.MOST_KEPT).hex().encode() * 2
-    packed = sent.pack("/v1/responses", body)
+    body = os.urandom(requests.MOST_KEPT).hex().encode() * 2
+    packed = requests.pack("/v1/responses", body)
     assert len(packed) < 1000
-    assert sent.unpack(packed) == sent.Sent("/v1/responses", None, len(body))
+    assert requests.unpack(packed) == requests.Sent("/v1/responses", None, len(body))
 
 
 @pytest.mark.parametrize("packed", [b"", b"x", zlib.compress(b"x"), zlib.compress(b"[]"), zlib.compress(b'{"path": "/"}')])
 def test_what_is_no_packed_request_is_none(packed: bytes) -> None:
-    assert sent.unpack(packed) is None
+    assert requests.unpack(packed) is None
 
 
 async def _first_event(backend: Backend, request: SampleRequest) -> None:
@@ -85,7 +86,7 @@ async def test_each_back_end_tells_the_very_body_that_the_server_got_and_nothing
         assert json.loads(heard[0][1]) == server.posted, "the premise: the server was asked"
         assert any(KEY in value for request in server.requests for value in request.headers.values()), "the premise: with the key"
     assert [told[0] for told in heard] == [path]
-    assert KEY.encode() not in heard[0][1] and KEY not in sent.pack(*heard[0]).decode("latin-1")
+    assert KEY.encode() not in heard[0][1] and KEY not in requests.pack(*heard[0]).decode("latin-1")
 
 
 @pytest.mark.asyncio
@@ -103,7 +104,7 @@ async def test_a_turn_keeps_what_was_sent_for_it_and_its_owner_is_sent_nothing_o
 ) -> None:
     settings.ENVIRONMENT = settings.ENVIRONMENT.model_copy(update={"instructions": "INSTRUCTIONS-CANARY"})
     demo = DemoBackend(0)
-    monkeypatch.setattr(conf, "backend", lambda *_: demo)
+    monkeypatch.setattr(connected, "backend", lambda *_: demo)
     async with BrowserSocket(ada) as socket:
         await socket.send_message("Hello")
         accepted = (await socket.until("chatui:accepted"))[-1]
@@ -113,6 +114,6 @@ async def test_a_turn_keeps_what_was_sent_for_it_and_its_owner_is_sent_nothing_o
         await asyncio.sleep(0)
         assert "INSTRUCTIONS-CANARY" not in "".join(socket.raw)
     turn = await Turn.objects.aget()
-    kept = sent.unpack(bytes(turn.request or b""))
+    kept = requests.unpack(bytes(turn.request or b""))
     assert kept is not None and kept.body is not None
     assert [message["content"] for message in json.loads(kept.body)["messages"]] == ["INSTRUCTIONS-CANARY", "Hello"]

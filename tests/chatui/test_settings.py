@@ -10,10 +10,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from django.conf import settings
 from pydantic import ValidationError
 
-from chatui import checks, conf
+from chatui import checks
 from chatui.env import BASE_DIR, Environment
+from tests.environment import change
 
 CHECKS = (checks.backend_address, checks.key_file, checks.backend_kind, checks.origins, checks.pages_directory)
 
@@ -51,8 +53,8 @@ def test_a_data_directory_is_made_for_its_owner_only_and_one_that_is_there_is_le
 
 
 def test_a_redis_that_takes_connections_and_says_nothing_holds_nobody_up(tmp_path: Path) -> None:
-    asks = "import django; django.setup(); from chatui.backends.spec import BackendSpec; from chatui import offered; "
-    asks += "print(offered.models(BackendSpec(name='a', url='http://127.0.0.1:9')))"
+    asks = "import django; django.setup(); from chatui.backends.spec import BackendSpec; from chatui.model_servers import available; "
+    asks += "print(available.models(BackendSpec(name='a', url='http://127.0.0.1:9')))"
     with socket.create_server(("127.0.0.1", 0)) as silent:
         address = f"redis://127.0.0.1:{silent.getsockname()[1]}/0"
         environment = {"CHATUI_DATA_DIR": str(tmp_path), "CHATUI_REDIS_URL": address, "DJANGO_SETTINGS_MODULE": "chatui.settings"}
@@ -86,14 +88,13 @@ def test_the_key_of_a_model_server_comes_from_its_file_and_shows_in_no_repr(tmp_
 def test_manage_py_check_says_what_is_wrong(
     field: str, value: object, identity: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if field == "backend_kind":
-        monkeypatch.setenv("CHATUI_BACKEND_URL", "http://127.0.0.1:1")
-    monkeypatch.setattr(conf, "environment", lambda: Environment(**{"data_dir": tmp_path, field: value}))  # type: ignore[arg-type]
+    url = {"backend_url": "http://127.0.0.1:1"} if field == "backend_kind" else {}
+    change(monkeypatch, {"data_dir": tmp_path, **url, field: value})
     found = [message.id for check in CHECKS for message in check(None)]
     assert identity in found
 
 
 def test_the_defaults_have_nothing_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(conf, "environment", Environment)
+    monkeypatch.setattr(settings, "ENVIRONMENT", Environment())
     for check in CHECKS:
         assert check(None) == []

@@ -10,8 +10,9 @@ import pytest
 from channels.db import database_sync_to_async
 from django.contrib.auth.models import Group
 
-from chatui import access, conf, display
 from chatui.backends.base import BackendError
+from chatui.display.conversation import shown_exchange
+from chatui.model_servers import connected, model_choice
 from chatui.models import Conversation, Message, StoredBackend, Turn, User
 from chatui.turns import running
 from chatui.turns.start import Ask, AskRefusedError, Kind, start
@@ -67,21 +68,21 @@ def answers(turn: Turn) -> list[str]:
 
 
 def test_with_nothing_set_up_there_is_the_demo_and_nothing_to_choose(configure: Configure, ada: User) -> None:
-    assert [spec.name for spec in conf.specs()] == ["demo"] and conf.is_demo()
-    assert len(access.choices_for(ada)) == 1
+    assert [spec.name for spec in connected.specs()] == ["demo"] and connected.is_demo()
+    assert len(model_choice.choices_for(ada)) == 1
 
 
 def test_the_variables_for_one_server_make_one_back_end(configure: Configure) -> None:
     configure(backend_url="http://127.0.0.1:9/v1", backend_kind="responses", backend_model="m", backend_key="k", backend_idle_seconds=7)
-    (spec,) = conf.specs()
+    (spec,) = connected.specs()
     assert (spec.name, spec.kind, spec.models, spec.idle_seconds) == ("main", "responses", ("m",), 7)
-    assert conf.key_of(spec) == "k" and not conf.is_demo()
+    assert connected.key_of(spec) == "k" and not connected.is_demo()
 
 
 def test_a_file_stands_in_the_place_of_the_variables(configure: Configure) -> None:
     configure(FOR_READERS, backend_url="http://127.0.0.1:8", backend_key="k")
-    assert [spec.name for spec in conf.specs()] == ["small", "large"]
-    assert [conf.key_of(spec) for spec in conf.specs()] == [None, None], "the key of the variables is for their address"
+    assert [spec.name for spec in connected.specs()] == ["small", "large"]
+    assert [connected.key_of(spec) for spec in connected.specs()] == [None, None], "the key of the variables is for their address"
 
 
 def test_rows_come_behind_the_others_in_their_order_and_the_file_wins_a_name(configure: Configure) -> None:
@@ -92,22 +93,22 @@ def test_rows_come_behind_the_others_in_their_order_and_the_file_wins_a_name(con
     StoredBackend.objects.create(name="broken", url="nowhere")
     StoredBackend.objects.create(name="small", url="http://elsewhere")
     configure(FOR_READERS)
-    assert conf.specs()[0].url == "http://127.0.0.1:9"
-    assert [spec.name for spec in conf.specs()] == ["small", "large", "z", "a", "b"]
+    assert connected.specs()[0].url == "http://127.0.0.1:9"
+    assert [spec.name for spec in connected.specs()] == ["small", "large", "z", "a", "b"]
     configure(backend_url="http://127.0.0.1:9")
-    assert [spec.name for spec in conf.specs()] == ["main", "small", "z", "a", "b"], (
+    assert [spec.name for spec in connected.specs()] == ["main", "small", "z", "a", "b"], (
         "a row does not take the place of what stands in the variables"
     )
     configure()
-    assert [spec.name for spec in conf.specs()] == ["small", "z", "a", "b"], "but in that of the demo"
+    assert [spec.name for spec in connected.specs()] == ["small", "z", "a", "b"], "but in that of the demo"
 
 
 @pytest.mark.parametrize("text", ["[[backend]\n", "", '[[backend]]\nname="a"\nurl="nowhere"\n'])
 def test_a_file_that_is_wrong_does_not_bring_the_demo_back(text: str, configure: Configure, ada: User) -> None:
     configure(text)
-    assert conf.specs() == () and access.choices_for(ada) == () and not conf.is_demo()
+    assert connected.specs() == () and model_choice.choices_for(ada) == () and not connected.is_demo()
     with pytest.raises(BackendError) as caught:
-        conf.spec_of()
+        connected.spec_of()
     assert caught.value.code is Code.NO_SUCH_MODEL
 
 
@@ -115,17 +116,17 @@ def test_a_row_counts_within_two_seconds_and_costs_two_queries(
     configure: Configure, django_assert_num_queries: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = 1000.0
-    monkeypatch.setattr("chatui.conf.time.monotonic", lambda: now)
-    conf.specs()
+    monkeypatch.setattr("chatui.model_servers.connected.time.monotonic", lambda: now)
+    connected.specs()
     StoredBackend.objects.create(name="new", url="http://new")
     with django_assert_num_queries(0):
-        assert [spec.name for spec in conf.specs()] == ["demo"]
-    now += conf.ROWS_SECONDS
+        assert [spec.name for spec in connected.specs()] == ["demo"]
+    now += connected.ROWS_SECONDS
     with django_assert_num_queries(2):
-        assert [spec.name for spec in conf.specs()] == ["new"]
+        assert [spec.name for spec in connected.specs()] == ["new"]
     StoredBackend.objects.update(is_enabled=False)
-    now += conf.ROWS_SECONDS
-    assert [spec.name for spec in conf.specs()] == ["demo"], "a change that no save told of counts too"
+    now += connected.ROWS_SECONDS
+    assert [spec.name for spec in connected.specs()] == ["demo"], "a change that no save told of counts too"
 
 
 # Who may use which
@@ -136,34 +137,34 @@ def test_a_back_end_without_groups_is_for_everybody_and_one_with_groups_for_thei
 ) -> None:
     configure(FOR_READERS)
     ada.groups.add(Group.objects.create(name="readers"))
-    assert [choice.value for choice in access.choices_for(ada)] == ["small", "large"]
-    assert [choice.value for choice in access.choices_for(bela)] == ["small"]
-    assert access.choices_for(None) == ()
+    assert [choice.value for choice in model_choice.choices_for(ada)] == ["small", "large"]
+    assert [choice.value for choice in model_choice.choices_for(bela)] == ["small"]
+    assert model_choice.choices_for(None) == ()
     root = User.objects.create_superuser("root")
-    assert [choice.value for choice in access.choices_for(root)] == ["small", "large"]
+    assert [choice.value for choice in model_choice.choices_for(root)] == ["small", "large"]
     bela.is_active = False
-    assert access.choices_for(bela) == ()
+    assert model_choice.choices_for(bela) == ()
 
 
 def test_each_model_of_a_list_is_a_choice(configure: Configure, ada: User) -> None:
     configure(TWO.format(small="http://127.0.0.1:9", large="http://127.0.0.1:9"))
-    choices = access.choices_for(ada)
+    choices = model_choice.choices_for(ada)
     assert [(choice.value, choice.label) for choice in choices] == [
         ("small", "Small one"),
         ("large/l", "large · l"),
         ("large/xl", "large · xl"),
     ]
     assert "127.0.0.1" not in repr(choices)
-    assert access.offered_as(choices, "large/xl") == "large/xl"
-    assert access.offered_as(choices, "large") == "large/l", "the default model of that back end"
-    assert access.offered_as(choices, "small/s") == "small"
-    assert access.offered_as(choices, "large/gone") is None and access.offered_as(choices, "gone") is None
+    assert model_choice.offered_as(choices, "large/xl") == "large/xl"
+    assert model_choice.offered_as(choices, "large") == "large/l", "the default model of that back end"
+    assert model_choice.offered_as(choices, "small/s") == "small"
+    assert model_choice.offered_as(choices, "large/gone") is None and model_choice.offered_as(choices, "gone") is None
 
 
 def test_the_default_is_the_first_that_this_person_may_use(configure: Configure, ada: User, bela: User) -> None:
     configure('[[backend]]\nname="first"\nurl="http://a"\ngroups=["readers"]\n[[backend]]\nname="second"\nurl="http://b"\n')
     ada.groups.add(Group.objects.create(name="readers"))
-    assert (access.chosen(ada, ""), access.chosen(bela, "")) == ("first", "second")
+    assert (model_choice.chosen(ada, ""), model_choice.chosen(bela, "")) == ("first", "second")
     assert begin(bela, ask()).choice == "second"
 
 
@@ -250,7 +251,7 @@ def test_the_demo_among_others_is_told_where_its_answers_are(configure: Configur
 def test_one_back_end_needs_no_label_under_its_answers(configure: Configure, ada: User) -> None:
     configure(backend_url="http://127.0.0.1:9")
     turn = begin(ada, ask())
-    answer = display.exchange(turn.conversation, turn).answer
+    answer = shown_exchange(turn.conversation, turn).answer
     assert answer is not None and (turn.choice, answer.label) == ("main", "")
 
 
@@ -306,7 +307,7 @@ async def test_an_edited_address_gets_neither_the_key_nor_a_question(
         assert good.requests[-1].headers["authorization"] == "Bearer sk-7261", "the premise: the key is used where it belongs"
         row.url = evil.url
         await row.asave()
-        conf.forget_rows()
+        connected.forget_rows()
         turn = await run(ada, ask())
         assert (turn.state, turn.error_code) == ("failed", "E-X-BACKEND")
         assert "bound to another origin" in turn.error_detail and "sk-7261" not in turn.error_detail
@@ -319,10 +320,10 @@ async def test_an_edited_address_gets_neither_the_key_nor_a_question(
 @pytest.mark.asyncio
 async def test_a_back_end_is_made_once_and_anew_when_what_is_said_of_it_changes(configure: Configure, closing: None) -> None:
     configure(TWO.format(small="http://127.0.0.1:9", large="http://127.0.0.1:9"))
-    first = conf.backend("small")
-    assert conf.backend() is first and conf.backend("small/s") is first and conf.backend("large") is not first
+    first = connected.backend("small")
+    assert connected.backend() is first and connected.backend("small/s") is first and connected.backend("large") is not first
     configure(TWO.format(small="http://127.0.0.1:8", large="http://127.0.0.1:9"))
-    assert conf.backend("small") is not first
+    assert connected.backend("small") is not first
 
 
 @pytest.mark.asyncio
@@ -331,11 +332,11 @@ async def test_a_key_that_was_replaced_is_used_at_once(configure: Configure, clo
         configure(f'[[backend]]\nname="a"\nurl="{server.url}"\nmodels=["m"]\nkey_env="THE_KEY"\n')
         for key in ("one", "two"):
             monkeypatch.setenv("THE_KEY", key)
-            await outcome(conf.backend(), asked("Hello!"))
+            await outcome(connected.backend(), asked("Hello!"))
             assert server.requests[-1].headers["authorization"] == f"Bearer {key}"
         monkeypatch.delenv("THE_KEY")
         with pytest.raises(BackendError, match="E-X-BACKEND"):
-            conf.backend()
+            connected.backend()
         assert len(server.requests) == 2
 
 
@@ -352,13 +353,13 @@ async def test_an_unwanted_back_end_is_closed_but_not_under_a_running_answer(con
 
     async with stub.running(slowly) as server:
         configure(TWO.format(small=server.url, large="http://127.0.0.1:9"))
-        backend: Any = conf.backend("small")
+        backend: Any = connected.backend("small")
         sampling = asyncio.create_task(outcome(backend, asked("Hello!")))
         while not server.requests:
             await asyncio.sleep(0.01)
         configure()
-        conf.backend()
-        await asyncio.gather(*conf._closing)
+        connected.backend()
+        await asyncio.gather(*connected._closing)
         assert not backend._upstream._client.is_closed, "it writes an answer"
         go_on.set()
         assert (await sampling).visible == "Half and half."
@@ -370,10 +371,10 @@ async def test_a_closed_back_end_can_be_used_once_more_and_leaves_nothing_open(c
     """A runner may have got it a moment before it was given up."""
     async with stub.running(says("Hello.")) as server:
         configure(TWO.format(small=server.url, large="http://127.0.0.1:9"))
-        backend: Any = conf.backend("small")
+        backend: Any = connected.backend("small")
         configure()
-        conf.backend()
-        await asyncio.gather(*conf._closing)
+        connected.backend()
+        await asyncio.gather(*connected._closing)
         assert backend._upstream._client.is_closed, "the premise"
         assert (await outcome(backend, asked("Hello!"))).visible == "Hello."
         assert backend._upstream._client.is_closed

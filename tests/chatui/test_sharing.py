@@ -12,9 +12,11 @@ from django.core.cache import cache
 from django.test import Client
 from django.utils import timezone
 
-from chatui import audit, sharing, transcripts, upkeep
+from chatui.display import conversation_actions
 from chatui.models import AuditEvent, Conversation, Message, ShareLink, User
 from chatui.models.message import Author
+from chatui.store import transcripts
+from chatui.transfer import share_links
 from renderer.frames import Frame, Header
 from tests.chatui.conftest import signed_in
 
@@ -113,7 +115,7 @@ def test_a_snapshot_does_not_grow_when_the_conversation_goes_on(leaf: Message, c
     before = read(link)
     more = say(conversation, leaf, "And later?", Header("user"), Author.PERSON)
     transcripts.activate(conversation, ada, say(conversation, more, "LATER", Header("assistant", channel="final")))
-    upkeep.rename(ada, conversation.pk, "LATER TITLE")
+    conversation_actions.rename(ada, conversation.pk, "LATER TITLE")
     assert read(link) == before
 
 
@@ -130,7 +132,7 @@ def test_a_link_ends_with_its_time(leaf: Message, ada: User) -> None:
     assert not is_gone(link) and link.expires_at
     assert abs(link.expires_at - timezone.now() - timedelta(days=1)) < timedelta(minutes=1)
     ShareLink.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
-    assert is_gone(link) and sharing.links(ada) == []
+    assert is_gone(link) and share_links.links(ada) == []
 
 
 def test_a_link_that_was_taken_back_is_gone(leaf: Message, ada: User) -> None:
@@ -152,9 +154,9 @@ def test_all_links_of_a_conversation_or_of_a_person_are_taken_back_at_once(leaf:
 
 def test_links_follow_their_conversation_and_their_person(leaf: Message, ada: User) -> None:
     link = make(ada, leaf)
-    upkeep.delete(ada, leaf.conversation_id)
+    conversation_actions.delete(ada, leaf.conversation_id)
     assert is_gone(link)
-    upkeep.restore(ada, leaf.conversation_id)
+    conversation_actions.restore(ada, leaf.conversation_id)
     assert not is_gone(link), "out of the bin again"
     User.objects.filter(pk=ada.pk).update(is_active=False)
     assert is_gone(link)
@@ -193,7 +195,7 @@ def test_links_that_never_were_that_ended_and_that_were_taken_back_are_the_same_
     ended, taken, binned = (make(ada, leaf) for _ in range(3))
     ShareLink.objects.filter(pk=ended.pk).update(expires_at=timezone.now() - timedelta(days=1))
     ShareLink.objects.filter(pk=taken.pk).update(revoked_at=timezone.now())
-    upkeep.delete(ada, binned.conversation_id)
+    conversation_actions.delete(ada, binned.conversation_id)
     answers = [Client().get(f"/s/{token}/") for token in ("A" * 22, ended.token, taken.token, binned.token)]
     seen = {
         (answer.status_code, re.sub(r'class="incident">[0-9a-f]{12}|csrf-token" content="[^"]*"', "", answer.content.decode()))
@@ -249,11 +251,11 @@ def test_a_time_that_is_not_offered_makes_no_link(days: str, leaf: Message, ada:
 
 @pytest.mark.parametrize(
     ("most", "offered"),
-    [(0, []), (1, [1]), (5, [1, 5]), (7, [7, 1]), (30, [7, 1, 30]), (90, [7, 1, 30, 90]), (-1, [7, 1, 30, sharing.FOR_EVER])],
+    [(0, []), (1, [1]), (5, [1, 5]), (7, [7, 1]), (30, [7, 1, 30]), (90, [7, 1, 30, 90]), (-1, [7, 1, 30, share_links.FOR_EVER])],
 )
 def test_the_operator_limits_the_times_to_choose_from(most: int, offered: list[int], settings: pytest_django.Settings) -> None:
     limit(settings, share_max_days=most)
-    assert sharing.days_to_choose() == offered
+    assert share_links.days_to_choose() == offered
 
 
 def test_a_shorter_limit_ends_older_links_and_none_at_all_ends_every_one(
@@ -262,10 +264,10 @@ def test_a_shorter_limit_ends_older_links_and_none_at_all_ends_every_one(
     link = make(ada, leaf, days="30")
     ShareLink.objects.update(created_at=timezone.now() - timedelta(days=6))
     limit(settings, share_max_days=5)
-    assert is_gone(link) and sharing.links(ada) == []
+    assert is_gone(link) and share_links.links(ada) == []
     limit(settings, share_max_days=7)
     assert not is_gone(link)
-    assert sharing.links(ada)[0].ends_at == ShareLink.objects.get().created_at + timedelta(days=7)
+    assert share_links.links(ada)[0].ends_at == ShareLink.objects.get().created_at + timedelta(days=7)
     limit(settings, share_max_days=0)
     client = signed_in(ada)
     assert is_gone(link) and client.get(f"/c/{leaf.conversation_id}/share/").status_code == 404
@@ -305,7 +307,7 @@ def test_if_the_line_cannot_be_written_there_is_no_link(leaf: Message, ada: User
     def disk_is_full(*args: object, **kwargs: object) -> None:
         raise OSError("no space left")
 
-    monkeypatch.setattr(audit, "record", disk_is_full)
+    monkeypatch.setattr("chatui.audit_log.record._append", disk_is_full)
     client = Client(raise_request_exception=False)
     client.force_login(ada)
     response = client.post(f"/c/{leaf.conversation_id}/share/", {"leaf": str(leaf.pk), "days": "7"})

@@ -12,15 +12,15 @@ from typing import Any
 import pytest
 from channels.db import database_sync_to_async
 
-from chatui import summaries
 from chatui.backends.base import BackendError, EndReason, SampleEnded
 from chatui.models import Conversation, Message, Turn, User
 from chatui.models.message import Author
-from chatui.turns import running, summarizing
+from chatui.turns import running, summarizing, summary_notes
 from renderer.errors import Code
 from renderer.events import FrameClosed, FrameOpened, FrameText
 from renderer.frames import Header, Intent, Terminator
 from renderer.gate import Audience, may_see
+from renderer.summary import frame as summary_frame
 from tests.chatui.browser_socket import ENDS, BrowserSocket
 from tests.chatui.conftest import signed_in
 from tests.chatui.scripted import ANALYSIS, CALL, FINAL, PREAMBLE, REPLY, ScriptedBackend, answer, ended, frame
@@ -334,12 +334,12 @@ async def test_a_summary_has_at_most_a_dozen_steps(ada: User, backend: ScriptedB
     async with BrowserSocket(ada) as socket:
         await socket.send_message(QUESTION)
         for number, gate in enumerate(gates, start=1):
-            while len(summarizer.requests) < min(number, summaries.MOST_STEPS):
+            while len(summarizer.requests) < min(number, summary_notes.MOST_STEPS):
                 await asyncio.sleep(0.005)
             gate.set()
         await running.settle()
     message = await Message.objects.aget(name="reasoning_summary")
-    assert message.text.count("\n- ") + 1 == summaries.MOST_STEPS == len(summarizer.requests)
+    assert message.text.count("\n- ") + 1 == summary_notes.MOST_STEPS == len(summarizer.requests)
 
 
 async def test_a_page_that_comes_late_sees_the_steps_and_after_the_answer_began_the_time(
@@ -497,10 +497,10 @@ async def test_a_back_end_that_trusts_its_server_before_the_turn_does_shows_no_s
 ) -> None:
     """The back office may change a back end between the two looks at it that a turn takes."""
     use(monkeypatch, backend, None)
-    backend.script = [*frame(summaries.SUMMARY, SECRET), *answer()]
+    backend.script = [*frame(summary_frame.SUMMARY, SECRET), *answer()]
     watched = await watch(ada)
     assert SECRET not in watched.raw and SECRET not in await page_of(ada, watched.turn)
-    assert await Message.objects.filter(name=summaries.NAME, is_visible=False).acount() == 1
+    assert await Message.objects.filter(name=summary_frame.NAME, is_visible=False).acount() == 1
 
 
 async def test_a_plain_preamble_is_no_summary(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,11 +9,11 @@ from collections.abc import Awaitable, Callable, Iterator
 
 import pytest
 
-from chatui import summaries
 from chatui.backends.base import Backend, SampleRequest
 from chatui.models import Message, Turn, User
-from chatui.transcripts import frame_of
+from chatui.store.transcripts import frame_of
 from chatui.turns import running, summarizing
+from renderer.summary import frame as summary_frame
 from tests.browser.relay import Relay
 from tests.chatui.backends import stub
 from tests.chatui.browser_socket import ENDS, BrowserSocket
@@ -179,7 +179,8 @@ async def test_the_real_server_is_model_and_summarizer(
         raw = "".join(socket.raw)
     steps = [event["text"] for frame in socket.raw for event in json.loads(frame) if event["type"] == "chatui:summary"]
     kept = [
-        summaries.steps_of(frame_of(message).body) async for message in Message.objects.filter(name="reasoning_summary", is_visible=True)
+        summary_frame.steps_of(frame_of(message).body)
+        async for message in Message.objects.filter(name="reasoning_summary", is_visible=True)
     ]
     assert kept == ([steps] if steps else []), "what was shown is what is kept"
     assert "RAW-COT-CANARY" not in raw and "bicycle" in raw

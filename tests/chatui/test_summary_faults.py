@@ -8,18 +8,18 @@ from typing import Any
 import pytest
 from django.db import OperationalError
 
-from chatui import summaries
 from chatui.models import User
-from chatui.turns import ledger, runner, summarizing
+from chatui.turns import ledger, runner, summarizing, summary_notes
 from renderer.events import FrameClosed, FrameOpened, FrameText
 from renderer.frames import Channel, Header, Terminator
+from renderer.summary import frame as summary_frame
 from tests.chatui.scripted import FINAL, ScriptedBackend, Step, ended, frame
 from tests.chatui.summarizer import Summarizer, thinks, use
 from tests.chatui.test_summaries import STEP, TRUSTED, kept, watch
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
 
-OWN = Header("assistant", channel=Channel.ANALYSIS, name=summaries.NAME)
+OWN = Header("assistant", channel=Channel.ANALYSIS, name=summary_frame.NAME)
 
 
 def failing(*arguments: object, **named: object) -> Any:
@@ -85,7 +85,7 @@ async def test_a_check_that_fails_while_the_answer_begins_does_not_cost_the_answ
 ) -> None:
     use(monkeypatch, backend, None, **TRUSTED)
     monkeypatch.setattr(summarizing, "LOOK_SECONDS", 60.0)  # only the beginning of the answer looks at the line
-    monkeypatch.setattr(summaries, "check", broken)
+    monkeypatch.setattr(summary_notes, "check", broken)
     gate = asyncio.Event()
     own: list[Step] = [FrameOpened(OWN), FrameText(STEP), FrameClosed(Terminator.END)]
     backend.script = [gate, *own, *frame(FINAL, "Take the bicycle.", Terminator.RETURN), ended()]
@@ -99,15 +99,15 @@ async def test_after_a_fault_nothing_more_of_a_summary_is_shown(
 ) -> None:
     """What was lost with the fault is missing in the index, so that a copy of it would pass."""
     use(monkeypatch, backend, None, **TRUSTED)
-    feed, failed = summaries.Notes.feed, asyncio.Event()
+    feed, failed = summary_notes.Notes.feed, asyncio.Event()
 
-    def feed_once(notes: summaries.Notes, event: Any) -> None:
+    def feed_once(notes: summary_notes.Notes, event: Any) -> None:
         if not failed.is_set():
             failed.set()
             raise RuntimeError("no rule for this")
         feed(notes, event)
 
-    monkeypatch.setattr(summaries.Notes, "feed", feed_once)
+    monkeypatch.setattr(summary_notes.Notes, "feed", feed_once)
     gate = asyncio.Event()
     own: list[Step] = [FrameOpened(OWN), FrameText(STEP), FrameClosed(Terminator.END)]
     backend.script = [*frame(Header("assistant", channel=Channel.ANALYSIS), "hidden"), gate, *own, *frame(FINAL, "Yes."), ended()]

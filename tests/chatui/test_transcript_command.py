@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError, call_command
 
-from renderer import ocml
+from renderer.ocml import document as ocml
 from tests.chatui.test_imports import DOCUMENT
 
 COMPLETION = "<|channel|>analysis<|message|>hm<|end|><|start|>assistant<|channel|>final<|message|>4.<|return|>"

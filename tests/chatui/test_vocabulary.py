@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from chatui import conf, vocabulary
-from renderer.vocabulary import FILE_NAME, VocabularyError
+from chatui.model_servers import vocabulary
+from renderer.harmony.vocabulary import FILE_NAME, VocabularyError
+from tests.environment import change
 from tests.vocabulary import rank_file as rank_file
 
 
@@ -20,8 +21,7 @@ from tests.vocabulary import rank_file as rank_file
 def data_dir(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """A data directory of its own, on a machine that has no vocabulary and reaches nobody."""
     place = tmp_path / "data"
-    environment = conf.environment().model_copy(update={"data_dir": place})
-    monkeypatch.setattr(conf, "environment", lambda: environment)
+    change(monkeypatch, {"data_dir": place})
     monkeypatch.delenv(vocabulary.DIRECTORY_VARIABLE, raising=False)
     monkeypatch.setattr(subprocess, "run", unreachable)
     return place

@@ -12,14 +12,16 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from chatui import conf, first_account, operator_pages, transcripts
-from chatui.env import Environment
+from chatui.accounts import first_account
+from chatui.display import operator_pages
 from chatui.models import ActiveLeaf, Conversation, FirstAccountCode, Message, Turn, User
 from chatui.models.message import Author
-from renderer import ocml
+from chatui.store import transcripts
 from renderer.frames import Frame, Header, Terminator
+from renderer.ocml import document
 from tests.chatui.conftest import OPENING, PASSWORD, signed_in
 from tests.chatui.scripted import ANALYSIS, FINAL, PREAMBLE
+from tests.environment import change
 
 pytestmark = pytest.mark.django_db
 
@@ -84,7 +86,7 @@ def test_the_owner_downloads_what_they_may_see_as_a_valid_transcript(ada: User, 
     conversation.save()
     response = signed_in(ada).get(f"/c/{conversation.pk}/download/")
     assert response["Content-Disposition"].startswith("attachment")
-    transcript = ocml.parse(response.content.decode())
+    transcript = document.parse(response.content.decode())
     assert [frame.header.channel for frame in transcript.frames] == [None, "commentary", "final"]
     assert (transcript.model, dict(transcript.settings), dict(transcript.extra)) == ("gpt-oss-20b", {"reasoning_effort": "medium"}, {})
 
@@ -93,7 +95,7 @@ def test_permitted_staff_download_it_whole(grace: User, conversation: Conversati
     client = signed_in(grace)
     assert client.get(f"/c/{conversation.pk}/download/whole/").status_code == 403, "not before the opt-in"
     client.post(f"/c/{conversation.pk}/debug/open/", OPENING)
-    transcript = ocml.parse(client.get(f"/c/{conversation.pk}/download/whole/").content.decode())
+    transcript = document.parse(client.get(f"/c/{conversation.pk}/download/whole/").content.decode())
     assert [frame.header.channel for frame in transcript.frames] == [None, "analysis", "commentary", "final"]
 
 
@@ -255,7 +257,7 @@ def _permissions(*names: str) -> list[Permission]:
 def test_the_operators_pages_are_shown_when_they_are_there(ada: User, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "help.md").write_text("# Our help\n\n<script>alert(1)</script>\n\n!!! note\n    Mind the gap.\n")
     (tmp_path / "announcement.md").write_text("Maintenance *tonight*.")
-    monkeypatch.setattr(conf, "environment", lambda: Environment(pages_dir=tmp_path))
+    change(monkeypatch, {"pages_dir": tmp_path})
     page = signed_in(ada).get("/pages/help/").content.decode()
     assert "Our help" in page and "Mind the gap." in page and "<em>tonight</em>" in page and "<script>alert" not in page
     (tmp_path / "announcement.md").unlink()
@@ -272,7 +274,7 @@ def test_the_shipped_pages_render() -> None:
 def test_an_empty_conversation_offers_the_operators_examples_as_text(ada: User, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert signed_in(ada).get("/").content.decode().count('data-action="example"') == 3, "the shipped ones"
     (tmp_path / "examples.md").write_text("# Ours\n\n- What is <b>new</b>?\n- " + "x" * 500 + "\n\nNo item.\n")
-    monkeypatch.setattr(conf, "environment", lambda: Environment(pages_dir=tmp_path))
+    change(monkeypatch, {"pages_dir": tmp_path})
     page = signed_in(ada).get("/").content.decode()
     assert page.count('data-action="example"') == 2 and "What is &lt;b&gt;new&lt;/b&gt;?" in page
     assert "x" * 201 not in page and "No item." not in page

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from renderer import ocml
 from renderer.errors import OpenChatMLError, Problem
 from renderer.events import Finished
 from renderer.gate import Audience, may_see
+from renderer.ocml import document
 from tests.fuzz.promises import bytes_of, hear
 
 HERE = Path(__file__).parent
@@ -47,11 +47,11 @@ def test_there_are_cases_and_each_says_what_it_shows() -> None:
 def test_a_strict_reading(name: str) -> None:
     case, fragment = told(name), "fragment" in told(name)
     if case["valid"]:
-        reading = ocml.read(given(name), lenient=False, fragment=fragment)
+        reading = document.read(given(name), lenient=False, fragment=fragment)
         assert as_told(reading) == expected(case)
         return
     with pytest.raises(OpenChatMLError) as caught:
-        ocml.parse(given(name), fragment=fragment)
+        document.parse(given(name), fragment=fragment)
     first = next(problem for problem in case["problems"] if problem["refused"])
     assert problem_as_told(caught.value.problem) == first
     assert caught.value.code == first["code"]
@@ -63,17 +63,17 @@ def test_a_lenient_reading(name: str) -> None:
     case, fragment = told(name), "fragment" in told(name)
     if case["document"] is None:
         with pytest.raises(OpenChatMLError):
-            ocml.read(given(name), lenient=True, fragment=fragment)
+            document.read(given(name), lenient=True, fragment=fragment)
     else:
-        assert as_told(ocml.read(given(name), lenient=True, fragment=fragment)) == expected(case)
-    report = ocml.check(given(name), fragment=fragment)
+        assert as_told(document.read(given(name), lenient=True, fragment=fragment)) == expected(case)
+    report = document.check(given(name), fragment=fragment)
     assert [problem_as_told(problem) for problem in report.problems] == case["problems"]
     assert (report.is_valid, report.frames) == (case["valid"], len(case["frames"]))
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if told(name)["canonical"]])
 def test_what_is_canonical_is_written_the_same(name: str) -> None:
-    assert ocml.dump(ocml.parse(given(name))).encode() == given(name)
+    assert document.dump(document.parse(given(name))).encode() == given(name)
 
 
 @pytest.mark.parametrize("lenient", [False, True], ids=["strict", "lenient"])
@@ -86,7 +86,7 @@ def test_cutting_changes_nothing(name: str, lenient: bool) -> None:
         assert hear([data[:at], data[at:]], lenient=lenient, fragment=fragment) == whole, at
 
 
-def as_told(reading: ocml.Reading) -> dict[str, Any]:
+def as_told(reading: document.Reading) -> dict[str, Any]:
     """A reading in the words of a case."""
     header = reading.document
     known = {"version": header.version, "model": header.model, "generation_settings": header.settings or None}

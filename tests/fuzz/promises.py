@@ -16,12 +16,12 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from renderer import interchange, ocml
 from renderer.errors import OpenChatMLError, Problem
 from renderer.events import FrameOpened, FrameText
 from renderer.frames import Transcript
 from renderer.gate import Audience, may_see
-from renderer.ocml_reader import ProblemFound, Reader
+from renderer.ocml import document, interchange
+from renderer.ocml.reader import ProblemFound, Reader
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,9 +95,9 @@ def keep_json(data: bytes) -> None:
 
 
 def _keep_values(data: bytes, fragment: bool) -> None:
-    report = ocml.check(data, fragment=fragment)
+    report = document.check(data, fragment=fragment)
     try:
-        transcript = ocml.parse(data, fragment=fragment)
+        transcript = document.parse(data, fragment=fragment)
     except OpenChatMLError as error:
         assert not report.is_valid, "a report calls valid what a strict reading refuses"
         assert str(error).isascii()
@@ -105,21 +105,21 @@ def _keep_values(data: bytes, fragment: bool) -> None:
         assert report.is_valid, "a report calls invalid what a strict reading takes"
         _comes_back(transcript)
     try:
-        reading = ocml.read(data, lenient=True, fragment=fragment)
+        reading = document.read(data, lenient=True, fragment=fragment)
     except OpenChatMLError:
         return
     for item in reading.finished:
-        written = ocml.writable(item.frame)
+        written = document.writable(item.frame)
         assert may_see(item.frame.header, Audience.END_USER) or not may_see(written.header, Audience.END_USER), "what was hidden shows"
-        assert ocml.parse_frame(ocml.dump_frame(written)) == written, "what was made writable does not come back"
+        assert document.parse_frame(document.dump_frame(written)) == written, "what was made writable does not come back"
 
 
 def _comes_back(transcript: Transcript) -> None:
     try:
-        text = ocml.dump(transcript)
+        text = document.dump(transcript)
     except OpenChatMLError:
         return
-    assert ocml.parse(text) == transcript, "a transcript does not come back from its text"
-    assert ocml.dump(ocml.parse(text)) == text, "what was written is written differently"
+    assert document.parse(text) == transcript, "a transcript does not come back from its text"
+    assert document.dump(document.parse(text)) == text, "what was written is written differently"
     for folded in (False, True):
         assert interchange.parse_json(interchange.dump_json(transcript, fold_thinking=folded)) == transcript, "JSON lost something"

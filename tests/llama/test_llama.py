@@ -13,7 +13,7 @@ import pytest
 import pytest_asyncio
 
 from chatui.backends.base import EndReason, Limits
-from chatui.backends.chat_completions import ChatCompletionsBackend
+from chatui.backends.chat.backend import ChatCompletionsBackend
 from chatui.backends.discovery import Discovered, discover
 from renderer.errors import Code
 from renderer.events import FrameText

@@ -10,11 +10,11 @@ import pytest
 import pytest_asyncio
 
 from chatui.backends.base import Backend, EndReason, SampleRequest
-from chatui.backends.chat_completions import ChatCompletionsBackend
-from chatui.backends.harmony_completions import HarmonyCompletionsBackend
-from chatui.backends.responses import ResponsesBackend
+from chatui.backends.chat.backend import ChatCompletionsBackend
+from chatui.backends.harmony.backend import HarmonyCompletionsBackend
+from chatui.backends.responses.backend import ResponsesBackend
 from renderer.frames import Channel, Frame, Header, Role
-from renderer.vocabulary import Vocabulary
+from renderer.harmony.vocabulary import Vocabulary
 from tests.chatui.backends.sampling import Outcome, asked, outcome
 from tests.llama.test_llama import CANARY, LIMITS, THINK_HARD
 from tests.llama.test_llama_harmony import KNOWN

@@ -6,11 +6,11 @@ import json
 
 import pytest
 
-from chatui.backends.doctor.examination import Target, examine
-from chatui.backends.doctor.faults import Fault, Level
-from chatui.backends.doctor.report import Report
-from chatui.backends.doctor.telling import as_json, told
-from renderer.vocabulary import Vocabulary
+from chatui.doctor.examination import Target, examine
+from chatui.doctor.faults import Fault, Level
+from chatui.doctor.report import Report
+from chatui.doctor.report_text import as_json, told
+from renderer.harmony.vocabulary import Vocabulary
 
 pytestmark = [pytest.mark.llama, pytest.mark.asyncio]
 

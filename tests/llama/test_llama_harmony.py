@@ -12,15 +12,15 @@ import pytest
 import pytest_asyncio
 
 from chatui.backends.base import EndReason, SampleEnded
-from chatui.backends.harmony_completions import HarmonyCompletionsBackend
-from chatui.backends.harmony_dialects import Asked
+from chatui.backends.harmony.backend import HarmonyCompletionsBackend
+from chatui.backends.harmony.dialects import Asked
 from renderer.errors import Code
 from renderer.events import Assembler, FrameText
 from renderer.frames import Channel, Frame, Header, Role, Terminator
 from renderer.gate import Audience, show, visible
-from renderer.prompt import Prompt, build
-from renderer.system_messages import DeveloperMessage, FunctionTool, SystemMessage
-from renderer.vocabulary import Vocabulary
+from renderer.harmony.prompt import Prompt, build
+from renderer.harmony.system_messages import DeveloperMessage, FunctionTool, SystemMessage
+from renderer.harmony.vocabulary import Vocabulary
 from tests.chatui.backends.sampling import asked, outcome
 from tests.chatui.backends.test_harmony_completions import FIBONACCI, LANGUAGES
 from tests.chatui.backends.test_recordings import GREETING, ITINERARY, LITERAL, PARIS, PLAN, TOKYO

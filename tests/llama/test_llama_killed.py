@@ -11,7 +11,7 @@ from chatui.backends.base import BackendError, SampleEnded
 from renderer.errors import Code
 from renderer.events import Assembler, Finished, FrameOpened, FrameText
 from renderer.gate import Audience, may_see, show
-from renderer.vocabulary import Vocabulary
+from renderer.harmony.vocabulary import Vocabulary
 from tests.chatui.backends.sampling import PATIENT, asked
 from tests.llama.fixture import Server
 

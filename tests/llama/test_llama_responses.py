@@ -11,7 +11,7 @@ import pytest
 import pytest_asyncio
 
 from chatui.backends.base import EndReason
-from chatui.backends.responses import ResponsesBackend
+from chatui.backends.responses.backend import ResponsesBackend
 from renderer.errors import Code
 from renderer.events import FrameText
 from renderer.frames import Channel, Frame, Header, Intent, Role, Terminator

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from renderer.harmony_pieces import Marker, Piece, pieces_of_text
-from renderer.vocabulary import SPECIAL_IDS, Vocabulary, marker_name
+from renderer.harmony.pieces import Marker, Piece, pieces_of_text
+from renderer.harmony.vocabulary import SPECIAL_IDS, Vocabulary, marker_name
 
 _QUOTED = re.compile(r"⟦(\w+)⟧")
 _IDS = {marker_name(number): number for number in SPECIAL_IDS}

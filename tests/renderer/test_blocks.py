@@ -12,9 +12,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from renderer import html, repair, tails
-from renderer.blocks import BlockClosed, BlockOpen, BlockPatched, Blocks, BlockText
-from renderer.html import SafeHtml, plain, render, render_blocks
+from renderer.markup import html, repair, tails
+from renderer.markup.blocks import BlockClosed, BlockOpen, BlockPatched, Blocks, BlockText
+from renderer.markup.html import SafeHtml, plain, render, render_blocks
 from tests.renderer.markdown_samples import EXAMPLES, FRAGMENTS, answers, mix
 
 ANSWER = "\n".join(answer.markdown for answer in answers())

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from renderer import calls
 from renderer.errors import BodyConstraintError, CallSchemaError, OpenChatMLError, ParseHeaderError, ToolCancelledError, ToolTimeoutError
 from renderer.frames import Frame, Header, Terminator
+from renderer.ocml import calls
 
 
 def call(body: str, *, to: str | None = "functions.x", call_id: str | None = "c1", constrain: str | None = "json") -> Frame:

@@ -7,10 +7,10 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from renderer import document_header
-from renderer.document_header import FutureVersionError, Profile
 from renderer.errors import ParseHeaderError
 from renderer.frames import Transcript
+from renderer.ocml import document_header
+from renderer.ocml.document_header import FutureVersionError, Profile
 from renderer.tokens import holds_token
 from tests.renderer.openchatml import header_values
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from renderer import frame_header
 from renderer.errors import Code
 from renderer.frames import Frame, Header
+from renderer.ocml import frame_header
 from renderer.tokens import Token
 from tests.renderer.openchatml import frames
 

@@ -15,7 +15,7 @@ from renderer.errors import Code
 from renderer.events import Assembler, Finished, FrameClosed, FrameOpened, FrameText, RawEvent
 from renderer.frames import Channel, Header, Intent, Role, Terminator
 from renderer.gate import Audience, show, visible
-from renderer.harmony import Reader
+from renderer.harmony.reader import Reader
 
 MARKER = re.compile(r"(<\|[a-z_]+(?:_\d+)?\|>)")
 DATA = Path(__file__).parent / "data" / "quirks.jsonl"

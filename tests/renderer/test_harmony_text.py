@@ -13,9 +13,9 @@ from renderer.errors import Code
 from renderer.events import Assembler, Finished
 from renderer.frames import Channel, Frame, Header, Intent
 from renderer.gate import Audience, show, visible
-from renderer.harmony import Reader
-from renderer.harmony_pieces import Marker, pieces_of_text, text_of_pieces
-from renderer.harmony_text import fold, messages, read_completion, read_text
+from renderer.harmony.pieces import Marker, pieces_of_text, text_of_pieces
+from renderer.harmony.reader import Reader
+from renderer.harmony.text import fold, messages, read_completion, read_text
 from tests.renderer.harmony_cases import CASES, A, C, Case, F, text
 from tests.renderer.test_harmony_tokens import mutated, random_messages
 

@@ -17,9 +17,9 @@ from renderer.errors import Code
 from renderer.events import Assembler, Finished, FrameText, RawEvent
 from renderer.frames import Channel, Frame, Header, Terminator
 from renderer.gate import Audience, show, visible
-from renderer.harmony_pieces import Marker, Piece, ids_of_pieces, pieces_of_text
-from renderer.harmony_tokens import TokenReader
-from renderer.vocabulary import Vocabulary
+from renderer.harmony.pieces import Marker, Piece, ids_of_pieces, pieces_of_text
+from renderer.harmony.token_reader import TokenReader
+from renderer.harmony.vocabulary import Vocabulary
 from tests.renderer.harmony_cases import CASES, Case, ids, pieces
 
 QUIRKS = [json.loads(line) for line in (Path(__file__).parent / "data" / "quirks.jsonl").read_text("utf-8").splitlines()]

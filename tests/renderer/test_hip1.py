@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from renderer import hip1
 from renderer.errors import ParseHeaderError
 from renderer.frames import Channel, Frame, Header, Intent, Role, Terminator
-from renderer.side_record import SideRecord, SideRecordError
+from renderer.harmony import hip1
+from renderer.harmony.side_record import SideRecord, SideRecordError
+from renderer.harmony.vocabulary import MARKER_IDS, Vocabulary
 from renderer.tokens import Token
-from renderer.vocabulary import MARKER_IDS, Vocabulary
 
 WEATHER = (
     Frame(Header("system"), "You are helpful."),

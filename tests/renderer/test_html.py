@@ -9,8 +9,8 @@ from html import escape
 
 import pytest
 
-from renderer import html, markdown
-from renderer.html import SafeHtml, plain, render, render_blocks
+from renderer.markup import html, markdown
+from renderer.markup.html import SafeHtml, plain, render, render_blocks
 from tests.attacks import attacks, second_opinion
 from tests.renderer.markdown_canon import canonical
 from tests.renderer.markdown_samples import EXAMPLES, Answer, answers

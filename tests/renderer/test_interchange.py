@@ -10,7 +10,6 @@ import jsonschema
 import pytest
 from hypothesis import given
 
-from renderer import interchange, ocml
 from renderer.errors import (
     BodyConstraintError,
     CallSchemaError,
@@ -20,6 +19,8 @@ from renderer.errors import (
     ParseHeaderError,
 )
 from renderer.frames import Frame, Header, Terminator, Transcript
+from renderer.ocml import document as ocml
+from renderer.ocml import interchange
 from tests.fuzz.promises import keep_json
 from tests.renderer.openchatml import raw, transcripts
 

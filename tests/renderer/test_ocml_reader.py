@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from renderer import frame_header
 from renderer.errors import Code, ParseHeaderError, Place, StreamTruncatedError
 from renderer.events import FrameClosed, FrameOpened, FrameText
 from renderer.frames import Frame, Header, Terminator, Transcript
-from renderer.ocml import dump
-from renderer.ocml_reader import STRAY, DocumentOpened, ProblemFound, Reader
+from renderer.ocml import frame_header
+from renderer.ocml.document import dump
+from renderer.ocml.reader import STRAY, DocumentOpened, ProblemFound, Reader
 from renderer.tokens import Token
 from tests.fuzz.promises import bytes_of, hear
 from tests.renderer.openchatml import raw, transcripts

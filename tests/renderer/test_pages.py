@@ -7,9 +7,9 @@ import time
 
 import pytest
 
-from renderer import pages
-from renderer.html import plain
-from renderer.pages import render_page
+from renderer.markup import operator_pages
+from renderer.markup.html import plain
+from renderer.markup.operator_pages import render_page
 
 
 def shown(text: str) -> str:
@@ -84,7 +84,7 @@ def test_what_the_list_does_not_have_is_no_markup(text: str) -> None:
     attributes = [(tag, *pair) for tag, rest in tags for pair in re.findall(r'([a-z-]+)="([^"]*)"', rest)]
     assert not {tag for tag, _ in tags} & {"script", "iframe", "style", "svg", "math", "form", "button", "img", "input"}
     for tag, attribute, value in attributes:
-        assert pages.permitted(tag, attribute, value) or attribute in ("rel", "target")
+        assert operator_pages.permitted(tag, attribute, value) or attribute in ("rel", "target")
     assert not {attribute for _, attribute, _ in attributes} & {"onclick", "style", "name", "src"}
     assert "javascript" not in " ".join(value for _, attribute, value in attributes if attribute == "href")
 
@@ -116,5 +116,5 @@ def test_a_page_that_cannot_be_rendered_is_plain_text(name: str, monkeypatch: py
     def fail() -> None:
         raise RecursionError
 
-    monkeypatch.setattr(pages, name, fail)
+    monkeypatch.setattr(operator_pages, name, fail)
     assert render_page("a <script> *b*") == plain("a <script> *b*")

@@ -13,10 +13,10 @@ from hypothesis import strategies as some
 
 from renderer.errors import ParseHeaderError
 from renderer.frames import Channel, Frame, Header, Intent, Role, Terminator
-from renderer.prompt import Prompt, build, build_within
-from renderer.system_messages import DeveloperMessage, FunctionTool, ResponseFormat, SystemMessage
+from renderer.harmony.prompt import Prompt, build, build_within
+from renderer.harmony.system_messages import DeveloperMessage, FunctionTool, ResponseFormat, SystemMessage
+from renderer.harmony.vocabulary import MARKER_IDS, Vocabulary
 from renderer.tokens import Token
-from renderer.vocabulary import MARKER_IDS, Vocabulary
 
 ASK = Frame(Header("user"), "What is 2 + 2?")
 THINK = Frame(Header("assistant", Channel.ANALYSIS), "Simple.")

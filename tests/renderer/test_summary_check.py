@@ -9,10 +9,11 @@ import time
 
 import pytest
 
-from chatui import summaries
-from renderer import disguises, tongues
-from renderer.summary_check import MAX_CHARS, RUN_WORDS, Reason, check
-from renderer.summary_index import Grams, HiddenText, SeenText, stems
+from chatui.turns import summary_notes
+from renderer.summary import disguises, languages
+from renderer.summary import frame as summary_frame
+from renderer.summary.check import MAX_CHARS, RUN_WORDS, Reason, check
+from renderer.summary.index import Grams, HiddenText, SeenText, stems
 
 QUESTION = "How do I get to work fastest when it rains in Berlin? See https://maps.example/x and page 2031."
 ORDERS = (
@@ -385,13 +386,13 @@ def test_endings_do_not_make_another_word(word: str) -> None:
 
 
 def test_small_words_say_nothing() -> None:
-    assert stems("the of and with") == frozenset() and {"the", "der", "les"} <= tongues.SMALL_WORDS
+    assert stems("the of and with") == frozenset() and {"the", "der", "les"} <= languages.SMALL_WORDS
 
 
 @pytest.mark.parametrize("line", [*GOOD, "Weighed (a) + b - c!", "Thought about 5 & 6"])
 def test_a_step_reads_back_from_the_kept_frame_as_it_was_shown(line: str) -> None:
-    frames = summaries.frames([line, "Second"], [])
-    assert summaries.steps_of(frames[0].frame.body) == [line, "Second"]
+    frames = summary_frame.frames([line, "Second"], [])
+    assert summary_frame.steps_of(frames[0].frame.body) == [line, "Second"]
 
 
 @pytest.mark.parametrize(
@@ -406,10 +407,10 @@ def test_a_step_reads_back_from_the_kept_frame_as_it_was_shown(line: str) -> Non
     ],
 )
 def test_the_steps_in_a_servers_own_summary(text: str, steps: list[str]) -> None:
-    assert summaries.steps_in(text) == steps
+    assert summary_notes.steps_in(text) == steps
 
 
 def test_a_summary_of_nothing_but_empty_lines_takes_no_time() -> None:
     began = time.process_time()
-    assert summaries.steps_in(" \n" * 200_000 + "**Comparing ways**") == ["Comparing ways"]
+    assert summary_notes.steps_in(" \n" * 200_000 + "**Comparing ways**") == ["Comparing ways"]
     assert time.process_time() - began < 2

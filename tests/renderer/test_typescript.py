@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from renderer.system_messages import DeveloperMessage, FunctionTool
-from renderer.typescript import literal, type_of
+from renderer.harmony.system_messages import DeveloperMessage, FunctionTool
+from renderer.harmony.typescript import literal, type_of
 
 WORDS = ["city", "a b", "null", "é", "line\ntwo", "x\r\ny", "<|end|>", 'say "hi"', "", "\u2028", "\x07\x1f\x7f"]
 NUMBERS = [0, -1, 2**53, 2**64 - 1, -(2**63), 1.0, 1e16, 1.5e-7, 1e-5, -2.5e-5, 0.1, 1e22, 3.14, 1e-4, -0.0, 1e15, 1e300]

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from renderer.vocabulary import MARKER_IDS, ORDINARY_IDS, SPECIAL_IDS, Vocabulary, VocabularyError, marker_name
+from renderer.harmony.vocabulary import MARKER_IDS, ORDINARY_IDS, SPECIAL_IDS, Vocabulary, VocabularyError, marker_name
 
 PARTS = [
     "<|end|>",

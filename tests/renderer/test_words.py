@@ -9,18 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from renderer import words
-from renderer.words import Query
+from chatui.store import search_words
+from chatui.store.search_words import Query
 
 
 def found(query: str, text: str) -> list[str]:
     """What of ``text`` is found."""
-    return [text[start:end] for start, end in words.query(query).spans(text)]
+    return [text[start:end] for start, end in search_words.query(query).spans(text)]
 
 
 def is_indexed(query: Query, text: str) -> bool:
     """Whether an index of terms would give this text for the query."""
-    held = words.terms(text, 1_000_000)
+    held = search_words.terms(text, 1_000_000)
     return all(any(one.startswith(term.text) if term.is_prefix else one == term.text for one in held) for term in query.terms)
 
 
@@ -56,14 +56,14 @@ def test_words_are_found_as_people_of_each_script_expect(query: str, text: str, 
 
 @pytest.mark.parametrize("odd", ["", " ", '"', "\x00", "\ud800", "*", "AND", "(", "NEAR/3", "'; --", ":*", "&|!", "🎉", "\u200d", "ﬀ", "½"])
 def test_no_sign_means_anything_in_a_query(odd: str) -> None:
-    query = words.query(odd)
+    query = search_words.query(odd)
     assert all(character.isalnum() for term in query.terms for character in term.text)
-    assert query.terms == words.query(odd.lower()).terms
+    assert query.terms == search_words.query(odd.lower()).terms
 
 
 def test_terms_hold_nothing_that_cuts_or_quotes() -> None:
     everything = "".join(chr(point) for point in range(0x30000) if not 0xD800 <= point < 0xE000)
-    for term in words.terms(" ".join(everything), 10_000_000):
+    for term in search_words.terms(" ".join(everything), 10_000_000):
         assert term == term.lower() or not term.isascii()
         kinds = {unicodedata.category(character) for character in term} - {"Cn"}
         assert {kind[0] for kind in kinds} <= {"L", "M", "N"}, ascii(term)
@@ -71,9 +71,9 @@ def test_terms_hold_nothing_that_cuts_or_quotes() -> None:
 
 def test_an_index_entry_has_a_limit_in_bytes() -> None:
     text = " ".join(f"word{number}é" for number in range(5000))
-    held = words.terms(text, 1000)
+    held = search_words.terms(text, 1000)
     assert held and sum(len(term.encode()) + 1 for term in held) <= 1000
-    assert held == words.terms(text, 100_000)[: len(held)]
+    assert held == search_words.terms(text, 100_000)[: len(held)]
 
 
 def test_a_very_long_word_is_found_by_its_beginning() -> None:
@@ -81,13 +81,13 @@ def test_a_very_long_word_is_found_by_its_beginning() -> None:
 
 
 def test_a_query_holds_a_few_different_words() -> None:
-    assert len(words.query("one two three four five six seven eight nine ten").wanted) == 8
-    assert len(words.query("one One ONE").wanted) == 1
+    assert len(search_words.query("one two three four five six seven eight nine ten").wanted) == 8
+    assert len(search_words.query("one One ONE").wanted) == 1
 
 
 @given(st.text(alphabet=st.sampled_from("abÉß東京都한국สวั हि123_\"*'- \n"), max_size=40), st.data())
 def test_what_is_in_a_text_is_found_in_it_by_index_and_by_eye(text: str, data: st.DataObject) -> None:
-    there = list(words.words(text))
+    there = list(search_words.words(text))
     if not there:
         return
     word = data.draw(st.sampled_from(there))
@@ -95,20 +95,20 @@ def test_what_is_in_a_text_is_found_in_it_by_index_and_by_eye(text: str, data: s
     if word.run:
         start = data.draw(st.integers(0, len(typed) - 1))
         typed = typed[start : data.draw(st.integers(start + 1, len(typed)))]
-    query = words.query(typed)
+    query = search_words.query(typed)
     assert query.wanted, ascii(typed)
     assert query.spans(text) and is_indexed(query, text)
 
 
 @given(st.text(max_size=30), st.text(max_size=200))
 def test_what_the_eye_finds_the_index_finds_too(typed: str, text: str) -> None:
-    query = words.query(typed)
+    query = search_words.query(typed)
     if query.spans(text):
         assert is_indexed(query, text)
 
 
 @given(st.text(max_size=80))
 def test_places_are_in_order_without_overlap_and_inside(text: str) -> None:
-    spans = words.query(text).spans(text)
+    spans = search_words.query(text).spans(text)
     assert all(0 <= start < end <= len(text) for start, end in spans)
     assert all(first[1] < second[0] for first, second in pairwise(spans))

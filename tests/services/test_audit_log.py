@@ -18,9 +18,9 @@ from tests.served import ROOT, Deployment
 pytestmark = pytest.mark.services
 
 WRITE = """
-from chatui import audit
+from chatui.audit_log.record import SHELL, Visitor, record
 for _ in range(25):
-    audit.record("test", audit.SHELL, detail="for a reason")
+    record("test", SHELL, detail="for a reason")
 """
 
 

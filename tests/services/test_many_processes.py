@@ -144,10 +144,10 @@ async def test_a_back_end_of_the_back_office_comes_and_goes_in_every_process_wit
 
 
 CHAIN = """
-from chatui import audit
+from chatui.audit_log.record import digest
 from chatui.models import AuditEvent
 lines = list(AuditEvent.objects.order_by("number"))
-whole = all(line.hash == audit.digest(line) for line in lines)
+whole = all(line.hash == digest(line) for line in lines)
 chained = all(after.previous_hash == before.hash for before, after in zip(lines, lines[1:]))
 print(len([line for line in lines if line.code == "E-PERM-VISIBILITY"]), whole and chained)
 """

@@ -16,7 +16,7 @@ from tests.served import Deployment
 pytestmark = pytest.mark.services
 
 FILL = """
-from chatui import transcripts
+from chatui.store import transcripts
 from chatui.models import Conversation, User
 from renderer.frames import Frame, Header
 ada, bela = (User.objects.get(username=name) for name in ("ada", "bela"))
@@ -33,14 +33,14 @@ for owner in (ada, bela):
 """
 ASK = """
 import json, sys
-from chatui import search
+from chatui.display import search
 from chatui.models import User
 def text(hit): return "".join(piece.text for piece in hit.excerpt)
 print("ANSWER" + json.dumps([[text(hit) for hit in search.search(User.objects.get(username={name!r}), {typed!r}).hits]]))
 """
 PAGES = """
 import json
-from chatui import search
+from chatui.display import search
 from chatui.models import User
 ada, before, seen = User.objects.get(username="ada"), None, []
 while True:

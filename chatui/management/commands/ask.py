@@ -13,7 +13,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from chatui.management.asking import UNUSABLE, Asked, add_server_arguments, backend_for, request_for, server_for
+from chatui.management.one_question import UNUSABLE, Asked, add_server_arguments, backend_for, request_for, server_for
 from chatui.management.terminal import harmless
 from renderer.events import RawEvent
 from renderer.gate import Audience, Gate, VisibleClosed, VisibleDelta, VisibleOpened

@@ -11,10 +11,10 @@ from uuid import UUID
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from chatui import audit
 from chatui.audit_log import chain, counts, files
 from chatui.audit_log.chain import Head
 from chatui.audit_log.lines import Filters
+from chatui.audit_log.record import SHELL, record
 from chatui.management.terminal import harmless
 
 BROKEN = 1
@@ -75,7 +75,7 @@ class Command(BaseCommand):
         filters = _filters(options)
         lines = files.FORMATS[options["format"]]
         if options["file"] == "-":
-            audit.record("audit export", audit.SHELL, detail=f"{options['format']}: {filters}")
+            record("audit export", SHELL, detail=f"{options['format']}: {filters}")
             for line in lines(filters):
                 self.stdout.write(line, ending="")
             return
@@ -85,7 +85,7 @@ class Command(BaseCommand):
             path.touch(mode=0o600, exist_ok=False)
         except OSError as error:
             raise CommandError(f"{path} cannot be made: {error.strerror}.", returncode=UNUSABLE) from error
-        audit.record("audit export", audit.SHELL, detail=f"{options['format']}: {filters}")
+        record("audit export", SHELL, detail=f"{options['format']}: {filters}")
         with path.open("w", encoding="utf-8", newline="") as file:
             file.writelines(lines(filters))
 

@@ -11,10 +11,10 @@ from urllib.parse import urlsplit
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import DatabaseError
 
-from chatui import conf
 from chatui.canary.report import EXIT_CODES, as_json, as_text
 from chatui.canary.run import carry_out
 from chatui.canary.watch import CanaryError
+from chatui.env import environment
 
 NOT_CARRIED_OUT = EXIT_CODES["not carried out"]
 
@@ -38,7 +38,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Run, tell, and leave with the exit code."""
-        origins = conf.environment().origins
+        origins = environment().origins
         url = options["url"] or (origins[0] if origins else "http://127.0.0.1:8000")
         signal.signal(signal.SIGTERM, _interrupt)
         try:

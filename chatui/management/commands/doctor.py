@@ -11,17 +11,17 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from chatui import conf
 from chatui.backends import registry
-from chatui.backends.doctor.examination import SECONDS, Target, examine
-from chatui.backends.doctor.faults import Fault, Finding, Level
-from chatui.backends.doctor.identity import Identity
-from chatui.backends.doctor.report import Report
-from chatui.backends.doctor.telling import as_json, told
 from chatui.backends.spec import BackendSpec
-from chatui.management.asking import UNUSABLE, server_for
+from chatui.doctor.examination import SECONDS, Target, examine
+from chatui.doctor.faults import Fault, Finding, Level
+from chatui.doctor.identity import Identity
+from chatui.doctor.report import Report
+from chatui.doctor.report_text import as_json, told
 from chatui.management.doctor_settings import Written, write
+from chatui.management.one_question import UNUSABLE, server_for
 from chatui.management.terminal import harmless
+from chatui.model_servers import connected
 
 _NAMELESS = "server"
 """What a server is called that is examined by its address and was given no name."""
@@ -111,7 +111,7 @@ def _all_wanted(options: dict[str, Any]) -> list[_Wanted]:
     if options["url"] or options["backend"]:
         wanted = [_wanted(options)]
     else:
-        wanted = [_wanted_or_problem(spec, options) for spec in conf.specs() if not spec.is_demo]
+        wanted = [_wanted_or_problem(spec, options) for spec in connected.specs() if not spec.is_demo]
     if not wanted or wanted[0].before.is_demo:
         told = "There is no model server to examine: the built-in demo answers. --url names one."
         raise CommandError(told, returncode=UNUSABLE)
@@ -131,8 +131,8 @@ def _wanted(options: dict[str, Any]) -> _Wanted:
     spec = server.spec
     model = server.model or next(iter(spec.models), None)
     name = spec.name if options["backend"] else options["name"] or _NAMELESS
-    before = conf.spec_of(options["backend"]) if options["backend"] else _nameless(spec, name, options)
-    return _Wanted(before, Target(name, spec.url, conf.gpt_oss_vocabulary, spec.kind, server.key, model, spec.summaries))
+    before = connected.spec_of(options["backend"]) if options["backend"] else _nameless(spec, name, options)
+    return _Wanted(before, Target(name, spec.url, connected.gpt_oss_vocabulary, spec.kind, server.key, model, spec.summaries))
 
 
 def _nameless(spec: BackendSpec, name: str, options: dict[str, Any]) -> BackendSpec:

@@ -7,8 +7,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from chatui import conf, vocabulary
-from renderer.vocabulary import VocabularyError
+from chatui.env import environment
+from chatui.model_servers import vocabulary
+from renderer.harmony.vocabulary import VocabularyError
 
 
 class Command(BaseCommand):
@@ -24,7 +25,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Fetch it, and say where it is now."""
         try:
-            place = vocabulary.fetch(conf.environment().data_dir, file=options["file"], say=self.stdout.write)
+            place = vocabulary.fetch(environment().data_dir, file=options["file"], say=self.stdout.write)
         except (VocabularyError, OSError) as error:
             raise CommandError(str(error)) from error
         self.stdout.write(f"The vocabulary is in {place}.")

@@ -9,8 +9,9 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandParser
 from django.utils import timezone
 
-from chatui import audit, search_index
+from chatui.audit_log.record import SHELL, record
 from chatui.models import Conversation
+from chatui.store import search_index
 
 
 class Command(BaseCommand):
@@ -26,7 +27,7 @@ class Command(BaseCommand):
         """Remove, and say how many."""
         before = timezone.now() - timedelta(days=options["days"])
         expired = Conversation.objects.filter(deleted_at__lt=before)
-        audit.record("retention run", audit.SHELL, detail=f"conversations deleted before {before:%Y-%m-%d %H:%M}: {expired.count()}")
+        record("retention run", SHELL, detail=f"conversations deleted before {before:%Y-%m-%d %H:%M}: {expired.count()}")
         removed = 0
         for conversation in expired:
             conversation.delete()

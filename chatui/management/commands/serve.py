@@ -9,8 +9,8 @@ from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandParser
 
-from chatui import conf, offered
-from chatui.first_account import new_code
+from chatui.accounts.first_account import new_code
+from chatui.model_servers import available, connected
 from chatui.turns import sweep
 
 MAX_FRAME_BYTES = 1024 * 1024
@@ -54,12 +54,12 @@ class Command(BaseCommand):
     def _say_where(self, host: str, port: int) -> None:
         shown = f"[{host}]" if ":" in host else host
         self.stdout.write(f"\n  Chat is at http://{shown}:{port}/\n")
-        specs = conf.specs()
+        specs = connected.specs()
         names = ", ".join(spec.url or "the built-in demo" for spec in specs)
-        names += " (set CHATUI_BACKEND_URL for a model)" if conf.is_demo() else ""
+        names += " (set CHATUI_BACKEND_URL for a model)" if connected.is_demo() else ""
         self.stdout.write(f"  Answers come from {names or 'nowhere: run python manage.py check'}\n")
         for spec in specs:
-            offered.models(spec)  # asked in the background, so that the first page can offer them
+            available.models(spec)  # asked in the background, so that the first page can offer them
         code = new_code()
         if code:
             self.stdout.write(f"  There is no account yet. The code for the first one: {code}\n")

@@ -15,16 +15,17 @@ from typing import IO, Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from chatui import conf, vocabulary
+from chatui.env import environment
 from chatui.management.terminal import harmless
-from renderer import ocml
+from chatui.model_servers import vocabulary
 from renderer.errors import OpenChatMLError, Problem
 from renderer.events import Finished
-from renderer.forms import Form, Source, read, write
+from renderer.formats import Form, Source, read, write
 from renderer.frames import Frame
 from renderer.gate import Audience, may_see, show
-from renderer.side_record import SideRecord
-from renderer.vocabulary import Vocabulary, VocabularyError
+from renderer.harmony.side_record import SideRecord
+from renderer.harmony.vocabulary import Vocabulary, VocabularyError
+from renderer.ocml import document
 
 PIECE_BYTES = 64 * 1024
 BROKEN = 1
@@ -71,7 +72,7 @@ class Command(BaseCommand):
     def _check(self, options: dict[str, Any]) -> None:
         if options["form"] == Form.OPENCHATML:
             with _opened(options["file"]) as file:
-                report = ocml.check(_pieces(file), fragment=options["fragment"])
+                report = document.check(_pieces(file), fragment=options["fragment"])
             problems, frames, is_valid = report.problems, report.frames, report.is_valid
             more = report.count - len(problems)
         else:
@@ -124,15 +125,15 @@ class Command(BaseCommand):
         if options["form"] != Form.OPENCHATML:
             yield from read(_source(options), _vocabulary).finished
             return
-        reader = ocml.FrameReader(lenient=True, fragment=options["fragment"])
+        reader = document.FrameReader(lenient=True, fragment=options["fragment"])
         with _opened(options["file"]) as file:
             for piece in _pieces(file):
                 yield from self._told(options["file"], reader.feed(piece))
             yield from self._told(options["file"], reader.finish())
 
-    def _told(self, name: str, events: list[ocml.FrameEvent]) -> Iterator[Finished]:
+    def _told(self, name: str, events: list[document.FrameEvent]) -> Iterator[Finished]:
         for event in events:
-            if isinstance(event, ocml.ProblemFound):
+            if isinstance(event, document.ProblemFound):
                 self.stderr.write(_line(name, event.problem))
             elif isinstance(event, Finished):
                 yield event
@@ -149,7 +150,7 @@ def _source(options: dict[str, Any]) -> Source:
 
 
 def _vocabulary() -> Vocabulary:
-    return vocabulary.load(conf.environment().data_dir)
+    return vocabulary.load(environment().data_dir)
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from chatui.backends.base import Backend, EndReason, Limits, SampleRequest
-from chatui.backends.chat_completions import ChatCompletionsBackend
+from chatui.backends.chat.backend import ChatCompletionsBackend
 from renderer.errors import Code
 from renderer.events import FrameText
 from renderer.frames import Channel, Frame, Header, Intent, Role, Terminator

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chatui.backends.chat_messages import messages
+from chatui.backends.chat.messages import messages
 from renderer.frames import Channel, Frame, Header, Intent, Role, Terminator
 
 FINAL = Header(Role.ASSISTANT, Channel.FINAL)

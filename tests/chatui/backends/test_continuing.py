@@ -11,18 +11,18 @@ import pytest
 
 from chatui import prompts
 from chatui.backends.base import EndReason, SampleRequest
-from chatui.backends.chat_completions import ChatCompletionsBackend
-from chatui.backends.continuing import Seam
-from chatui.backends.demo import DemoBackend
-from chatui.backends.harmony_completions import HarmonyCompletionsBackend
+from chatui.backends.chat.backend import ChatCompletionsBackend
+from chatui.backends.continuation import Seam
+from chatui.backends.demo.backend import DemoBackend
+from chatui.backends.harmony.backend import HarmonyCompletionsBackend
 from chatui.backends.leak_guard import LeakGuard
-from chatui.backends.responses import ResponsesBackend
+from chatui.backends.responses.backend import ResponsesBackend
 from renderer.errors import Code
 from renderer.frames import Channel, Frame, Header, Role, Terminator
-from renderer.prompt import Prompt, build
-from renderer.system_messages import SystemMessage
+from renderer.harmony.prompt import Prompt, build
+from renderer.harmony.system_messages import SystemMessage
+from renderer.harmony.vocabulary import MARKER_IDS, Vocabulary
 from renderer.tokens import Token
-from renderer.vocabulary import MARKER_IDS, Vocabulary
 from tests.chatui.backends import stub
 from tests.chatui.backends.sampling import PATIENT, Outcome, asked, outcome
 from tests.chatui.backends.stub import DONE, chunk

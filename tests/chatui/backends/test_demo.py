@@ -8,7 +8,7 @@ import time
 import pytest
 
 from chatui.backends.base import EndReason, Limits
-from chatui.backends.demo import DemoBackend, choose
+from chatui.backends.demo.backend import DemoBackend, choose
 from chatui.backends.registry import build
 from renderer.errors import Code
 from renderer.frames import Channel, Intent, Role, Terminator

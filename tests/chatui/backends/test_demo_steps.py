@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from chatui import summaries
 from chatui.backends.base import SampleEnded, SampleRequest
-from chatui.backends.demo import DemoBackend
+from chatui.backends.demo.backend import DemoBackend
+from chatui.turns import summary_notes
 from renderer.events import FrameOpened
 from renderer.frames import Channel, Frame, Header, Role
 from renderer.gate import Audience, may_see
@@ -15,9 +15,9 @@ from tests.chatui.backends.sampling import asked, outcome
 QUESTIONS = ["Hello", "Plan the launch", "Explain Markdown", "Refuse this", "An answer that is cut"]
 
 
-async def thought_through(question: str) -> summaries.Notes:
+async def thought_through(question: str) -> summary_notes.Notes:
     """The notes on a turn of the demo, up to its answer."""
-    notes = summaries.Notes()
+    notes = summary_notes.Notes()
     notes.open([Frame(Header(Role.USER), question)])
     async for event in DemoBackend(0).sample(asked(question, effort="high")):
         if isinstance(event, FrameOpened) and event.header.channel == Channel.FINAL and may_see(event.header, Audience.END_USER):

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from chatui.backends.base import BackendError
-from chatui.backends.chat_completions import ChatCompletionsBackend
+from chatui.backends.chat.backend import ChatCompletionsBackend
 from chatui.backends.discovery import Discovered, discover
 from renderer.errors import Code
 from tests.chatui.backends import stub

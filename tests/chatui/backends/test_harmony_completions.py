@@ -13,13 +13,13 @@ import pytest
 
 from chatui.backends import registry
 from chatui.backends.base import EndReason, Limits
-from chatui.backends.harmony_completions import HarmonyCompletionsBackend
+from chatui.backends.harmony.backend import HarmonyCompletionsBackend
 from renderer.errors import Code
 from renderer.frames import Channel, Frame, Header, Role, Terminator
-from renderer.harmony_pieces import ids_of_pieces, pieces_of_text
-from renderer.prompt import Prompt, build
-from renderer.system_messages import SystemMessage
-from renderer.vocabulary import Vocabulary, VocabularyError
+from renderer.harmony.pieces import ids_of_pieces, pieces_of_text
+from renderer.harmony.prompt import Prompt, build
+from renderer.harmony.system_messages import SystemMessage
+from renderer.harmony.vocabulary import Vocabulary, VocabularyError
 from tests.chatui.backends import stub
 from tests.chatui.backends.sampling import HASTY, PATIENT, Outcome, asked, outcome
 from tests.chatui.backends.test_recordings import CALLS, GREETING, LENGTH, LITERAL, PARIS, PLAN, RECORDINGS, STOP, TOKYO

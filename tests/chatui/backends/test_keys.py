@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from chatui.backends.base import BackendError
-from chatui.backends.chat_completions import ChatCompletionsBackend
+from chatui.backends.chat.backend import ChatCompletionsBackend
 from chatui.backends.http import Upstream
 from chatui.backends.keys import KeyUnusableError, address_problem, checked, key_of, origin
 from chatui.backends.spec import BackendSpec

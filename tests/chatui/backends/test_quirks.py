@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from chatui.backends.base import BackendError
-from chatui.backends.chat_completions import _Reader
-from chatui.backends.chat_deltas import Deltas
+from chatui.backends.chat.backend import _Reader
+from chatui.backends.chat.deltas import Deltas
 from chatui.backends.sse import Event
 from renderer.errors import Code
 from renderer.events import Assembler

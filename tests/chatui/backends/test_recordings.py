@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from chatui.backends.base import EndReason
-from chatui.backends.chat_completions import ChatCompletionsBackend
+from chatui.backends.chat.backend import ChatCompletionsBackend
 from renderer.errors import Code
 from tests.chatui.backends import stub
 from tests.chatui.backends.sampling import PATIENT, Outcome, asked, outcome

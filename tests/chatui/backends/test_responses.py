@@ -13,7 +13,7 @@ import pytest
 
 from chatui.backends import registry
 from chatui.backends.base import Backend, EndReason, Limits, SampleRequest
-from chatui.backends.responses import ResponsesBackend
+from chatui.backends.responses.backend import ResponsesBackend
 from renderer.errors import Code
 from renderer.events import FrameText
 from renderer.frames import Frame, Header, Role

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from chatui.backends.responses_reducer import Reducer
+from chatui.backends.responses.reducer import Reducer
 from chatui.backends.sse import Decoder
 from renderer.events import Assembler
 from renderer.gate import Audience, may_see

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chatui.backends.responses_input import prompt
+from chatui.backends.responses.input import prompt
 from renderer.frames import Channel, Frame, Header, Intent, Role, Terminator
 
 QUESTION = Frame(Header(Role.USER), "What is the weather?")

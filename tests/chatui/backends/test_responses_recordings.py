@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from chatui.backends.base import BackendError, EndReason
-from chatui.backends.responses import ResponsesBackend, _Reader
-from chatui.backends.responses_reducer import Reducer
+from chatui.backends.responses.backend import ResponsesBackend, _Reader
+from chatui.backends.responses.reducer import Reducer
 from chatui.backends.sse import Decoder
 from renderer.errors import Code
 from renderer.events import Assembler, Finished, RawEvent

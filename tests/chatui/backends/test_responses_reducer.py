@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from chatui.backends.base import EndReason
-from chatui.backends.responses_reducer import Reducer
+from chatui.backends.responses.reducer import Reducer
 from renderer.errors import Code
 from renderer.events import Assembler, Finished
 from renderer.gate import Audience, may_see, show

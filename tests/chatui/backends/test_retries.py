@@ -11,7 +11,7 @@ import pytest
 
 from chatui.backends import retries
 from chatui.backends.base import BackendError, Limits, SampleEnded
-from chatui.backends.chat_completions import ChatCompletionsBackend
+from chatui.backends.chat.backend import ChatCompletionsBackend
 from renderer.errors import Code
 from renderer.events import FrameText
 from tests.chatui.backends import stub

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from chatui.backends.base import BackendError
-from chatui.backends.chat_deltas import Deltas
+from chatui.backends.chat.deltas import Deltas
 from chatui.backends.registry import build
 from renderer.errors import Code
 from renderer.events import Assembler, Finished

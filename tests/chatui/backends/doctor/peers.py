@@ -8,9 +8,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
-from chatui.backends.doctor.questions import CUT_AT, Questions
-from renderer.harmony_pieces import ids_of_pieces, pieces_of_text
-from renderer.vocabulary import Vocabulary
+from chatui.doctor.questions import CUT_AT, Questions
+from renderer.harmony.pieces import ids_of_pieces, pieces_of_text
+from renderer.harmony.vocabulary import Vocabulary
 from tests.chatui.backends import stub
 
 WORDS = Questions(thought="heron-1111", first="lynx-2222", last="otter-3333")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from chatui.backends.doctor.faults import Fault
+from chatui.doctor.faults import Fault
 
 ROOT = Path(__file__).parents[4]
 TEXT = (ROOT / "docs" / "back-ends.md").read_text(encoding="utf-8")

@@ -10,15 +10,15 @@ from typing import Any
 
 import pytest
 
-from chatui.backends.doctor import examination, trial
-from chatui.backends.doctor.examination import Target, examine
-from chatui.backends.doctor.faults import Fault, Level
-from chatui.backends.doctor.report import Report
-from chatui.backends.doctor.telling import as_json, told
-from chatui.backends.doctor.transport import judge_pace
-from chatui.backends.doctor.trial import attempt
 from chatui.backends.registry import build
-from renderer.vocabulary import Vocabulary, VocabularyError
+from chatui.doctor import examination, trial
+from chatui.doctor.examination import Target, examine
+from chatui.doctor.faults import Fault, Level
+from chatui.doctor.report import Report
+from chatui.doctor.report_text import as_json, told
+from chatui.doctor.transport import judge_pace
+from chatui.doctor.trial import attempt
+from renderer.harmony.vocabulary import Vocabulary, VocabularyError
 from tests.chatui.backends import stub
 from tests.chatui.backends.doctor.peers import (
     ANNOUNCED,

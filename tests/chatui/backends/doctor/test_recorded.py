@@ -6,10 +6,10 @@ import json
 
 import pytest
 
-from chatui.backends.doctor.examination import Target, examine
-from chatui.backends.doctor.faults import Fault, Level
-from chatui.backends.doctor.telling import as_json, told
-from renderer.vocabulary import Vocabulary
+from chatui.doctor.examination import Target, examine
+from chatui.doctor.faults import Fault, Level
+from chatui.doctor.report_text import as_json, told
+from renderer.harmony.vocabulary import Vocabulary
 from tests.chatui.backends import stub
 from tests.chatui.backends.doctor.peers import VLLM, WORDS, Answer, chat_answers, peer, responses_answers, tokenize
 from tests.chatui.backends.doctor.test_faults import examined, found

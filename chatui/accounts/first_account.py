@@ -1,0 +1,52 @@
+"""The one-time code for the first account: printed on the console, kept as a digest, gone once it was used."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+
+from django.contrib.auth.models import Permission
+from django.db import transaction
+
+from chatui.models import FirstAccountCode, User
+from chatui.permissions import catalogue
+
+_ALPHABET = "ABCDEFGHJKMNPQRSTVWXYZ23456789"  # no letters or digits that look alike
+
+
+def is_needed() -> bool:
+    """Whether nobody has an account yet."""
+    return not User.objects.exists()
+
+
+def new_code() -> str | None:
+    """A new code to print, such as ``7KQM-2XWP-…``; None where there is an account already."""
+    if not is_needed():
+        return None
+    code = "-".join("".join(secrets.choice(_ALPHABET) for _ in range(4)) for _ in range(5))
+    FirstAccountCode.objects.create(digest=_digest(code))
+    return code
+
+
+def code_is_good(code: str) -> bool:
+    """Whether a server printed this code and nobody has used it."""
+    return FirstAccountCode.objects.filter(digest=_digest(code)).exists()
+
+
+@transaction.atomic
+def make(username: str, password: str) -> User | None:
+    """The first account: staff, with every permission of ours. None where another request was first; its codes are gone, too."""
+    # Taking the codes locks them: of two people with a good code, one gets the account.
+    taken = list(FirstAccountCode.objects.select_for_update())
+    if not taken or not is_needed():
+        return None
+    FirstAccountCode.objects.all().delete()
+    person = User.objects.create_user(username, password=password, is_staff=True)
+    rows = Permission.objects.select_related("content_type")
+    person.user_permissions.set([row for row in rows if f"{row.content_type.app_label}.{row.codename}" in catalogue.WORDS])
+    return person
+
+
+def _digest(code: str) -> str:
+    plain = "".join(character for character in code.upper() if character.isalnum())
+    return hashlib.sha256(plain.encode()).hexdigest()

@@ -1,0 +1,86 @@
+"""What the back office writes into the audit log: changes of accounts, of groups and of what they may do, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from django.contrib.auth.models import Group, Permission
+from django.http import HttpRequest
+
+from chatui.audit_log.record import record
+from chatui.models import User
+from chatui.permissions import catalogue
+from chatui.web.visitors import visitor_of
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What an account or a group is and may do, as the rows have it: its name, and sets of words."""
+
+    name: str
+    states: frozenset[str] = frozenset()
+    groups: frozenset[str] = frozenset()
+    permissions: frozenset[str] = frozenset()
+    password: str = field(default="", repr=False)
+
+
+def standing(row: User | Group) -> Standing:
+    """As the database has it now, whatever a form has put into ``row`` meanwhile."""
+    if isinstance(row, Group):
+        group = Group.objects.get(pk=row.pk)
+        return Standing(f"group {group.name}", permissions=_words(group.permissions.all()))
+    user = User.objects.get(pk=row.pk)
+    states = {"active": user.is_active, "staff": user.is_staff, "superuser": user.is_superuser}
+    return Standing(
+        user.get_username(),
+        frozenset(name for name, is_so in states.items() if is_so),
+        frozenset(user.groups.values_list("name", flat=True)),
+        _words(user.user_permissions.all()),
+        user.password,
+    )
+
+
+def record_made(request: HttpRequest, row: User | Group) -> None:
+    """A new account or group, and each thing that it may do from the beginning."""
+    now = standing(row)
+    _record(request, row, "created", now, "")
+    for words in _changes(Standing(now.name, frozenset({"active"}) & now.states), now):
+        _record(request, row, "changed", now, words)
+
+
+def record_changed(request: HttpRequest, row: User | Group, before: Standing) -> None:
+    """A line for each thing that is different now."""
+    now = standing(row)
+    for words in _changes(before, now):
+        _record(request, row, "changed", before, words)
+
+
+def record_deleted(request: HttpRequest, row: User | Group) -> None:
+    """Before it goes."""
+    now = standing(row)
+    members = f"members: {row.user_set.count()}" if isinstance(row, Group) else ""
+    _record(request, row, "deleted", now, ", ".join(filter(None, [members, *sorted(now.states | now.permissions)])))
+
+
+def _record(request: HttpRequest, row: User | Group, what: str, about: Standing, detail: str) -> None:
+    kind = "group" if isinstance(row, Group) else "account"
+    record(f"{kind} {what}", visitor_of(request, "office"), whom=about.name, detail=detail)
+
+
+def _changes(before: Standing, now: Standing) -> Iterator[str]:
+    if before.name != now.name:
+        yield f"is called {now.name} now"
+    if before.password and before.password != now.password:
+        yield "has a new password, set by staff"
+    yield from (f"is {state} now" for state in sorted(now.states - before.states))
+    yield from (f"is not {state} any more" for state in sorted(before.states - now.states))
+    yield from (f"joined group {name}" for name in sorted(now.groups - before.groups))
+    yield from (f"left group {name}" for name in sorted(before.groups - now.groups))
+    yield from (f"may now: {words}" for words in sorted(now.permissions - before.permissions))
+    yield from (f"may not any more: {words}" for words in sorted(before.permissions - now.permissions))
+
+
+def _words(permissions: object) -> frozenset[str]:
+    rows = Permission.objects.filter(pk__in=permissions).values_list("content_type__app_label", "codename", "name")  # type: ignore[misc]
+    return frozenset(catalogue.WORDS.get(f"{app}.{codename}", name) for app, codename, name in rows)

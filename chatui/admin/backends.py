@@ -1,0 +1,165 @@
+"""Back ends in the back office: a form that says what is wrong before it is saved. It never sees a key, only the name of one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.contrib import admin
+from django.db import transaction
+from django.db.models import QuerySet
+from django.http import HttpRequest
+
+from chatui.audit_log.record import record
+from chatui.backends import keys
+from chatui.backends.keys import KeyUnusableError
+from chatui.backends.spec import SPEC_KINDS, BackendSpec, SpecError, find, split_choice
+from chatui.env import environment
+from chatui.model_servers import configured, connected
+from chatui.models import StoredBackend
+from chatui.permissions import access
+from chatui.web.visitors import visitor_of
+
+
+class StoredBackendForm(forms.ModelForm):  # type: ignore[type-arg]
+    """Everything that ``manage.py check`` would say of the row, said here already."""
+
+    kind = forms.ChoiceField(
+        choices=[(kind, kind) for kind in SPEC_KINDS],
+        initial="chat",
+        help_text="The wire format; docs/back-ends.md says which fits which server.",
+    )
+    may_see_hidden = False
+
+    class Meta:
+        model = StoredBackend
+        fields = [field.name for field in [*StoredBackend._meta.fields, *StoredBackend._meta.many_to_many] if field.editable]
+        labels = {
+            "max_answer_tokens": "Longest answer, in tokens",
+            "first_token_seconds": "For the beginning of an answer",
+            "idle_seconds": "In the middle of an answer",
+            "overall_seconds": "For a whole answer",
+            "summaries": "Where they come from",
+        }
+        help_texts = {
+            "max_answer_tokens": "0: what CHATUI_MAX_ANSWER_TOKENS says.",
+            "key_name": "Such as ACME: its key is in CHATUI_KEY_ACME, or in keys/ACME of the data directory, with its origin.",
+            "summarizer": "The name of the back end that writes them, such as small or small/model.",
+            "summary_review": "Each line is checked in any case; with this, a model also judges it before people see it.",
+        }
+        widgets = {"groups": forms.CheckboxSelectMultiple, "model_names": forms.Textarea({"rows": 4}), "url": forms.TextInput({"size": 60})}
+
+    def clean(self) -> dict[str, Any]:
+        """The row as a spec, and what only all of them together can tell."""
+        cleaned: dict[str, Any] = super().clean() or self.cleaned_data
+        if self.errors:
+            return cleaned
+        row = StoredBackend(**{name: value for name, value in cleaned.items() if name != "groups"})
+        try:
+            spec = configured.of_row(row, (group.name for group in cleaned["groups"]))
+        except SpecError as error:
+            for problem in error.problems:
+                self._say(problem)
+            return cleaned
+        self._check(spec)
+        return cleaned
+
+    def _check(self, spec: BackendSpec) -> None:
+        env = environment()
+        if spec.name in {known.name for known in configured.base(env)}:
+            self.add_error("name", "A back end of this name is set up outside of the back office, and that one counts.")
+        if spec.summarizer and find([*configured.combined(env, configured.rows()), spec], spec.summarizer) is None:
+            self.add_error("summarizer", "There is no such back end.")
+        if not self.may_see_hidden and self._moves_reasoning(spec):
+            words = "Only those who may see hidden channels can say where reasoning is sent, or that a server's summaries are not raw."
+            self.add_error("summaries", words)
+        try:
+            keys.key_of(spec, env.data_dir)
+        except KeyUnusableError as error:
+            self.add_error("key_name", f"This key cannot be used: {error}.")
+
+    def _moves_reasoning(self, spec: BackendSpec) -> bool:
+        """Several servers call the raw chain of thought a summary, so trusting one can show it; and a summarizer is sent all of it.
+
+        Nobody gets at it by changing who does either, or by moving a row that is trusted, or that writes summaries, to a server of theirs.
+        """
+        changed = set(self.changed_data)
+        if spec.summaries != "none" and changed & {"summaries", "summarizer", "summary_review"}:
+            return True
+        if spec.summaries == "server" and changed & {"url", "kind"}:
+            return True
+        return bool(changed & {"name", "url", "kind", "is_enabled"}) and spec.name in _summarizers()
+
+    def _say(self, problem: str) -> None:
+        """Beside the field that the sentence begins with, and then without its name; else on top."""
+        name, _, rest = problem.partition(" ")
+        field = "model_names" if name == "models" else name.removesuffix(":")
+        is_of_field = field in self.fields and not rest.startswith(("=", "does"))
+        words = rest if is_of_field else problem
+        self.add_error(field if field in self.fields else None, words[:1].upper() + words[1:] + ("" if words.endswith("?") else "."))
+
+
+class StoredBackendAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+    """Whoever may change these rows decides to which servers goes what people write. Each change is recorded."""
+
+    form = StoredBackendForm
+    list_display = ("name", "label", "is_enabled", "position", "kind", "url", "key_name", "changed_at")
+    list_filter = ("is_enabled", "kind")
+    search_fields = ("name", "label")
+    fieldsets = (
+        (None, {"fields": ("name", "label", "is_enabled", "position", "groups")}),
+        ("Server", {"fields": ("kind", "url", "key_name", "model_names", "effort", "max_answer_tokens")}),
+        ("Longest waits, in seconds", {"fields": ("first_token_seconds", "idle_seconds", "overall_seconds")}),
+        ("Summaries of the reasoning", {"fields": ("summaries", "summarizer", "summary_review")}),
+    )
+
+    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
+        """The form of this member of staff."""
+        form = super().get_form(request, obj, change, **kwargs)
+        may_see_hidden = access.can_see_hidden(access.as_person(request.user))
+        return type(form.__name__, (form,), {"may_see_hidden": may_see_hidden})
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        """The first step of saving."""
+        form.before = _standing(StoredBackend.objects.get(pk=obj.pk)) if change else {}
+        super().save_model(request, obj, form, change)
+
+    def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
+        """The last step: what is different now is recorded, in the same transaction."""
+        super().save_related(request, form, formsets, change)
+        now = _standing(form.instance)
+        if not change:
+            _record(request, form.instance, "created", "")
+        for name, value in now.items():
+            if form.before.get(name) != value and (change or value not in ("", "False")):
+                _record(request, form.instance, "changed", f"{name} is now {value or 'empty'}")
+        transaction.on_commit(connected.forget_rows)
+
+    def delete_model(self, request: HttpRequest, obj: Any) -> None:
+        """One row, from its own page."""
+        _record(request, obj, "deleted", obj.url)
+        super().delete_model(request, obj)
+        transaction.on_commit(connected.forget_rows)
+
+    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
+        """Many rows, from the list."""
+        with transaction.atomic():
+            for obj in queryset:
+                self.delete_model(request, obj)
+
+
+def _summarizers() -> set[str]:
+    """The names of the back ends that reasoning is sent to, those of rows that are switched off included."""
+    stored = StoredBackend.objects.exclude(summarizer="").values_list("summarizer", flat=True)
+    return {split_choice(choice)[0] for choice in [*stored, *(spec.summarizer for spec in configured.base(environment()))] if choice}
+
+
+def _standing(row: StoredBackend) -> dict[str, str]:
+    """What the row says, in words: nothing in it is a secret."""
+    fields = [field for field in StoredBackend._meta.fields if field.editable]
+    words = {str(field.verbose_name): " ".join(str(getattr(row, field.name)).split()) for field in fields}
+    return words | {"groups": ", ".join(sorted(row.groups.values_list("name", flat=True)))}
+
+
+def _record(request: HttpRequest, row: StoredBackend, what: str, detail: str) -> None:
+    record(f"back end {what}", visitor_of(request, "office"), whom=row.name, detail=detail)

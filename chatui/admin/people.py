@@ -1,0 +1,203 @@
+"""What the back office shows: people, groups, and conversations without their content. What it changes is recorded.
+
+Messages are not registered, and must not be: a list of rows would show hidden text without the gate and without an audit row.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+from uuid import UUID
+
+from django.contrib import admin
+from django.contrib.auth.admin import GroupAdmin, UserAdmin
+from django.contrib.auth.models import Group, Permission
+from django.db import transaction
+from django.db.models import Model, Q, QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+from django.utils.html import format_html
+
+from chatui.admin import audit
+from chatui.admin.backends import StoredBackendAdmin
+from chatui.admin.permissions import PermissionsField, held, offered
+from chatui.models import Conversation, StoredBackend, User
+from chatui.permissions import access
+from chatui.web import people
+
+
+class RecordedAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+    """Whatever way the office offers to make, change or delete a row: it is recorded, in the same transaction as the change."""
+
+    def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
+        """The last step of saving; what the database had before was kept by the first."""
+        super().save_related(request, form, formsets, change)
+        if change:
+            audit.record_changed(request, form.instance, form.before)
+        else:
+            audit.record_made(request, form.instance)
+        _tell_sockets(form.instance)
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        """The first step."""
+        if change:
+            form.before = audit.standing(obj)
+        super().save_model(request, obj, form, change)
+
+    def delete_model(self, request: HttpRequest, obj: Any) -> None:
+        """One row, from its own page."""
+        audit.record_deleted(request, obj)
+        _tell_sockets(obj)
+        super().delete_model(request, obj)
+
+    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
+        """Many rows, from the list."""
+        with transaction.atomic():
+            for obj in queryset:
+                audit.record_deleted(request, obj)
+                _tell_sockets(obj)
+            super().delete_queryset(request, queryset)
+
+
+def _tell_sockets(row: User | Group) -> None:
+    """Whoever may do less now is not left with an open stream until the next regular look."""
+    keys = [row.pk] if isinstance(row, User) else list(row.user_set.filter(is_staff=True).values_list("pk", flat=True))
+    transaction.on_commit(partial(_tell, keys))
+
+
+def _tell(keys: list[UUID]) -> None:
+    for key in keys:
+        people.tell_sockets(User(pk=key))
+
+
+@admin.register(User)
+class PersonAdmin(RecordedAdmin, UserAdmin):  # type: ignore[type-arg]
+    """People. Nobody can hand out more than they hold themselves."""
+
+    list_display = ("username", "is_active", "is_staff", "last_login")
+    list_filter = ("is_active", "is_staff", "groups")
+    fieldsets = (
+        (None, {"fields": ("username", "password")}),
+        ("Person", {"fields": ("first_name", "last_name", "email")}),
+        ("Rights", {"fields": ("is_active", "is_staff", "groups", "user_permissions")}),
+        ("Dates", {"fields": ("last_login", "date_joined")}),
+    )
+    readonly_fields = ("last_login", "date_joined")
+    filter_horizontal = ("groups",)
+
+    def formfield_for_manytomany(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        """Offer only permissions of this product that the member of staff has, and only groups that hold no others."""
+        if db_field.name == "user_permissions":
+            kwargs |= {"queryset": offered(request), "form_class": PermissionsField}
+        elif db_field.name == "groups" and not request.user.is_superuser:
+            kwargs["queryset"] = Group.objects.exclude(permissions__in=Permission.objects.exclude(pk__in=held(request)))
+        return super().formfield_for_manytomany(db_field, request, **kwargs)
+
+    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        """A member of staff cannot take over an account that may do more (by giving it a password, say)."""
+        return super().has_change_permission(request, obj) and _is_no_more(request, obj)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        """As for changes."""
+        return super().has_delete_permission(request, obj) and _is_no_more(request, obj)
+
+    def user_change_password(self, request: HttpRequest, id: str, form_url: str = "") -> HttpResponse:  # noqa: A002
+        """A password that staff set opens the account to whoever set it, so it is recorded as what it is."""
+        with transaction.atomic():
+            row = self.get_object(request, id)
+            before = audit.standing(row) if isinstance(row, User) else None
+            response: HttpResponse = super().user_change_password(request, id, form_url)
+            if before and isinstance(row, User):
+                audit.record_changed(request, row, before)
+                _tell_sockets(row)
+        return response
+
+
+def _is_no_more(request: HttpRequest, obj: Model | None) -> bool:
+    if not isinstance(obj, User) or request.user.is_superuser or obj == request.user:
+        return True
+    return not obj.is_superuser and _held(Q(user=obj) | Q(group__user=obj)) <= request.user.get_all_permissions()
+
+
+def _held(whose: Q) -> set[str]:
+    """Permissions by name, as the rows have them. Django says that a deactivated account has none, until somebody activates it again."""
+    return {f"{app}.{name}" for app, name in Permission.objects.filter(whose).values_list("content_type__app_label", "codename")}
+
+
+admin.site.unregister(Group)
+
+
+@admin.register(Group)
+class PeopleGroupAdmin(RecordedAdmin, GroupAdmin):
+    """Groups of people, with the permissions that they share."""
+
+    filter_horizontal = ()
+
+    def formfield_for_manytomany(self, db_field: Any, request: HttpRequest | None = None, **kwargs: Any) -> Any:
+        """As for people: only what the member of staff holds."""
+        if db_field.name == "permissions" and request is not None:
+            kwargs |= {"queryset": offered(request), "form_class": PermissionsField}
+        return super().formfield_for_manytomany(db_field, request, **kwargs)
+
+    def has_change_permission(self, request: HttpRequest, obj: Group | None = None) -> bool:
+        """Not of a group that holds more: saving it would take away what the form does not offer."""
+        return super().has_change_permission(request, obj) and _group_is_no_more(request, obj)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Group | None = None) -> bool:
+        """As for changes."""
+        return super().has_delete_permission(request, obj) and _group_is_no_more(request, obj)
+
+
+def _group_is_no_more(request: HttpRequest, obj: Group | None) -> bool:
+    if obj is None or request.user.is_superuser:
+        return True
+    return _held(Q(group=obj)) <= request.user.get_all_permissions()
+
+
+class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+    """Rows that can be read and filtered, and nothing else."""
+
+    actions = None
+
+    def has_add_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        """Never."""
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        """Never."""
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        """Never."""
+        return False
+
+
+admin.site.register(StoredBackend, StoredBackendAdmin)
+
+
+@admin.register(Conversation)
+class ConversationAdmin(ReadOnlyAdmin):
+    """Conversations by owner and time, without title or content; the way into the debug view for those who may."""
+
+    list_display = ("id", "owner", "debug_view", "active_at", "created_at")
+    list_filter = ("active_at",)
+    search_fields = ("owner__username", "=id")
+    fields = ("id", "owner", "created_at", "active_at", "debug_view")
+    readonly_fields = fields
+
+    def lookup_allowed(self, lookup: str, value: str, request: HttpRequest | None = None) -> bool:
+        """By time only. Django would filter by any column that is asked for, and so tell a title letter by letter."""
+        return lookup.partition("__")[0] == "active_at" and super().lookup_allowed(lookup, value, request)  # type: ignore[arg-type]
+
+    def has_view_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        """Only those who may open any conversation need the list."""
+        return isinstance(request.user, User) and access.can_view_any(request.user)
+
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        """As for the list."""
+        return self.has_view_permission(request)
+
+    @admin.display(description="Debug view")
+    def debug_view(self, row: Conversation) -> str:
+        """A link; what lies behind it asks for the permission itself."""
+        return format_html('<a href="{}">Open</a>', reverse("debug", args=[row.pk]))

@@ -1,0 +1,59 @@
+"""How the back office offers permissions: those that mean something here, with check boxes, under headings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from django import forms
+from django.contrib.auth.models import Permission
+from django.db.models import Q, QuerySet
+from django.forms.models import ModelChoiceIterator, ModelMultipleChoiceField
+from django.http import HttpRequest
+
+from chatui.permissions import catalogue
+
+
+def held(request: HttpRequest) -> QuerySet[Permission]:
+    """Every permission that a member of staff holds, all there are for a superuser. What they hold they can give away."""
+    if request.user.is_superuser:
+        return Permission.objects.all()
+    names = request.user.get_all_permissions()
+    return Permission.objects.filter(pk__in=[row.pk for row in _with_type(Permission.objects.all()) if _name(row) in names])
+
+
+def offered(request: HttpRequest) -> QuerySet[Permission]:
+    """Of those, the ones that open something here."""
+    meaningful = Q(pk__in=[])
+    for name in catalogue.WORDS:
+        app, codename = name.split(".")
+        meaningful |= Q(content_type__app_label=app, codename=codename)
+    return _with_type(held(request).filter(meaningful))
+
+
+class _GroupedIterator(ModelChoiceIterator):  # type: ignore[type-arg]
+    def __iter__(self) -> Iterator[Any]:
+        rows = {_name(row): row for row in self.queryset}
+        for heading, names in catalogue.GROUPS.items():
+            choices = [self.choice(rows[name]) for name in names if name in rows]
+            if choices:
+                yield heading, choices
+
+
+class PermissionsField(ModelMultipleChoiceField):  # type: ignore[type-arg]
+    """Check boxes under headings, in our own words."""
+
+    iterator = _GroupedIterator
+    widget = forms.CheckboxSelectMultiple
+
+    def label_from_instance(self, obj: Any) -> str:
+        """What it allows."""
+        return catalogue.WORDS[_name(obj)]
+
+
+def _name(row: Permission) -> str:
+    return f"{row.content_type.app_label}.{row.codename}"
+
+
+def _with_type(rows: QuerySet[Permission]) -> QuerySet[Permission]:
+    return rows.select_related("content_type")

@@ -1,0 +1,82 @@
+"""The back office: Django's admin at ``/admin/``, under the product's own policy but for Trusted Types, which its jQuery cannot meet."""
+
+from __future__ import annotations
+
+from functools import wraps
+from typing import Any
+
+from csp.decorators import csp
+from django.conf import settings
+from django.contrib.admin import AdminSite
+from django.contrib.admin.apps import AdminConfig
+from django.contrib.admin.options import TO_FIELD_VAR
+from django.contrib.auth import REDIRECT_FIELD_NAME
+from django.core.exceptions import BadRequest, PermissionDenied
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.template.response import SimpleTemplateResponse
+from django.urls import reverse
+
+_TRUSTED_TYPES = ("require-trusted-types-for", "trusted-types")
+
+
+class ChatUiAdminSite(AdminSite):
+    """Sets titles, and leaves the Trusted Types directives out of its own pages; no model's text is shown there."""
+
+    site_header = "Back office"
+    site_title = "Back office"
+    index_title = "People, groups and back ends"
+
+    def login(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
+        """There is one sign-in, and it is throttled: whoever may come in goes on, a stranger goes there, anybody else is refused."""
+        if self.has_permission(request):
+            return redirect("admin:index")
+        if request.user.is_authenticated:
+            raise PermissionDenied
+        from django.contrib.auth.views import redirect_to_login  # models cannot be imported yet when Django loads this module
+
+        return redirect_to_login(request.GET.get(REDIRECT_FIELD_NAME, reverse("admin:index")))
+
+    def logout(self, request: HttpRequest, extra_context: Any = None) -> Any:
+        """As on every other page, so that this person's sockets hear of it."""
+        from chatui.web import people  # as above
+
+        return people.sign_out(request)
+
+    def password_change(self, request: HttpRequest, extra_context: Any = None) -> Any:
+        """There is one page for that, too."""
+        return redirect("password")
+
+    def admin_view(self, view: Any, cacheable: bool = False) -> Any:
+        """Wrap every admin view."""
+        directives = settings.CONTENT_SECURITY_POLICY["DIRECTIVES"]
+        own = {name: value for name, value in directives.items() if name not in _TRUSTED_TYPES}
+        return csp(own)(super().admin_view(_bounded(view), cacheable))
+
+
+def _bounded(view: Any) -> Any:
+    """A number too large for the database, or an odd field to look a row up by, is a bad request, not a fault of ours."""
+
+    @wraps(view)
+    def answer(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        if {fields.get(TO_FIELD_VAR, "id") for fields in (request.GET, request.POST)} != {"id"}:
+            raise BadRequest  # Django asks for the row before it looks whether there is such a field
+        try:
+            response: HttpResponse = view(request, *args, **kwargs)
+            # Lists ask the database while they are rendered, which Django would do after this.
+            return response.render() if isinstance(response, SimpleTemplateResponse) else response
+        except OverflowError:
+            raise BadRequest from None
+
+    return answer
+
+
+class ChatUiAdminConfig(AdminConfig):
+    """Makes ``django.contrib.admin.site`` the site above."""
+
+    default_site = "chatui.admin.site.ChatUiAdminSite"
+
+    def ready(self) -> None:
+        """Register what the site shows. Django looks for that in each app's ``admin`` module, which for us is this folder."""
+        super().ready()
+        from chatui.admin import people  # noqa: F401 - models cannot be imported before now

@@ -1,0 +1,178 @@
+"""Samples a model behind a Chat Completions endpoint: llama.cpp, vLLM, Ollama and many others speak it."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
+from functools import partial
+from typing import Any
+from uuid import uuid4
+
+from chatui.backends.base import BackendError, Limits, SampleEnded, SampleEvent, SampleRequest
+from chatui.backends.chat.deltas import Deltas
+from chatui.backends.chat.messages import messages
+from chatui.backends.continuation import ask_to_go_on
+from chatui.backends.defang import is_defanged
+from chatui.backends.detected_server import FoundServer
+from chatui.backends.http import WHOLE
+from chatui.backends.sse import Event
+from renderer.errors import Code
+from renderer.frames import Frame
+
+_log = logging.getLogger(__name__)
+_PREFILLING = ("llama.cpp", "Ollama")
+"""Servers, as ``discovery`` names them, that let a gpt-oss model go on in the last message of a request if that is an answer."""
+
+
+class ChatCompletionsBackend(FoundServer):
+    """A Backend."""
+
+    kind = "chat"
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        key: str | None = None,
+        model: str | None = None,
+        limits: Limits | None = None,
+        summaries_are_trusted: bool = False,
+    ) -> None:
+        """As ``FoundServer``; ``summaries_are_trusted`` as for ``ResponsesBackend``."""
+        super().__init__(url, key=key, model=model, limits=limits or Limits())
+        self._summaries_are_trusted = summaries_are_trusted
+
+    @property
+    def can_continue(self) -> bool:
+        """See ``base.Backend``."""
+        return self._discovered is not None and self._discovered[1].server in _PREFILLING
+
+    async def sample(self, request: SampleRequest) -> AsyncGenerator[SampleEvent, None]:
+        """See ``base.Backend``."""
+        async with aclosing(self._go_on(request) if request.continues else self._sample(request)) as events:
+            async for event in events:
+                yield event
+
+    async def _go_on(self, request: SampleRequest) -> AsyncGenerator[SampleEvent, None]:
+        """Put the model back into the middle of its answer. Where the server does not know how, or refuses, ask the model to go on."""
+        if _prefills(await self._product(), request.continues):
+            has_begun = False
+            try:
+                async with aclosing(self._sample(request)) as events:
+                    async for event in events:
+                        has_begun = True
+                        yield event
+                return
+            except BackendError as error:
+                if has_begun or error.retryable or error.code is not Code.BACKEND_REFUSED:
+                    raise
+        async with aclosing(ask_to_go_on(request, self._sample)) as events:
+            async for event in events:
+                yield event
+
+    async def _sample(self, request: SampleRequest) -> AsyncGenerator[SampleEvent, None]:
+        payload = await self._payload(request)
+        restore = is_defanged(payload["messages"])
+        new_deltas = partial(
+            Deltas,
+            _new_call_id,
+            max_chars=self._limits.max_output_chars,
+            restore=restore,
+            # Where the answer has no text yet, what comes is its beginning, and as doubtful as any.
+            resumes=request.continues is not None and bool(request.continues.body),
+            summaries_are_trusted=self._summaries_are_trusted,
+        )
+        reader = _Reader(new_deltas())
+        try:
+            async with aclosing(self._upstream.stream("/v1/chat/completions", payload, request.on_sent)) as events:
+                async for event in events:
+                    if event.name == WHOLE:
+                        reader.deltas = new_deltas(whole=True)
+                    for raw in reader.feed(event):
+                        yield raw
+                    if reader.is_done:
+                        break
+            reader.check_end()
+        except BackendError as error:
+            for raw in reader.deltas.break_off(error.code):
+                yield raw
+            raise
+        rest, reason = reader.deltas.finish()
+        for raw in rest:
+            yield raw
+        yield SampleEnded(reason, reader.deltas.usage, reader.deltas.model)
+
+    async def _payload(self, request: SampleRequest) -> dict[str, object]:
+        model = await self._model_for(request.model)
+        payload: dict[str, object] = {
+            "messages": messages(request.frames, request.continues),
+            "stream": True,
+            "stream_options": {"include_usage": True},
+            "reasoning_effort": request.effort,
+        }
+        if request.continues:
+            # llama.cpp goes on with the answer where there is one, else with the reasoning, unless it is told that the answer is to come.
+            payload |= {"continue_final_message": True if request.continues.body else "content", "add_generation_prompt": False}
+        if model:
+            payload["model"] = model
+        if request.max_tokens:
+            payload["max_tokens"] = request.max_tokens
+        return payload
+
+
+class _Reader:
+    """Events of the stream in, raw events out; knows when the answer is over and what an error in the stream looks like."""
+
+    def __init__(self, deltas: Deltas) -> None:
+        self.deltas = deltas
+        self.is_done = False
+        self._bad = 0
+
+    def feed(self, event: Event) -> list[Any]:
+        if event.data.strip() == "[DONE]":
+            self.is_done = True
+            return []
+        try:
+            chunk = json.loads(event.data)
+        except (ValueError, RecursionError):
+            chunk = None
+        if not isinstance(chunk, dict):
+            if event.name == "error":
+                raise self._error(event.data)
+            self._bad += 1
+            return []
+        if event.name == "error" or chunk.get("error") or chunk.get("object") == "error":
+            raise self._error(chunk.get("error") or chunk)
+        raws = self.deltas.feed(chunk)
+        if event.name == WHOLE or self.deltas.is_full:
+            self.is_done = True
+        return raws
+
+    def check_end(self) -> None:
+        if self._bad:
+            _log.warning("a model server sent %d events that are no JSON objects", self._bad)
+        if not self.is_done and not self.deltas.has_finished:
+            raise BackendError(Code.STREAM_TRUNCATED, f"the stream ended without an end; {self._bad} events could not be read")
+
+    def _error(self, said: object) -> BackendError:
+        """An error inside a 200. What it says may quote the model: for staff only."""
+        detail = said if isinstance(said, str) else json.dumps(said, ensure_ascii=False)
+        status = said.get("code") if isinstance(said, Mapping) else None
+        is_refusal = isinstance(status, int) and 400 <= status < 500
+        is_busy = status == 429
+        return BackendError(
+            Code.BACKEND_REFUSED if is_refusal else Code.BACKEND,
+            detail[: 8 << 10],
+            retryable=self.deltas.is_empty and (is_busy or not is_refusal),
+        )
+
+
+def _prefills(server: str | None, continues: Frame | None) -> bool:
+    """Whether it does so with this answer: Ollama goes on with the reasoning where there is no answer yet."""
+    return server in _PREFILLING and continues is not None and (server != "Ollama" or bool(continues.body))
+
+
+def _new_call_id() -> str:
+    return f"call_{uuid4().hex}"

@@ -1,0 +1,240 @@
+"""Folds the chunks of a Chat Completions stream into raw events; only the answer field can become visible, and only past the leak guard."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from chatui.backends.base import EndReason, Usage
+from chatui.backends.call_frames import call_frame
+from chatui.backends.defang import Restorer
+from chatui.backends.leak_guard import LeakGuard, Span
+from chatui.backends.responses.frames import SUMMARY
+from renderer.errors import Code
+from renderer.events import FrameClosed, FrameOpened, FrameText, RawEvent
+from renderer.frames import HEADER_VALUE, Channel, Header, Intent, Role, Terminator
+
+_ANALYSIS = Header(Role.ASSISTANT, Channel.ANALYSIS)
+_FINAL = Header(Role.ASSISTANT, Channel.FINAL)
+_LEAKED = Header(Role.ASSISTANT, Channel.ANALYSIS, intent=Intent.DEBUG)
+# One server sends one of these, or the same text in two of them: the first that has text is taken.
+_REASONING_FIELDS = ("reasoning", "reasoning_content", "reasoning_details", "thinking")
+_FINISH_REASONS = {
+    "length": EndReason.LENGTH,
+    "tool_calls": EndReason.TOOL_CALLS,
+    "function_call": EndReason.TOOL_CALLS,
+    "content_filter": EndReason.CONTENT_FILTER,
+}
+
+
+class Deltas:
+    """One sample. ``feed`` takes decoded chunks in order; then either ``finish`` or ``break_off`` closes everything."""
+
+    def __init__(
+        self,
+        new_call_id: Callable[[], str],
+        *,
+        max_chars: int,
+        restore: bool = False,
+        whole: bool = False,
+        summaries_are_trusted: bool = False,
+        resumes: bool = False,
+    ) -> None:
+        """``restore``: markers in the request were defanged. ``whole``: the answer comes in one chunk, not as a stream.
+
+        ``resumes``: what comes goes on in the middle of an answer.
+        ``summaries_are_trusted``: what says of itself that it is a summary of the reasoning is for people.
+        """
+        self._new_call_id = new_call_id
+        self._chars_left = max_chars
+        self._restorer = Restorer() if restore else None
+        self._guard = LeakGuard(whole=whole, resumes=resumes)
+        self._summaries_are_trusted = summaries_are_trusted
+        self._open: Header | None = None
+        self._calls: dict[int, _Call] = {}
+        self._reason: str | None = None
+        self._refused = False
+        self.usage: Usage | None = None
+        self.model: str | None = None
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the model wrote more than it may; the rest is not wanted."""
+        return self._chars_left < 0
+
+    @property
+    def has_finished(self) -> bool:
+        """Whether the server said why the model stopped."""
+        return self._reason is not None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing that a model wrote has come yet, so that asking again would repeat nothing."""
+        return self._open is None and not self._calls
+
+    def feed(self, chunk: Mapping[str, Any]) -> list[RawEvent]:
+        """What this chunk adds. Fields that are not known are ignored, which hides them."""
+        model, usage, choices = chunk.get("model"), chunk.get("usage"), chunk.get("choices")
+        if isinstance(model, str) and model:
+            self.model = model
+        if isinstance(usage, dict):
+            self.usage = Usage(_count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens")))
+        choice = choices[0] if isinstance(choices, list) and choices else None
+        if not isinstance(choice, dict) or choice.get("index") not in (0, None):
+            return []
+        events: list[RawEvent] = []
+        delta = choice.get("delta") or choice.get("message")
+        if isinstance(delta, dict):
+            events = self._delta(delta)
+        reason = choice.get("finish_reason")
+        if isinstance(reason, str) and reason:
+            self._reason = reason
+        return events
+
+    def finish(self) -> tuple[list[RawEvent], EndReason]:
+        """The stream ended in good order: what was held back, the closing of what is open, then the calls."""
+        reason = EndReason.LENGTH if self.is_full else self._end_reason()
+        events = self._spans(self._guard.finish(complete=reason not in (EndReason.LENGTH, EndReason.CONTENT_FILTER)))
+        error = Code.LENGTH if reason is EndReason.LENGTH else None
+        is_last = not self._calls and reason in (EndReason.STOP, EndReason.REFUSAL)
+        events += self._close(Terminator.RETURN if is_last else Terminator.END, error)
+        return [*events, *self._call_frames(error)], reason
+
+    def break_off(self, error: Code = Code.STREAM_TRUNCATED) -> list[RawEvent]:
+        """The stream broke: what is open is closed as incomplete, and no call is whole."""
+        events = self._spans(self._guard.finish(complete=False))
+        return [*events, *self._close(None, error), *self._call_frames(error)]
+
+    def _end_reason(self) -> EndReason:
+        if self._calls and self._reason != "length":
+            return EndReason.TOOL_CALLS
+        if self._refused:
+            return EndReason.REFUSAL
+        return _FINISH_REASONS.get(self._reason or "", EndReason.STOP)
+
+    def _delta(self, delta: Mapping[str, Any]) -> list[RawEvent]:
+        # One delta can hold the last words of the reasoning and the first of the answer: the reasoning came first.
+        summary, reasoning = self._reasoning(delta)
+        events = self._write(SUMMARY, self._within_limit(summary))
+        events += self._write(_ANALYSIS, self._within_limit(reasoning))
+        content = self._within_limit(_answer(delta.get("content")))
+        if delta.get("channel") in (None, "", Channel.FINAL):
+            events += self._spans(self._guard.feed(content))
+        else:
+            events += self._write(_ANALYSIS, content)
+        refusal = self._within_limit(_text(delta.get("refusal")))
+        self._refused = self._refused or bool(refusal)
+        events += self._spans(self._guard.feed(refusal))
+        self._take_calls(delta.get("tool_calls"))
+        return events
+
+    def _reasoning(self, delta: Mapping[str, Any]) -> tuple[str, str]:
+        """The summary that people may read, which is empty unless it is trusted, and what stays hidden."""
+        details = delta.get("reasoning_details")
+        summary = ""
+        if self._summaries_are_trusted and isinstance(details, list):
+            summary = _text([part for part in details if _is_summary(part)])
+            delta = {**delta, "reasoning_details": [part for part in details if not _is_summary(part)]}
+        said = (text for name in _REASONING_FIELDS if (text := _text(delta.get(name))))
+        # Where a summary comes, the plain field holds the same text once more.
+        return summary, next((text for text in said if text != summary), "")
+
+    def _within_limit(self, text: str) -> str:
+        """As much of ``text`` as may still come. Counted here, so that what the guard holds back is bounded too."""
+        room, self._chars_left = max(self._chars_left, 0), self._chars_left - len(text)
+        return text[:room]
+
+    def _spans(self, spans: Iterable[Span]) -> list[RawEvent]:
+        events: list[RawEvent] = []
+        for span in spans:
+            events += self._write(_FINAL if span.visible else _LEAKED, span.text)
+        return events
+
+    def _write(self, header: Header, text: str) -> list[RawEvent]:
+        if not text:
+            return []
+        events: list[RawEvent] = []
+        if self._open != header:
+            events = [*self._close(Terminator.END, None), FrameOpened(header)]
+            self._open = header
+        if self._restorer:
+            text = self._restorer.feed(text)
+        return [*events, FrameText(text)] if text else events
+
+    def _close(self, terminator: Terminator | None, error: Code | None) -> list[RawEvent]:
+        header, self._open = self._open, None
+        if header is None:
+            return []
+        rest = self._restorer.finish() if self._restorer else ""
+        events: list[RawEvent] = [FrameText(rest)] if rest else []
+        if error:
+            return [*events, FrameClosed(None, error)]
+        if header is _LEAKED:
+            return [*events, FrameClosed(Terminator.END, Code.PARSE_HEADER)]
+        return [*events, FrameClosed(terminator if header is _FINAL else Terminator.END)]
+
+    def _take_calls(self, fragments: object) -> None:
+        for position, fragment in enumerate(fragments if isinstance(fragments, list) else []):
+            if not isinstance(fragment, dict):
+                continue
+            index = fragment.get("index", position)
+            call = self._calls.setdefault(index if isinstance(index, int) else position, _Call())
+            function = fragment.get("function")
+            function = function if isinstance(function, dict) else {}
+            call.call_id = call.call_id or _text(fragment.get("id"))
+            call.name = call.name or _text(function.get("name"))
+            arguments = function.get("arguments")
+            arguments = json.dumps(arguments) if isinstance(arguments, dict) else _text(arguments)
+            call.arguments.append(self._within_limit(arguments))
+
+    def _call_frames(self, error: Code | None) -> list[RawEvent]:
+        """Calls come in fragments that may be interleaved, so they are written when all of them are there."""
+        calls, self._calls = self._calls, {}
+        events: list[RawEvent] = []
+        for _, call in sorted(calls.items()):
+            events += self._call_frame(call, error)
+        return events
+
+    def _call_frame(self, call: _Call, error: Code | None) -> list[RawEvent]:
+        arguments = "".join(call.arguments) or "{}"
+        if self._restorer:
+            arguments = self._restorer.feed(arguments) + self._restorer.finish()
+        call_id = call.call_id if HEADER_VALUE.fullmatch(call.call_id) else self._new_call_id()
+        return call_frame(call_id, call.name, arguments, error)
+
+
+@dataclass(slots=True)
+class _Call:
+    call_id: str = ""
+    name: str = ""
+    arguments: list[str] = field(default_factory=list)
+
+
+def _is_summary(part: object) -> bool:
+    return isinstance(part, dict) and part.get("type") == "reasoning.summary"
+
+
+def _text(value: object) -> str:
+    """The text in a field that servers send as a string, an object or a list of parts. Parts that hold no text are nothing."""
+    match value:
+        case str():
+            return value
+        case list():
+            return "".join(_text(part) for part in value if isinstance(part, (str, dict)))
+        case dict():
+            return next((text for name in ("text", "content", "summary") if isinstance(text := value.get(name), str)), "")
+    return ""
+
+
+def _answer(value: object) -> str:
+    """The answer field: a string, or a list of which only the parts that say that they are text count."""
+    if isinstance(value, list):
+        parts = [part for part in value if isinstance(part, dict) and part.get("type") in ("text", "output_text")]
+        return "".join(_text(part.get("text")) for part in parts)
+    return value if isinstance(value, str) else ""
+
+
+def _count(value: object) -> int | None:
+    return value if isinstance(value, int) else None

@@ -1,0 +1,208 @@
+"""The built-in demo: plays scripted Harmony output token by token, so that the product can be tried without any model.
+
+It goes through the same reader as a real model's output. The scripts lie in ``scripts``, one file each: a line of description,
+then parts. ``=== sample`` is what a model writes, markers included; ``=== reply NAME`` is what the tool NAME answers; ``=== more`` is the
+rest of a last sample that breaks off.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import AsyncGenerator, Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from uuid import uuid4
+
+from chatui.backends.base import Effort, EndReason, SampleEnded, SampleEvent, SampleRequest, Usage
+from chatui.backends.demo import summary_lines
+from renderer.errors import Code
+from renderer.events import FrameClosed, FrameOpened, FrameText, RawEvent
+from renderer.frames import Channel, Frame, Header, Role, Terminator
+from renderer.harmony.reader import Reader
+from renderer.tokens import TOKEN_RUN
+
+MODEL = "demo"
+_FINAL_MARKERS = "<|channel|>final<|message|>"
+_SCRIPTS = Path(__file__).parent / "scripts"
+_KEYWORDS = {
+    "plan": re.compile(r"\b(?:plan|tool)", re.IGNORECASE),
+    "refuse": re.compile(r"\brefus", re.IGNORECASE),
+    "cut": re.compile(r"\b(?:cut|truncate)", re.IGNORECASE),
+    "explain": re.compile(r"\b(?:explain|long|markdown)\b", re.IGNORECASE),
+}
+# How many paragraphs of each piece of reasoning are played.
+_PARAGRAPHS: dict[Effort, int] = {"low": 1, "medium": 2, "high": 100}
+
+
+class DemoBackend:
+    """A Backend that needs no network, no vocabulary and no model. Its answers say that they are scripted."""
+
+    name = "Demo"
+    kind = "demo"
+    is_demo = True
+    can_continue = True
+
+    def __init__(self, tokens_per_second: float = 50.0) -> None:
+        """``tokens_per_second`` 0 plays as fast as it goes."""
+        self._tokens_per_second = tokens_per_second
+
+    async def sample(self, request: SampleRequest) -> AsyncGenerator[SampleEvent, None]:
+        """Play the script that the last question asks for."""
+        if request.on_sent is not None:
+            request.on_sent("(nowhere: the demo is a script)", _said(request))
+        player = _Player(self._tokens_per_second, request.max_tokens)
+        summed_up = summary_lines.question_summed_up(request)
+        script = _load(choose(_question(request))) if summed_up is None else _line(summary_lines.next_step(choose(summed_up), request))
+        if request.continues:
+            async for event in player.go_on(_final_text(script), request.continues):
+                yield event
+        else:
+            for part in script:
+                async for event in player.play(part, request.effort):
+                    yield event
+        yield player.ended()
+
+    async def models(self) -> tuple[str, ...]:
+        """The one pretended model."""
+        return (MODEL,)
+
+    async def aclose(self) -> None:
+        """Nothing to give up."""
+
+
+def choose(question: str) -> str:
+    """The name of the script for this question: that of the first keyword found, else ``greeting``."""
+    return next((name for name, keyword in _KEYWORDS.items() if keyword.search(question)), "greeting")
+
+
+def _question(request: SampleRequest) -> str:
+    return next((frame.body for frame in reversed(request.frames) if frame.header.role == Role.USER), "")
+
+
+def _said(request: SampleRequest) -> bytes:
+    """What a model would have been sent, so that the debug view of a first try has something to show."""
+    messages = [frame.header.as_written() | {"content": frame.body} for frame in request.frames]
+    return json.dumps({"model": MODEL, "reasoning_effort": request.effort, "messages": messages}, ensure_ascii=False).encode()
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """``tool`` is None for what the model writes, else the name of the tool that answers ``text``. ``is_more``: played only when the
+    answer before it is gone on with."""
+
+    tool: str | None
+    text: str
+    is_more: bool
+
+
+_PART = re.compile(r"^=== (sample|more|reply (\S+))\n", re.MULTILINE)
+
+
+@cache
+def _load(name: str) -> tuple[_Part, ...]:
+    _, *cut = _PART.split((_SCRIPTS / f"{name}.harmony").read_text(encoding="utf-8"))
+    parts = zip(cut[::3], cut[1::3], cut[2::3], strict=True)
+    return tuple(_Part(tool, text.strip(), is_more=kind == "more") for kind, tool, text in parts)
+
+
+def _line(text: str) -> tuple[_Part, ...]:
+    """A script of one short answer."""
+    return (_Part(None, f"{_FINAL_MARKERS}{text}{Terminator.RETURN}", is_more=False),)
+
+
+def _final_text(script: tuple[_Part, ...]) -> str:
+    """The whole answer, with what is missing where the script breaks off."""
+    written = [part for part in script if part.tool is None]
+    *_, final = next(part.text for part in reversed(written) if not part.is_more).rpartition(_FINAL_MARKERS)
+    text = "".join(word for _, word in _tokens(final))
+    return " ".join([text, *(part.text for part in written if part.is_more)])
+
+
+class _Player:
+    """Plays the parts of one script as one sample, at a steady pace."""
+
+    def __init__(self, tokens_per_second: float, max_tokens: int | None) -> None:
+        self._tokens_per_second = tokens_per_second
+        self._max_tokens = max_tokens
+        self._started = asyncio.get_running_loop().time()
+        self._played = 0
+        self._reason = EndReason.STOP
+        self._call_id = ""
+
+    async def play(self, part: _Part, effort: Effort) -> AsyncGenerator[RawEvent, None]:
+        if self._reason is not EndReason.STOP or part.is_more:
+            return
+        if part.tool:
+            for event in _reply(part.tool, self._call_id, part.text):
+                await self._wait()
+                yield event
+            return
+        reader = Reader(self._new_call_id)
+        for marker, text in _tokens(_shorten(part.text, effort)):
+            if self._played == self._max_tokens:
+                break
+            await self._wait()
+            for event in reader.feed_marker(marker) if marker else reader.feed_text(text):
+                yield event
+        rest = reader.finish(Code.LENGTH)
+        if rest:
+            self._reason = EndReason.LENGTH
+        for event in rest:
+            yield event
+
+    async def go_on(self, text: str, cut: Frame) -> AsyncGenerator[RawEvent, None]:
+        """The rest of ``text``, behind what was written of it."""
+        yield FrameOpened(cut.header)
+        for word in _WORD.findall(text[len(cut.body) :] if text.startswith(cut.body) else ""):
+            if self._played == self._max_tokens:
+                self._reason = EndReason.LENGTH
+                yield FrameClosed(None, Code.LENGTH)
+                return
+            await self._wait()
+            yield FrameText(word)
+        yield FrameClosed(Terminator.RETURN)
+
+    def ended(self) -> SampleEnded:
+        return SampleEnded(self._reason, Usage(completion_tokens=self._played), MODEL)
+
+    async def _wait(self) -> None:
+        """One token's time. Kept against the clock from the beginning, so that the pace does not drift."""
+        self._played += 1
+        pause = 0.0
+        if self._tokens_per_second:
+            pause = self._started + self._played / self._tokens_per_second - asyncio.get_running_loop().time()
+        await asyncio.sleep(max(0.0, pause))
+
+    def _new_call_id(self) -> str:
+        self._call_id = f"call_{uuid4().hex}"
+        return self._call_id
+
+
+def _reply(tool: str, call_id: str, text: str) -> list[RawEvent]:
+    header = Header(Role.TOOL, Channel.COMMENTARY, recipient="assistant", call_id=call_id, name=tool)
+    return [FrameOpened(header), FrameText(text), FrameClosed(Terminator.END)]
+
+
+_ANALYSIS = re.compile(r"(?<=<\|channel\|>analysis<\|message\|>).*?(?=<\|end\|>)", re.DOTALL)
+
+
+def _shorten(script: str, effort: Effort) -> str:
+    return _ANALYSIS.sub(lambda found: "\n\n".join(found[0].split("\n\n")[: _PARAGRAPHS[effort]]), script)
+
+
+_WORD = re.compile(r"\s*(?:\w{1,8}|[^\w\s])|\s+")
+
+
+def _tokens(script: str) -> Iterator[tuple[str, str]]:
+    """Pairs of which one is empty: a control marker, or text about as long as a token. ``<<|end|>`` in a script is text."""
+    position = 0
+    for found in TOKEN_RUN.finditer(script):
+        quoted = found[1][1:] + found[2] if found[1] else ""
+        yield from (("", word) for word in _WORD.findall(script[position : found.start()] + quoted))
+        if not quoted:
+            yield found[2], ""
+        position = found.end()
+    yield from (("", word) for word in _WORD.findall(script[position:]))

@@ -1,0 +1,245 @@
+"""Samples a gpt-oss model by token ids: the best there is, for in ids a marker that the model quotes is never taken for a real one."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import aclosing
+from dataclasses import replace
+from datetime import UTC, date, datetime
+from typing import Any
+from uuid import uuid4
+
+from chatui.backends.base import BackendError, EndReason, Limits, SampleEnded, SampleEvent, SampleRequest
+from chatui.backends.harmony.dialects import DIALECTS, Asked, Chunks
+from chatui.backends.harmony.prompt import answer_tokens, fitted, opened
+from chatui.backends.harmony.server import TokenServer, ask_token_server
+from chatui.backends.http import WHOLE, Upstream, Watcher
+from chatui.backends.sse import Event
+from renderer.errors import Code
+from renderer.events import FrameClosed, RawEvent
+from renderer.frames import Frame, Terminator
+from renderer.harmony.hip1 import pieces_of_frame
+from renderer.harmony.pieces import Piece
+from renderer.harmony.reader import Reader
+from renderer.harmony.vocabulary import Vocabulary, VocabularyError
+
+_KEEP_FOUND = 60.0
+_EVENTS_AFTER_THE_END = 8
+"""How many events may follow the end of the turn: one says why it stopped, one counts the tokens."""
+
+
+def _today() -> date:
+    return datetime.now(UTC).date()
+
+
+class HarmonyCompletionsBackend:
+    """A Backend. One connection pool, shared by all samples; belongs to the event loop that it was first used on."""
+
+    kind = "harmony"
+    is_demo = False
+    can_continue = True
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        vocabulary: Callable[[], Vocabulary],
+        key: str | None = None,
+        model: str | None = None,
+        limits: Limits | None = None,
+        dialect: str | None = None,
+        today: Callable[[], date] = _today,
+    ) -> None:
+        """``vocabulary`` reads it, in half a second, when it is needed first. ``dialect``: a key of ``DIALECTS``; None to ask.
+
+        Raises:
+            ValueError: ``url`` is no http address.
+        """
+        self._limits = limits or Limits()
+        self._upstream = Upstream(url, key, self._limits)
+        self._load_vocabulary = vocabulary
+        self._vocabulary: Vocabulary | None = None
+        self._model = model
+        self._dialect = dialect
+        self._today = today
+        self._found: tuple[float, TokenServer] | None = None
+
+    @property
+    def name(self) -> str:
+        """What kind of server it is, as far as is known yet, and where."""
+        dialect = self._found[1].dialect if self._found else self._dialect
+        return f"{dialect or 'Model server'} at {self._upstream.place}"
+
+    async def sample(self, request: SampleRequest) -> AsyncGenerator[SampleEvent, None]:
+        """See ``base.Backend``."""
+        vocabulary = await self._loaded()
+        server = await self._server()
+        model = request.model or self._model or next(iter(server.models), None)
+        context = server.context(model)
+        prompt = await asyncio.to_thread(fitted, request, vocabulary, context, self._today())
+        asked = Asked(prompt.ids, answer_tokens(request, len(prompt.ids), context), model)
+        going_on = opened(request.continues)
+        completed = self.complete(asked, turns_left_out=prompt.turns_left_out, continues=going_on, on_sent=request.on_sent)
+        async with aclosing(completed) as events:
+            async for event in events:
+                yield event
+
+    async def complete(
+        self,
+        asked: Asked,
+        *,
+        turns_left_out: int = 0,
+        continues: Frame | None = None,
+        on_sent: Callable[[str, bytes], None] | None = None,
+    ) -> AsyncGenerator[SampleEvent, None]:
+        """The same for a prompt that is made already. It ends in ``<|start|>assistant``, or in ``continues``. Raises as ``sample``."""
+        vocabulary = await self._loaded()
+        dialect = DIALECTS[(await self._server()).dialect]
+        answer = _Answer(dialect.chunks(vocabulary), self._limits.max_output_chars)
+        if continues:
+            answer.resume(continues)
+        try:
+            async with aclosing(self._upstream.stream(dialect.path, dialect.payload(asked), on_sent)) as events:
+                async for event in events:
+                    for raw in answer.feed(event):
+                        yield raw
+                    if answer.is_over:
+                        break
+            answer.check_end()
+        except BackendError as error:
+            for raw in answer.break_off(error.code):
+                yield raw
+            raise
+        rest, reason = answer.finish()
+        for raw in rest:
+            yield raw
+        yield SampleEnded(reason, answer.chunks.usage, answer.chunks.model or asked.model, turns_left_out)
+
+    async def models(self) -> tuple[str, ...]:
+        """See ``base.Backend``. The server is asked at most once a minute."""
+        return (await self._server()).models
+
+    def watch(self, watcher: Watcher) -> None:
+        """See ``http.Watchable``."""
+        self._upstream.watcher = watcher
+
+    async def aclose(self) -> None:
+        """See ``base.Backend``."""
+        await self._upstream.aclose()
+
+    async def _server(self) -> TokenServer:
+        now = asyncio.get_running_loop().time()
+        if self._found is None or now > self._found[0]:
+            self._found = (now + _KEEP_FOUND, await ask_token_server(self._upstream, self._dialect))
+        return self._found[1]
+
+    async def _loaded(self) -> Vocabulary:
+        """Not kept where it is missing, so that it is found as soon as somebody has fetched it."""
+        if self._vocabulary is None:
+            try:
+                self._vocabulary = await asyncio.to_thread(self._load_vocabulary)
+            except VocabularyError as error:
+                raise BackendError(Code.BACKEND, str(error)) from error
+        return self._vocabulary
+
+
+class _Answer:
+    """Events of the stream in, raw events out. What cannot be read ends it: with one event lost, hidden and visible text would run on."""
+
+    def __init__(self, chunks: Chunks, max_chars: int) -> None:
+        self.chunks = chunks
+        self._reader = Reader(_new_call_id)
+        self._chars_left = max_chars
+        self._is_done = False
+        self._is_empty = True
+        self._has_called = False
+        self._events_left = _EVENTS_AFTER_THE_END
+        self._opening: list[RawEvent] = []
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing more is wanted: the server is done, the model wrote too much, or it goes on after the end of its turn."""
+        return self._is_done or self._chars_left < 0 or self._events_left <= 0
+
+    def resume(self, continues: Frame) -> None:
+        """The prompt ends inside of this frame: what comes is more of its body, until a marker ends it. Opened when something comes."""
+        # As the model would have written it behind <|start|>assistant; without the body, and without the marker that ends a frame.
+        for piece in pieces_of_frame(replace(continues, body=""))[2:-1]:
+            self._opening += self._reader.feed_text(piece) if isinstance(piece, str) else self._reader.feed_marker(piece.token)
+
+    def feed(self, event: Event) -> list[RawEvent]:
+        if event.data.strip() == "[DONE]":
+            self._is_done = True
+            return []
+        chunk = self._decoded(event)
+        pieces = self.chunks.feed(chunk)
+        raws = self._read(pieces)
+        if self._reader.ended:
+            self._events_left -= 1
+        # llama.cpp closes the stream without a word after its last chunk.
+        self._is_done = event.name == WHOLE or chunk.get("stop") is True
+        return raws
+
+    def check_end(self) -> None:
+        if not self.is_over and self.chunks.reason is None and not self._reader.ended:
+            raise BackendError(Code.STREAM_TRUNCATED, "the stream ended without an end")
+
+    def finish(self) -> tuple[list[RawEvent], EndReason]:
+        """The stream ended in good order: the closing of what is open, and why it ended."""
+        is_cut = self._chars_left < 0 or (self.chunks.reason is EndReason.LENGTH and not self._reader.ended)
+        rest = self._noted(self._closed(Code.LENGTH if is_cut else Code.STREAM_TRUNCATED))
+        if is_cut:
+            return rest, EndReason.LENGTH
+        return rest, EndReason.TOOL_CALLS if self._has_called else EndReason.STOP
+
+    def break_off(self, error: Code) -> list[RawEvent]:
+        """The stream broke: what is open is closed as incomplete."""
+        return self._closed(error)
+
+    def _closed(self, error: Code) -> list[RawEvent]:
+        rest = self._reader.finish(error)
+        return [] if self._opening else rest
+
+    def _decoded(self, event: Event) -> dict[str, Any]:
+        try:
+            chunk = json.loads(event.data)
+        except (ValueError, RecursionError):
+            chunk = None
+        if event.name == "error" or (isinstance(chunk, dict) and (chunk.get("error") or chunk.get("object") == "error")):
+            raise self._error(chunk, event.data)
+        if not isinstance(chunk, dict):
+            raise BackendError(Code.STREAM_TRUNCATED, "an event of the stream could not be read")
+        return chunk
+
+    def _error(self, chunk: object, said: str) -> BackendError:
+        """An error inside a 200. What it says may quote the model: for staff only."""
+        inner = chunk.get("error") if isinstance(chunk, dict) else None
+        status = inner.get("code") if isinstance(inner, dict) else None
+        is_refusal = isinstance(status, int) and 400 <= status < 500
+        is_retryable = self._is_empty and (status == 429 or not is_refusal)
+        return BackendError(Code.BACKEND_REFUSED if is_refusal else Code.BACKEND, said[: 8 << 10], retryable=is_retryable)
+
+    def _read(self, pieces: Sequence[Piece]) -> list[RawEvent]:
+        events: list[RawEvent] = []
+        for piece in pieces:
+            self._is_empty = False
+            text = piece if isinstance(piece, str) else piece.token
+            # Counted here, so that what the reader holds back is bounded too.
+            room, self._chars_left = max(self._chars_left, 0), self._chars_left - len(text)
+            if isinstance(piece, str):
+                events += self._reader.feed_text(text[:room])
+            elif room:
+                events += self._reader.feed_marker(text)
+        if events:
+            events, self._opening = [*self._opening, *events], []
+        return self._noted(events)
+
+    def _noted(self, events: list[RawEvent]) -> list[RawEvent]:
+        self._has_called = self._has_called or any(isinstance(raw, FrameClosed) and raw.terminator is Terminator.CALL for raw in events)
+        return events
+
+
+def _new_call_id() -> str:
+    return f"call_{uuid4().hex}"

@@ -1,0 +1,193 @@
+"""Samples a model behind a Responses endpoint (OpenAI's, or the Open Responses specification): vLLM, llama.cpp, LM Studio and others."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
+from dataclasses import replace
+from typing import Any
+from uuid import uuid4
+
+from chatui.backends.base import BackendError, Limits, SampleEnded, SampleEvent, SampleRequest
+from chatui.backends.continuation import ask_to_go_on
+from chatui.backends.defang import is_defanged
+from chatui.backends.detected_server import FoundServer
+from chatui.backends.http import WHOLE
+from chatui.backends.responses.input import prompt
+from chatui.backends.responses.reducer import Reducer
+from chatui.backends.sse import Event
+from renderer.errors import Code
+from renderer.events import RawEvent
+
+_log = logging.getLogger(__name__)
+# The last event of a stream repeats the whole answer, escaped, and some servers repeat the instructions as well.
+_SNAPSHOT_BYTES_PER_CHAR = 8
+_MOST_REMEMBERED = 1 << 16
+_REFUSALS = ("invalid_request", "not_found", "too_many_requests", "rate_limit", "insufficient_quota", "context_length", "invalid_prompt")
+_BUSY = ("too_many_requests", "rate_limit")
+
+
+class ResponsesBackend(FoundServer):
+    """A Backend."""
+
+    kind = "responses"
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        key: str | None = None,
+        model: str | None = None,
+        limits: Limits | None = None,
+        summaries_are_trusted: bool = False,
+    ) -> None:
+        """As ``FoundServer``.
+
+        ``summaries_are_trusted``: what this server calls a reasoning summary may be shown to people. Several servers send the raw
+        chain of thought by that name, so this is for an operator to say, and is False where nobody said it.
+        """
+        limits = limits or Limits()
+        room = max(limits.max_line_bytes, _SNAPSHOT_BYTES_PER_CHAR * limits.max_output_chars)
+        super().__init__(url, key=key, model=model, limits=replace(limits, max_line_bytes=room))
+        self._summaries_are_trusted = summaries_are_trusted
+
+    async def sample(self, request: SampleRequest) -> AsyncGenerator[SampleEvent, None]:
+        """See ``base.Backend``. It has no place for an answer that is to be gone on with, so the model is asked to."""
+        async with aclosing(ask_to_go_on(request, self._sample) if request.continues else self._sample(request)) as events:
+            async for event in events:
+                yield event
+
+    async def _sample(self, request: SampleRequest) -> AsyncGenerator[SampleEvent, None]:
+        payload = await self._payload(request)
+        reducer = Reducer(
+            _new_call_id,
+            max_chars=self._limits.max_output_chars,
+            restore=is_defanged(payload["input"]) or is_defanged(payload.get("instructions")),
+            summaries_are_trusted=self._summaries_are_trusted,
+            max_tokens=request.max_tokens,
+        )
+        reader = _Reader(reducer)
+        try:
+            async with aclosing(self._upstream.stream("/v1/responses", payload, request.on_sent)) as events:
+                async for event in events:
+                    for raw in reader.feed(event):
+                        yield raw
+                    if reader.is_done:
+                        break
+            reader.check_end()
+        except BackendError as error:
+            for raw in reducer.break_off(error.code):
+                yield raw
+            raise
+        rest, reason = reducer.finish()
+        for raw in rest:
+            yield raw
+        yield SampleEnded(reason, reducer.usage, reducer.model)
+
+    async def _payload(self, request: SampleRequest) -> dict[str, object]:
+        """Nothing is to be stored, and nothing left out of a prompt that is too long: the server says so instead."""
+        model = await self._model_for(request.model)
+        said = prompt(request.frames)
+        reasoning = {"effort": request.effort, **({"summary": "auto"} if self._summaries_are_trusted else {})}
+        payload: dict[str, object] = {
+            "input": said.items,
+            "stream": True,
+            "store": False,
+            "truncation": "disabled",
+            "reasoning": reasoning,
+        }
+        if said.instructions:
+            payload["instructions"] = said.instructions
+        if model:
+            payload["model"] = model
+        if request.max_tokens:
+            payload["max_output_tokens"] = request.max_tokens
+        return payload
+
+
+class _Reader:
+    """Events of the stream in, raw events out; knows when the answer is over and what an error in the stream looks like."""
+
+    def __init__(self, reducer: Reducer) -> None:
+        self.reducer = reducer
+        self.is_done = False
+        self._bad = 0
+        self._heard: set[int] = set()
+
+    def feed(self, event: Event) -> list[RawEvent]:
+        if event.data.strip() == "[DONE]":
+            self.is_done = True
+            return []
+        try:
+            data = json.loads(event.data)
+        except (ValueError, RecursionError):
+            data = None
+        if not isinstance(data, dict):
+            if event.name == "error":
+                raise self._error(event.data)
+            self._bad += 1
+            return []
+        kind = data["type"] if isinstance(data.get("type"), str) else event.name
+        if kind == "error" or event.name == "error" or ("type" not in data and data.get("error")):
+            raise self._error(data.get("error") or data)
+        if self._is_repeated(data, event.data):
+            return []
+        if event.name == WHOLE or ("type" not in data and data.get("object") == "response"):
+            return self._whole(data, is_last=event.name == WHOLE)
+        raws = self.reducer.feed(kind, data)
+        self.is_done = self.is_done or bool(self.reducer.status) or self.reducer.is_full
+        return raws
+
+    def check_end(self) -> None:
+        """Raises a BackendError unless the server said that the model ended, or it was stopped here for writing too much."""
+        if self._bad or self.reducer.oddities:
+            odd = ", ".join(f"{count} × {name}" for name, count in sorted(self.reducer.oddities.items()))
+            _log.info("a model server sent %d events that are no JSON objects; other oddities: %s", self._bad, odd or "none")
+        if self.reducer.is_full or self.reducer.status in ("completed", "incomplete"):
+            return
+        if self.reducer.status == "failed":
+            raise self._error(self.reducer.error or "the response failed")
+        said = f"the last status was {self.reducer.status[:40]!r}; {self._bad} events could not be read"
+        raise BackendError(Code.STREAM_TRUNCATED, f"the stream ended without an end: {said}")
+
+    def _whole(self, response: Mapping[str, Any], *, is_last: bool) -> list[RawEvent]:
+        """A response object by itself: the whole answer, or what a gateway sends in the place of an event."""
+        status = response.get("status")
+        if not is_last and status not in ("completed", "incomplete", "failed", "cancelled"):
+            return []
+        self.is_done = True
+        return self.reducer.end(response)
+
+    def _is_repeated(self, data: Mapping[str, Any], raw: str) -> bool:
+        """Only an exactly equal event of the same number is one: some servers begin to count again."""
+        sequence = data.get("sequence_number")
+        if not isinstance(sequence, int):
+            return False
+        mark = hash((sequence, raw))
+        if mark in self._heard:
+            return True
+        if len(self._heard) < _MOST_REMEMBERED:
+            self._heard.add(mark)
+        return False
+
+    def _error(self, said: object) -> BackendError:
+        """An error inside a 200. What it says may quote the model: for staff only."""
+        detail = said if isinstance(said, str) else json.dumps(said, ensure_ascii=False)
+        told = [str(said.get(name)) for name in ("code", "type")] if isinstance(said, Mapping) else []
+        is_busy = "429" in told or any(word.startswith(_BUSY) for word in told)
+        is_refusal = is_busy or any(word.startswith(_REFUSALS) or _is_client_error(word) for word in told)
+        return BackendError(
+            Code.BACKEND_REFUSED if is_refusal else Code.BACKEND,
+            detail[: 8 << 10],
+            retryable=self.reducer.is_empty and (is_busy or not is_refusal),
+        )
+
+
+def _is_client_error(word: str) -> bool:
+    return word.isdecimal() and len(word) == 3 and word.startswith("4")
+
+
+def _new_call_id() -> str:
+    return f"call_{uuid4().hex}"

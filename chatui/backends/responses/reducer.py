@@ -1,0 +1,363 @@
+"""Folds the events of a Responses stream into raw events: item types and exact phases decide what is visible, and all else is hidden.
+
+Never the type of a content part alone: servers put reasoning into parts that are called ``output_text``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from chatui.backends.base import EndReason, Usage
+from chatui.backends.leak_guard import LeakGuard, Span
+from chatui.backends.responses.frames import ANALYSIS, FINAL, HIDDEN, PREAMBLE, FrameWriter, Source, usable_call_id
+from chatui.backends.responses.frames import SUMMARY as SUMMARY_HEADER
+from chatui.backends.responses.items import CALL, MESSAGE, REASONING, SUMMARY, TEXT, THOUGHT, Item, Items, number
+from renderer.errors import Code
+from renderer.events import RawEvent
+from renderer.frames import Header, Terminator
+
+# Event names: the lane, the field that holds the text, and whether it is all of the part.
+_TEXT_EVENTS = {
+    "response.output_text.delta": (TEXT, "delta", False),
+    "response.output_text.done": (TEXT, "text", True),
+    "response.refusal.delta": (TEXT, "delta", False),
+    "response.refusal.done": (TEXT, "refusal", True),
+    "response.reasoning.delta": (THOUGHT, "delta", False),
+    "response.reasoning.done": (THOUGHT, "text", True),
+    "response.reasoning_text.delta": (THOUGHT, "delta", False),
+    "response.reasoning_text.done": (THOUGHT, "text", True),
+    "response.reasoning_summary_text.delta": (SUMMARY, "delta", False),
+    "response.reasoning_summary_text.done": (SUMMARY, "text", True),
+    "response.reasoning_summary.delta": (SUMMARY, "delta", False),
+    "response.reasoning_summary.done": (SUMMARY, "text", True),
+}
+_PARTS = {"response.content_part": TEXT, "response.reasoning_part": THOUGHT, "response.reasoning_summary_part": SUMMARY}
+_BEGINNINGS = ("response.created", "response.in_progress", "response.queued")
+_ENDS = {f"response.{status}": status for status in ("completed", "incomplete", "failed", "cancelled")}
+_VISIBLE_PARTS = ("output_text", "text", "refusal")
+_MOST_ITEMS = 1000
+_MOST_OPAQUE_CHARS = 4000
+
+
+class Reducer:
+    """One sample. ``feed`` takes decoded events in order; then either ``finish`` or ``break_off`` closes everything."""
+
+    def __init__(
+        self,
+        new_call_id: Callable[[], str],
+        *,
+        max_chars: int,
+        restore: bool = False,
+        summaries_are_trusted: bool = False,
+        max_tokens: int | None = None,
+    ) -> None:
+        """``restore``: markers in the request were defanged. ``max_tokens``: what the request allowed, to see a cut that goes unsaid."""
+        self._new_call_id = new_call_id
+        self._chars_left = max_chars
+        self._max_tokens = max_tokens
+        self._summary = SUMMARY_HEADER if summaries_are_trusted else ANALYSIS
+        self._writer = FrameWriter(restore=restore)
+        self._items = Items()
+        self._speaking: Item | None = None
+        self._aside: list[tuple[Source, str]] = []
+        self._refused = False
+        self._cut: str | None = None
+        self.status = ""
+        self.error: object = None
+        self.usage: Usage | None = None
+        self.model: str | None = None
+        self.oddities: Counter[str] = Counter()
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the model wrote more than it may; the rest is not wanted."""
+        return self._chars_left < 0 or len(self._items) > _MOST_ITEMS
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing that a model wrote has come yet, so that asking again would repeat nothing."""
+        return not len(self._items)
+
+    def feed(self, kind: str, event: Mapping[str, Any]) -> list[RawEvent]:
+        """What this event adds. Events that are not known add nothing, which hides them; they are counted."""
+        if kind in _TEXT_EVENTS:
+            lane, name, is_whole = _TEXT_EVENTS[kind]
+            if kind.startswith("response.refusal"):
+                self._refused = True
+            return self._text(event, lane, event.get(name), is_whole=is_whole)
+        family, _, step = kind.rpartition(".")
+        if family in _PARTS and step in ("added", "done"):
+            return self._part(event, _PARTS[family])
+        if family == "response.function_call_arguments" and step in ("delta", "done"):
+            self._arguments(event)
+            return []
+        if family == "response.output_item" and step in ("added", "done"):
+            return self._item(event, is_done=step == "done")
+        response = event.get("response")
+        if kind in _BEGINNINGS:
+            self._identify(response)
+        elif kind in _ENDS:
+            return self.end(response if isinstance(response, dict) else {}, _ENDS[kind])
+        else:
+            self.oddities["unknown event"] += 1
+        return []
+
+    def end(self, response: Mapping[str, Any], status: str = "") -> list[RawEvent]:
+        """The response as a whole, as it ended. What it says of its status counts more than the event that brought it."""
+        self._identify(response)
+        said = response.get("status")
+        self.status = said if isinstance(said, str) and said else status
+        self.error = response.get("error")
+        usage, details, output = response.get("usage"), response.get("incomplete_details"), response.get("output")
+        if isinstance(usage, dict):
+            self.usage = Usage(number(usage.get("input_tokens")), number(usage.get("output_tokens")))
+        if isinstance(details, dict) and isinstance(details.get("reason"), str):
+            self._cut = details["reason"]
+        events: list[RawEvent] = []
+        outputs = [data for data in output if isinstance(data, dict)] if isinstance(output, list) else []
+        for item, data in self._items.matched(outputs[:_MOST_ITEMS]):
+            if not self.is_full:
+                events += self._whole_item(item, data)
+        return events
+
+    def finish(self) -> tuple[list[RawEvent], EndReason]:
+        """The stream ended in good order: what was held back, the closing of what is open, then the calls."""
+        reason = self._end_reason()
+        error = Code.LENGTH if reason is EndReason.LENGTH else None
+        is_whole = reason not in (EndReason.LENGTH, EndReason.CONTENT_FILTER)
+        is_last = reason in (EndReason.STOP, EndReason.REFUSAL)
+        return self._close(Terminator.RETURN if is_last else Terminator.END, error, is_whole=is_whole), reason
+
+    def break_off(self, error: Code = Code.STREAM_TRUNCATED) -> list[RawEvent]:
+        """The stream broke: what is open is closed as incomplete, and no call is whole."""
+        return self._close(None, error, is_whole=False)
+
+    # What the events mean
+
+    def _text(self, event: Mapping[str, Any], lane: str, text: object, *, is_whole: bool) -> list[RawEvent]:
+        item = self._items.of_text(event)
+        if not isinstance(text, str) or not text:
+            return []
+        part = number(event.get("summary_index" if lane == SUMMARY else "content_index")) or 0
+        return self._flow(item, lane, part, text, is_whole=is_whole)
+
+    def _part(self, event: Mapping[str, Any], lane: str) -> list[RawEvent]:
+        data = event.get("part")
+        if not isinstance(data, dict):
+            return []
+        item = self._items.of_text(event)
+        index = number(event.get("summary_index" if lane == SUMMARY else "content_index")) or 0
+        if lane == TEXT and isinstance(data.get("type"), str):
+            item.part_kinds[index] = data["type"]
+        text = _text_of(data)
+        return self._flow(item, lane, index, text, is_whole=True) if text else []
+
+    def _flow(self, item: Item, lane: str, part: int, text: str, *, is_whole: bool) -> list[RawEvent]:
+        if item.kind not in (MESSAGE, REASONING, ""):
+            self.oddities["text of an item that holds none"] += 1
+            return []
+        if lane == TEXT and item.kind == REASONING:
+            lane = THOUGHT
+        if lane == TEXT and item.part_kinds.get(part, "output_text") not in _VISIBLE_PARTS:
+            # Its own lane, so that it is no part of what the message says.
+            lane = THOUGHT
+        flow = item.flows[lane]
+        if is_whole:
+            flow.claim(part, text)
+            return []
+        return self._route(item, lane, flow.add(part, text), is_whole=False)
+
+    def _arguments(self, event: Mapping[str, Any]) -> None:
+        item = self._items.of_call(event)
+        delta = event.get("delta")
+        if isinstance(delta, str):
+            item.argument_deltas.append(self._within_limit(delta))
+        item.take_arguments(event.get("arguments"))
+        item.learn({"name": event.get("name")})
+
+    def _item(self, event: Mapping[str, Any], *, is_done: bool) -> list[RawEvent]:
+        data = event.get("item")
+        if not isinstance(data, dict) or not isinstance(data.get("type"), str):
+            self.oddities["unknown item"] += 1
+            return []
+        index = number(event.get("output_index"))
+        if not is_done:
+            item = self._items.added(data, index)
+            item.take_arguments(data.get("arguments"))
+            return self._release(item)
+        item = self._items.done(data, index)
+        return self._whole_item(item, data)
+
+    def _whole_item(self, item: Item, data: Mapping[str, Any]) -> list[RawEvent]:
+        """An item as the server says it is, at its end or in the snapshot at the end of the response."""
+        events = self._release(item)
+        match item.kind:
+            case "message":
+                events += self._whole_message(item, data.get("content"))
+            case "reasoning":
+                events += self._whole_reasoning(item, data)
+            case "function_call":
+                item.take_arguments(data.get("arguments"))
+                self._chars_left -= max(len(item.arguments) - sum(map(len, item.argument_deltas)), 0)
+            case _ if not item.is_done:
+                events += self._opaque(item, data)
+        item.is_done = True
+        return events
+
+    def _whole_message(self, item: Item, content: object) -> list[RawEvent]:
+        parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
+        parts = [part for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
+        self._refused = self._refused or any(part.get("type") == "refusal" and _text_of(part) for part in parts)
+        shown = [_text_of(part) for part in parts if part.get("type") in _VISIBLE_PARTS]
+        other = [_text_of(part) for part in parts if part.get("type") not in _VISIBLE_PARTS]
+        events = self._route(item, THOUGHT, item.flows[THOUGHT].complete(other), is_whole=True)
+        return events + self._route(item, TEXT, item.flows[TEXT].complete(shown), is_whole=True)
+
+    def _whole_reasoning(self, item: Item, data: Mapping[str, Any]) -> list[RawEvent]:
+        summary, thought = _texts(data.get("summary")), _texts(data.get("content"))
+        events = self._route(item, SUMMARY, item.flows[SUMMARY].complete(summary), is_whole=True)
+        is_said = not item.flows[THOUGHT].came and "\n\n".join(thought) == item.flows[SUMMARY].came
+        if is_said and self._summary is ANALYSIS:
+            # The chain of thought under the name of a summary, and now by its own name. Once is enough where both are hidden; else the
+            # check of summaries has to know it.
+            return events
+        return events + self._route(item, THOUGHT, item.flows[THOUGHT].complete(thought), is_whole=True)
+
+    def _opaque(self, item: Item, data: Mapping[str, Any]) -> list[RawEvent]:
+        """A tool of the server's own, or a kind that nobody knows: kept for staff, as far as it is short."""
+        self.oddities["other item"] += 1
+        known = {name: value for name, value in data.items() if name != "encrypted_content"}
+        text = json.dumps(known, ensure_ascii=False)[:_MOST_OPAQUE_CHARS]
+        return self._write_aside(Source(item.number, "item", HIDDEN), text)
+
+    def _identify(self, response: object) -> None:
+        model = response.get("model") if isinstance(response, dict) else None
+        if isinstance(model, str) and model:
+            self.model = model
+
+    # Who may write now
+
+    def _release(self, item: Item) -> list[RawEvent]:
+        """The kind of an item is known: what waited for that goes where it belongs."""
+        if not item.kind or not item.waiting:
+            return []
+        text, item.waiting = "".join(item.waiting), []
+        if item.kind == MESSAGE:
+            return self._say(item, text, is_whole=False)
+        return self._write_aside(Source(item.number, TEXT, ANALYSIS if item.kind == REASONING else HIDDEN), text)
+
+    def _route(self, item: Item, lane: str, text: str, *, is_whole: bool) -> list[RawEvent]:
+        text = self._within_limit(text)
+        if not text:
+            return []
+        if lane != TEXT:
+            header = self._summary if lane == SUMMARY and item.kind == REASONING else ANALYSIS
+            return self._write_aside(Source(item.number, lane, header), text)
+        if not item.kind:
+            item.waiting.append(text)
+            return []
+        return self._say(item, text, is_whole=is_whole)
+
+    def _say(self, item: Item, text: str, *, is_whole: bool) -> list[RawEvent]:
+        """Text of a message. It comes past the leak guard, and is not interrupted until the message is done."""
+        if item.is_closed or item.header() is HIDDEN:
+            self.oddities["hidden message"] += 1
+            return self._write_aside(Source(item.number, TEXT, HIDDEN, Code.PARSE_HEADER), text)
+        events: list[RawEvent] = []
+        if self._speaking is not item:
+            events = self._stop_speaking(Terminator.END, None, is_whole=True)
+            self._speaking = item
+        if item.guard is None:
+            item.guard = LeakGuard(whole=is_whole)
+        return events + self._spans(item, item.guard.feed(text))
+
+    def _spans(self, item: Item, spans: Iterable[Span]) -> list[RawEvent]:
+        events: list[RawEvent] = []
+        for span in spans:
+            # A phase that changes in the middle changes the label of what is open, at its end.
+            said: Header = FINAL if self._is_late_preamble(item) else item.header()
+            header = said if span.visible else HIDDEN
+            fault = Code.PARSE_HEADER if header is HIDDEN else None
+            events += self._writer.write(Source(item.number, TEXT, header, fault), span.text)
+        return events
+
+    def _write_aside(self, source: Source, text: str) -> list[RawEvent]:
+        """What is no message. While one is being written it waits, so that an answer stays one frame."""
+        if self._speaking and not self._speaking.is_done:
+            self._aside.append((source, text))
+            return []
+        return [*self._stop_speaking(Terminator.END, None, is_whole=True), *self._writer.write(source, text)]
+
+    def _stop_speaking(self, terminator: Terminator | None, error: Code | None, *, is_whole: bool) -> list[RawEvent]:
+        item, self._speaking = self._speaking, None
+        if item is None or item.guard is None:
+            return []
+        item.is_closed = True
+        events = self._spans(item, item.guard.feed(self._within_limit(item.flows[TEXT].settle())))
+        events += self._spans(item, item.guard.finish(complete=is_whole and item.status != "incomplete"))
+        if self._writer.open and self._writer.open.item == item.number:
+            events += self._writer.close(terminator, error, becomes=PREAMBLE if self._is_late_preamble(item) else None)
+        return events + self._write_waiting()
+
+    def _is_late_preamble(self, item: Item) -> bool:
+        """Whether what is open began as the answer, and the server has said since that it is commentary."""
+        return self._writer.open == Source(item.number, TEXT, FINAL) and item.header() is PREAMBLE
+
+    def _write_waiting(self) -> list[RawEvent]:
+        waiting, self._aside = self._aside, []
+        return [event for source, text in waiting for event in self._writer.write(source, text)]
+
+    def _close(self, terminator: Terminator | None, error: Code | None, *, is_whole: bool) -> list[RawEvent]:
+        events = self._stop_speaking(terminator, error, is_whole=is_whole)
+        for item in self._items:
+            for lane, flow in item.flows.items():
+                events += self._route(item, lane, flow.settle(), is_whole=True)
+            events += self._stop_speaking(terminator, error, is_whole=is_whole)
+            if not item.kind and item.waiting:
+                self.oddities["text of an item that was never named"] += 1
+                events += self._writer.write(Source(item.number, TEXT, HIDDEN, Code.PARSE_HEADER), "".join(item.waiting))
+            if any(flow.differs for flow in item.flows.values()):
+                self.oddities["a text that changed afterwards"] += 1
+        events += self._writer.close(Terminator.END, error)
+        used: set[str] = set()
+        for item in self._items:
+            if item.kind == CALL:
+                call_id = usable_call_id(item.call_id, used, self._new_call_id)
+                events += self._writer.call(call_id, item.name, item.whole_arguments(), error)
+        return events
+
+    def _end_reason(self) -> EndReason:
+        if self._cut == "content_filter":
+            return EndReason.CONTENT_FILTER
+        if self.is_full or self.status == "incomplete" or self._is_cut():
+            return EndReason.LENGTH
+        if any(item.kind == CALL for item in self._items):
+            return EndReason.TOOL_CALLS
+        return EndReason.REFUSAL if self._refused else EndReason.STOP
+
+    def _is_cut(self) -> bool:
+        """Several servers call an answer completed that their token limit cut."""
+        spent = self.usage.completion_tokens if self.usage else None
+        if self._max_tokens and spent is not None and spent >= self._max_tokens:
+            return True
+        return any(item.kind == MESSAGE and item.status == "incomplete" and item.header() is FINAL for item in self._items)
+
+    def _within_limit(self, text: str) -> str:
+        """As much of ``text`` as may still come. Counted here, so that what the guard holds back is bounded too."""
+        room, self._chars_left = max(self._chars_left, 0), self._chars_left - len(text)
+        return text[:room]
+
+
+def _text_of(part: Mapping[str, Any]) -> str:
+    text = part.get("refusal") if part.get("type") == "refusal" else part.get("text")
+    return text if isinstance(text, str) else ""
+
+
+def _texts(parts: object) -> list[str]:
+    """The texts of a reasoning item's parts, whatever the parts are called."""
+    if isinstance(parts, str):
+        return [parts]
+    return [text for part in parts if isinstance(part, dict) and (text := _text_of(part))] if isinstance(parts, list) else []

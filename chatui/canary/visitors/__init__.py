@@ -1,0 +1,1 @@
+"""Visitors of a running deployment, who speak HTTP and WebSocket from outside."""

@@ -1,0 +1,133 @@
+"""Every address of the product, from its own URL list, and how each can be asked for: a new route cannot be forgotten here.
+
+What this module does not know how to fill in is no address that may be left out: the run says so, and a test does before.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from django.urls import URLPattern, URLResolver, get_resolver
+from django.urls.resolvers import RegexPattern
+
+Values = Mapping[str, str]
+"""What stands for the parameters of addresses, by their names: ids that belong together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """One route. ``pattern`` as the URL configuration writes it, with what stands before it; ``name`` with its namespace."""
+
+    pattern: str
+    name: str
+    template: str
+    parameters: tuple[str, ...]
+
+    def path(self, values: Values) -> str | None:
+        """The address with these values; None where one is missing."""
+        if not set(self.parameters) <= set(values):
+            return None
+        return "/" + self.template.format_map({name: values[name] for name in self.parameters})
+
+
+_NO_ID = "00000000-0000-7000-8000-00000000cafe"
+FIXED: Values = {
+    "name": "help",
+    "token": "no-such-token-of-22-let",
+    "kind": "csv",
+    "link_id": _NO_ID,
+    "request_id": _NO_ID,
+    "warning_id": _NO_ID,
+    # Of the back office, which sends people away before it looks at these.
+    "app_label": "chatui",
+    "content_type_id": "1",
+    "id": _NO_ID,
+    "object_id": _NO_ID,
+    "url": "chatui/message/",
+}
+"""Parameters for which a run may know no better value."""
+
+QUERIES: Mapping[str, tuple[str, ...]] = {
+    "download": ("?form=openchatml", "?form=markdown", "?form=json"),
+}
+"""What is asked for besides the bare address."""
+
+FORMS: Mapping[str, Values] = {
+    "rename": {"title": "A canary's own title"},
+    "branch": {"message": "{message_id}"},
+    "looks_dismiss": {},
+    "debug_open": {"reason": "canary run, to be refused", "minutes": "15"},
+    "debug_close": {},
+    "debug_approve": {},
+    "debug_decline": {},
+    "audit_export": {},
+    "audit_acknowledge": {},
+    "share_revoke": {},
+    "share_revoke_of": {},
+    "share_revoke_all": {},
+    "delete": {},
+    "restore": {},
+    "sign_out": {},
+    "admin:logout": {},
+}
+"""The fields that a route is sent which takes nothing but forms. ``{parameter}`` in a value is filled in."""
+
+LAST = ("share_revoke", "share_revoke_of", "share_revoke_all", "delete", "restore", "admin:logout", "sign_out")
+"""What takes something away: asked for when all the rest has been looked at, in this order."""
+
+FOR_STAFF = frozenset(
+    {
+        "download_whole",
+        "debug",
+        "debug_open",
+        "debug_close",
+        "debug_compare",
+        "debug_raw",
+        "debug_raw_frame",
+        "debug_prompt",
+        "debug_prompt_file",
+        "debug_tokens",
+        "debug_approve",
+        "debug_decline",
+    }
+)
+"""Routes to what is hidden: people without the permission are refused, and each attempt is recorded."""
+
+
+def addresses() -> list[Address]:
+    """All of them, in the order of the URL configuration."""
+    return list(_walk(get_resolver(), "", "", ""))
+
+
+def places(address: Address, known: Iterable[Values]) -> list[str]:
+    """The paths of an address for all that is known, each once. Empty: nobody knows how to fill it in."""
+    paths = dict.fromkeys(address.path({**FIXED, **values}) for values in known)
+    return [path + query for path in paths if path is not None for query in ("", *QUERIES.get(address.name, ()))]
+
+
+def form(address: Address, values: Values) -> tuple[str, dict[str, str]] | None:
+    """Path and fields of the form that a route is sent; None where nobody knows how to fill it in."""
+    fields, path = FORMS.get(address.name), address.path({**FIXED, **values})
+    if fields is None or path is None:
+        return None
+    return path, {name: value.format_map({**FIXED, **values}) for name, value in fields.items()}
+
+
+def _walk(resolver: URLResolver, before: str, template: str, namespace: str) -> Iterator[Address]:
+    for item in resolver.url_patterns:
+        pattern, here = before + str(item.pattern), template + _template(item)
+        if isinstance(item, URLPattern):
+            yield Address(pattern, namespace + (item.name or ""), here, tuple(re.findall(r"\{(\w+)\}", here)))
+        else:
+            inner = f"{namespace}{item.namespace}:" if item.namespace else namespace
+            yield from _walk(item, pattern, here, inner)
+
+
+def _template(item: URLPattern | URLResolver) -> str:
+    """A pattern as text with its parameters in braces."""
+    written = str(item.pattern)
+    if not isinstance(item.pattern, RegexPattern):
+        return re.sub(r"<(?:\w+:)?(\w+)>", r"{\1}", written)
+    return re.sub(r"\(\?P<(\w+)>[^()]*\)", r"{\1}", written).removeprefix("^").removesuffix("$")

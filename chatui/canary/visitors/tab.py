@@ -1,0 +1,108 @@
+"""One open tab: the product's WebSocket, with the cookies and the origin of a Browser. Whatever it hears is looked at."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from types import TracebackType
+from typing import Any
+
+from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketException
+from websockets.sync.client import ClientConnection, connect
+from websockets.typing import Origin
+
+from chatui.canary.visitors.browser import Browser
+from chatui.canary.watch import CanaryError
+
+PLACE = "socket"
+_MOST_FRAME_BYTES = 16 << 20
+_SECONDS = 15.0
+_OF_STAFF = ("chatui:debug", "chatui:frame")
+"""How the names of events begin that only permitted staff are sent."""
+
+
+class SilentError(CanaryError):
+    """Nothing was heard for too long."""
+
+
+class Tab:
+    """``with Tab(browser) as tab``. Events come as a flat list, in order; ``heard`` is all of it as text."""
+
+    def __init__(self, browser: Browser, *, address: str = "/ws/") -> None:
+        self._browser = browser
+        self._address = browser.origin.replace("http", "ws", 1) + address
+        self._events: list[dict[str, Any]] = []
+        self._open = contextlib.ExitStack()
+        self.heard: list[str] = []
+
+    def __enter__(self) -> Tab:
+        browser = self._browser
+        try:
+            opening = connect(
+                self._address,
+                origin=Origin(browser.origin),
+                additional_headers={"Cookie": browser.cookies},
+                ssl=browser.certificates if self._address.startswith("wss") else None,
+                proxy=None,
+                open_timeout=browser.clock.left(_SECONDS),
+                close_timeout=1,
+                max_size=_MOST_FRAME_BYTES,
+            )
+            self._connection: ClientConnection = self._open.enter_context(opening)
+        except InvalidStatus as error:
+            raise CanaryError(f"The socket was not opened: the server answered {error.response.status_code}.") from error
+        except (OSError, WebSocketException) as error:
+            raise CanaryError(f"The socket could not be opened: {type(error).__name__}.") from error
+        for name, value in self._connection.response.headers.raw_items() if self._connection.response else ():
+            self._look(f"header {name}", f"{name}: {value}")
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._open.close()
+
+    def say(self, command: str, **fields: object) -> None:
+        """One command."""
+        self._browser.watch.looked[f"commands {command}"] += 1
+        try:
+            self._connection.send(json.dumps({"type": command, **fields}))
+        except ConnectionClosed as error:
+            raise CanaryError("The socket was closed from the other side.") from error
+
+    def until(self, *types: str, turn: str | None = None, seconds: float = _SECONDS) -> list[dict[str, Any]]:
+        """Events up to and including the first of one of these types (of this turn, where one is given)."""
+        seen: list[dict[str, Any]] = []
+        while True:
+            seen.append(self._next(self._browser.clock.left(seconds)))
+            if seen[-1].get("type") in types and (turn is None or seen[-1].get("turn") == turn):
+                return seen
+
+    def _next(self, seconds: float) -> dict[str, Any]:
+        while not self._events:
+            try:
+                frame = self._connection.recv(timeout=seconds)
+            except TimeoutError as error:
+                raise SilentError(f"The socket of the {self._browser.viewer} was silent for {seconds:.0f} s.") from error
+            except ConnectionClosed as error:
+                self._look("close reason", str(error))
+                raise CanaryError(f"The socket of the {self._browser.viewer} was closed from the other side.") from error
+            self._take(frame)
+        return self._events.pop(0)
+
+    def _take(self, frame: str | bytes) -> None:
+        text = frame if isinstance(frame, str) else frame.decode("utf-8", "replace")
+        self.heard.append(text)
+        self._look("event", text)
+        try:
+            events = json.loads(text)
+        except ValueError:
+            events = None
+        if not isinstance(events, list) or not all(isinstance(event, dict) for event in events):
+            raise CanaryError("The socket sent what is no list of events.")
+        for event in events:
+            self._browser.watch.looked["events on sockets"] += 1
+            if str(event.get("type")).startswith(_OF_STAFF):
+                self._browser.watch.note("event of the debug view", self._browser.viewer, PLACE, "event")
+        self._events += events
+
+    def _look(self, part: str, text: str) -> None:
+        self._browser.watch.look(self._browser.viewer, PLACE, part, text)

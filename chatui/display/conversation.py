@@ -1,0 +1,275 @@
+"""What a page may show of a conversation: rows → Shown values, every text of which has passed the gate."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from uuid import UUID
+
+from django.urls import reverse
+
+from chatui.backends.demo.backend import DemoBackend
+from chatui.backends.spec import split_choice
+from chatui.model_servers import connected
+from chatui.models import Conversation, Message, Turn, User
+from chatui.models.conversation import Effort
+from chatui.models.message import Author
+from chatui.models.turn import TurnState
+from chatui.permissions import access
+from chatui.store import continuation, transcripts
+from renderer.errors import Code
+from renderer.gate import Audience, VisibleText, show
+from renderer.markup import html
+from renderer.markup.html import SafeHtml
+from renderer.summary import frame as summary_frame
+
+EFFORTS = Effort.values
+"""What a person can choose from."""
+
+
+@dataclass(frozen=True, slots=True)
+class Siblings:
+    """Where a message stands among its siblings: ``index`` from 1, and the neighbours' ids to switch to."""
+
+    index: int
+    count: int
+    previous_id: str | None
+    next_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ShownQuestion:
+    """A user's message, ready for a page."""
+
+    message_id: str
+    html: SafeHtml
+    text: VisibleText = field(repr=False)
+    siblings: Siblings | None
+
+
+@dataclass(frozen=True, slots=True)
+class ShownPart:
+    """One visible message of an answer: ``kind`` is ``final`` or ``preamble``."""
+
+    message_id: str
+    kind: str
+    blocks: tuple[SafeHtml, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ShownThought:
+    """That there was hidden work, how long it took, and what was done in it: checked lines, maybe none."""
+
+    sentence: str
+    steps: tuple[VisibleText, ...]
+    message_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """What went wrong, in words for people."""
+
+    code: str
+    sentence: str
+    can_retry: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ShownAnswer:
+    """One answer, ready for a page. ``turn_id`` is empty for an answer that was imported.
+
+    ``label`` is what people call its back end, where there are several; ``is_scripted``: the demo wrote it.
+    ``way_on``: how it can be gone on with, a value of ``unfinished.Way``; empty for an answer that is whole.
+    """
+
+    turn_id: str
+    state: str
+    parts: tuple[ShownPart, ...]
+    notice: Notice | None
+    siblings: Siblings | None
+    thought: ShownThought | None
+    label: str
+    model: str
+    is_scripted: bool
+    turns_left_out: int
+    way_on: str
+
+
+@dataclass(frozen=True, slots=True)
+class ShownExchange:
+    """A question and its answer. An imported transcript may begin with an answer to nothing."""
+
+    question: ShownQuestion | None
+    answer: ShownAnswer | None
+
+
+@dataclass(frozen=True, slots=True)
+class ShownConversation:
+    """What a page says of a conversation itself."""
+
+    id: str
+    title: str
+    url: str
+    effort: str
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationLink:
+    """One line of the side bar."""
+
+    id: str
+    title: str
+    updated_at: datetime
+    url: str
+    is_current: bool = False
+
+
+def shown_conversation(row: Conversation) -> ShownConversation:
+    """A conversation's own data for its page."""
+    return ShownConversation(str(row.pk), row.title, reverse("conversation", args=[row.pk]), row.effort)
+
+
+def conversation_link(row: Conversation, current: UUID | None = None) -> ConversationLink:
+    """A conversation as a line of the side bar."""
+    return ConversationLink(str(row.pk), row.title, row.active_at, reverse("conversation", args=[row.pk]), row.pk == current)
+
+
+def shown_exchanges(row: Conversation, person: User) -> list[ShownExchange]:
+    """The open branch of a conversation as questions and answers."""
+    versions = continuation.Versions(row)
+    messages = transcripts.branch(row, transcripts.active_leaf(row, person))
+    return _Page(row, messages, versions).exchanges()
+
+
+def shown_exchange(row: Conversation, turn: Turn) -> ShownExchange:
+    """The exchange of one turn. Costs as much as that turn, however long the conversation is."""
+    versions = continuation.Versions(row)
+    messages = [turn.question, *turn.messages.select_related("turn").defer("turn__request").order_by("position")]
+    if turn.continues_id:
+        messages = transcripts.branch(row, continuation.end_of(turn), since=turn.question_id)
+    return _Page(row, messages, versions).exchanges()[0]
+
+
+def visible_text(row: Conversation, message_id: object) -> VisibleText:
+    """The Markdown source of a visible message of a conversation. A hidden message is as good as none: NotFoundError."""
+    message = access.message_of(row, message_id)
+    if not message.is_visible:
+        raise access.NotFoundError
+    return _text_of(message)
+
+
+def _text_of(message: Message) -> VisibleText:
+    return show(transcripts.frame_of(message), Audience.END_USER)
+
+
+class _Page:
+    """One branch on its way to a page: the rows, and what is asked of the database once for all of them."""
+
+    def __init__(self, row: Conversation, messages: Sequence[Message], versions: continuation.Versions) -> None:
+        self._messages = messages
+        self._versions = versions
+        questions = [message for message in messages if _is_question(message)]
+        self._children = transcripts.siblings(row, {q.parent_id for q in questions} | {q.pk for q in questions})
+        self._latest: dict[UUID, Turn] = {}
+        for turn in row.turns.filter(question__in=questions).defer("request").order_by("started_at"):
+            self._latest[turn.question_id] = turn
+        specs = connected.specs()
+        self._labels = {spec.name: spec.shown for spec in specs} if len(specs) > 1 else {}
+
+    def exchanges(self) -> list[ShownExchange]:
+        groups: list[tuple[Message | None, list[Message]]] = []
+        for message in self._messages:
+            if _is_question(message):
+                groups.append((message, []))
+            elif groups:
+                groups[-1][1].append(message)
+            elif message.is_visible:
+                groups.append((None, [message]))
+        return [
+            ShownExchange(self._question(question) if question else None, self._answer(question, answer)) for question, answer in groups
+        ]
+
+    def _question(self, message: Message) -> ShownQuestion:
+        text = _text_of(message)
+        others = [child for child in self._children[message.parent_id] if _is_question(child)]
+        return ShownQuestion(str(message.pk), html.plain(text), text, _siblings([[other] for other in others], message))
+
+    def _answer(self, question: Message | None, messages: Sequence[Message]) -> ShownAnswer | None:
+        end = continuation.last_of([message for message in messages if message.turn_id])
+        turn = self._versions.attempt(end) or end.turn if end else self._latest.get(question.pk) if question and not messages else None
+        if turn is None and not any(message.is_visible for message in messages):
+            return None
+        return ShownAnswer(
+            turn_id=str(turn.pk) if turn else "",
+            state=turn.state if turn else TurnState.COMPLETED,
+            parts=tuple(_part(message) for message in messages if message.is_visible and not _is_summary(message)),
+            notice=_notice(turn) if turn else None,
+            siblings=self._answer_siblings(question, messages),
+            thought=_thought(messages[0].turn or turn if messages else turn, messages) if turn else None,
+            label=self._labels.get(split_choice(turn.choice)[0], "") if turn else "",
+            model=turn.model if turn else "",
+            is_scripted=turn is not None and turn.backend == DemoBackend.name,
+            turns_left_out=turn.turns_left_out if turn else 0,
+            way_on=(turn and continuation.way_on(turn, end)) or "",
+        )
+
+    def _answer_siblings(self, question: Message | None, messages: Sequence[Message]) -> Siblings | None:
+        if question is None or not messages:
+            return None
+        if ends := self._versions.ends(question):
+            return _siblings([[end] for end in ends], messages[-1])
+        by_turn: dict[UUID | None, list[Message]] = {}
+        for child in self._children[question.pk]:
+            if not _is_question(child):
+                by_turn.setdefault(child.turn_id, []).append(child)
+        return _siblings(list(by_turn.values()), messages[0])
+
+
+def _is_question(message: Message) -> bool:
+    return message.role == "user" and message.is_visible
+
+
+def _part(message: Message) -> ShownPart:
+    kind = "preamble" if message.intent == "preamble" else "final"
+    return ShownPart(str(message.pk), kind, html.render_blocks(_text_of(message)))
+
+
+def _notice(turn: Turn) -> Notice | None:
+    if turn.state in (TurnState.RUNNING, TurnState.COMPLETED) or not turn.error_code:
+        return None
+    code = Code(turn.error_code)
+    return Notice(code.value, code.sentence, can_retry=True)
+
+
+def _is_summary(message: Message) -> bool:
+    return message.name == summary_frame.NAME and message.author == Author.PRODUCT
+
+
+def _thought(turn: Turn, messages: Sequence[Message]) -> ShownThought | None:
+    """None while the turn runs: then the socket tells."""
+    if turn.thought_seconds is None:
+        return None
+    summary = next((message for message in messages if message.is_visible and _is_summary(message)), None)
+    steps = summary_frame.steps_of(_text_of(summary)) if summary else []
+    shown = tuple(summary_frame.shown(step) for step in steps)
+    return ShownThought(thought_sentence(turn.thought_seconds), shown, str(summary.pk) if summary else "")
+
+
+def thought_sentence(seconds: int) -> str:
+    """The words for the time that hidden work took; the page has the same."""
+    if seconds < 1:
+        return "Thought for a moment"
+    if seconds < 60:
+        return f"Thought for {seconds} s"
+    return f"Thought for {seconds // 60} min {seconds % 60} s"
+
+
+def _siblings(groups: Sequence[Sequence[Message]], current: Message) -> Siblings | None:
+    """``groups`` are the siblings, each with the messages it begins with; the one that holds ``current`` is where we stand."""
+    place = next((index for index, group in enumerate(groups) if current in group), None)
+    if place is None or len(groups) < 2:
+        return None
+    before = str(groups[place - 1][0].pk) if place > 0 else None
+    after = str(groups[place + 1][0].pk) if place + 1 < len(groups) else None
+    return Siblings(place + 1, len(groups), before, after)

@@ -1,0 +1,68 @@
+"""What was sent to the model for one turn: the exact body, or laid out, in parts that a page can hold."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field
+
+from chatui.models import Conversation, Turn
+from chatui.permissions import access
+from chatui.store import requests
+from chatui.store.requests import Sent
+from renderer.gate import VisibleText, as_debug_text
+
+PART_CHARS = 50_000
+
+
+@dataclass(frozen=True, slots=True)
+class PromptPart:
+    """One part of a request. ``part`` counts from 1. ``parts`` is 0 where nothing was kept."""
+
+    turn_id: str
+    path: str
+    size: int
+    is_laid_out: bool
+    part: int
+    parts: int
+    text: VisibleText = field(repr=False)
+
+
+def part(row: Conversation, turn_id: object, number: int, *, laid_out: bool) -> PromptPart:
+    """Part ``number`` of what was sent, or the nearest that there is. Raises NotFoundError where the turn is not of this conversation."""
+    turn = access.turn_of(row, turn_id)
+    kept = sent_for(turn)
+    body = kept.body if kept else None
+    if kept is None or body is None:
+        return PromptPart(str(turn.pk), kept.path if kept else "", kept.size if kept else 0, laid_out, 1, 0, as_debug_text(""))
+    text = _laid_out(body) if laid_out else body
+    parts = max(1, -(-len(text) // PART_CHARS))
+    number = min(max(number, 1), parts)
+    piece = text[(number - 1) * PART_CHARS : number * PART_CHARS]
+    return PromptPart(str(turn.pk), kept.path, kept.size, laid_out, number, parts, as_debug_text(piece))
+
+
+def whole(row: Conversation, turn_id: object) -> VisibleText:
+    """Exactly what was sent. Raises NotFoundError also where nothing was kept."""
+    kept = sent_for(access.turn_of(row, turn_id))
+    if kept is None or kept.body is None:
+        raise access.NotFoundError
+    return as_debug_text(kept.body)
+
+
+def sent_for(turn: Turn) -> Sent | None:
+    """The request of a turn, as it was kept; None where none was."""
+    return requests.unpack(bytes(turn.request)) if turn.request else None
+
+
+def _laid_out(body: str) -> str:
+    """A line for each value, except that a list of nothing but numbers (token ids) stays on one line."""
+    try:
+        text = json.dumps(json.loads(body), indent=2, ensure_ascii=False)
+    except (ValueError, RecursionError):
+        return body
+    # A line break inside of a string is written as \\n, so what spans lines here is never text of a message.
+    return _NUMBERS.sub(lambda found: " ".join(found[0].split()), text)
+
+
+_NUMBERS = re.compile(r"\[\n\s+-?\d+(?:,\n\s+-?\d+)*\n\s*\]")

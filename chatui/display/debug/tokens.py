@@ -1,0 +1,109 @@
+"""Token ids and their text, a page at a time: of the prompt of a turn, and of what the model wrote."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+
+from chatui.display.debug.prompts import sent_for
+from chatui.model_servers import connected
+from chatui.models import Conversation, Turn
+from chatui.models.message import Author
+from chatui.permissions import access
+from chatui.store import transcripts
+from renderer import history
+from renderer.errors import OpenChatMLError
+from renderer.gate import VisibleText, as_debug_text
+from renderer.harmony import hip1
+from renderer.harmony.vocabulary import ORDINARY_IDS, Vocabulary, VocabularyError, marker_name
+
+PAGE_TOKENS = 500
+PROMPT, OUTPUT = "prompt", "output"
+_SENT_IDS = ("prompt", "input_ids")
+"""Where the bodies of the servers that take token ids have them."""
+_MARKS = {" ": "␣", "\n": "⏎", "\t": "⇥", "\r": "␍"}
+
+
+@dataclass(frozen=True, slots=True)
+class ShownToken:
+    """One token. White space is made visible; bytes that are no whole character stand in ⟨⟩, in hexadecimal."""
+
+    number: int
+    text: VisibleText = field(repr=False)
+    is_special: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TokenPage:
+    """``tokens`` of ``total``, from the one at ``start``. ``note`` says where they are from, or why there are none."""
+
+    turn_id: str
+    of: str
+    tokens: tuple[ShownToken, ...]
+    start: int
+    total: int
+    note: str
+    previous: int | None
+    next: int | None
+
+
+def page(row: Conversation, turn_id: object, of: str, start: int) -> TokenPage:
+    """A page of tokens: ``of`` is PROMPT or OUTPUT. Raises NotFoundError where the turn is not of this conversation."""
+    turn = access.turn_of(row, turn_id)
+    try:
+        vocabulary = connected.gpt_oss_vocabulary()
+        ids, note = _prompt(row, turn, vocabulary) if of == PROMPT else _output(turn, vocabulary)
+    except VocabularyError:
+        return _page(turn, of, (), 0, 0, "The vocabulary of gpt-oss is not on this machine. Run: python manage.py fetch_vocabulary")
+    except OpenChatMLError as error:
+        return _page(turn, of, (), 0, 0, f"These frames cannot be written as Harmony: {error.hint}.")
+    start = min(max(start, 0), max(len(ids) - 1, 0)) // PAGE_TOKENS * PAGE_TOKENS
+    return _page(turn, of, tuple(_shown(number, vocabulary) for number in ids[start : start + PAGE_TOKENS]), start, len(ids), note)
+
+
+def _page(turn: Turn, of: str, tokens: tuple[ShownToken, ...], start: int, total: int, note: str) -> TokenPage:
+    before = start - PAGE_TOKENS if start else None
+    after = start + PAGE_TOKENS if start + PAGE_TOKENS < total else None
+    return TokenPage(str(turn.pk), of, tokens, start, total, note, before, after)
+
+
+def _prompt(row: Conversation, turn: Turn, vocabulary: Vocabulary) -> tuple[list[int], str]:
+    if ids := _sent_ids(turn):
+        return ids, "The very ids that were sent."
+    messages = transcripts.branch(row, turn.question)
+    frames = history.seen_again([transcripts.frame_of(message) for message in messages])
+    written, _ = hip1.to_tokens(frames, vocabulary)
+    return written, "The server was sent no ids and wrote its own prompt. These are the same frames as this product would write them."
+
+
+def _sent_ids(turn: Turn) -> list[int]:
+    kept = sent_for(turn)
+    try:
+        body = json.loads(kept.body) if kept and kept.body else {}
+    except (ValueError, RecursionError):
+        return []
+    for name in _SENT_IDS:
+        ids = body.get(name) if isinstance(body, dict) else None
+        if isinstance(ids, list) and ids and all(type(number) is int for number in ids):
+            return ids
+    return []
+
+
+def _output(turn: Turn, vocabulary: Vocabulary) -> tuple[list[int], str]:
+    messages = turn.messages.filter(author=Author.MODEL).order_by("position")
+    written, _ = hip1.to_tokens([transcripts.frame_of(message) for message in messages], vocabulary)
+    return written, "Written anew from the frames that were kept: the ids that the model sampled may be cut differently."
+
+
+def _shown(number: int, vocabulary: Vocabulary) -> ShownToken:
+    if number not in ORDINARY_IDS:
+        return ShownToken(number, as_debug_text(marker_name(number) or "(no such token)"), is_special=True)
+    try:
+        text = "".join(_visible(character) for character in vocabulary.bytes_of[number].decode())
+    except UnicodeDecodeError:
+        text = f"⟨{vocabulary.bytes_of[number].hex(' ')}⟩"
+    return ShownToken(number, as_debug_text(text), is_special=False)
+
+
+def _visible(character: str) -> str:
+    return _MARKS.get(character) or (character if character.isprintable() else f"⟨U+{ord(character):04X}⟩")

@@ -1,0 +1,73 @@
+"""One turn for the debug view: state, settings, usage, errors, and its frames as bars on a line of time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from chatui.display.debug.shown import Bar, Fault, ShownFrame, ShownTurn
+from chatui.models import Turn
+from renderer.errors import Code
+from renderer.gate import as_debug_text
+
+
+def shown(turn: Turn, frames: Sequence[ShownFrame], *, continues: int | None, has_request: bool) -> ShownTurn:
+    """The turn, with those of ``frames`` that have a time of their own in it. ``continues``: the position of what it goes on with."""
+    end = turn.finished_at
+    seconds = (end - turn.started_at).total_seconds() if end else None
+    return ShownTurn(
+        id=str(turn.pk),
+        state=turn.state,
+        state_name=turn.get_state_display(),
+        fault=fault(turn.error_code),
+        detail=as_debug_text(turn.error_detail),
+        backend=turn.backend,
+        model=turn.model,
+        choice=turn.choice,
+        effort=turn.effort,
+        started_at=turn.started_at,
+        seconds=seconds,
+        input_tokens=turn.input_tokens,
+        output_tokens=turn.output_tokens,
+        turns_left_out=turn.turns_left_out,
+        continues=str(continues) if continues is not None else "",
+        has_request=has_request,
+        bars=_bars(frames, seconds),
+    )
+
+
+def fault(code: str) -> Fault | None:
+    """A stored error code with its sentence; of a code that this version does not know, the code alone."""
+    if not code:
+        return None
+    try:
+        return Fault(code, Code(code).sentence)
+    except ValueError:
+        return Fault(code, "")
+
+
+def kind(frame: ShownFrame) -> str:
+    """What a frame is to someone who looks at a line of time: answer, preamble, analysis, call, reply, or something else."""
+    if frame.why_hidden is None:
+        return "preamble" if frame.header.get("intent") else "answer"
+    if frame.terminator == "<|call|>":
+        return "call"
+    if frame.header["role"] == "tool":
+        return "reply"
+    return "analysis" if frame.header.get("channel") == "analysis" else "other"
+
+
+def _bars(frames: Sequence[ShownFrame], seconds: float | None) -> tuple[Bar, ...]:
+    timed = [(frame, frame.offset, frame.took) for frame in frames if frame.offset is not None and frame.took is not None]
+    whole = max([seconds or 0.0, *(offset for _, offset, _ in timed)])
+    if not timed or whole <= 0:
+        return ()
+    return tuple(
+        Bar(
+            message_id=frame.message_id,
+            kind=kind(frame),
+            label=f"#{frame.position} {kind(frame)}, {took:.2f} s",
+            start=f"{100 * (offset - took) / whole:.2f}%",
+            length=f"{100 * took / whole:.2f}%",
+        )
+        for frame, offset, took in timed
+    )

@@ -1,0 +1,75 @@
+"""The operator's own words: Markdown files from ``CHATUI_PAGES_DIR``, rendered when they change."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from chatui.env import environment
+from renderer.markup.html import SafeHtml
+from renderer.markup.operator_pages import render_page
+
+PAGES = {"help": "Help", "terms": "Terms of use"}
+"""Pages that have an address of their own, with their titles."""
+
+MAX_BYTES = 256 * 1024
+MAX_EXAMPLES = 6
+MAX_EXAMPLE_CHARS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class _Version:
+    path: Path
+    changed: int
+    size: int
+
+
+def welcome() -> SafeHtml | None:
+    """What an empty conversation greets with."""
+    return _read("welcome")
+
+
+def announcement() -> SafeHtml | None:
+    """The banner over every page; None while its file is missing or empty."""
+    return _read("announcement")
+
+
+def examples() -> tuple[str, ...]:
+    """Questions to begin with, as plain text: the list items of ``examples.md``; empty while it is missing or has none."""
+    return _listed(version) if (version := _version("examples")) else ()
+
+
+def page(name: str) -> SafeHtml | None:
+    """One of PAGES; None where the operator has no such file."""
+    return _read(name) if name in PAGES else None
+
+
+def _read(name: str) -> SafeHtml | None:
+    return _render(version) if (version := _version(name)) else None
+
+
+def _version(name: str) -> _Version | None:
+    path = environment().pages_dir / f"{name}.md"
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return _Version(path, status.st_mtime_ns, status.st_size)
+
+
+@lru_cache(maxsize=16)
+def _render(version: _Version) -> SafeHtml | None:
+    text = _text(version)
+    return render_page(text) if text.strip() else None
+
+
+@lru_cache(maxsize=4)
+def _listed(version: _Version) -> tuple[str, ...]:
+    items = (line.strip()[2:].strip() for line in _text(version).splitlines() if line.strip().startswith(("- ", "* ")))
+    return tuple(item[:MAX_EXAMPLE_CHARS] for item in items if item)[:MAX_EXAMPLES]
+
+
+def _text(version: _Version) -> str:
+    with version.path.open(encoding="utf-8", errors="replace") as file:
+        return file.read(MAX_BYTES)

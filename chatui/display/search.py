@@ -1,0 +1,92 @@
+"""Searching one's own conversations: what is typed → hits with the text around them. Only what the person may see is ever looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.urls import reverse
+
+from chatui.models import Conversation, Message, User
+from chatui.permissions import access
+from chatui.store import search_index, search_words, transcripts
+from chatui.store.search_index import Entry
+from chatui.store.search_words import Query
+from renderer.frames import Role
+from renderer.gate import Audience, Piece, excerpt, show
+
+QUERY_CHARS = 200
+PAGE = 20
+_ROUNDS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One place where all the words stand. ``writer`` is ``you`` or ``answer``; a hit in a title has neither writer nor excerpt."""
+
+    url: str
+    title: tuple[Piece, ...]
+    excerpt: tuple[Piece, ...]
+    writer: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """A page of hits, the newest first. ``before`` is where the next page begins; None on the last one."""
+
+    hits: tuple[Hit, ...]
+    before: int | None
+    is_empty_query: bool
+
+
+def search(person: User, text: str, before: int | None = None) -> Results:
+    """Every visible message and given title of the person's conversations in which all words of ``text`` stand."""
+    query = search_words.query(text[:QUERY_CHARS])
+    hits: list[Hit] = []
+    for _ in range(_ROUNDS):
+        entries = search_index.find(person, query, PAGE, before)
+        for entry, hit in zip(entries, _hits(person, query, entries), strict=True):
+            before = entry.id
+            hits += [hit] if hit else []
+            if len(hits) == PAGE:
+                return Results(tuple(hits), before, is_empty_query=False)
+        if len(entries) < PAGE:
+            before = None
+            break
+    return Results(tuple(hits), before, is_empty_query=not query.wanted)
+
+
+def _hits(person: User, query: Query, entries: Sequence[Entry]) -> list[Hit | None]:
+    """For each entry its hit; None where the words are not there after all, or where the row has gone meanwhile."""
+    messages = access.own_messages(person, {entry.message_id for entry in entries if entry.message_id})
+    titled = access.own_conversations_of(person, {entry.conversation_id for entry in entries if not entry.message_id})
+    found: list[Hit | None] = []
+    for entry in entries:
+        if entry.message_id is None:
+            found.append(_in_title(query, titled.get(entry.conversation_id)))
+        else:
+            found.append(_in_message(query, messages.get(entry.message_id)))
+    return found
+
+
+def _in_title(query: Query, row: Conversation | None) -> Hit | None:
+    title = transcripts.title_text(row) if row else None
+    spans = query.spans(title) if title is not None else []
+    if row is None or title is None or not spans:
+        return None
+    return Hit(reverse("conversation", args=[row.pk]), excerpt(title, spans), (), "", row.active_at)
+
+
+def _in_message(query: Query, message: Message | None) -> Hit | None:
+    if message is None:
+        return None
+    text = show(transcripts.frame_of(message), Audience.END_USER)
+    spans = query.spans(text)
+    if not spans:
+        return None
+    row = message.conversation
+    title = excerpt(transcripts.title_text(row), [])
+    writer = "you" if message.role == Role.USER else "answer"
+    return Hit(reverse("message", args=[row.pk, message.pk]), title, excerpt(text, spans), writer, message.created_at)

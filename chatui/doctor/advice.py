@@ -1,0 +1,41 @@
+"""What an examination found, as the settings of that back end."""
+
+from __future__ import annotations
+
+import re
+
+from chatui.backends.spec import BackendSpec, check_spec, is_model_name
+from chatui.backends.spec_file import Value
+from chatui.doctor.faults import Fault
+from chatui.doctor.report import Report
+
+
+def advised(report: Report, before: BackendSpec) -> dict[str, Value]:
+    """The settings that should differ from ``before``, and with them make a good spec. Empty where there is nothing to change.
+
+    Raises:
+        ValueError: no wire format works, so there is nothing to advise.
+    """
+    best = report.best
+    if best is None:
+        raise ValueError("no wire format works, so there is nothing to write")
+    changes: dict[str, Value] = {}
+    if best.family != before.kind.split("-")[0]:
+        changes["kind"] = best.kind
+    if not before.models and report.identity.model and is_model_name(report.identity.model):
+        changes["models"] = (report.identity.model,)
+    if before.summaries == "server" and (report.says_raw_summaries or best.family == "harmony"):
+        changes["summaries"] = "none"
+        if before.summary_review:
+            changes["summary_review"] = False
+    # Where a server calls a cut answer complete, it is noticed by a limit that is known.
+    is_cut_unsaid = any(finding.fault is Fault.CUT_UNSAID for finding in best.findings)
+    if is_cut_unsaid and not before.max_answer_tokens and report.identity.context:
+        changes["max_answer_tokens"] = report.identity.context // 2
+    check_spec({**before.model_dump(), **changes})
+    return changes
+
+
+def name_for(report: Report) -> str:
+    """A name for a back end that has none yet: its product's, else ``main``."""
+    return re.sub(r"[^A-Za-z0-9_.-]+", "-", report.identity.product or "main")[:60]

@@ -1,0 +1,92 @@
+"""The answers of one wire format, and what they show together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from chatui.doctor.faults import Fault, Finding, Level
+from chatui.doctor.identity import Identity
+from chatui.doctor.judging import judge_cut, judge_leak, judge_plan, judge_sum, judge_summary
+from chatui.doctor.questions import Questions
+from chatui.doctor.report import FormatReport
+from chatui.doctor.transport import judge_failure, judge_ids, judge_pace
+from chatui.doctor.trial import Trial
+
+_MOST_NAMES = 5
+
+
+@dataclass(slots=True)
+class Answers:
+    """``kind`` as configured. ``not_tried``: why nothing was asked. ``findings``: what was found before anything was asked.
+
+    ``summary`` is the first question again, with a summary asked for. Each question is None where it was not asked.
+    """
+
+    kind: str
+    not_tried: str = ""
+    findings: list[Finding] = field(default_factory=list)
+    sum: Trial | None = None
+    cut: Trial | None = None
+    plan: Trial | None = None
+    summary: Trial | None = None
+    out_of_time: bool = False
+
+    @property
+    def family(self) -> str:
+        """The wire format without the dialect."""
+        return self.kind.split("-")[0]
+
+    @property
+    def trials(self) -> list[Trial]:
+        """Those that were made, in their order."""
+        return [trial for trial in (self.sum, self.cut, self.plan, self.summary) if trial]
+
+    def report(self, identity: Identity, words: Questions, *, by_ids: Trial | None, summaries: str) -> FormatReport:
+        """``by_ids``: the third question by token ids, for comparison. ``summaries``: as in the back end's spec."""
+        findings = [*self.findings, *_once(self._found(identity, words, by_ids, summaries))]
+        waits = [trial.heard.began for trial in self.trials if trial.heard.began is not None]
+        return FormatReport(self.kind, tuple(findings), self.not_tried, min(waits, default=None))
+
+    def _found(self, identity: Identity, words: Questions, by_ids: Trial | None, summaries: str) -> Iterator[Finding]:
+        for trial in self.trials:
+            if failure := judge_failure(trial, by_ids=self.family == "harmony"):
+                yield _with_names(failure, identity)
+            if leak := judge_leak(trial):
+                yield leak
+        if self.sum:
+            yield from judge_sum(self.sum, words)
+            yield from self._about_summaries(words, summaries)
+        if self.cut:
+            yield from judge_cut(self.cut)
+        if self.plan and self.family != "harmony":
+            yield from judge_plan(self.plan, words, by_ids)
+        for trial in self.trials if self.family == "harmony" else []:
+            if missing := judge_ids(trial, identity.product):
+                yield missing
+        yield from judge_pace(self.trials)
+        if self.out_of_time:
+            yield Finding(Fault.OUT_OF_TIME, Level.FAULT)
+
+    def _about_summaries(self, words: Questions, summaries: str) -> Iterator[Finding]:
+        are_shown = summaries == "server"
+        if self.sum:
+            yield from judge_summary(self.sum, words, was_asked_for=self.family == "chat", are_shown=are_shown)
+        if self.summary and not (self.sum and self.sum.heard.summary):
+            yield from judge_summary(self.summary, words, was_asked_for=True, are_shown=are_shown)
+
+
+def _once(findings: Iterator[Finding]) -> Iterator[Finding]:
+    """The worst of each fault, in the order in which they were found."""
+    found: dict[Fault, Finding] = {}
+    for finding in findings:
+        if finding.fault not in found or finding.level > found[finding.fault].level:
+            found[finding.fault] = finding
+    yield from found.values()
+
+
+def _with_names(finding: Finding, identity: Identity) -> Finding:
+    if finding.fault is not Fault.MODEL_UNKNOWN or not identity.models:
+        return finding
+    names = ", ".join(name[:80] for name in identity.models[:_MOST_NAMES])
+    return replace(finding, seen=f"{finding.seen} It names: {names}.")

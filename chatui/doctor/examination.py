@@ -1,0 +1,203 @@
+"""Examines one back end: who is it, then the questions, by the configured wire format first, within a time that is given."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+
+from chatui.backends import registry
+from chatui.backends.base import BackendError, Limits, SampleRequest
+from chatui.backends.harmony.dialects import DIALECTS
+from chatui.backends.http import Upstream
+from chatui.doctor.answers import Answers
+from chatui.doctor.faults import Fault, Finding, Level
+from chatui.doctor.identity import Identity, identify, loaded_context
+from chatui.doctor.questions import Questions
+from chatui.doctor.report import FormatReport, Report
+from chatui.doctor.trial import Trial, attempt
+from renderer.errors import Code
+from renderer.harmony.vocabulary import Vocabulary, VocabularyError
+
+SECONDS = 55.0
+"""How long an examination takes at most, where nobody says."""
+_FAMILIES = ("harmony", "responses", "chat")
+_PRODUCTS = {name.lower().replace(".", ""): name for name in DIALECTS}
+_CONTEXT_TOO_SMALL, _CONTEXT_MODEST = 4096, 16_384
+_CONNECT_SECONDS, _QUESTION_SECONDS = 5.0, 15.0
+_PART_FOR_IDENTITY = 0.3
+_UNREACHED = {
+    "CERTIFICATE_VERIFY_FAILED": "Its certificate is not trusted here.",
+    "SSL|TLS": "No secure connection comes about.",
+    "[Nn]ame or service|[Nn]ame resolution|nodename|getaddrinfo|[Nn]o address": "Its name leads to no address.",
+    "refused|[Aa]ll connection attempts": "The connection is refused.",
+}
+LEAST_SECONDS = 1.0
+"""With less than this left, no further question is asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The back end that is examined. ``key`` is in no repr. ``summaries``: as in its spec. ``vocabulary``: reads it, for token ids."""
+
+    name: str
+    url: str
+    vocabulary: Callable[[], Vocabulary]
+    kind: str = "chat"
+    key: str | None = field(default=None, repr=False)
+    model: str | None = None
+    summaries: str = "none"
+
+
+async def examine(target: Target, *, seconds: float = SECONDS, questions: Questions | None = None) -> Report:
+    """Ask ten questions at most, one after the other, within ``seconds``.
+
+    Raises:
+        ValueError: the address is none, or the kind is not known.
+    """
+    if target.kind not in registry.KINDS:
+        raise ValueError(f"no such kind of model server: {target.kind!r}; known are: {', '.join(registry.KINDS)}")
+    examination = _Examination(target, seconds, questions or Questions.new())
+    try:
+        return await examination.run()
+    finally:
+        await examination.upstream.aclose()
+
+
+class _Examination:
+    def __init__(self, target: Target, seconds: float, questions: Questions) -> None:
+        self._target = target
+        self._questions = questions
+        self._now = asyncio.get_running_loop().time
+        self._began = self._now()
+        self._end = self._began + seconds
+        # The first answer may have to wait until the model is loaded; the others share what is left.
+        self._first_seconds = 0.6 * seconds
+        self._limits = Limits(connect=_CONNECT_SECONDS, first=seconds, idle=seconds, overall=seconds, read_interval=0.001)
+        self._identity: Identity
+        self.upstream = Upstream(target.url, target.key, self._limits)
+
+    async def run(self) -> Report:
+        target = self._target
+        dialect = _PRODUCTS.get(target.kind.partition("-")[2])
+        try:
+            async with asyncio.timeout(_PART_FOR_IDENTITY * self._left()):
+                self._identity = await identify(self.upstream, target.model, dialect)
+        except BackendError as error:
+            return self._report(Identity(self.upstream.place), [_not_there(error)], [])
+        except TimeoutError:
+            self._identity = Identity(self.upstream.place, dialect, model=target.model)
+        asked = [await self._asked(target.kind)]
+        if not asked[0].sum or asked[0].sum.error is None or asked[0].sum.status not in (0, 401, 403, 429, 503):
+            asked += [await self._asked(kind) for kind in _FAMILIES if kind != asked[0].family]
+        by_ids = next((answers.plan for answers in asked if answers.family == "harmony"), None)
+        reports = [
+            answers.report(self._identity, self._questions, by_ids=by_ids, summaries=target.summaries if answers is asked[0] else "none")
+            for answers in asked
+        ]
+        if self._identity.product == "Ollama" and self._identity.context is None:
+            self._identity = replace(self._identity, context=await loaded_context(self.upstream, self._identity.model))
+        return self._report(self._identity, list(self._general(asked[0])), reports)
+
+    def _report(self, identity: Identity, general: list[Finding], formats: list[FormatReport]) -> Report:
+        target = self._target
+        spent = self._now() - self._began
+        return Report(target.name, target.kind, identity, tuple(general), tuple(formats), spent)
+
+    def _general(self, mine: Answers) -> Iterator[Finding]:
+        identity, asked_for = self._identity, self._target.model
+        known = {*identity.models, *(name.removesuffix(":latest") for name in identity.models)}
+        if asked_for and known and asked_for not in known and mine.sum and mine.sum.error is None:
+            yield Finding(Fault.MODEL_OTHER, Level.FAULT, f"It names: {', '.join(name[:80] for name in identity.models[:5])}.")
+        if identity.is_gpt_oss is False and mine.family != "harmony":
+            yield Finding(Fault.NOT_GPT_OSS, Level.NOTE, f"{identity.why[:1].upper()}{identity.why[1:]}.")
+        context = identity.context
+        if context is not None and context < _CONTEXT_MODEST:
+            yield Finding(Fault.CONTEXT_SMALL, Level.FAULT if context < _CONTEXT_TOO_SMALL else Level.NOTE, f"{context} tokens.")
+
+    async def _asked(self, kind: str) -> Answers:
+        """Every question, in one wire format; fewer where one could not be answered or the time is up."""
+        answers = Answers(kind)
+        if kind.startswith("harmony") and not await self._can_speak_ids(answers):
+            return answers
+        if self._left() < LEAST_SECONDS:
+            answers.not_tried = "the time was up"
+            if kind == self._target.kind:
+                answers.findings.append(Finding(Fault.OUT_OF_TIME, Level.UNASKED))
+            return answers
+        questions = self._questions
+        answers.sum = await self._ask(kind, questions.sum(), self._first_seconds)
+        if answers.sum.error is not None:
+            return answers
+        answers.cut = await self._ask_in_time(answers, questions.cut())
+        answers.plan = await self._ask_in_time(answers, questions.plan())
+        if kind == "responses":
+            answers.summary = await self._ask_in_time(answers, questions.sum(), for_summary=True)
+        return answers
+
+    async def _can_speak_ids(self, answers: Answers) -> bool:
+        """Whether token ids can be tried; else ``answers`` says why not, as a finding where they are what is configured."""
+        is_configured = answers.kind == self._target.kind
+        product, is_gpt_oss = self._identity.product, self._identity.is_gpt_oss
+        finding: Finding | None = None
+        if product not in DIALECTS:
+            told = f"It is {product or 'a server that does not say what it is'}; ids are spoken with {', '.join(DIALECTS)}."
+            finding = Finding(Fault.KIND_NOT_SPOKEN, Level.UNUSABLE, told)
+        elif is_gpt_oss is False:
+            finding = Finding(Fault.NOT_GPT_OSS, Level.UNUSABLE, f"{self._identity.why[:1].upper()}{self._identity.why[1:]}.")
+        else:
+            try:
+                await asyncio.to_thread(self._target.vocabulary)
+            except VocabularyError:
+                finding = Finding(Fault.VOCABULARY_MISSING, Level.UNUSABLE)
+        if finding is None:
+            return True
+        if is_configured:
+            answers.findings.append(finding)
+        else:
+            answers.not_tried = f"{finding.fault.sentence} {finding.seen}".strip()
+        return False
+
+    def _left(self) -> float:
+        return self._end - self._now()
+
+    async def _ask_in_time(self, answers: Answers, request: SampleRequest, *, for_summary: bool = False) -> Trial | None:
+        if self._left() < LEAST_SECONDS:
+            answers.out_of_time = True
+            return None
+        trial = await self._ask(answers.kind, request, _QUESTION_SECONDS, for_summary=for_summary)
+        if trial.error is not None and trial.error.code is Code.TIMEOUT and trial.heard.pieces:
+            # It was answering; it is only too slow for an examination.
+            answers.out_of_time = True
+            return None
+        return trial
+
+    async def _ask(self, kind: str, request: SampleRequest, seconds: float, *, for_summary: bool = False) -> Trial:
+        backend = registry.build(
+            self._target.url,
+            key=self._target.key,
+            kind=kind,
+            model=self._identity.model,
+            limits=self._limits,
+            vocabulary=self._target.vocabulary,
+            summaries_are_trusted=for_summary,
+        )
+        try:
+            return await attempt(backend, request, min(seconds, self._left()))
+        finally:
+            await backend.aclose()
+
+
+def _not_there(error: BackendError) -> Finding:
+    """What keeps it from saying what it is."""
+    status = error.detail[5:8] if error.detail.startswith("HTTP ") else ""
+    match status:
+        case "401" | "403":
+            return Finding(Fault.KEY_REFUSED, Level.UNUSABLE, f"HTTP {status}.")
+        case "429" | "503":
+            return Finding(Fault.BUSY, Level.UNASKED, f"HTTP {status}.")
+    if error.code is Code.TIMEOUT:
+        return Finding(Fault.SILENT, Level.UNASKED, "It did not even say what it is.")
+    seen = next((told for sign, told in _UNREACHED.items() if re.search(sign, error.detail)), "")
+    return Finding(Fault.UNREACHABLE, Level.UNASKED, seen)

@@ -1,0 +1,154 @@
+"""Asks a server what it is: product, version, models, context, and whether its model is gpt-oss."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+
+from chatui.backends.base import BackendError
+from chatui.backends.discovery import ask
+from chatui.backends.harmony.dialects import DIALECTS
+from chatui.backends.harmony.server import ask_token_server
+from chatui.backends.http import WHOLE, Upstream
+from renderer.harmony.vocabulary import MARKER_IDS
+from renderer.tokens import Token
+
+_TELLING = ("HTTP 401", "HTTP 403", "HTTP 429", "HTTP 503")
+_MARKERS = (Token.CHANNEL, Token.MESSAGE)
+_VERSIONS = {
+    "llama.cpp": ("/props", "build_info"),
+    "vLLM": ("/version", "version"),
+    "Ollama": ("/api/version", "version"),
+    "SGLang": ("/get_server_info", "version"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """``model``: the one that is examined. ``context``: tokens of question and answer together. ``is_gpt_oss``: None where nothing tells;
+    ``why`` says by what it was told. What could not be found out is None."""
+
+    place: str
+    product: str | None = None
+    version: str | None = None
+    models: tuple[str, ...] = ()
+    model: str | None = None
+    context: int | None = None
+    is_gpt_oss: bool | None = None
+    why: str = ""
+
+
+async def identify(upstream: Upstream, model: str | None, dialect: str | None = None) -> Identity:
+    """``model``: the configured one; else the server's first. ``dialect``: what the operator says that it is.
+
+    Raises:
+        BackendError: it cannot be reached, refuses the key, or answers nobody now. One that only lists no models raises nothing.
+    """
+    product, models = await _product(upstream)
+    product = dialect or product
+    model = model or next(iter(models), None)
+    is_gpt_oss, why = await _family(upstream, product, model)
+    return Identity(
+        upstream.place,
+        product,
+        await _version(upstream, product),
+        models,
+        model,
+        await _context(upstream, product, model),
+        is_gpt_oss,
+        why,
+    )
+
+
+async def loaded_context(upstream: Upstream, model: str | None) -> int | None:
+    """The context that Ollama has loaded the model with, once it has: by default far less than the model can."""
+    body = _map(await _get(upstream, "/api/ps"))
+    running = body.get("models")
+    entries = [_map(entry) for entry in running] if isinstance(running, list) else []
+    named = [entry.get("context_length") for entry in entries if model in (entry.get("name"), entry.get("model"))]
+    return next((length for length in named if type(length) is int and length > 0), None)
+
+
+async def _product(upstream: Upstream) -> tuple[str | None, tuple[str, ...]]:
+    headers = httpx.Headers()
+    try:
+        found = await ask(upstream)
+        if found.server is None:
+            headers, _ = await upstream.get("/v1/models")
+    except BackendError as error:
+        # Whatever else it says to this question, it is there, and may only not list its models.
+        if not error.detail.startswith("HTTP ") or error.detail.startswith(_TELLING):
+            raise
+        return None, ()
+    return found.server or ("LiteLLM" if "x-litellm-version" in headers else None), found.models
+
+
+async def _version(upstream: Upstream, product: str | None) -> str | None:
+    if product == "LiteLLM":
+        headers, _ = await upstream.get("/v1/models")
+        said: str | None = headers.get("x-litellm-version")
+        return said
+    path, name = _VERSIONS.get(product or "", ("", ""))
+    version = _map(await _get(upstream, path)).get(name) if path else None
+    return version[:80] if isinstance(version, str) and version else None
+
+
+async def _context(upstream: Upstream, product: str | None, model: str | None) -> int | None:
+    if product == "Ollama":
+        return await loaded_context(upstream, model)
+    if product not in DIALECTS:
+        return None
+    return (await ask_token_server(upstream, product)).context(model)
+
+
+async def _family(upstream: Upstream, product: str | None, model: str | None) -> tuple[bool | None, str]:
+    """Its tokenizer is proof. A name is none, but all that there is elsewhere."""
+    if product in DIALECTS:
+        ids = await _ids_of_markers(upstream, product, model)
+        if ids is not None:
+            if ids[-len(_MARKERS) :] == [MARKER_IDS[token] for token in _MARKERS]:
+                return True, "its tokenizer has Harmony's markers under the ids of gpt-oss"
+            return False, "its tokenizer does not know Harmony's markers"
+    if product == "llama.cpp":
+        template = _map(await _get(upstream, "/props")).get("chat_template")
+        if isinstance(template, str) and template:
+            return str(Token.CHANNEL) in template, "told by its chat template"
+    if model and "gpt-oss" in model.lower().replace("_", "-"):
+        return True, "told by its name only"
+    return None, ""
+
+
+async def _ids_of_markers(upstream: Upstream, product: str | None, model: str | None) -> list[int] | None:
+    """None where it was not said."""
+    text = "".join(map(str, _MARKERS))
+    payload: dict[str, object] = {"content": text, "parse_special": True, "add_special": False}
+    if product != "llama.cpp":
+        payload = {"prompt": text, "add_special_tokens": False, **({"model": model} if model else {})}
+    try:
+        async with asyncio.timeout(upstream.limits.discover), aclosing(upstream.stream("/tokenize", payload)) as events:
+            async for event in events:
+                ids = _map(json.loads(event.data)).get("tokens") if event.name == WHOLE else None
+                return ids if isinstance(ids, list) and all(type(number) is int for number in ids) else None
+    except (BackendError, TimeoutError, ValueError):
+        return None
+    return None
+
+
+async def _get(upstream: Upstream, path: str) -> object:
+    """None where it does not say."""
+    try:
+        async with asyncio.timeout(upstream.limits.discover):
+            _, body = await upstream.get(path)
+    except (BackendError, TimeoutError):
+        return None
+    return body
+
+
+def _map(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}

@@ -1,0 +1,161 @@
+"""What the answers to the questions show: trials in, findings out. Decides, and asks nobody."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from chatui.doctor.faults import Fault, Finding, Level
+from chatui.doctor.questions import CUT_AT, LONGEST, Questions
+from chatui.doctor.signs import share_a_stretch, sign_of_leak
+from chatui.doctor.trial import Trial
+from renderer.frames import Intent, Terminator
+
+_STRETCH = 40
+"""Characters in a row that the answer to a small sum and its reasoning cannot share by chance."""
+_TOKENS_BESIDE_TEXT = 16
+"""An answer has no more tokens than characters; the messages' headers, and how servers count, take a few more."""
+_SUMMARY_STRETCH = 60
+_MOST_CHARS_OF_A_TOKEN = 20
+
+
+def judge_leak(trial: Trial) -> Finding | None:
+    """Whether an answer has the form of a leak, and whether people would see it. No question here is about markers or tags."""
+    if sign := sign_of_leak(trial.visible):
+        return Finding(sign, Level.LEAK, "The leak guard of this product does not catch it: people see it.")
+    answer = "".join(frame.body for frame in (*trial.caught, *trial.answers))
+    sign = sign_of_leak(answer)
+    if sign is None or not trial.caught:
+        return None
+    half = " The header of the answer is missing, so it is only half Harmony." if _is_half(answer) else ""
+    nothing = "" if trial.visible else " Nothing was left to show."
+    return Finding(sign, Level.FAULT, f"The leak guard of this product catches it: people see none of it.{half}{nothing}")
+
+
+def _is_half(answer: str) -> bool:
+    return "<|channel|>analysis" in answer and "<|channel|>final" not in answer
+
+
+def judge_sum(trial: Trial, words: Questions) -> Iterator[Finding]:
+    """Leaks without a form, and whether answer and reasoning come at all."""
+    if leak := _formless_leak(trial, words):
+        yield leak
+    if trial.error is None and not trial.visible:
+        yield _without_answer(trial)
+    if trial.heard.chars > _MOST_CHARS_OF_A_TOKEN * LONGEST:
+        yield Finding(Fault.LIMIT_IGNORED, Level.FAULT, f"More than {_MOST_CHARS_OF_A_TOKEN * LONGEST} characters came.")
+    if lost := _lost_reasoning(trial):
+        yield Finding(Fault.REASONING_LOST, Level.FAULT, lost)
+
+
+def _formless_leak(trial: Trial, words: Questions) -> Finding | None:
+    visible = trial.visible
+    if sign_of_leak(visible):
+        return None
+    if share_a_stretch(trial.thought, visible, _STRETCH):
+        return Finding(Fault.LEAK_THOUGHT, Level.LEAK, f"More than {_STRETCH} characters of the reasoning are in the answer as well.")
+    if words.thought in visible and not trial.thought and not trial.caught:
+        told = "A word that the model was to write in its reasoning and never in an answer came in the answer"
+        return Finding(Fault.LEAK_THOUGHT, Level.LEAK, f"{told} ({words.thought}), and no reasoning came apart from it.")
+    return None
+
+
+def _without_answer(trial: Trial) -> Finding:
+    if trial.caught:
+        return Finding(Fault.ANSWER_HIDDEN, Level.UNUSABLE)
+    if trial.was_cut:
+        return Finding(Fault.NOT_JUDGED, Level.UNASKED, f"It was cut after {LONGEST} tokens or fewer.")
+    if any(frame.terminator is Terminator.CALL for frame in trial.frames):
+        return Finding(Fault.NOT_JUDGED, Level.UNASKED, "The model called a tool instead, though none was offered.")
+    return Finding(Fault.NO_ANSWER, Level.UNUSABLE, "Reasoning came." if trial.thought else "Nothing came at all.")
+
+
+def _lost_reasoning(trial: Trial) -> str | None:
+    """What shows that there was reasoning; None where some came, or nothing shows it."""
+    if trial.error or trial.thought or trial.caught or not trial.visible:
+        return None
+    if trial.heard.reasoned:
+        return f"The server counts {trial.heard.reasoned} tokens of reasoning and sends none of them."
+    sampled = trial.heard.sampled or 0
+    if sampled > _TOKENS_BESIDE_TEXT + len(trial.visible):
+        return f"The server counts {sampled} tokens for an answer of {len(trial.visible)} characters."
+    return None
+
+
+def judge_cut(trial: Trial) -> Iterator[Finding]:
+    """Whether a cut is told, and a limit kept."""
+    if trial.error or trial.ended is None:
+        return
+    sampled = trial.heard.sampled or 0
+    is_too_long = sampled > 2 * CUT_AT or trial.heard.chars > _MOST_CHARS_OF_A_TOKEN * CUT_AT
+    if is_too_long or re.search(r"\b(?:199|200)\b", trial.visible):
+        told = f"{sampled} tokens came" if sampled else "Much more came"
+        yield Finding(Fault.LIMIT_IGNORED, Level.FAULT, f"{told} where {CUT_AT} were allowed.")
+    elif not trial.was_cut and (sampled >= CUT_AT - 1 or (not sampled and (not trial.visible or re.search(r"\b2\b", trial.visible)))):
+        yield Finding(Fault.CUT_UNSAID, Level.FAULT, f"It says {_quoted(trial.heard.end)}. People would take the answer for complete.")
+    elif trial.was_cut and trial.heard.end in ("stop", "completed"):
+        told = f"It says {_quoted(trial.heard.end)} after all of {CUT_AT} tokens. This product notices, where a limit is set"
+        yield Finding(Fault.CUT_UNSAID, Level.FAULT, f"{told} (max_answer_tokens), and tells people that the answer was cut.")
+
+
+def judge_plan(trial: Trial, words: Questions, by_ids: Trial | None) -> Iterator[Finding]:
+    """What became of the announcement. ``by_ids``: the same question by token ids, which lose nothing; None where that is not to be had."""
+    if trial.error or any(frame.header.intent == Intent.PREAMBLE for frame in trial.answers):
+        return
+    texts = [frame.body for frame in trial.answers]
+    if not texts:
+        return
+    _, found, after = trial.visible.partition(words.first)
+    gap, answered, _ = after.partition(words.last)
+    if found and answered:
+        is_glued = len(texts) == 1 and not re.search(r"\s", gap)
+        told = f"The words {words.first} and {words.last}, of the announcement and of the answer, came in one visible text."
+        yield Finding(Fault.PREAMBLE_GLUED if is_glued else Fault.PREAMBLE_UNMARKED, Level.FAULT, told)
+    elif by_ids is not None:
+        yield from _compared(trial, words, by_ids)
+
+
+def _compared(trial: Trial, words: Questions, by_ids: Trial) -> Iterator[Finding]:
+    said = [frame for frame in by_ids.answers if frame.header.intent == Intent.PREAMBLE]
+    rest = [frame for frame in by_ids.answers if frame.header.intent != Intent.PREAMBLE]
+    if by_ids.error or by_ids.was_cut or len(said) != 1 or len(rest) != 1:
+        return
+    announced, answer, visible = said[0].body.strip(), rest[0].body.strip(), trial.visible.strip()
+    told = "By token ids the same question brought an announcement and an answer."
+    if visible == announced + answer:
+        yield Finding(Fault.PREAMBLE_GLUED, Level.FAULT, f"{told} Here both came as one text.")
+    elif visible.startswith(announced) and visible.endswith(answer) and len(visible) <= len(announced) + len(answer) + 4:
+        yield Finding(Fault.PREAMBLE_UNMARKED, Level.FAULT, f"{told} Here both came as answers.")
+    elif visible == answer or (words.first in announced and words.first not in visible and words.last in visible):
+        yield Finding(Fault.PREAMBLE_LOST, Level.FAULT, f"{told} Here only the answer came.")
+
+
+def judge_summary(trial: Trial, words: Questions, *, was_asked_for: bool, are_shown: bool) -> Iterator[Finding]:
+    """Whether summaries are what they are called. ``are_shown``: the operator trusts them, so people read them."""
+    heard = trial.heard
+    if not heard.summary.strip():
+        return
+    shown = "They are trusted in the configuration, so people read it." if are_shown else "They are not shown."
+    if raw := _why_raw(heard.summary, heard.thought, heard.sealed, words):
+        yield Finding(Fault.SUMMARY_RAW, Level.LEAK if are_shown else Level.FAULT, f"{raw} {shown}")
+    elif not was_asked_for:
+        told = "They came without being asked for, as they do where the reasoning itself is put into that field."
+        yield Finding(Fault.SUMMARY_RAW, Level.LEAK if are_shown else Level.FAULT, f"{told} {shown}")
+    else:
+        yield Finding(Fault.SUMMARY_UNPROVEN, Level.NOTE, shown)
+
+
+def _why_raw(summary: str, thought: str, sealed: str, words: Questions) -> str | None:
+    if words.thought in summary:
+        return f"A word that the model was only to think of is in one ({words.thought})."
+    for other, name in ((thought, "the reasoning that came beside it"), (sealed, "the content that it calls encrypted")):
+        if other and (summary.strip() == other.strip() or share_a_stretch(summary, other, _SUMMARY_STRETCH)):
+            return f"One says the same as {name}."
+    return None
+
+
+def _quoted(word: str) -> str:
+    """The server's word for the end. One that is no such word is not quoted: it could be anything."""
+    if not word:
+        return "nothing about the end"
+    return f"“{word}”" if re.fullmatch(r"[a-z_]{1,30}", word) else "a word of its own"

@@ -1,0 +1,104 @@
+"""What an examination found, as values; which wire format fits best, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from chatui.doctor.faults import Fault, Finding, Level, worst
+from chatui.doctor.identity import Identity
+
+_RANK = {"harmony": 0, "responses": 1, "chat": 2}
+_WHY = {
+    "harmony": "By token ids a marker that is meant is told exactly from one that is quoted, and an announcement from the answer",
+    "responses": "Each message and each piece of reasoning comes as an item of its own",
+    "chat": "It works, and no wire format that could be tried and tells more works as well",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class FormatReport:
+    """One wire format. ``kind`` as it is configured. ``not_tried``: why not; then there are no findings.
+
+    ``first_seconds``: the shortest wait for the first word; None where none came.
+    """
+
+    kind: str
+    findings: tuple[Finding, ...] = ()
+    not_tried: str = ""
+    first_seconds: float | None = None
+
+    @property
+    def level(self) -> Level:
+        """The worst of its findings."""
+        return worst(self.findings)
+
+    @property
+    def works(self) -> bool:
+        """Whether people could be answered by it without seeing what is hidden."""
+        return not self.not_tried and self.level in (Level.NOTE, Level.FAULT)
+
+    @property
+    def is_spoken(self) -> bool:
+        """Whether the server speaks it at all, as far as is known."""
+        return all(finding.fault is not Fault.KIND_NOT_SPOKEN for finding in self.findings)
+
+    @property
+    def family(self) -> str:
+        """The wire format without the dialect."""
+        return self.kind.split("-")[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """One back end. ``formats``: the configured one first. ``general``: findings that are about no wire format."""
+
+    name: str
+    configured: str
+    identity: Identity
+    general: tuple[Finding, ...] = ()
+    formats: tuple[FormatReport, ...] = ()
+    seconds: float = field(default=0.0, compare=False)
+
+    @property
+    def level(self) -> Level:
+        """The worst of what is about the back end as it is configured. Faults of other wire formats are not its faults."""
+        mine = [finding for report in self.formats if report.kind == self.configured for finding in report.findings]
+        return worst((*self.general, *mine))
+
+    @property
+    def best(self) -> FormatReport | None:
+        """The wire format that fits best: the one of the least bad findings, and of equals the most exact. None where none works."""
+        working = [report for report in self.formats if report.works]
+        return min(working, key=lambda report: (report.level, _RANK[report.family]), default=None)
+
+    @property
+    def why_best(self) -> str:
+        """Why it is that one, in a sentence or two; empty where there is none."""
+        best = self.best
+        if best is None:
+            return ""
+        spared = _spared(best, self.formats)
+        return f"{_WHY[best.family]}.{f' It is spared what {spared}.' if spared else ''}"
+
+    @property
+    def says_raw_summaries(self) -> bool:
+        """Whether its summaries were found to be raw reasoning, by any wire format."""
+        return any(finding.fault is Fault.SUMMARY_RAW for report in self.formats for finding in report.findings)
+
+
+def _spared(best: FormatReport, formats: Sequence[FormatReport]) -> str:
+    """The faults of the others, in few words."""
+    mine = {finding.fault for finding in best.findings}
+    told = [
+        f"{report.kind} has ({', '.join(names)})"
+        for report in formats
+        if report.kind != best.kind
+        and report.is_spoken
+        and (names := _names(finding for finding in report.findings if finding.fault not in mine))
+    ]
+    return " and ".join(told)
+
+
+def _names(findings: Iterable[Finding]) -> list[str]:
+    return sorted({finding.fault.value for finding in findings if finding.level > Level.NOTE})

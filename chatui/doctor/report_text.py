@@ -1,0 +1,115 @@
+"""A report in words, for a terminal, and as JSON, for a script. It quotes no text of a model."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+
+from chatui.doctor.faults import Finding, Level
+from chatui.doctor.report import FormatReport, Report
+
+_WIDTH = 110
+_VERDICTS = {
+    Level.NOTE: "Healthy as it is configured.",
+    Level.FAULT: "It works as it is configured, with the faults that are named.",
+    Level.UNASKED: "It could not be asked.",
+    Level.UNUSABLE: "It cannot be used as it is configured.",
+    Level.LEAK: "Do not use it as it is configured: people would see what is hidden.",
+}
+_LEVELS = {Level.NOTE: "note", Level.FAULT: "fault", Level.UNASKED: "not asked", Level.UNUSABLE: "unusable", Level.LEAK: "LEAK"}
+
+
+def told(report: Report) -> str:
+    """Lines for people. Names that the server gave itself are in it as they came."""
+    return "\n".join(_lines(report))
+
+
+def as_json(report: Report) -> dict[str, object]:
+    """One object of plain values. ``level`` and ``fault`` are words of a closed list; ``exit`` is what this back end alone would give."""
+    identity, best = report.identity, report.best
+    return {
+        "name": report.name,
+        "place": identity.place,
+        "product": identity.product,
+        "version": identity.version,
+        "models": list(identity.models),
+        "model": identity.model,
+        "gpt_oss": identity.is_gpt_oss,
+        "context": identity.context,
+        "configured": report.configured,
+        "findings": [_finding(finding) for finding in report.general],
+        "formats": [_format(one) for one in report.formats],
+        "best": best.kind if best else None,
+        "why": report.why_best,
+        "exit": report.level.exit_code,
+    }
+
+
+def _format(report: FormatReport) -> dict[str, object]:
+    return {
+        "kind": report.kind,
+        "tried": not report.not_tried,
+        "works": report.works,
+        "first_seconds": report.first_seconds,
+        "findings": [_finding(finding) for finding in report.findings],
+        "why_not_tried": report.not_tried,
+    }
+
+
+def _finding(finding: Finding) -> dict[str, str]:
+    return {
+        "fault": finding.fault.value,
+        "level": finding.level.name.lower(),
+        "sentence": finding.fault.sentence,
+        "seen": finding.seen,
+        "advice": finding.fault.advice,
+    }
+
+
+def _lines(report: Report) -> Iterator[str]:
+    identity = report.identity
+    product = " ".join(filter(None, (identity.product or "a server that does not say what it is", identity.version)))
+    yield f"{report.name}: {product} at {identity.place}"
+    if identity.model:
+        family = {True: ", which is gpt-oss", False: ", which is not gpt-oss", None: ""}[identity.is_gpt_oss]
+        yield from _wrapped(f"Model: {identity.model}{family}{f' ({identity.why})' if identity.why else ''}.", 2)
+    if identity.context:
+        yield f"  Context: {identity.context} tokens."
+    for finding in report.general:
+        yield from _told(finding, 2)
+    for one in report.formats:
+        yield ""
+        is_configured = one.kind == report.configured
+        if not is_configured and not one.is_spoken:
+            yield f"  {one.kind}: this server does not speak it."
+            continue
+        yield from _wrapped(f"{one.kind}{' (configured)' if is_configured else ''}: {_summary(one)}", 2)
+        for finding in one.findings:
+            yield from _told(finding, 4)
+    yield ""
+    if best := report.best:
+        change = f' Set kind = "{best.kind}"; --write does it.' if best.kind != report.configured else ""
+        yield from _wrapped(f"Best wire format: {best.kind}. {report.why_best}{change}", 2)
+    yield f"  {_VERDICTS[report.level]}"
+
+
+def _summary(report: FormatReport) -> str:
+    if report.not_tried:
+        return f"not tried. {report.not_tried[:1].upper()}{report.not_tried[1:].removesuffix('.')}."
+    wait = f" First token after {report.first_seconds:.2f} s." if report.first_seconds is not None else ""
+    faults = sum(finding.level > Level.NOTE for finding in report.findings)
+    if not report.works:
+        return f"does not work.{wait}"
+    return f"works{f', with {faults} fault' if faults else ''}{'s' if faults > 1 else ''}.{wait}"
+
+
+def _told(finding: Finding, indent: int) -> Iterator[str]:
+    yield from _wrapped(f"[{_LEVELS[finding.level]}] {finding.fault.value}: {finding.fault.sentence}", indent)
+    if finding.seen:
+        yield from _wrapped(f"Seen: {finding.seen}", indent + 4)
+    yield from _wrapped(f"To do: {finding.fault.advice}", indent + 4)
+
+
+def _wrapped(text: str, indent: int) -> list[str]:
+    lead = " " * indent
+    return textwrap.wrap(text, _WIDTH, initial_indent=lead, subsequent_indent=f"{lead}  ", break_long_words=False, break_on_hyphens=False)

@@ -1,0 +1,32 @@
+"""What reasoning that got into an answer looks like."""
+
+from __future__ import annotations
+
+import re
+
+from chatui.doctor.faults import Fault
+
+_MARKER = re.compile(r"<\|(?:start|channel|message|end|return|call|constrain)\|>")
+_COLLAPSED = re.compile(r"assistant(?:final|analysis|commentary)|\A\s*(?:analysis|commentary)(?=[A-Z\"'*])")
+_TAG = re.compile(r"</?(?:think|thinking|thought|thoughts|reasoning|reflection|analysis)>|\[/?THINK\]|◁/?think▷", re.IGNORECASE)
+_SPACE = re.compile(r"\s+")
+_MOST_CHARS = 20_000
+
+
+def sign_of_leak(text: str) -> Fault | None:
+    """Which form of a leak ``text``, the answer to a question that is about no markers, has; None where it has none."""
+    if _MARKER.search(text):
+        return Fault.LEAK_MARKERS
+    if _TAG.search(text):
+        return Fault.LEAK_TAGS
+    return Fault.LEAK_COLLAPSED if _COLLAPSED.search(text) else None
+
+
+def share_a_stretch(one: str, other: str, length: int) -> bool:
+    """Whether ``length`` characters in a row, white space aside, are in both. Of very long texts only the beginning is compared."""
+    return not _stretches(one, length).isdisjoint(_stretches(other, length))
+
+
+def _stretches(text: str, length: int) -> set[str]:
+    text = _SPACE.sub(" ", text[:_MOST_CHARS]).strip()
+    return {text[at : at + length] for at in range(len(text) - length + 1)}

@@ -1,0 +1,80 @@
+"""One question to a model server: asked by the real back end, with the raw bytes kept beside what it made of them."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import aclosing
+from dataclasses import dataclass, field
+
+from chatui.backends.base import Backend, BackendError, EndReason, SampleEnded, SampleRequest
+from chatui.backends.recording import Exchange, Recorder
+from chatui.doctor.observed_bytes import Heard, hear
+from renderer.errors import Code
+from renderer.events import Assembler
+from renderer.frames import Channel, Frame, Intent
+from renderer.gate import Audience, may_see, show
+
+MOST_BYTES = 4 << 20
+"""How much of an answer is kept. What comes later is read, and thrown away."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """What came of it. ``status`` is 0 where no answer came at all; ``said`` is what a server that refused it said. Text is in no repr."""
+
+    frames: tuple[Frame, ...] = field(repr=False)
+    heard: Heard
+    ended: SampleEnded | None = None
+    error: BackendError | None = None
+    status: int = 0
+    said: str = field(default="", repr=False)
+
+    @property
+    def answers(self) -> list[Frame]:
+        """What people see."""
+        return [frame for frame in self.frames if may_see(frame.header, Audience.END_USER)]
+
+    @property
+    def visible(self) -> str:
+        """All of that, in order."""
+        return "".join(show(frame, Audience.END_USER) for frame in self.answers)
+
+    @property
+    def caught(self) -> list[Frame]:
+        """What the leak guard took out of the answer."""
+        return [frame for frame in self.frames if frame.header.intent == Intent.DEBUG]
+
+    @property
+    def thought(self) -> str:
+        """The reasoning that came apart from the answer, under whatever name."""
+        frames = (frame for frame in self.frames if frame.header.channel == Channel.ANALYSIS and frame.header.intent is None)
+        return "\n\n".join([*(frame.body for frame in frames), self.heard.summary])
+
+    @property
+    def was_cut(self) -> bool:
+        """Whether the back end took it for cut by the length limit."""
+        return self.ended is not None and self.ended.reason is EndReason.LENGTH
+
+
+async def attempt(backend: Backend, request: SampleRequest, seconds: float) -> Trial:
+    """Ask once, for at most ``seconds``. Never raises for what a server does; the connection is closed in any case."""
+    recorder = Recorder(backend, most_bytes=MOST_BYTES)
+    assembler, frames = Assembler(), []
+    ended: SampleEnded | None = None
+    error: BackendError | None = None
+    try:
+        async with asyncio.timeout(seconds), aclosing(backend.sample(request)) as events:
+            async for event in events:
+                if isinstance(event, SampleEnded):
+                    ended = event
+                elif done := assembler.feed(event):
+                    frames.append(done.frame)
+    except BackendError as raised:
+        error = raised
+    except TimeoutError:
+        error = BackendError(Code.TIMEOUT, "the time for this question was up")
+    if left := assembler.finish():
+        frames.append(left.frame)
+    exchange = recorder.exchange or Exchange("POST", "", None)
+    said = bytes(exchange.raw[:4000]).decode("utf-8", "replace") if exchange.status != 200 else ""
+    return Trial(tuple(frames), hear(exchange), ended, error, exchange.status, said)

@@ -1,0 +1,175 @@
+"""What ``ask`` and ``record_backend`` share: which model server is meant, and what came of asking it once."""
+
+from __future__ import annotations
+
+import os
+from argparse import ArgumentParser
+from collections.abc import Callable
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.core.management.base import CommandError
+
+from chatui.backends import keys, registry
+from chatui.backends.base import Backend, BackendError, EndReason, SampleEnded, SampleRequest
+from chatui.backends.keys import KeyUnusableError
+from chatui.backends.spec import BackendSpec, SpecError, check_spec, split_choice
+from chatui.env import environment
+from chatui.model_servers import configured, connected
+from renderer.errors import Code
+from renderer.events import Assembler, Finished, FrameOpened, RawEvent
+from renderer.frames import Frame, Header, Role, Terminator
+from renderer.gate import Audience, may_see, show
+from renderer.history import PRODUCT_NAMES
+from renderer.summary.frame import ASIDE
+
+UNUSABLE = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """Which server the options mean: its spec, the model asked for (None: its default), and the key that may be sent to it."""
+
+    spec: BackendSpec
+    model: str | None
+    key: str | None = field(repr=False)
+
+
+def add_server_arguments(parser: ArgumentParser) -> None:
+    """The options that name a server."""
+    parser.add_argument("--backend", default="", metavar="NAME[/MODEL]", help="a configured back end; else the first of them")
+    parser.add_argument("--url", default="", help="address of a model server that need not be configured")
+    parser.add_argument("--kind", choices=list(registry.KINDS), help="wire format; else the configured one, or chat")
+    parser.add_argument("--model", help="model name; else the configured one, or the first that the server names")
+    parser.add_argument("--key-env", metavar="NAME", help="environment variable that holds the key for --url")
+    parser.add_argument("--effort", choices=["low", "medium", "high"], default="medium", help="reasoning effort (medium)")
+    parser.add_argument("--max-tokens", type=int, metavar="N", help="longest answer in tokens")
+
+
+def server_for(options: dict[str, Any]) -> Server:
+    """The server that the options mean: the first configured one where they name none.
+
+    Raises:
+        CommandError: there is no such server, or its key cannot be had.
+    """
+    if options["url"] and options["backend"]:
+        raise CommandError("--url and --backend name two servers.", returncode=UNUSABLE)
+    try:
+        spec = _unconfigured(options) if options["url"] else connected.spec_of(options["backend"])
+        if options["kind"] and spec.kind != options["kind"]:
+            spec = check_spec({**spec.model_dump(), "kind": options["kind"]})
+        return Server(spec, options["model"] or split_choice(options["backend"])[1], _key(spec, options))
+    except BackendError as error:
+        raise CommandError(f"{error.detail} {_known()}", returncode=UNUSABLE) from error
+    except SpecError as error:
+        raise CommandError(f"There is no such back end: {'; '.join(error.problems)}.", returncode=UNUSABLE) from error
+    except KeyUnusableError as error:
+        raise CommandError(f"The key cannot be used: {error}.", returncode=UNUSABLE) from error
+
+
+def backend_for(server: Server, **limits: float) -> Backend:
+    """A back end for one command. Raises CommandError where there can be none."""
+    try:
+        return connected.build(server.spec, server.key, **limits)
+    except ValueError as error:
+        raise CommandError(f"There is no such back end: {error}.", returncode=UNUSABLE) from error
+
+
+def request_for(server: Server, options: dict[str, Any], prompt: str) -> SampleRequest:
+    """One question, behind the operator's instructions, as a new conversation has it."""
+    env = environment()
+    before = (Frame(Header(Role.DEVELOPER), env.instructions),) if env.instructions else ()
+    return SampleRequest(
+        (*before, Frame(Header(Role.USER), prompt.encode("utf-8", "replace").decode())),
+        model=server.model,
+        effort=options["effort"],
+        max_tokens=options["max_tokens"] or server.spec.max_answer_tokens or env.max_answer_tokens or None,
+    )
+
+
+def _unconfigured(options: dict[str, Any]) -> BackendSpec:
+    return check_spec({"name": "asked", "url": options["url"], "kind": options["kind"] or "chat"})
+
+
+def _key(spec: BackendSpec, options: dict[str, Any]) -> str | None:
+    """That of ``--key-env``; else that of the spec, which for an address given by hand is the configured one of its origin, if any."""
+    if name := options["key_env"]:
+        key = os.environ.get(name, "")
+        if not key:
+            raise CommandError(f"The environment has no {name}.", returncode=UNUSABLE)
+        return keys.checked(key, f"the variable {name}")
+    if not options["url"]:
+        return connected.key_of(connected.spec_of(options["backend"]))
+    # Without those of the back office: an address given by hand needs no database.
+    same = (known for known in configured.base(environment()) if known.url and keys.origin(known.url) == keys.origin(spec.url))
+    return next((found for known in same if (found := connected.key_of(known))), None)
+
+
+def _known() -> str:
+    return f"Known are: {', '.join(spec.name for spec in connected.specs()) or 'none'}."
+
+
+def _unchecked_hidden(event: RawEvent) -> RawEvent:
+    """What a server calls a summary of the reasoning is shown to people line by line, when each was checked. Here nobody checks it."""
+    is_summary = isinstance(event, FrameOpened) and event.header.role == Role.ASSISTANT and event.header.name in PRODUCT_NAMES
+    return FrameOpened(ASIDE) if is_summary else event
+
+
+@dataclass
+class Asked:
+    """What came so far. Good at any moment, also when the person pressed Ctrl-C."""
+
+    frames: list[Finished] = field(default_factory=list)
+    ended: SampleEnded | None = None
+    error: BackendError | None = None
+    assembler: Assembler = field(default_factory=Assembler, repr=False)
+
+    async def run(self, backend: Backend, request: SampleRequest, see: Callable[[RawEvent], None]) -> None:
+        """Ask; ``see`` gets each event. A failure of the server is kept, not raised."""
+        try:
+            async with aclosing(backend.sample(request)) as events:
+                async for event in events:
+                    if isinstance(event, SampleEnded):
+                        self.ended = event
+                        continue
+                    event = _unchecked_hidden(event)
+                    see(event)
+                    if done := self.assembler.feed(event):
+                        self.frames.append(done)
+        except BackendError as error:
+            self.error = error
+        finally:
+            await backend.aclose()
+
+    @property
+    def status(self) -> str:
+        """``completed``, ``incomplete`` (cut), ``failed``, or ``interrupted`` (broken off, by the server or from the keyboard)."""
+        if self.error is not None:
+            return "interrupted" if self.error.code is Code.STREAM_TRUNCATED else "failed"
+        if self.ended is None:
+            return "interrupted"
+        return "incomplete" if self.ended.reason in (EndReason.LENGTH, EndReason.CONTENT_FILTER) else "completed"
+
+    @property
+    def code(self) -> Code | None:
+        """Our code for what is wrong with the answer."""
+        if self.error is not None:
+            return self.error.code
+        if self.ended is None:
+            return Code.STREAM_TRUNCATED
+        if self.ended.reason is EndReason.LENGTH:
+            return Code.LENGTH
+        return None if self.visible(Audience.END_USER) or self.tool_calls else Code.NO_ANSWER
+
+    @property
+    def tool_calls(self) -> list[tuple[str, str]]:
+        """Name and arguments of each whole call."""
+        frames = [done.frame for done in self.frames if done.frame.terminator is Terminator.CALL]
+        return [((frame.header.recipient or "").removeprefix("functions."), frame.body) for frame in frames]
+
+    def visible(self, audience: Audience) -> str:
+        """All text that this audience may see, in order."""
+        last = self.assembler.open_frame()
+        frames = [done.frame for done in self.frames] + ([last] if last else [])
+        return "".join(show(frame, audience) for frame in frames if may_see(frame.header, audience))

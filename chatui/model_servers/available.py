@@ -1,0 +1,61 @@
+"""Which models a back end offers: the operator's list, else what its server named when it was last asked. Nobody waits for it here."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+import logging
+import threading
+
+from django.core.cache import cache
+from redis.exceptions import RedisError
+
+from chatui.backends.base import BackendError
+from chatui.backends.discovery import discover
+from chatui.backends.keys import KeyUnusableError
+from chatui.backends.spec import BackendSpec, is_model_name
+from chatui.model_servers import connected
+
+log = logging.getLogger(__name__)
+
+ASK_SECONDS = 60
+"""How often a server is asked at most, by all processes together."""
+KEEP_SECONDS = 24 * 60 * 60
+"""How long an answer counts, so that a server which is down for a while keeps its models."""
+MOST = 200
+
+_CACHE_ERRORS = (OSError, RedisError)
+_read_last: dict[str, tuple[str, ...]] = {}
+"""What this process read last of each spec, for the time that the cache is away."""
+
+
+def models(spec: BackendSpec) -> tuple[str, ...]:
+    """The models that may be chosen, the default first; empty where nobody has named any yet. Asks the server in the background."""
+    if spec.models or spec.is_demo:
+        return spec.models
+    key = _cache_key(spec)
+    try:
+        if cache.add(f"{key}:asked", True, ASK_SECONDS):
+            threading.Thread(target=_ask, args=(spec, key), name=f"models of {spec.name}", daemon=True).start()
+        _read_last[key] = cache.get(key, ())
+    except _CACHE_ERRORS as error:
+        # A page, and a question, must not depend on it.
+        log.warning("the models of back end %s could not be looked up (%s)", spec.name, type(error).__name__)
+    return _read_last.get(key, ())
+
+
+def _cache_key(spec: BackendSpec) -> str:
+    return "models:" + hashlib.sha256(spec.model_dump_json().encode()).hexdigest()
+
+
+def _ask(spec: BackendSpec, cache_key: str) -> None:
+    try:
+        found = asyncio.run(discover(spec.url, connected.key_of(spec), spec.limits()))
+    except (BackendError, KeyUnusableError) as error:
+        log.info("back end %s did not name its models (%s)", spec.name, type(error).__name__)
+        return
+    names = tuple(name for name in found.models if is_model_name(name))[:MOST]
+    if names:
+        with contextlib.suppress(*_CACHE_ERRORS):  # it is asked again in a minute
+            cache.set(cache_key, names, KEEP_SECONDS)

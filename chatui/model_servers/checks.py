@@ -1,0 +1,111 @@
+"""``manage.py check`` messages for what is wrong with the back ends that the operator's file and the back office set up.
+
+What a member of staff did in the back office is a warning at most: it must not keep a server from starting.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from django.contrib.auth.models import Group
+from django.core import checks
+from django.core.checks import CheckMessage, Error, register
+from django.db import DatabaseError
+
+from chatui.backends import registry
+from chatui.backends.keys import KeyUnusableError
+from chatui.backends.spec import BackendSpec, find, is_model_name
+from chatui.env import environment
+from chatui.model_servers import configured, connected, vocabulary
+
+
+@register()
+def backends_file(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+    """CHATUI_BACKENDS_FILE must hold nothing that is wrong: what is wrong is left out."""
+    env = environment()
+    if env.backends_file is None:
+        return []
+    found: list[CheckMessage] = [
+        Error(_sentence(f"CHATUI_BACKENDS_FILE: {problem}"), id="chatui.E010") for problem in configured.file(env.backends_file).problems
+    ]
+    if env.backend_url:
+        found.append(checks.Warning("CHATUI_BACKEND_URL is not looked at, because there is a CHATUI_BACKENDS_FILE.", id="chatui.W010"))
+    outside = configured.base(env)
+    found += [Error(_sentence(words), id="chatui.E011") for words in _unusable_keys(outside)]
+    found += [Error(_sentence(words), id="chatui.E012") for words in _unknown_summarizers(outside)]
+    return found
+
+
+@register()
+def backend_variables(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+    """The model and the key of the single back end."""
+    env = environment()
+    found: list[CheckMessage] = []
+    if env.backend_model and not is_model_name(env.backend_model):
+        found.append(Error("CHATUI_BACKEND_MODEL is no name of a model.", id="chatui.E013"))
+    if env.backend_key_file is None or env.backend_key_file.is_file():
+        try:
+            connected.environment_key()
+        except KeyUnusableError as error:
+            found.append(Error(_sentence(str(error)), id="chatui.E014"))
+    return found
+
+
+@register()
+def stored_backends(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+    """The enabled rows of the back office."""
+    env = environment()
+    try:
+        rows = configured.rows()
+        groups = set(Group.objects.values_list("name", flat=True))
+    except DatabaseError:
+        return []  # not migrated yet, or away, which others say
+    outside = configured.base(env)
+    taken = {spec.name for spec in outside}
+    stored = [spec for spec in rows.specs if spec.name not in taken]
+    said = [(problem, "chatui.W011") for problem in rows.problems]
+    said += [
+        (f"back end {spec.name!r} is set up outside of the back office too, and that one counts", "chatui.W012")
+        for spec in rows.specs
+        if spec.name in taken
+    ]
+    said += [(words, "chatui.W013") for words in _unusable_keys(stored)]
+    said += [(words, "chatui.W014") for words in _unknown_summarizers(stored)]
+    said += [
+        (f"back end {spec.name!r}: there is no group {group!r}, so it lets nobody in", "chatui.W015")
+        for spec in outside
+        for group in spec.groups
+        if group not in groups
+    ]
+    return [checks.Warning(_sentence(words), id=identity) for words, identity in said]
+
+
+@register()
+def vocabulary_of_backends(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+    """Kinds that speak in token ids need the vocabulary."""
+    env = environment()
+    needing = [spec.name for spec in connected.specs() if registry.needs_vocabulary(spec.kind) and spec.name != configured.ENVIRONMENT_NAME]
+    if needing and vocabulary.find(env.data_dir) is None:
+        words = f"Back end {', '.join(needing)} needs the vocabulary: run python manage.py fetch_vocabulary."
+        return [checks.Warning(words, id="chatui.W016")]
+    return []
+
+
+def _sentence(words: str) -> str:
+    return words if words.endswith("?") else f"{words[:1].upper()}{words[1:]}."
+
+
+def _unusable_keys(found: Iterable[BackendSpec]) -> Iterator[str]:
+    for spec in found:
+        try:
+            connected.key_of(spec)
+        except KeyUnusableError as error:
+            yield f"back end {spec.name!r} cannot be asked: {error}"
+
+
+def _unknown_summarizers(found: Iterable[BackendSpec]) -> Iterator[str]:
+    known = connected.specs()
+    for spec in found:
+        if spec.summarizer and find(known, spec.summarizer) is None:
+            yield f"back end {spec.name!r}: there is no back end {spec.summarizer!r} to write its summaries"

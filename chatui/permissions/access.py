@@ -1,0 +1,230 @@
+"""Who may read, write and see what: the only module that asks about permissions.
+
+"Not found" and "not yours" look the same. Asking for hidden channels without the permission looks the same whether the conversation
+exists or not, and is recorded before it is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from datetime import timedelta
+from typing import NoReturn
+from uuid import UUID
+
+from django.db.models import F, Q, QuerySet
+from django.utils import timezone
+
+from chatui.audit_log.record import Visitor, record
+from chatui.env import environment
+from chatui.models import Conversation, DebugRequest, Message, ShareLink, Turn, User
+from chatui.permissions import attempts
+from renderer.errors import Code
+
+
+class NotFoundError(Exception):
+    """It does not exist, or it is not theirs."""
+
+    code = Code.NOT_FOUND
+
+
+class RefusedError(Exception):
+    """Hidden channels were asked for without the permission; the attempt has been recorded."""
+
+    code = Code.PERM_VISIBILITY
+
+
+class OptInNeededError(Exception):
+    """This person may see the hidden channels, but has not opened the debug view of this conversation, or it has expired."""
+
+    code = Code.OPT_IN
+
+
+def as_person(user: object) -> User | None:
+    """A request's ``user`` as a person of ours; None for nobody."""
+    return user if isinstance(user, User) else None
+
+
+def own_conversation(user: User | None, conversation_id: object, *, deleted: bool = False) -> Conversation:
+    """The conversation of that id if it is this person's own. ``deleted`` asks for one in the bin instead.
+
+    Raises:
+        NotFoundError: for everything else.
+    """
+    if user is None or not user.is_active:
+        raise NotFoundError
+    try:
+        return Conversation.objects.get(pk=_key(conversation_id), owner=user, deleted_at__isnull=not deleted)
+    except Conversation.DoesNotExist:
+        raise NotFoundError from None
+
+
+def own_conversations(user: User, limit: int) -> list[Conversation]:
+    """The person's conversations, the latest first."""
+    return list(Conversation.objects.filter(owner=user, deleted_at=None).order_by("-active_at")[:limit])
+
+
+def all_own_conversations(user: User) -> Iterator[Conversation]:
+    """Every conversation of the person's that is not in the bin, the oldest first; one at a time, with no cursor left open between two."""
+    mine = Conversation.objects.filter(owner=user, deleted_at=None)
+    for key in list(mine.order_by("created_at").values_list("pk", flat=True)):
+        if (row := mine.filter(pk=key).first()) is not None:
+            yield row
+
+
+def own_messages(user: User, keys: Iterable[UUID]) -> dict[UUID, Message]:
+    """Those of the messages that are visible and stand in conversations of this person's that are not in the bin, by key."""
+    # Whose they are is asked of the rows: with more conditions SQLite would rather walk through everything that the person ever wrote.
+    found = Message.objects.filter(is_visible=True).select_related("conversation").in_bulk(list(keys))
+    return {key: row for key, row in found.items() if row.conversation.owner_id == user.pk and row.conversation.deleted_at is None}
+
+
+def own_conversations_of(user: User, keys: Iterable[UUID]) -> dict[UUID, Conversation]:
+    """Those of the conversations that are this person's and not in the bin, by key."""
+    return Conversation.objects.filter(owner=user, deleted_at=None).in_bulk(list(keys))
+
+
+def share_link(token: str) -> ShareLink:
+    """The share link with that token, while it may be read. Asks nobody who they are: to hold the token is enough.
+
+    Raises:
+        NotFoundError: there is none, it has expired or was taken back, its conversation or its person has gone, or sharing is off.
+    """
+    try:
+        return _live_links().select_related("conversation", "leaf").get(token=token)
+    except ShareLink.DoesNotExist:
+        raise NotFoundError from None
+
+
+def own_share_links(user: User) -> QuerySet[ShareLink]:
+    """The person's share links that can still be read, the newest first."""
+    return _live_links().filter(created_by=user).select_related("conversation").order_by("-created_at")
+
+
+def _live_links() -> QuerySet[ShareLink]:
+    now, most = timezone.now(), environment().share_max_days
+    found = ShareLink.objects.filter(Q(expires_at=None) | Q(expires_at__gt=now), revoked_at=None, conversation__deleted_at=None)
+    found = found.filter(created_by__is_active=True, conversation__owner=F("created_by"))
+    # A shorter limit that the operator sets later holds for older links, too.
+    return found if most < 0 else found.filter(created_at__gt=now - timedelta(days=most)) if most else found.none()
+
+
+def message_of(conversation: Conversation, message_id: object) -> Message:
+    """A message, looked up through its conversation, so that an id from another conversation is not found."""
+    try:
+        return Message.objects.get(pk=_key(message_id), conversation=conversation)
+    except Message.DoesNotExist:
+        raise NotFoundError from None
+
+
+def turn_of(conversation: Conversation, turn_id: object) -> Turn:
+    """A turn, looked up through its conversation."""
+    try:
+        return Turn.objects.select_related("question").defer("request").get(pk=_key(turn_id), conversation=conversation)
+    except Turn.DoesNotExist:
+        raise NotFoundError from None
+
+
+def can_see_hidden(user: User | None) -> bool:
+    """Whether the debug view exists for this person at all. Decides what is offered; what is shown is decided again each time."""
+    return user is not None and user.is_active and user.is_staff and user.has_perm("chatui.view_hidden_channels")
+
+
+def can_view_any(user: User | None) -> bool:
+    """Whether this person may open conversations of others (in the debug view)."""
+    return user is not None and user.is_active and user.is_staff and user.has_perm("chatui.view_any_conversation")
+
+
+def may_look(user: User | None, conversation: Conversation) -> bool:
+    """Whether this person may see the hidden channels of the conversation, once its debug view is open to them."""
+    return can_see_hidden(user) and (conversation.owner == user or can_view_any(user))
+
+
+def can_read_audit(user: User | None) -> bool:
+    """Whether the audit log exists for this person. A permission of its own: neither being staff nor the debug view brings it."""
+    return user is not None and user.is_active and user.is_staff and user.has_perm("chatui.view_auditevent")
+
+
+def audit_reader(user: User | None) -> User:
+    """This person, if they may read the audit log. NotFoundError for everybody else: the log holds names, and times, of all."""
+    if user is None or not can_read_audit(user):
+        raise NotFoundError
+    return user
+
+
+def debuggable_conversation(visitor: Visitor, conversation_id: object, *, action: str) -> Conversation:
+    """A conversation whose hidden channels this visitor may see once they have opted in. Shows nothing yet.
+
+    Raises:
+        RefusedError: without the permission; recorded as ``E-PERM-VISIBILITY``.
+        NotFoundError: with the permission, but there is no such conversation.
+    """
+    if not can_see_hidden(visitor.user):
+        refuse(visitor, conversation_id, action)
+    try:
+        conversation = Conversation.objects.select_related("owner").get(pk=_key(conversation_id), deleted_at=None)
+    except (Conversation.DoesNotExist, NotFoundError):
+        # Without the right to others' conversations, "no such thing" must look like "not yours".
+        if not can_view_any(visitor.user):
+            refuse(visitor, conversation_id, action)
+        raise NotFoundError from None
+    if not may_look(visitor.user, conversation):
+        refuse(visitor, conversation_id, action)
+    return conversation
+
+
+def view_hidden(visitor: Visitor, conversation_id: object, *, action: str) -> Conversation:
+    """Grant one look at hidden channels: permission and opt-in are asked, and the look is recorded before anything is shown.
+
+    Raises:
+        RefusedError, NotFoundError: as ``debuggable_conversation``.
+        OptInNeededError: permitted, but the debug view of this conversation is not open. That is no attempt.
+        DatabaseError: the line could not be written, so there is no look.
+    """
+    conversation = debuggable_conversation(visitor, conversation_id, action=action)
+    if not open_request(visitor, conversation):
+        raise OptInNeededError
+    record(action, visitor, conversation=conversation)
+    return conversation
+
+
+def recheck_hidden(visitor: Visitor, conversation_id: UUID) -> None:
+    """Whether an open debug stream may go on; raises as ``view_hidden`` where not. A stream that goes on is no new look."""
+    if not open_request(visitor, debuggable_conversation(visitor, conversation_id, action="debug stream")):
+        raise OptInNeededError
+
+
+def open_request(visitor: Visitor, conversation: Conversation) -> DebugRequest | None:
+    """The visitor's open debug view of this conversation, if there is one. A request that waits, was declined or has lapsed is none."""
+    return debug_requests_of(visitor, conversation).filter(expires_at__gt=timezone.now()).order_by("-expires_at").first()
+
+
+def debug_requests_of(visitor: Visitor, conversation: Conversation) -> QuerySet[DebugRequest]:
+    """The visitor's debug requests for this conversation that nobody has closed: open, waiting, or lapsed."""
+    return DebugRequest.objects.filter(conversation=conversation, person=visitor.user, closed_at=None)
+
+
+def refuse(visitor: Visitor, conversation_id: object, action: str) -> NoReturn:
+    """Record the attempt, then refuse."""
+    attempts.record_attempt(visitor, _as_uuid(conversation_id), action)
+    raise RefusedError
+
+
+def person_of(visitor: Visitor) -> User:
+    """The person behind a visitor. NotFoundError for nobody: a page that needs one looks like none."""
+    if visitor.user is None:
+        raise NotFoundError
+    return visitor.user
+
+
+def _key(value: object) -> UUID:
+    key = _as_uuid(value)
+    if key is None:
+        raise NotFoundError
+    return key
+
+
+def _as_uuid(value: object) -> UUID | None:
+    try:
+        return UUID(str(value))
+    except ValueError:
+        return None

@@ -1,0 +1,101 @@
+"""Attempts at hidden channels: each is recorded, those of strangers up to a number; staff are warned of a person who goes on trying."""
+
+from __future__ import annotations
+
+import ipaddress
+import logging
+from dataclasses import dataclass
+from datetime import date, timedelta
+from uuid import UUID
+
+from django.utils import timezone
+
+from chatui.audit_log.record import Visitor, record
+from chatui.env import environment
+from chatui.models import AttemptWarning, AuditEvent, User
+from chatui.throttle import Throttle
+from renderer.errors import Code
+
+log = logging.getLogger(__name__)
+
+LISTED_PER_HOUR = 20
+"""Lines of a stranger's address (of its /64 network, in IPv6) before they are only counted."""
+
+LISTED_PER_HOUR_IN_ALL = 500
+"""Lines of all strangers together: many addresses do not flood the log either."""
+
+NOT_LISTED = "further attempts not listed"
+
+_by_address = Throttle("stranger", attempts=LISTED_PER_HOUR, seconds=3600)
+_in_all = Throttle("strangers", attempts=LISTED_PER_HOUR_IN_ALL, seconds=3600)
+
+
+@dataclass(frozen=True, slots=True)
+class Warned:
+    """A person who asked too often on a day (UTC), and how often."""
+
+    id: UUID
+    person: str
+    day: date
+    attempts: int
+
+
+def record_attempt(visitor: Visitor, conversation_id: UUID | None, action: str) -> None:
+    """Record an attempt as ``E-PERM-VISIBILITY`` before it is refused. Raises a database error where that cannot be done."""
+    if visitor.user is None:
+        _record_stranger(visitor, conversation_id, action)
+        return
+    record(action, visitor, code=Code.PERM_VISIBILITY, conversation_id=conversation_id)
+    _warn(visitor.user)
+
+
+def unacknowledged() -> list[Warned]:
+    """What staff have not acknowledged yet, the newest first."""
+    rows = AttemptWarning.objects.filter(acknowledged_at=None).order_by("-raised_at")[:50]
+    return [Warned(row.pk, row.person_name, row.day, row.attempts) for row in rows]
+
+
+def acknowledge(visitor: Visitor, warning_id: UUID) -> None:
+    """Note that a member of staff has seen it. Recorded; a second time, and for what does not exist, nothing happens."""
+    row = AttemptWarning.objects.filter(pk=warning_id, acknowledged_at=None).first()
+    if row is None or visitor.user is None:
+        return
+    record("acknowledge warning", visitor, whom=row.person_name, detail=f"attempts on {row.day}: {row.attempts}")
+    name = visitor.user.get_username()
+    AttemptWarning.objects.filter(pk=row.pk, acknowledged_at=None).update(acknowledged_at=timezone.now(), acknowledged_by=name)
+
+
+def _record_stranger(visitor: Visitor, conversation_id: UUID | None, action: str) -> None:
+    over = _by_address.count(_network(visitor.address)) - LISTED_PER_HOUR
+    if over < 1:
+        # Counted only while its own address is listed: one stranger does not use up what there is for all.
+        over = _in_all.count() - LISTED_PER_HOUR_IN_ALL
+    if over > 1:
+        return
+    # The line that says that the rest is left out stands in the place of the first one left out.
+    detail = NOT_LISTED if over == 1 else ""
+    record(action, visitor, code=Code.PERM_VISIBILITY, conversation_id=conversation_id, detail=detail)
+
+
+def _network(address: str) -> str:
+    """What one stranger has: an address, in IPv6 a whole network of them."""
+    try:
+        parsed = ipaddress.ip_address(address)
+    except ValueError:
+        return address
+    return str(ipaddress.ip_network((parsed, 64), strict=False)) if parsed.version == 6 else address
+
+
+def _warn(person: User) -> None:
+    env = environment()
+    if not env.alert_attempts:
+        return
+    now = timezone.now()
+    since = now - timedelta(hours=env.alert_hours)
+    attempts = AuditEvent.objects.filter(actor=person, code=Code.PERM_VISIBILITY, at__gte=since).count()
+    if attempts < env.alert_attempts:
+        return
+    name = person.get_username()
+    _, is_new = AttemptWarning.objects.update_or_create(person_name=name, day=now.date(), defaults={"attempts": attempts})
+    if is_new:
+        log.warning("%r asked %d times within %g hours for hidden channels without the permission", name, attempts, env.alert_hours)

@@ -1,0 +1,101 @@
+"""Answers that did not end: whether they can be gone on with, from which message, and where in the tree the rest stands.
+
+An answer that was cut is kept as it is. What goes on from it takes its place beside it, as one message that holds the old text and the
+new; so every page, copy, download and prompt finds one whole answer, and the cut one remains as another version.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import StrEnum
+from uuid import UUID
+
+from chatui.models import Conversation, Message, Turn
+from chatui.models.turn import TurnState
+from chatui.store import transcripts
+from renderer.errors import Code
+from renderer.frames import Channel, Role
+
+_UNFINISHED = (TurnState.STOPPED, TurnState.INCOMPLETE, TurnState.INTERRUPTED, TurnState.FAILED)
+
+
+class Way(StrEnum):
+    """How an answer is gone on with: its text is continued, or it has none yet and is still to be written."""
+
+    CONTINUE = "continue"
+    FINISH = "finish"
+
+
+def way_on(turn: Turn, end: Message | None) -> Way | None:
+    """How the answer of ``turn``, which ends in ``end``, is gone on with. None where it is whole, still runs, or there is nothing of it."""
+    if turn.state not in _UNFINISHED or turn.error_code == Code.NO_MORE or end is None or end.turn_id is None:
+        return None
+    if is_answer(end):
+        return None if end.is_complete else Way.CONTINUE
+    return Way.FINISH
+
+
+def end_of(turn: Turn) -> Message | None:
+    """The last message of a turn's answer; that from which the turn went on where nothing of its own took its place. None without any."""
+    messages = list(turn.messages.order_by("position").defer("text", "raw"))
+    if turn.continues is not None and not any(map(is_answer, messages)) and is_answer(turn.continues):
+        return turn.continues
+    return last_of(messages) or turn.continues
+
+
+def last_of(messages: Sequence[Message]) -> Message | None:
+    """The message in which an answer ends: the last, or a text that was cut if only hidden messages stand behind it."""
+    for message in reversed(messages):
+        if is_answer(message) and not message.is_complete:
+            return message
+        if message.is_visible:
+            break
+    return messages[-1] if messages else None
+
+
+def cut_answer(turn: Turn) -> Message | None:
+    """The cut text that the turn goes on with; None where the turn begins an answer."""
+    return turn.continues if turn.continues is not None and is_answer(turn.continues) else None
+
+
+def place_of(turn: Turn) -> Message:
+    """The message under which the first frame of the turn stands."""
+    cut = cut_answer(turn)
+    if cut is not None:
+        return cut.parent or turn.question
+    return turn.continues or turn.question
+
+
+def is_answer(message: Message) -> bool:
+    """Whether it is the answer itself: no preamble, and nothing hidden."""
+    return message.is_visible and message.role == Role.ASSISTANT and message.channel in ("", Channel.FINAL) and not message.intent
+
+
+class Versions:
+    """Which answers to a question there are where one was gone on with. Such answers branch off below the question.
+
+    Read before the branch is: what is added meanwhile is then on the branch, and nothing is taken for an attempt that came to nothing.
+    """
+
+    def __init__(self, row: Conversation) -> None:
+        going_on = list(row.turns.filter(continues__isnull=False).defer("request").order_by("started_at"))
+        messages = transcripts.answers(row, {turn.question_id for turn in going_on}) if going_on else []
+        self._by_question: dict[UUID, list[Message]] = {}
+        for message in messages:
+            if message.turn:
+                self._by_question.setdefault(message.turn.question_id, []).append(message)
+        answered = {message.turn_id for message in messages if is_answer(message)}
+        # What was thought or announced for the rest of a cut text stands beside that text, and is no answer without the rest.
+        texts = {message.pk for message in messages if is_answer(message)}
+        self._attempts = {turn.continues_id: turn for turn in going_on if turn.pk not in answered}
+        self._vain = {turn.pk for turn in going_on if turn.pk not in answered and turn.continues_id in texts}
+
+    def attempt(self, end: Message) -> Turn | None:
+        """The last turn that tried to go on from this message, or still does, and has added nothing to it."""
+        return self._attempts.get(end.pk)
+
+    def ends(self, question: Message) -> list[Message]:
+        """The last message of each answer, in the order in which they were kept. Empty where no answer was gone on with."""
+        mine = self._by_question.get(question.pk, [])
+        parents = {message.parent_id for message in mine}
+        return [message for message in mine if message.pk not in parents and message.turn_id not in self._vain]

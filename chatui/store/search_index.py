@@ -1,0 +1,110 @@
+"""The search index: takes in what people see, and finds rows by words. It takes VisibleText only, so nothing hidden can be in it.
+
+Every word stands in the index with a beginning that belongs to the owner of the conversation. A search therefore reads its own person's
+part of the index and no other: what others wrote is not found, not counted, and makes no search slower.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from uuid import UUID
+
+from django.db import connection
+
+from chatui.models import Conversation, Message, SearchEntry, User
+from chatui.store import search_words
+from chatui.store.search_words import Query, Term
+from renderer.gate import VisibleText
+
+ENTRY_BYTES = 400_000
+"""Words of one message, in bytes: PostgreSQL takes no more than 1 MB of them with what it adds. What comes after them is not found."""
+
+_NEWEST = 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One row that was found: of a message, or, without one, of the title. ``id`` grows with time."""
+
+    id: int
+    conversation_id: UUID
+    message_id: UUID | None
+
+
+def add(message: Message, text: VisibleText) -> None:
+    """Take in a visible message. One row; the caller's transaction."""
+    found = _terms(message.conversation, text)
+    if found:
+        SearchEntry.objects.create(conversation=message.conversation, message=message, terms=found)
+
+
+def put_title(conversation: Conversation, title: VisibleText) -> None:
+    """Take in a title that its owner gave, instead of an earlier one. A title made of a message is found by that message."""
+    SearchEntry.objects.update_or_create(conversation=conversation, message=None, defaults={"terms": _terms(conversation, title)})
+
+
+def find(person: User, query: Query, limit: int, before: int | None = None) -> list[Entry]:
+    """At most ``limit`` rows of this person's conversations that hold every word, the newest first; those older than row ``before``.
+
+    What is in the bin is not found. Empty for a query without words.
+    """
+    if not query.wanted:
+        return []
+    is_sqlite = connection.vendor == "sqlite"
+    beginning = _beginning(person.pk)
+    asked = (_sqlite if is_sqlite else _postgresql)(beginning, query.terms)
+    owner = person.pk.hex if is_sqlite else person.pk
+    with connection.cursor() as cursor:
+        cursor.execute(_FIND_SQLITE if is_sqlite else _FIND_POSTGRESQL, [asked, before or _NEWEST, owner, limit])
+        return [Entry(number, _uuid(conversation), _uuid(message) if message else None) for number, conversation, message in cursor]
+
+
+def tidy() -> None:
+    """Have SQLite write its index anew without the words of deleted rows, which it otherwise overwrites at some later time."""
+    if connection.vendor == "sqlite":
+        with connection.cursor() as cursor:
+            cursor.execute("INSERT INTO chatui_words(chatui_words) VALUES ('optimize')")
+
+
+_FIND_SQLITE = (
+    "SELECT entry.id, entry.conversation_id, entry.message_id FROM chatui_words "
+    "CROSS JOIN chatui_searchentry AS entry ON entry.id = chatui_words.rowid "
+    "CROSS JOIN chatui_conversation AS conversation ON conversation.id = entry.conversation_id "
+    "WHERE chatui_words MATCH %s AND chatui_words.rowid < %s AND conversation.owner_id = %s AND conversation.deleted_at IS NULL "
+    "ORDER BY chatui_words.rowid DESC LIMIT %s"
+)
+# MATERIALIZED: left to itself the planner may walk from the newest row to the oldest in search of a word that is in one of them.
+_FIND_POSTGRESQL = (
+    "WITH entry AS MATERIALIZED (SELECT id, conversation_id, message_id FROM chatui_searchentry "
+    "WHERE array_to_tsvector(string_to_array(terms, ' ')) @@ %s::tsquery AND id < %s) "
+    "SELECT entry.id, entry.conversation_id, entry.message_id FROM entry "
+    "JOIN chatui_conversation AS conversation ON conversation.id = entry.conversation_id "
+    "WHERE conversation.owner_id = %s AND conversation.deleted_at IS NULL "
+    "ORDER BY entry.id DESC LIMIT %s"
+)
+
+
+def _terms(conversation: Conversation, text: VisibleText) -> str:
+    beginning = _beginning(conversation.owner_id)
+    return " ".join(beginning + term for term in search_words.terms(text, ENTRY_BYTES))
+
+
+def _beginning(owner: UUID) -> str:
+    """Ten letters and digits. Should two people share them, the owner's column still tells them apart."""
+    return hashlib.sha256(owner.bytes).hexdigest()[:10]
+
+
+# A term is made of letters, digits and marks: nothing in it means anything to either query language, quoted or not.
+
+
+def _sqlite(beginning: str, terms: tuple[Term, ...]) -> str:
+    return " AND ".join(f'"{beginning}{term.text}"{"*" if term.is_prefix else ""}' for term in terms)
+
+
+def _postgresql(beginning: str, terms: tuple[Term, ...]) -> str:
+    return " & ".join(f"'{beginning}{term.text}'{':*' if term.is_prefix else ''}" for term in terms)
+
+
+def _uuid(value: UUID | str) -> UUID:
+    return value if isinstance(value, UUID) else UUID(value)

@@ -1,0 +1,210 @@
+"""Rows to and from frames: load a branch, append a frame, write a document. Holds hidden text; nothing here shows any."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from uuid import UUID
+
+from django.db.models import Max, Q
+
+from chatui.models import ActiveLeaf, Conversation, Message, Turn, User
+from chatui.models.message import Author
+from chatui.store import search_index
+from renderer.errors import Code
+from renderer.frames import Frame, Header, Role, Transcript
+from renderer.gate import Audience, VisibleText, may_see, show, visible
+from renderer.history import PRODUCT_NAMES
+from renderer.ocml import document as ocml
+
+
+def frame_of(message: Message) -> Frame:
+    """The frame that a row keeps."""
+    return ocml.parse_frame(message.text)
+
+
+def append(
+    conversation: Conversation,
+    parent: Message | None,
+    frame: Frame,
+    author: Author,
+    *,
+    turn: Turn | None = None,
+    key: UUID | None = None,
+    is_complete: bool = True,
+    error_code: str = "",
+) -> Message:
+    """Keep a frame as a child of ``parent``. Call inside a transaction: the next position is read first."""
+    kept = ocml.writable(frame)
+    raw = None
+    if kept is not frame:
+        error_code = error_code or Code.PARSE_HEADER
+        raw = json.dumps(frame.header.as_written()).encode()
+    frame, header = kept, kept.header
+    message = Message(
+        conversation=conversation,
+        parent=parent,
+        turn=turn,
+        position=_next_position(conversation),
+        text=ocml.dump_frame(frame),
+        raw=raw,
+        role=header.role,
+        channel=header.channel or "",
+        intent=header.intent or "",
+        recipient=header.recipient or "",
+        name=header.name or "",
+        call_id=header.call_id or "",
+        terminator=frame.terminator,
+        is_visible=may_see(header, Audience.END_USER),
+        is_complete=is_complete,
+        error_code=error_code,
+        author=author,
+    )
+    if key is not None:
+        message.pk = key
+    message.save(force_insert=True)
+    # A summary of the thinking stands folded beside an answer; nobody looks for that, and it has no place of its own to lead to.
+    if message.is_visible and header.name not in PRODUCT_NAMES:
+        search_index.add(message, show(frame, Audience.END_USER))
+    return message
+
+
+def branch(conversation: Conversation, leaf: Message | None, since: UUID | None = None) -> list[Message]:
+    """The messages from the root, or from ``since`` above ``leaf``, to ``leaf``, in order. Empty without a leaf."""
+    path = _path(conversation, leaf)
+    if since is not None:
+        path = path[: path.index(since) + 1]
+    # What was sent to the model may have megabytes and is looked at one turn at a time.
+    rows = Message.objects.filter(conversation=conversation).select_related("turn").defer("turn__request").in_bulk(path)
+    return [rows[key] for key in reversed(path)]
+
+
+def is_on_branch(conversation: Conversation, leaf: Message | None, message: Message) -> bool:
+    """Whether ``message`` stands between the root and ``leaf``. Reads no text."""
+    return message.pk in _path(conversation, leaf)
+
+
+def _path(conversation: Conversation, leaf: Message | None) -> list[UUID]:
+    """The keys from ``leaf`` up to the root."""
+    if leaf is None:
+        return []
+    parents = dict(Message.objects.filter(conversation=conversation).values_list("pk", "parent_id"))
+    path: list[UUID] = []
+    step: UUID | None = leaf.pk
+    while step is not None:
+        path.append(step)
+        step = parents.get(step)
+    return path
+
+
+def active_leaf(conversation: Conversation, person: User) -> Message | None:
+    """The last message of the branch that this person has open; for someone who has opened none, the owner's."""
+    leaves = {
+        leaf.person_id: leaf.message
+        for leaf in ActiveLeaf.objects.filter(conversation=conversation, person__in={person.pk, conversation.owner_id}).select_related(
+            "message"
+        )
+    }
+    return leaves.get(person.pk) or leaves.get(conversation.owner_id)
+
+
+def activate(conversation: Conversation, person: User, leaf: Message) -> None:
+    """Make the branch that ends in ``leaf`` this person's open one."""
+    ActiveLeaf.objects.update_or_create(conversation=conversation, person=person, defaults={"message": leaf})
+
+
+def follow(conversation: Conversation, person: User, leaf: Message, *, instead_of: UUID | None = None) -> None:
+    """Go on to ``leaf`` where its parent, or the message whose place it takes, is the end of this person's open branch; a branch that
+    they have switched to stays open."""
+    ends = [end for end in (leaf.parent_id, instead_of) if end]
+    ActiveLeaf.objects.filter(conversation=conversation, person=person, message__in=ends).update(message=leaf)
+
+
+def deepest(conversation: Conversation, message: Message) -> Message:
+    """The end of the branch through ``message``: at each fork the child that was kept last."""
+    children: dict[UUID | None, Message] = {}
+    for child in Message.objects.filter(conversation=conversation).defer("text", "raw").order_by("position"):
+        children[child.parent_id] = child
+    while message.pk in children:
+        message = children[message.pk]
+    return message
+
+
+def siblings(conversation: Conversation, parents: Iterable[UUID | None]) -> dict[UUID | None, list[Message]]:
+    """For each of these parents its children, in the order in which they were kept. None stands for the root."""
+    wanted = set(parents)
+    found: dict[UUID | None, list[Message]] = {parent: [] for parent in wanted}
+    under = Q(parent__in=[parent for parent in wanted if parent is not None])
+    if None in wanted:
+        under |= Q(parent=None)
+    for child in Message.objects.filter(under, conversation=conversation).defer("text", "raw").order_by("position"):
+        found[child.parent_id].append(child)
+    return found
+
+
+def answers(conversation: Conversation, questions: Iterable[UUID]) -> list[Message]:
+    """The messages of all answers to these questions, in the order in which they were kept, without their text."""
+    rows = Message.objects.filter(conversation=conversation, turn__question__in=list(questions))
+    fields = ("parent_id", "role", "channel", "intent", "is_visible", "turn__question_id")
+    return list(rows.select_related("turn").only(*fields).order_by("position"))
+
+
+def question_before(conversation: Conversation, message: Message) -> UUID | None:
+    """The key of the last user message above ``message``. Reads no text."""
+    rows = Message.objects.filter(conversation=conversation).values_list("pk", "parent_id", "role", "is_visible")
+    above = {key: (parent, role == Role.USER and is_visible) for key, parent, role, is_visible in rows}
+    step = message.parent_id
+    while step is not None:
+        parent, is_question = above[step]
+        if is_question:
+            return step
+        step = parent
+    return None
+
+
+def transcript(conversation: Conversation, messages: Sequence[Message], audience: Audience) -> Transcript:
+    """A branch as a transcript: whole for DEBUG, visible frames under a short header for an END_USER."""
+    return Transcript(
+        frames=tuple(visible((frame_of(message) for message in messages), audience)),
+        model=conversation.model or None,
+        settings={"reasoning_effort": conversation.effort},
+    )
+
+
+def document(conversation: Conversation, messages: Sequence[Message], audience: Audience) -> str:
+    """The same as OpenChatML text."""
+    return ocml.dump(transcript(conversation, messages, audience))
+
+
+def own_words(text: str) -> VisibleText:
+    """What a person wrote outside any frame, such as a title: it may be seen as a question of theirs may."""
+    return show(Frame(Header(Role.USER), text), Audience.END_USER)
+
+
+def title_text(conversation: Conversation) -> VisibleText:
+    """A conversation's title: its owner wrote it, or it was made of what they may see."""
+    return own_words(conversation.title)
+
+
+def title_of(text: VisibleText, limit: int) -> str:
+    """A title from visible text: its first line that says something, cut at a word to ``limit`` characters. Empty where there is none."""
+    lines = (" ".join(line.strip(" #>*-`\t").split()) for line in text.splitlines())
+    line = next((line for line in lines if line), "")
+    if len(line) <= limit:
+        return line
+    return line[: limit + 1].rsplit(" ", 1)[0][:limit].rstrip(" ,;:.") + "…"
+
+
+def header_text(text: str) -> str:
+    """A name that somebody else gave, as a document header can hold it: no control token, no lone surrogate, 200 characters."""
+    return storable(text).replace("<|", "<")[:200]
+
+
+def storable(text: str) -> str:
+    """``text`` without what a database or UTF-8 refuses: NUL and lone surrogates become U+FFFD."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").replace("\x00", "\ufffd")
+
+
+def _next_position(conversation: Conversation) -> int:
+    last = Message.objects.filter(conversation=conversation).aggregate(last=Max("position"))["last"]
+    return 0 if last is None else last + 1

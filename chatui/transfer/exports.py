@@ -1,0 +1,81 @@
+"""Downloads of a branch as Markdown, OpenChatML or JSON: for its owner what they may see, for permitted staff the whole."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from enum import StrEnum
+
+from django.utils.text import slugify
+
+from chatui.models import Conversation, User
+from chatui.permissions import access
+from chatui.store import transcripts
+from renderer.frames import Frame, Role, Transcript
+from renderer.gate import Audience, is_preamble, show
+from renderer.ocml import document, interchange
+
+
+class Form(StrEnum):
+    """How a download is written."""
+
+    MARKDOWN = "markdown"
+    OPENCHATML = "openchatml"
+    JSON = "json"
+
+    @property
+    def ending(self) -> str:
+        """Of a file's name."""
+        return {Form.MARKDOWN: "md", Form.OPENCHATML: "ocml", Form.JSON: "json"}[self]
+
+
+def transcript(row: Conversation, person: User, audience: Audience, form: Form = Form.OPENCHATML) -> str:
+    """The open branch as a document. DEBUG only behind ``access.view_hidden``."""
+    messages = transcripts.branch(row, transcripts.active_leaf(row, person))
+    found = transcripts.transcript(row, messages, audience)
+    match form:
+        case Form.OPENCHATML:
+            return document.dump(found)
+        case Form.JSON:
+            return interchange.dump_json(found)
+        case Form.MARKDOWN:
+            return _markdown(transcripts.title_text(row), found, audience)
+
+
+def file_name(row: Conversation) -> str:
+    """A name for a file of this conversation, without its ending: day, title, and enough of the id to be the only one of that name."""
+    title = slugify(row.title, allow_unicode=True)[:60].strip("-") or "conversation"
+    return f"{row.created_at:%Y-%m-%d}-{title}-{row.pk.hex[-8:]}"
+
+
+def everything(person: User) -> Iterator[tuple[str, str]]:
+    """File name and text of every conversation of the person's, as Markdown to read and as OpenChatML to take elsewhere; one at a time."""
+    for row in access.all_own_conversations(person):
+        for form in (Form.MARKDOWN, Form.OPENCHATML):
+            yield f"{file_name(row)}.{form.ending}", transcript(row, person, Audience.END_USER, form)
+
+
+def _markdown(title: str, found: Transcript, audience: Audience) -> str:
+    parts = [f"# {title}" if title else "# Conversation"]
+    for frame in found.frames:
+        body = show(frame, audience)
+        if audience is Audience.DEBUG:
+            parts += [f"## {_named(frame)}", _fenced(body)]
+        elif frame.header.role == Role.USER:
+            parts += ["## Question", body]
+        else:
+            parts += [body] if is_preamble(frame.header) else ["## Answer", body]
+    return "\n\n".join(part.strip("\n") for part in parts) + "\n"
+
+
+def _named(frame: Frame) -> str:
+    """The header of a frame as a heading of plain words."""
+    words = [f"{name} {value}" if name not in ("role", "channel") else value for name, value in frame.header.as_written().items()]
+    return re.sub(r"[`<>\[\]*_\\\s]+", " ", " · ".join(words)).strip()
+
+
+def _fenced(text: str) -> str:
+    """Text that no Markdown reader takes for anything else."""
+    longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}text\n{text}\n{fence}"

@@ -1,0 +1,186 @@
+"""Share links: a snapshot of the visible text of one branch, for whoever holds the link. Making one, reading one, taking one back."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from django.db import transaction
+from django.utils import timezone
+
+from chatui.audit_log.record import Visitor, record
+from chatui.env import environment
+from chatui.models import Conversation, Message, ShareLink, User
+from chatui.permissions import access
+from chatui.store import transcripts
+from renderer.frames import Role
+from renderer.gate import Audience, VisibleText, show
+from renderer.history import PRODUCT_NAMES
+from renderer.markup import html
+from renderer.markup.html import SafeHtml
+
+DAYS = (1, 7, 30)
+FOR_EVER = 0
+"""What stands for no end among the days to choose from."""
+
+_TOKEN_BYTES = 16
+
+
+@dataclass(frozen=True, slots=True)
+class SharedMessage:
+    """One message of a snapshot: ``kind`` is ``question``, ``final`` or ``preamble``. It has no id that means anything elsewhere."""
+
+    kind: str
+    blocks: tuple[SafeHtml, ...]
+    is_complete: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """What everybody sees who holds the link. ``name`` is empty where the owner did not want to be named."""
+
+    title: VisibleText = field(repr=False)
+    name: str
+    at: datetime
+    messages: tuple[SharedMessage, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """What a link made now would show. ``leaf`` says where the snapshot ends, so that what was looked at is what is shared."""
+
+    shared: Shared
+    leaf: str
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A share link, for the list of its owner. ``ends_at`` None: it stays until it is taken back."""
+
+    id: str
+    token: str
+    title: str
+    conversation_id: str
+    made_at: datetime
+    ends_at: datetime | None
+
+
+def days_to_choose() -> list[int]:
+    """For how many days a link may be made, the usual one first; FOR_EVER where the operator allows that. Empty: sharing is off."""
+    most = environment().share_max_days
+    if most == 0:
+        return []
+    if most < 0:
+        return [7, 1, 30, FOR_EVER]
+    days = sorted({day for day in (*DAYS, most) if day <= most})
+    return sorted(days, key=lambda day: (day != 7, day))
+
+
+def is_on() -> bool:
+    """Whether links can be made and read at all."""
+    return environment().share_max_days != 0
+
+
+def preview(person: User, conversation_id: object) -> Preview:
+    """The snapshot of the branch that is open now, as everybody would see it."""
+    row = _shareable(person, conversation_id)
+    messages = _seen(transcripts.branch(row, transcripts.active_leaf(row, person)))
+    if not messages:
+        raise access.NotFoundError
+    shared = _shared(transcripts.title_text(row), "", timezone.now(), messages)
+    return Preview(shared, str(messages[-1].pk))
+
+
+def make(visitor: Visitor, conversation_id: object, leaf_id: object, days: int, *, named: bool) -> Link:
+    """Make a link to the branch that ends in a visible message of the person's own conversation. Recorded.
+
+    Raises:
+        access.NotFoundError: no such conversation or message, a time that is not offered, or sharing is off.
+    """
+    person = visitor.user
+    if person is None or days not in days_to_choose():
+        raise access.NotFoundError
+    row = _shareable(person, conversation_id)
+    leaf = access.message_of(row, leaf_id)
+    if not leaf.is_visible:
+        raise access.NotFoundError
+    with transaction.atomic():
+        record("make share link", visitor, conversation=row, detail=f"for {days} days" if days != FOR_EVER else "without end")
+        link = ShareLink.objects.create(
+            token=secrets.token_urlsafe(_TOKEN_BYTES),
+            conversation=row,
+            leaf=leaf,
+            title=row.title,
+            shown_name=(person.get_full_name() or person.get_username()) if named else "",
+            created_by=person,
+            expires_at=timezone.now() + timedelta(days=days) if days != FOR_EVER else None,
+        )
+    return _listed(link)
+
+
+def read(token: str) -> Shared:
+    """What a link shows. Raises access.NotFoundError for one that is not there, or not any more."""
+    link = access.share_link(token)
+    messages = _seen(transcripts.branch(link.conversation, link.leaf))
+    return _shared(transcripts.own_words(link.title), link.shown_name, link.created_at, messages)
+
+
+def links(person: User, conversation_id: object | None = None) -> list[Link]:
+    """The person's links that still work, the newest first; those of one conversation, if one is named."""
+    found = access.own_share_links(person)
+    if conversation_id is not None:
+        found = found.filter(conversation=access.own_conversation(person, conversation_id))
+    return [_listed(link) for link in found]
+
+
+def revoke(visitor: Visitor, *, link_id: UUID | None = None, conversation_id: UUID | None = None) -> int:
+    """Take back one link of the person's, those of one conversation, or all. Each is recorded; how many there were is returned."""
+    if visitor.user is None:
+        raise access.NotFoundError
+    found = access.own_share_links(visitor.user)
+    if link_id is not None:
+        found = found.filter(pk=link_id)
+    if conversation_id is not None:
+        found = found.filter(conversation=access.own_conversation(visitor.user, conversation_id))
+    taken = list(found)
+    if link_id is not None and not taken:
+        raise access.NotFoundError
+    with transaction.atomic():
+        for link in taken:
+            record("revoke share link", visitor, conversation=link.conversation)
+        ShareLink.objects.filter(pk__in=[link.pk for link in taken]).update(revoked_at=timezone.now())
+    return len(taken)
+
+
+def _shareable(person: User, conversation_id: object) -> Conversation:
+    row = access.own_conversation(person, conversation_id)
+    if not is_on():
+        raise access.NotFoundError
+    return row
+
+
+def _seen(branch: Sequence[Message]) -> list[Message]:
+    """What a reader sees of a branch. Summaries of the thinking and notes about tools are for the person who asked, and stay with them."""
+    return [message for message in branch if message.is_visible and message.name not in PRODUCT_NAMES]
+
+
+def _shared(title: VisibleText, name: str, at: datetime, messages: Sequence[Message]) -> Shared:
+    return Shared(title, name, at, tuple(_message(message) for message in messages))
+
+
+def _message(message: Message) -> SharedMessage:
+    text = show(transcripts.frame_of(message), Audience.END_USER)
+    if message.role == Role.USER:
+        return SharedMessage("question", (html.plain(text),), is_complete=True)
+    kind = "preamble" if message.intent == "preamble" else "final"
+    return SharedMessage(kind, html.render_blocks(text), message.is_complete)
+
+
+def _listed(link: ShareLink) -> Link:
+    most = environment().share_max_days
+    limit = link.created_at + timedelta(days=most) if most > 0 else None
+    ends = [end for end in (link.expires_at, limit) if end is not None]
+    return Link(str(link.pk), link.token, link.title, str(link.conversation_id), link.created_at, min(ends, default=None))

@@ -1,0 +1,124 @@
+"""What a summarizer is asked about a running turn, and what its answers mean: the notes on the turn, increments, prompts, steps. No I/O."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from chatui import prompts
+from chatui.backends.base import SampleRequest
+from renderer.events import FrameClosed, FrameOpened, FrameText, RawEvent
+from renderer.frames import Channel, Frame, Header, Intent, Role
+from renderer.gate import Audience, may_see
+from renderer.summary import frame as summary_frame
+from renderer.summary.check import Verdict, check
+from renderer.summary.index import HiddenText, SeenText
+
+MOST_STEPS = 12
+MOST_NOTES_CHARS = 4_000
+MOST_QUESTION_CHARS = 1_000
+MOST_ORDERS_CHARS = 8_000
+MOST_TOKENS = 400
+MOST_ANSWER_CHARS = 2_000
+
+
+class Notes:
+    """What is known of a running turn. ``open`` takes the branch, ``feed`` what comes; both index it for the check."""
+
+    def __init__(self) -> None:
+        self.hidden = HiddenText()
+        self.seen = SeenText()
+        self._orders: list[str] = []
+        self._question = ""
+        self._header: Header | None = None
+        self._visible: list[str] = []
+        self._fresh: list[str] = []
+        self.fresh_chars = 0
+
+    def open(self, frames: Iterable[Frame]) -> None:
+        """The branch as the model sees it. Takes time with its length: a second for some millions of characters."""
+        for frame in frames:
+            if may_see(frame.header, Audience.END_USER):
+                self.seen.feed(frame.body)
+                self._question = frame.body if frame.header.role == Role.USER else self._question
+            elif frame.header.role in (Role.SYSTEM, Role.DEVELOPER):
+                self._orders.append(frame.body)
+                self.hidden.feed_order(frame.body)
+            else:
+                self.hidden.feed(frame.body)
+                self.hidden.settle(is_end=True)
+
+    def feed(self, event: RawEvent) -> None:
+        """An event of the running turn."""
+        match event:
+            case FrameOpened(header=header):
+                self._header = header
+            case FrameText(text=text):
+                self._feed_text(text)
+            case FrameClosed():
+                if self._visible:
+                    self.seen.feed("".join(self._visible))
+                    self._visible = []
+                self.hidden.settle(is_end=True)
+
+    def _feed_text(self, text: str) -> None:
+        if self._header is None or self._header.name == summary_frame.NAME:
+            return
+        if may_see(self._header, Audience.END_USER):
+            self._visible.append(text)
+            return
+        self.hidden.feed(text)
+        if is_reasoning(self._header):
+            self._fresh.append(text)
+            self.fresh_chars += len(text)
+
+    def request(self, model: str | None, shown: Iterable[str]) -> SampleRequest:
+        """What a summarizer is asked now. What is new counts as told from now on, whatever becomes of the answer.
+
+        A summarizer gets reasoning only: neither the instructions nor what tools were asked and said.
+        """
+        fresh = "".join(self._fresh)[-MOST_NOTES_CHARS:]
+        self._fresh, self.fresh_chars = [], 0
+        lines = "\n".join(f"- {step}" for step in shown) or "- none"
+        asked = f"## Question\n\n{self._asked()}\n\n## Lines shown before\n\n{lines}\n\n## New notes\n\n{fresh}"
+        return _request("summary", asked, model)
+
+    def review(self, line: str, model: str | None) -> SampleRequest:
+        """What the model that reviews is asked about a line that passed the check."""
+        orders = "\n\n".join(self._orders)[-MOST_ORDERS_CHARS:] or "none"
+        return _request("summary_review", f"## Question\n\n{self._asked()}\n\n## Instructions\n\n{orders}\n\n## Line\n\n{line}", model)
+
+    def judge(self, candidate: str, before: Sequence[str] = ()) -> Verdict:
+        """Whether a line may be shown after those ``before`` it, as far as a comparison can tell."""
+        return check(candidate, self.hidden, self.seen, before)
+
+    def _asked(self) -> str:
+        return self._question[:MOST_QUESTION_CHARS]
+
+
+def is_reasoning(header: Header) -> bool:
+    """Whether a frame holds what the model thinks, and neither a call nor what we or a server keep for staff."""
+    is_thought = header.role == Role.ASSISTANT and header.channel == Channel.ANALYSIS
+    return is_thought and header.recipient is None and header.intent != Intent.DEBUG
+
+
+def is_allowed(answer: str) -> bool:
+    """What a review says. Anything but the one word is a no."""
+    return answer.strip().casefold().strip(".!\"'*` ") == "allow"
+
+
+# White space of one line only: over many empty lines \s would take time with their square.
+_HEADING = re.compile(r"^[^\S\n]*\*\*(?P<title>[^*\n]{2,200})\*\*[^\S\n]*$|^#{1,4}\s+(?P<heading>\S[^\n]{1,200})$", re.MULTILINE)
+
+
+def steps_in(text: str) -> list[str]:
+    """The lines that a server's own summary comes to: its headings, else the first line of each paragraph."""
+    headings = [(found["title"] or found["heading"]).strip() for found in _HEADING.finditer(text)]
+    if headings:
+        return headings[:MOST_STEPS]
+    return [part.strip().splitlines()[0] for part in text.split("\n\n") if part.strip()][:MOST_STEPS]
+
+
+def _request(prompt: str, asked: str, model: str | None) -> SampleRequest:
+    told = (Frame(Header(Role.DEVELOPER), prompts.read(prompt)), Frame(Header(Role.USER), asked))
+    return SampleRequest(told, model=model, effort="low", max_tokens=MOST_TOKENS)

@@ -1,0 +1,148 @@
+"""The debug view: for staff with the permission, after an opt-in, every frame of a conversation, and how people saw it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import wraps
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_GET, require_POST
+
+from chatui.display.conversation import shown_conversation
+from chatui.display.debug import frames
+from chatui.env import environment
+from chatui.permissions import access, debug_requests
+from chatui.web.guards import guarded
+from chatui.web.people import person_of, tell_sockets
+from chatui.web.visitors import visitor_of
+
+if TYPE_CHECKING:
+    from chatui.models import Conversation
+
+View = Callable[..., HttpResponse]
+
+
+def after_opt_in(view: View) -> View:
+    """Send whoever has not opened the debug view, or not any more, to the page that asks for it."""
+
+    @wraps(view)
+    def answer(request: HttpRequest, conversation_id: UUID, *args: Any, **kwargs: Any) -> HttpResponse:
+        try:
+            return view(request, conversation_id, *args, **kwargs)
+        except access.OptInNeededError:
+            return redirect("debug", conversation_id)
+
+    return answer
+
+
+@require_GET
+@guarded
+def debug(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
+    """All frames of a branch, grouped by turns; where the view is not open, the page that asks for the opt-in."""
+    visitor = visitor_of(request, "page")
+    try:
+        row = access.view_hidden(visitor, conversation_id, action="debug page")
+    except access.OptInNeededError:
+        return _opt_in(request, access.debuggable_conversation(visitor, conversation_id, action="debug page"))
+    return _frames(request, row, "frames")
+
+
+@require_GET
+@guarded
+@after_opt_in
+def compare(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
+    """The same beside what the person saw of each frame."""
+    row = access.view_hidden(visitor_of(request, "page"), conversation_id, action="debug comparison")
+    return _frames(request, row, "compare")
+
+
+@require_GET
+@guarded
+@after_opt_in
+def raw(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
+    """The branch as an OpenChatML document."""
+    row = access.view_hidden(visitor_of(request, "page"), conversation_id, action="debug raw text")
+    text = frames.raw_branch(row, person_of(request), branch_of(request))
+    return render(request, "debug_raw.html", opened(request, row, "raw") | {"text": text})
+
+
+@require_GET
+@guarded
+def raw_frame(request: HttpRequest, conversation_id: UUID, message_id: UUID) -> HttpResponse:
+    """One frame as it is kept, for a part of the page that is loaded when it is opened."""
+    row = access.view_hidden(visitor_of(request, "page"), conversation_id, action="debug raw frame")
+    return HttpResponse(frames.raw_frame(row, message_id), content_type="text/plain; charset=utf-8")
+
+
+@require_POST
+@guarded
+def debug_open(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
+    """The opt-in, or the request for one."""
+    visitor = visitor_of(request, "page")
+    reason = " ".join(request.POST.get("reason", "").replace("\x00", "").split())
+    try:
+        row = debug_requests.open_debug_view(visitor, conversation_id, reason, number_of(request.POST.get("minutes"), 0))
+    except debug_requests.ReasonNeededError as error:
+        row = access.debuggable_conversation(visitor, conversation_id, action="open debug view")
+        return _opt_in(request, row, reason=reason, problem=error.code.sentence)
+    return redirect("debug", row.pk)
+
+
+@require_POST
+@guarded
+def debug_close(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
+    """The opt-in taken back; other tabs that stream stop at once."""
+    row = debug_requests.close_debug_view(visitor_of(request, "page"), conversation_id)
+    tell_sockets(person_of(request))
+    return redirect("conversation", row.pk) if row.owner == request.user else redirect("home")
+
+
+def opened(request: HttpRequest, row: Conversation, tab: str) -> dict[str, object]:
+    """What every page of an open debug view needs."""
+    return _about(request, row) | {
+        "conversation": shown_conversation(row),
+        "open_view": debug_requests.open_view(visitor_of(request, "page"), row),
+        "tab": tab,
+        "branch": branch_of(request) or "",
+    }
+
+
+def branch_of(request: HttpRequest) -> str | None:
+    """The message that the branch to be shown goes through; None for the one that is open."""
+    return request.GET.get("branch") or None
+
+
+def number_of(value: str | None, otherwise: int) -> int:
+    """A small number from a form or an address."""
+    return int(value) if value and value.isascii() and value.isdecimal() and len(value) < 9 else otherwise
+
+
+def _frames(request: HttpRequest, row: Conversation, tab: str) -> HttpResponse:
+    view = frames.view(row, person_of(request), branch_of(request))
+    return render(request, "debug.html", opened(request, row, tab) | {"view": view})
+
+
+def _opt_in(request: HttpRequest, row: Conversation, *, reason: str = "", problem: str = "") -> HttpResponse:
+    shown = shown_conversation(row)
+    if row.owner != request.user:
+        # Its title is the person's own words, and until the opt-in no line in the audit log says who read them.
+        shown = replace(shown, title=f"A conversation of {row.owner.get_username()}")
+    waits = environment().debug_approval
+    context = _about(request, row) | {
+        "conversation": shown,
+        "choices": debug_requests.minutes_to_choose(),
+        "reason_chars": debug_requests.REASON_CHARS,
+        "waits": waits,
+        "asked": debug_requests.own_request(visitor_of(request, "page"), row) if waits else None,
+        "reason": reason,
+        "problem": problem,
+    }
+    return render(request, "debug_opt_in.html", context, status=400 if problem else 200)
+
+
+def _about(request: HttpRequest, row: Conversation) -> dict[str, object]:
+    return {"owner_name": row.owner.get_username(), "is_own": row.owner == request.user}

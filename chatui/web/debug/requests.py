@@ -1,0 +1,40 @@
+"""Requests for a debug view: a list for those who may decide, and the two decisions."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_GET, require_POST
+
+from chatui.env import environment
+from chatui.permissions import debug_requests
+from chatui.web.guards import guarded
+from chatui.web.visitors import visitor_of
+
+
+@require_GET
+@login_required
+@guarded
+def requests(request: HttpRequest) -> HttpResponse:
+    """Who wants to look, at whose conversation, why and how long. Nothing of the conversations."""
+    waiting = debug_requests.waiting(visitor_of(request, "page"))
+    return render(request, "debug_requests.html", {"waiting": waiting, "waits": environment().debug_approval})
+
+
+@require_POST
+@guarded
+def approve(request: HttpRequest, conversation_id: UUID, request_id: UUID) -> HttpResponse:
+    """The view opens for who asked; their time begins now."""
+    debug_requests.decide(visitor_of(request, "page"), conversation_id, request_id, approves=True)
+    return redirect("debug_requests")
+
+
+@require_POST
+@guarded
+def decline(request: HttpRequest, conversation_id: UUID, request_id: UUID) -> HttpResponse:
+    """It does not open."""
+    debug_requests.decide(visitor_of(request, "page"), conversation_id, request_id, approves=False)
+    return redirect("debug_requests")

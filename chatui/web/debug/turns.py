@@ -1,0 +1,49 @@
+"""Two pages of the debug view that are about one turn: what was sent to the model, and the tokens of both directions."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_GET
+
+from chatui.display.debug import prompts, tokens
+from chatui.permissions import access
+from chatui.web.debug.pages import after_opt_in, number_of, opened
+from chatui.web.guards import guarded
+from chatui.web.visitors import visitor_of
+
+
+@require_GET
+@guarded
+@after_opt_in
+def prompt(request: HttpRequest, conversation_id: UUID, turn_id: UUID) -> HttpResponse:
+    """The body of the request, a part at a time; ``form=sent`` leaves every byte where it was."""
+    row = access.view_hidden(visitor_of(request, "page"), conversation_id, action="debug prompt")
+    number, laid_out = number_of(request.GET.get("part"), 1), request.GET.get("form") != "sent"
+    shown = prompts.part(row, turn_id, number, laid_out=laid_out)
+    return render(request, "debug_prompt.html", opened(request, row, "prompt") | {"prompt": shown})
+
+
+@require_GET
+@guarded
+@after_opt_in
+def prompt_file(request: HttpRequest, conversation_id: UUID, turn_id: UUID) -> HttpResponse:
+    """The whole body as a file."""
+    row = access.view_hidden(visitor_of(request, "download"), conversation_id, action="prompt download")
+    # Served as a file that no browser opens in place: a prompt may hold anything.
+    response = HttpResponse(prompts.whole(row, turn_id), content_type="text/plain; charset=utf-8")
+    response.headers["Content-Disposition"] = f'attachment; filename="prompt-{turn_id}.json"'
+    return response
+
+
+@require_GET
+@guarded
+@after_opt_in
+def turn_tokens(request: HttpRequest, conversation_id: UUID, turn_id: UUID) -> HttpResponse:
+    """Ids and text, some hundred at a time: of the prompt, or with ``of=output`` of what the model wrote."""
+    row = access.view_hidden(visitor_of(request, "page"), conversation_id, action="debug tokens")
+    of = tokens.OUTPUT if request.GET.get("of") == tokens.OUTPUT else tokens.PROMPT
+    page = tokens.page(row, turn_id, of, number_of(request.GET.get("from"), 0))
+    return render(request, "debug_tokens.html", opened(request, row, "tokens") | {"page": page})

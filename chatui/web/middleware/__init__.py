@@ -1,0 +1,1 @@
+"""What every request passes: response headers, trusted proxies, and the values that every page gets."""

@@ -1,0 +1,32 @@
+"""What every page gets: who is looking, the operator's announcement, and whether answers come from the demo."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpRequest
+
+from chatui import __version__
+from chatui.display.operator_pages import announcement
+from chatui.model_servers import connected
+from chatui.permissions import access, access_notices, attempts, debug_requests
+from chatui.transfer import share_links
+
+SIDEBAR_LENGTH = 200
+
+
+def page(request: HttpRequest) -> dict[str, Any]:
+    """The context processor."""
+    person = access.as_person(getattr(request, "user", None))
+    return {
+        "announcement": announcement(),
+        "is_demo": connected.is_demo(),
+        "can_see_hidden": access.can_see_hidden(person),
+        "can_read_audit": access.can_read_audit(person),
+        "audit_warnings": len(attempts.unacknowledged()) if access.can_read_audit(person) else 0,
+        "owners_are_told": access_notices.are_told(),
+        "requests_to_decide": debug_requests.to_decide(person),
+        "can_use_office": person is not None and person.is_staff,
+        "can_share": share_links.is_on(),
+        "version": __version__,
+    }

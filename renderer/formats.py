@@ -1,0 +1,130 @@
+"""The four forms of a transcript, read and written alike: OpenChatML text, JSON, Harmony text and Harmony token ids.
+
+For whoever only wants the format: ``read`` any form to frames, ``write`` frames to any form. Both Harmony forms are an assistant's
+completion, whose prompt ended in ``<|start|>assistant``; a side record beside them keeps what Harmony has no place for.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from renderer.errors import ParseHeaderError, Place
+from renderer.events import Finished
+from renderer.frames import Transcript
+from renderer.harmony import hip1
+from renderer.harmony.side_record import SideRecord
+from renderer.harmony.vocabulary import Vocabulary
+from renderer.ocml import document as ocml
+from renderer.ocml import interchange
+
+
+class Form(StrEnum):
+    """How a transcript is written."""
+
+    OPENCHATML = "openchatml"
+    JSON = "json"
+    HARMONY = "harmony"
+    HARMONY_TOKENS = "harmony-tokens"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What is read. ``record`` belongs to a Harmony form; ``conversation``: that form is a whole conversation, which the caller vouches
+    for; ``fragment``: OpenChatML frames without a document header."""
+
+    form: Form
+    data: bytes = field(repr=False)
+    record: SideRecord | None = None
+    conversation: bool = False
+    fragment: bool = False
+
+
+VocabularySource = Callable[[], Vocabulary]
+"""Gives the vocabulary when it is needed; only token ids need it. May raise VocabularyError."""
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """A transcript, and of each of its frames whether it was whole."""
+
+    transcript: Transcript
+    finished: tuple[Finished, ...]
+
+
+def read(source: Source, vocabulary: VocabularySource, *, lenient: bool = False) -> Read:
+    """The transcript that ``source`` is. ``lenient`` keeps what can be kept of OpenChatML text; the other forms know one way of reading.
+
+    Raises:
+        OpenChatMLError: the first rule that was broken, and where.
+        VocabularyError: token ids, and no vocabulary.
+    """
+    match source.form:
+        case Form.OPENCHATML:
+            reading = ocml.read(source.data, lenient=lenient, fragment=source.fragment)
+            return Read(reading.transcript, reading.finished)
+        case Form.JSON:
+            transcript = interchange.parse_json(source.data)
+            return Read(transcript, tuple(Finished(frame) for frame in transcript.frames))
+        case Form.HARMONY:
+            text = _text(source.data)
+            return _of_harmony(hip1.from_text(text, record=source.record, conversation=source.conversation))
+        case Form.HARMONY_TOKENS:
+            ids = hip1.ids_from_json(_text(source.data))
+            return _of_harmony(hip1.from_tokens(ids, vocabulary(), record=source.record, conversation=source.conversation))
+
+
+def write(
+    transcript: Transcript, form: Form, vocabulary: VocabularySource, *, fold_thinking: bool = False
+) -> tuple[str, SideRecord | None]:
+    """The transcript in ``form``, and the side record of a Harmony form. ``fold_thinking`` is JSON's.
+
+    Raises:
+        OpenChatMLError: it cannot be written in that form.
+        VocabularyError: token ids, and no vocabulary.
+    """
+    match form:
+        case Form.OPENCHATML:
+            return ocml.dump(transcript), None
+        case Form.JSON:
+            return interchange.dump_json(transcript, fold_thinking=fold_thinking), None
+        case Form.HARMONY:
+            return hip1.to_text(transcript.frames, document=_document(transcript))
+        case Form.HARMONY_TOKENS:
+            ids, record = hip1.to_tokens(transcript.frames, vocabulary(), document=_document(transcript))
+            return json.dumps(ids) + "\n", record
+
+
+def _document(transcript: Transcript) -> dict[str, object]:
+    """The document header, for the side record."""
+    document: dict[str, object] = {"version": transcript.version}
+    if transcript.model is not None:
+        document["model"] = transcript.model
+    if transcript.settings:
+        document["generation_settings"] = dict(transcript.settings)
+    return document | dict(transcript.extra)
+
+
+def _of_harmony(reading: hip1.Reading) -> Read:
+    header = dict(reading.record.document) if reading.record and reading.record.document else {}
+    version, model, settings = header.pop("version", "2.2"), header.pop("model", None), header.pop("generation_settings", None)
+    transcript = Transcript(
+        reading.frames,
+        version=str(version),
+        model=None if model is None else str(model),
+        settings=settings if isinstance(settings, dict) else {},
+        extra=header,
+    )
+    return Read(transcript, reading.finished)
+
+
+def _text(data: bytes) -> str:
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        before = data[: error.start]
+        line = before.count(b"\n") + 1
+        column = len(before.rpartition(b"\n")[2].decode("utf-8")) + 1
+        raise ParseHeaderError("the text is not UTF-8", Place(error.start, line, column)) from None

@@ -1,0 +1,239 @@
+"""HIP-1, the Harmony Interop Profile (specification section 12), both ways: frames to Harmony ids or text with a side record, and back.
+
+Both forms begin where an assistant's completion begins, behind ``<|start|>assistant``, if the first frame is the assistant's; else they
+begin with ``<|start|>``. Read without a side record they are a model's completion and nothing else: another author is a forgery.
+``<|return|>`` becomes ``<|end|>`` on the way out, as Harmony asks of what a model reads again.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from renderer.errors import ParseHeaderError
+from renderer.events import Finished
+from renderer.frames import Channel, Frame, Header, Role, Terminator
+from renderer.harmony.pieces import Marker, Piece, TokenPieces, ids_of_pieces, pieces_of_text, text_of_pieces
+from renderer.harmony.reader import Reader
+from renderer.harmony.side_record import MessageRecord, SideRecord, SideRecordError
+from renderer.harmony.text import Message, fold, messages, read_completion
+from renderer.harmony.vocabulary import Vocabulary
+from renderer.tokens import Token
+
+_WRITABLE = re.compile(r"(?:(?!<\|)[!-~])+")
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a Harmony form says. ``record`` gives the same form again with ``to_text``; None where the form was not well-formed."""
+
+    finished: tuple[Finished, ...]
+    record: SideRecord | None = None
+
+    @property
+    def frames(self) -> tuple[Frame, ...]:
+        """The frames, whole or not, in order."""
+        return tuple(finished.frame for finished in self.finished)
+
+
+def to_tokens(
+    frames: Sequence[Frame], vocabulary: Vocabulary, *, record: SideRecord | None = None, document: Mapping[str, object] | None = None
+) -> tuple[list[int], SideRecord]:
+    """Frames as token ids, and their side record. ``record``: of an earlier reading, whose way to write headers is kept.
+
+    Raises:
+        ParseHeaderError: a header value that Harmony needs cannot stand in a header.
+    """
+    pieces, written = _written(frames, record, document)
+    return ids_of_pieces(pieces, vocabulary), written
+
+
+def to_text(
+    frames: Sequence[Frame], *, record: SideRecord | None = None, document: Mapping[str, object] | None = None
+) -> tuple[str, SideRecord]:
+    """Frames as Harmony text, and their side record. Raises as ``to_tokens`` does.
+
+    Markers that a body spells stand in the text as they are: only with the side record, or as ids, is the text safe to read again.
+    """
+    pieces, written = _written(frames, record, document)
+    return text_of_pieces(pieces), written
+
+
+def from_tokens(
+    ids: Iterable[int],
+    vocabulary: Vocabulary,
+    *,
+    record: SideRecord | None = None,
+    conversation: bool = False,
+    new_call_id: Callable[[], str] | None = None,
+) -> Reading:
+    """Frames from token ids.
+
+    Without ``record`` the ids are a model's completion, or with ``conversation`` a whole conversation that the caller vouches for; calls
+    then get new ids, and replies those of the oldest call to their tool.
+
+    Raises:
+        SideRecordError: the record belongs to something else.
+    """
+    reader = TokenPieces(vocabulary)
+    pieces = [*reader.feed(ids), *reader.finish()]
+    if record is not None:
+        return Reading(tuple(_restored(pieces, record)), record)
+    finished = fold(pieces, Reader(new_call_id or _numbered(), conversation=conversation))
+    return Reading(tuple(finished), _record(pieces, finished))
+
+
+def from_text(
+    text: str,
+    *,
+    record: SideRecord | None = None,
+    conversation: bool = False,
+    new_call_id: Callable[[], str] | None = None,
+) -> Reading:
+    """Frames from Harmony text, as ``from_tokens``; without ``record`` more may be hidden than ids would show (``harmony_text``)."""
+    if record is not None:
+        return Reading(tuple(_cut_out(text, record)), record)
+    new_call_id = new_call_id or _numbered()
+    pieces = pieces_of_text(text)
+    finished = fold(pieces, Reader(new_call_id, conversation=True)) if conversation else read_completion(text, new_call_id)
+    return Reading(tuple(finished), _record(pieces, finished))
+
+
+def ids_from_json(text: str) -> list[int]:
+    """Token ids from a JSON array. Raises ParseHeaderError for anything else."""
+    try:
+        read = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ParseHeaderError("token ids are a JSON array of whole numbers") from error
+    if not isinstance(read, list) or not all(type(number) is int for number in read):
+        raise ParseHeaderError("token ids are a JSON array of whole numbers")
+    return read
+
+
+def pieces_of_frame(frame: Frame) -> list[Piece]:
+    """One frame as openai-harmony writes it, but for two mistakes: a recipient who is no tool is called nothing, and a bare content
+    type without a recipient, which would be read as one, is left out."""
+    return [Marker(Token.START), *_header(frame.header), Marker(Token.MESSAGE), *_body(frame), Marker(_stop(frame))]
+
+
+def _header(header: Header) -> list[Piece]:
+    is_tool = header.role == Role.TOOL and header.name is not None
+    pieces: list[Piece] = [_value(header.name if is_tool else header.role)]
+    if header.recipient is not None and header.recipient != "all":
+        pieces.append(f" to={_value(header.recipient)}")
+    # Harmony wants a channel of every assistant message; none at all means final in OpenChatML (section 5, rule 2).
+    channel = Channel.FINAL.value if header.channel is None and header.role == Role.ASSISTANT else header.channel
+    if channel is not None:
+        pieces += [Marker(Token.CHANNEL), _value(channel)]
+    if header.constrain is not None:
+        pieces += [" ", Marker(Token.CONSTRAIN), _value(header.constrain)]
+    elif header.content_type is not None and header.recipient not in (None, "all"):
+        pieces.append(f" {_value(header.content_type)}")
+    return pieces
+
+
+def _value(value: str | None) -> str:
+    if value is None or not _WRITABLE.fullmatch(value):
+        raise ParseHeaderError("a header value holds a character that may not stand in a Harmony header")
+    return str(value)
+
+
+def _body(frame: Frame) -> list[Piece]:
+    return [frame.body] if frame.body else []
+
+
+def _written(frames: Sequence[Frame], record: SideRecord | None, document: Mapping[str, object] | None) -> tuple[list[Piece], SideRecord]:
+    earlier = [_earlier(frame, record, index) for index, frame in enumerate(frames)]
+    completion = bool(frames) and frames[0].header.role == Role.ASSISTANT
+    if record is not None and earlier and earlier[0] is not None:
+        completion = record.completion
+    pieces: list[Piece] = []
+    records: list[MessageRecord] = []
+    for index, (frame, before) in enumerate(zip(frames, earlier, strict=True)):
+        opened = index > 0 or not completion
+        header, stop = _kept(before) if before else (_header(frame.header)[0 if opened else 1 :], _stop(frame))
+        opening: list[Piece] = [Marker(Token.START)] if opened else []
+        pieces += [*opening, *header, Marker(Token.MESSAGE), *_body(frame), Marker(stop)]
+        records.append(MessageRecord(frame.header, frame.terminator, text_of_pieces(header), stop, len(frame.body)))
+    if document is None and record is not None:
+        document = record.document
+    return pieces, SideRecord(tuple(records), document, completion)
+
+
+def _stop(frame: Frame) -> Terminator:
+    return Terminator.CALL if frame.terminator is Terminator.CALL else Terminator.END
+
+
+def _earlier(frame: Frame, record: SideRecord | None, index: int) -> MessageRecord | None:
+    """The record of this message from an earlier reading, unless the frame was changed since."""
+    if record is None or index >= len(record.messages):
+        return None
+    before = record.messages[index]
+    return before if (before.header, before.terminator) == (frame.header, frame.terminator) else None
+
+
+def _kept(before: MessageRecord) -> tuple[list[Piece], Terminator]:
+    header = pieces_of_text(before.harmony)
+    if any(isinstance(piece, Marker) and piece not in _IN_A_HEADER for piece in header):
+        raise SideRecordError("the side record has a header that holds another control token than a header may")
+    return header, before.stop
+
+
+_IN_A_HEADER = (Marker(Token.CHANNEL), Marker(Token.CONSTRAIN))
+
+
+def _record(pieces: Sequence[Piece], finished: Sequence[Finished]) -> SideRecord | None:
+    found = messages(pieces)
+    if found is None or len(found) != len(finished):
+        return None
+    if any(not done.complete or done.frame.body != message.body for done, message in zip(finished, found, strict=True)):
+        return None
+    written = (_message_record(done.frame, message) for done, message in zip(finished, found, strict=True))
+    return SideRecord(tuple(written), completion=_is_completion(pieces))
+
+
+def _message_record(frame: Frame, message: Message) -> MessageRecord:
+    return MessageRecord(frame.header, frame.terminator, text_of_pieces(message.header), message.stop, len(message.body))
+
+
+def _is_completion(pieces: Sequence[Piece]) -> bool:
+    return bool(pieces) and pieces[0] != Marker(Token.START)
+
+
+def _restored(pieces: Sequence[Piece], record: SideRecord) -> Iterator[Finished]:
+    found = messages(pieces)
+    if found is None or len(found) != len(record.messages) or _is_completion(pieces) != record.completion:
+        raise SideRecordError("the side record belongs to other token ids")
+    for message, kept in zip(found, record.messages, strict=True):
+        if _message_record(Frame(kept.header, "", kept.terminator), message) != kept:
+            raise SideRecordError("the side record belongs to other token ids")
+        yield Finished(Frame(kept.header, message.body, kept.terminator))
+
+
+def _cut_out(text: str, record: SideRecord) -> Iterator[Finished]:
+    position = 0
+    for index, kept in enumerate(record.messages):
+        opening = "" if index == 0 and record.completion else Token.START
+        before, after = f"{opening}{kept.harmony}{Token.MESSAGE}", kept.stop.value
+        start = position + len(before)
+        end = start + kept.characters
+        if not text.startswith(before, position) or not text.startswith(after, end):
+            raise SideRecordError(f"the side record belongs to another text; they differ in message {index + 1}")
+        yield Finished(Frame(kept.header, text[start:end], kept.terminator))
+        position = _behind_layout(text, end + len(after))
+    if position != len(text):
+        raise SideRecordError("the side record belongs to a shorter text")
+
+
+def _behind_layout(text: str, position: int) -> int:
+    while position < len(text) and text[position].isspace():
+        position += 1
+    return position
+
+
+def _numbered() -> Callable[[], str]:
+    numbers = itertools.count(1)
+    return lambda: f"call_{next(numbers)}"

@@ -1,0 +1,101 @@
+"""Pieces of Harmony: a marker, or text between markers; made from token ids, or from text in which markers are merely spelled."""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from renderer.harmony.vocabulary import MARKER_IDS, ORDINARY_IDS, Vocabulary, marker_name
+from renderer.tokens import Token
+
+REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
+_SPELLED = re.compile(r"<\|(?:start|end|message|channel|constrain|return|call|endoftext|startoftext|reserved_\d+)\|>")
+
+
+@dataclass(frozen=True, slots=True)
+class Marker:
+    """A control token, by its literal characters."""
+
+    token: str
+
+
+Piece = Marker | str
+
+
+def pieces_of_text(text: str) -> list[Piece]:
+    """Whatever spells a marker counts as one: in Harmony text a quoted marker cannot be told from a real one."""
+    pieces: list[Piece] = []
+    position = 0
+    for match in _SPELLED.finditer(text):
+        if position < match.start():
+            pieces.append(text[position : match.start()])
+        pieces.append(Marker(match[0]))
+        position = match.end()
+    if position < len(text):
+        pieces.append(text[position:])
+    return pieces
+
+
+def text_of_pieces(pieces: Iterable[Piece]) -> str:
+    """The pieces as characters."""
+    return "".join(piece.token if isinstance(piece, Marker) else piece for piece in pieces)
+
+
+def ids_of_pieces(pieces: Iterable[Piece], vocabulary: Vocabulary) -> list[int]:
+    """Each text is encoded by itself, as openai-harmony does it; only a Marker becomes a control id."""
+    ids: list[int] = []
+    for piece in pieces:
+        if isinstance(piece, Marker):
+            ids.append(MARKER_IDS[Token(piece.token)])
+        else:
+            ids += vocabulary.encode(piece)
+    return ids
+
+
+class TokenPieces:
+    """Token ids in, pieces out. A character whose bytes are spread over several ids is released when it is whole."""
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self._bytes_of = vocabulary.bytes_of
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._is_inside = False
+
+    def feed(self, ids: Iterable[int]) -> list[Piece]:
+        """What these ids add. An id that does not exist becomes one U+FFFD, as do bytes that are no UTF-8."""
+        pieces: list[Piece] = []
+        run: list[bytes] = []
+        for number in ids:
+            if 0 <= number < _FIRST_SPECIAL:
+                run.append(self._bytes_of[number])
+                continue
+            if run and (text := self._decoded(b"".join(run))):
+                pieces.append(text)
+            run = []
+            name = marker_name(number)
+            pieces += [*self.finish(), REPLACEMENT if name is None else Marker(name)]
+        if run and (text := self._decoded(b"".join(run))):
+            pieces.append(text)
+        return pieces
+
+    def finish(self) -> list[Piece]:
+        """The rest of a character that was cut off, as U+FFFD."""
+        if not self._is_inside:
+            return []
+        self._is_inside = False
+        return [self._decoder.decode(b"", final=True)]
+
+    def _decoded(self, read: bytes) -> str:
+        # Nearly all ids begin and end between characters; for those the incremental decoder, written in Python, would be half the time.
+        if not self._is_inside:
+            try:
+                return read.decode("utf-8")
+            except UnicodeDecodeError:
+                pass
+        text = self._decoder.decode(read)
+        self._is_inside = bool(self._decoder.getstate()[0])
+        return text
+
+
+_FIRST_SPECIAL = ORDINARY_IDS.stop

@@ -1,0 +1,100 @@
+"""Builds the prompt for back ends that take token ids: system message, developer message, history, and where the model goes on.
+
+Bodies are encoded as ordinary text, so that nothing a person or a tool writes can become a control token. The ids are those that
+openai-harmony gives for the same conversation, except where it is wrong: it drops spent analysis before the first answer only
+(``renderer.history`` before the last), and ends a message to ``user`` as a call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from renderer.errors import ParseHeaderError
+from renderer.frames import HEADER_VALUE, Frame, Header, Role
+from renderer.harmony.hip1 import pieces_of_frame
+from renderer.harmony.pieces import Marker, ids_of_pieces
+from renderer.harmony.system_messages import DeveloperMessage, SystemMessage
+from renderer.harmony.vocabulary import Vocabulary
+from renderer.history import seen_again
+from renderer.tokens import Token
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What a model is asked. ``frames`` is the branch as it is kept; what the model may not see again is left out here.
+
+    ``continues`` is an assistant frame behind them that stays open: the model goes on at the end of its body.
+    """
+
+    frames: Sequence[Frame]
+    system: SystemMessage | None = None
+    developer: DeveloperMessage | None = None
+    continues: Frame | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """The ids of a prompt, and how many of its oldest turns had to be left out."""
+
+    ids: list[int]
+    turns_left_out: int = 0
+
+
+def build(prompt: Prompt, vocabulary: Vocabulary) -> list[int]:
+    """The ids of a whole prompt.
+
+    Raises:
+        ParseHeaderError: a header value of a frame may not stand in a prompt.
+    """
+    return build_within(prompt, vocabulary, None).ids
+
+
+def build_within(prompt: Prompt, vocabulary: Vocabulary, limit: int | None) -> Fitted:
+    """As ``build``, leaving out whole oldest turns until at most ``limit`` ids are left, or only the last turn. Raises as ``build``."""
+    before, turns = _turns(seen_again(prompt.frames))
+    opening = [id_ for frame in (*_instructions(prompt), *before) for id_ in _ids(frame, vocabulary)]
+    written = [[id_ for frame in turn for id_ in _ids(frame, vocabulary)] for turn in turns]
+    ending = _ending(prompt.continues, vocabulary)
+    left_out, length = 0, len(opening) + len(ending) + sum(map(len, written))
+    while limit is not None and length > limit and left_out < len(written) - 1:
+        length -= len(written[left_out])
+        left_out += 1
+    return Fitted([*opening, *(id_ for turn in written[left_out:] for id_ in turn), *ending], left_out)
+
+
+def _ending(continues: Frame | None, vocabulary: Vocabulary) -> list[int]:
+    """Where the model goes on: at a new message, or in the middle of the open one, all of it but what would end it."""
+    if continues is not None:
+        return _ids(continues, vocabulary)[:-1]
+    return ids_of_pieces([Marker(Token.START), Role.ASSISTANT.value], vocabulary)
+
+
+def _instructions(prompt: Prompt) -> list[Frame]:
+    frames = []
+    developer = prompt.developer
+    if prompt.system is not None:
+        text = prompt.system.text(has_functions=bool(developer and developer.functions))
+        frames.append(Frame(Header(Role.SYSTEM), text))
+    if developer is not None and (text := developer.text()):
+        frames.append(Frame(Header(Role.DEVELOPER), text))
+    return frames
+
+
+def _turns(frames: Sequence[Frame]) -> tuple[list[Frame], list[list[Frame]]]:
+    """What stands before the first question, then each question with all that follows it."""
+    before: list[Frame] = []
+    turns: list[list[Frame]] = []
+    for frame in frames:
+        if frame.header.role == Role.USER:
+            turns.append([])
+        (turns[-1] if turns else before).append(frame)
+    return before, turns
+
+
+def _ids(frame: Frame, vocabulary: Vocabulary) -> list[int]:
+    header = frame.header
+    written = (header.role, header.channel, header.recipient, header.name, header.content_type, header.constrain)
+    if not all(value is None or HEADER_VALUE.fullmatch(value) for value in written):
+        raise ParseHeaderError("a header value holds a character that may not stand in a prompt")
+    return ids_of_pieces(pieces_of_frame(frame), vocabulary)

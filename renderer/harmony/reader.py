@@ -1,0 +1,249 @@
+"""Reads what a gpt-oss model writes in the Harmony format, piece by piece, into raw events; in doubt it hides.
+
+A *piece* is either a control marker that the model really emitted (told from quoted characters by its token id), or text. The reader
+begins where the prompt ends, behind ``<|start|>assistant``. It releases nothing of a body before its header is complete, and it never
+raises on what a model writes: what is no valid frame becomes an ``analysis`` frame with ``intent=debug`` that carries an error code.
+
+An error on a frame that has a terminator tells staff of a repair; the frame itself is whole.
+
+A whole conversation that was written by us (system, developer, user and tool messages too) is read with ``conversation=True``; what a
+model wrote never is, because there another author is a forgery.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict, deque
+from collections.abc import Callable
+from dataclasses import replace
+from enum import Enum, auto
+
+from renderer.errors import Code
+from renderer.events import FrameClosed, FrameOpened, FrameText, RawEvent
+from renderer.frames import Channel, Header, Intent, Role, Terminator
+from renderer.harmony.headers import DEBUG, PEOPLE, Head, is_call, judge
+from renderer.tokens import TERMINATORS, Token
+
+END_OF_TEXT = "<|endoftext|>"
+"""Not a Harmony marker, but a model can emit it: it ends the turn, and its characters are never text."""
+
+
+class Reader:
+    """Harmony pieces in, raw events out. Holds the header that is being written, and the body of a call or a possible JSON value."""
+
+    def __init__(self, new_call_id: Callable[[], str], *, conversation: bool = False) -> None:
+        """``new_call_id`` gives each call its id: Harmony has no place for one, and this package knows no randomness.
+
+        ``conversation``: other authors than the assistant are believed, and ``<|return|>`` ends a message, not the reading.
+        """
+        self._new_call_id = new_call_id
+        self._conversation = conversation
+        self._unanswered: defaultdict[str, deque[str]] = defaultdict(deque)
+        self._state = _State.HEADER
+        self._head = Head(implied=True)
+        self._body = _Body(DEBUG)
+        self._saw_final = False
+
+    @property
+    def ended(self) -> bool:
+        """Whether the turn is over, so that everything else is ignored and the upstream request can be stopped."""
+        return self._state is _State.ENDED
+
+    def feed_marker(self, token: str) -> list[RawEvent]:
+        """The model emitted this control token (its literal characters; any special token, known or not)."""
+        match self._state:
+            case _State.HEADER:
+                return self._marker_in_header(token)
+            case _State.BODY:
+                return self._marker_in_body(token)
+            case _State.BETWEEN:
+                return self._marker_between(token)
+        return []
+
+    def feed_text(self, text: str) -> list[RawEvent]:
+        """The model wrote these characters as ordinary text. Text between two messages is dropped."""
+        if self._state is _State.BODY:
+            return self._body.write(text)
+        if self._state is _State.HEADER:
+            self._head.write(text)
+        return []
+
+    def finish(self, error: Code = Code.STREAM_TRUNCATED) -> list[RawEvent]:
+        """No more pieces come. What is open is closed as incomplete with ``error``."""
+        state, self._state = self._state, _State.ENDED
+        if state is _State.BODY:
+            return self._body.close(None, error)
+        if state is _State.HEADER and not self._head.is_empty():
+            return _debug_frame(self._head.raw(), None, error)
+        return []
+
+    def _marker_in_header(self, token: str) -> list[RawEvent]:
+        if token == Token.MESSAGE:
+            return self._open()
+        if token in (Token.CHANNEL, Token.CONSTRAIN):
+            self._head.begin(Token(token))
+            return []
+        if token in TERMINATORS or token in (Token.START, END_OF_TEXT):
+            return self._header_without_message(token)
+        # Any other special token makes the header unreadable: kept as characters, which no valid header holds.
+        self._head.write(token)
+        return []
+
+    def _open(self) -> list[RawEvent]:
+        verdict = judge(self._head, conversation=self._conversation)
+        if verdict.is_foreign:
+            self._state = _State.ENDED
+            return _debug_frame(self._head.raw() + Token.MESSAGE, Terminator.END, Code.PARSE_HEADER)
+        self._state = _State.BODY
+        header = verdict.header
+        if header.intent == Intent.DEBUG:
+            self._body = _Body(header, verdict.error)
+            return [FrameOpened(header), FrameText(self._head.raw() + Token.MESSAGE)]
+        header = self._with_call_id(header)
+        self._body = _Body(header, verdict.error)
+        return self._body.open()
+
+    def _with_call_id(self, header: Header) -> Header:
+        """A call gets a new id; a tool's reply that of its oldest call without one, for Harmony text alone does not say which."""
+        if is_call(header):
+            header = replace(header, call_id=self._new_call_id())
+            self._unanswered[str(header.recipient)].append(str(header.call_id))
+        elif header.role == Role.TOOL and (waiting := self._unanswered.get(header.name or "")):
+            header = replace(header, call_id=waiting.popleft())
+        return header
+
+    def _header_without_message(self, token: str) -> list[RawEvent]:
+        """The header ended without ``<|message|>``: behind ``final`` the rest is taken as the body, anything else is hidden."""
+        head, self._state = self._head, _State.BETWEEN
+        lost = None if token == END_OF_TEXT else head.final_body()
+        events: list[RawEvent] = []
+        if lost is not None:
+            self._body = _Body(Header(Role.ASSISTANT, Channel.FINAL), Code.PARSE_HEADER)
+            events = [*self._body.open(), *self._body.write(lost), *self._close(token)]
+        elif not head.is_empty():
+            events = _debug_frame(head.raw(), Terminator.END, Code.PARSE_HEADER)
+        return events if self.ended else [*events, *self._marker_between(token)]
+
+    def _marker_in_body(self, token: str) -> list[RawEvent]:
+        if token in TERMINATORS:
+            return self._close(token)
+        if token == END_OF_TEXT:
+            self._state = _State.ENDED
+            return self._body.close(None, Code.STREAM_TRUNCATED)
+        if token in (Token.START, Token.CHANNEL):
+            return [*self._close(None), *self._marker_between(token)]
+        self._body.error = self._body.error or Code.PARSE_HEADER
+        return []
+
+    def _close(self, token: str | None) -> list[RawEvent]:
+        terminator = Terminator(token) if token in TERMINATORS else None
+        is_answer = self._body.is_answer
+        self._saw_final = self._saw_final or is_answer
+        is_last = is_answer and terminator is Terminator.RETURN and not self._conversation
+        self._state = _State.ENDED if is_last else _State.BETWEEN
+        return self._body.close(terminator, Code.PARSE_HEADER)
+
+    def _marker_between(self, token: str) -> list[RawEvent]:
+        if token == END_OF_TEXT or (token == Token.RETURN and self._saw_final and not self._conversation):
+            self._state = _State.ENDED
+        elif token == Token.START:
+            self._state, self._head = _State.HEADER, Head(implied=False)
+        elif token in (Token.CHANNEL, Token.MESSAGE):
+            # The start and the role were left out. A channel opens an assistant header; a bare body has no channel, and is hidden.
+            self._state, self._head = _State.HEADER, Head(implied=True, repaired=True)
+            return self._marker_in_header(token)
+        return []
+
+
+class _State(Enum):
+    HEADER = auto()
+    BODY = auto()
+    BETWEEN = auto()
+    ENDED = auto()
+
+
+class _Body:
+    """The open message: when its frame is opened, what is held back, and how it is closed."""
+
+    def __init__(self, header: Header, error: Code | None = None) -> None:
+        self.error = error
+        self._header = header
+        self._is_call = header.intent != Intent.DEBUG and is_call(header)
+        # A preamble is held back while it could still be one JSON value: that is a call whose header was lost.
+        self._is_held = header.intent == Intent.PREAMBLE
+        self._looks_like_json = False
+        self._kept: list[str] = []
+
+    @property
+    def is_answer(self) -> bool:
+        return self._header.role == Role.ASSISTANT and self._header.channel == Channel.FINAL and self._header.recipient in PEOPLE
+
+    def open(self) -> list[RawEvent]:
+        return [] if self._is_held else [FrameOpened(self._header)]
+
+    def write(self, text: str) -> list[RawEvent]:
+        if not self._is_held:
+            if self._is_call:
+                self._kept.append(text)
+            return [FrameText(text)] if text else []
+        self._kept.append(text)
+        begun = text.lstrip()
+        if not begun or self._looks_like_json:
+            return []
+        if begun[0] in "{[":
+            self._looks_like_json = True
+            return []
+        return self._release(self._header)
+
+    def close(self, terminator: Terminator | None, error: Code) -> list[RawEvent]:
+        """``error`` is the reason where ``terminator`` is None."""
+        if self._is_call:
+            return [self._close_call(terminator, error)]
+        events: list[RawEvent] = []
+        if self._is_held:
+            # A piece of a JSON value looks like no JSON value, so what was cut is hidden too.
+            hidden = self._looks_like_json and (terminator is None or is_json("".join(self._kept)))
+            if hidden:
+                self.error = Code.CALL_SCHEMA
+            events = self._release(replace(self._header, intent=None) if hidden else self._header)
+        return [*events, self._close_text(terminator, error)]
+
+    def _release(self, header: Header) -> list[RawEvent]:
+        self._is_held = False
+        text, self._kept = "".join(self._kept), []
+        return [FrameOpened(header), FrameText(text)] if text else [FrameOpened(header)]
+
+    def _close_text(self, terminator: Terminator | None, error: Code) -> FrameClosed:
+        match terminator:
+            case None:
+                return FrameClosed(None, error)
+            case Terminator.CALL:
+                return FrameClosed(Terminator.END, self.error or Code.CALL_SCHEMA)
+            case Terminator.RETURN if not self.is_answer:
+                return FrameClosed(Terminator.END, self.error or Code.PARSE_HEADER)
+        return FrameClosed(terminator, self.error)
+
+    def _close_call(self, terminator: Terminator | None, error: Code) -> FrameClosed:
+        """A call that lacks only its ``<|call|>`` (many servers strip stop tokens) is whole if its arguments are; else it is no call."""
+        body = "".join(self._kept)
+        if terminator is Terminator.CALL or (body.lstrip().startswith("{") and is_json(body)):
+            return FrameClosed(Terminator.CALL, self.error)
+        return FrameClosed(terminator and Terminator.END, error if terminator is None else Code.CALL_SCHEMA)
+
+
+def is_json(text: str) -> bool:
+    """Whether ``text`` is one JSON value, or several in a row. What is too deep or too large to tell counts as one: in doubt, hide."""
+    decoder, rest = json.JSONDecoder(), text.strip()
+    try:
+        while rest:
+            _, end = decoder.raw_decode(rest)
+            rest = rest[end:].lstrip()
+    except json.JSONDecodeError:
+        return False
+    except (RecursionError, ValueError):
+        return True
+    return bool(text.strip())
+
+
+def _debug_frame(body: str, terminator: Terminator | None, error: Code) -> list[RawEvent]:
+    return [FrameOpened(DEBUG), FrameText(body), FrameClosed(terminator, error)]

@@ -1,0 +1,158 @@
+"""Reads Harmony text, in which a marker that a model quotes looks like one that it emits: it may only hide more than ids would show.
+
+A person can make a model quote ``<|end|><|start|>assistant<|channel|>final<|message|>`` in its reasoning; read as it stands, the rest of
+the reasoning would then be the answer. Of what stands behind a hidden message, therefore, only two things are shown: the last message, if
+it is the answer and nothing follows it; and preambles, if every message is whole and none looks as if it broke off in a quotation. What
+stands before the first hidden message has nothing to give away. Where the back end gives ids, read those instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from renderer.errors import Code
+from renderer.events import Assembler, Finished, FrameClosed, FrameOpened, FrameText, RawEvent
+from renderer.frames import Channel, Frame, Header, Intent, Role, Terminator
+from renderer.harmony.pieces import Marker, Piece, pieces_of_text
+from renderer.harmony.reader import Reader, is_json
+from renderer.tokens import TERMINATORS, Token
+
+_HIDDEN = Header(role=Role.ASSISTANT, channel=Channel.ANALYSIS, intent=Intent.DEBUG)
+# What stands before a quoted marker, and what behind it.
+_OPENING = ("`", ":", "(", "[", "{", "“", "‘", "«", "„", "「", "『")
+_CLOSING = ("`", ",", ";", ")", "]", "}", "”", "’", "»", "」", "』", "…")
+
+
+def read_text(text: str, new_call_id: Callable[[], str]) -> list[RawEvent]:
+    """The events of a whole completion. It begins where the prompt ends, behind ``<|start|>assistant``."""
+    events: list[RawEvent] = []
+    for finished in read_completion(text, new_call_id):
+        terminator = finished.frame.terminator if finished.complete else None
+        events += [FrameOpened(finished.frame.header), FrameText(finished.frame.body), FrameClosed(terminator, finished.error)]
+    return events
+
+
+def read_completion(text: str, new_call_id: Callable[[], str]) -> list[Finished]:
+    """The frames of a whole completion, in order."""
+    pieces = pieces_of_text(text)
+    frames = fold(pieces, Reader(new_call_id))
+    shown = _provable(frames, pieces)
+    return [finished if index in shown or not _is_for_people(finished) else _hidden(finished) for index, finished in enumerate(frames)]
+
+
+def fold(pieces: Sequence[Piece], reader: Reader) -> list[Finished]:
+    """The frames that ``reader`` makes of these pieces."""
+    assembler = Assembler()
+    events: list[RawEvent] = []
+    for piece in pieces:
+        events += reader.feed_marker(piece.token) if isinstance(piece, Marker) else reader.feed_text(piece)
+    events += reader.finish()
+    return [finished for event in events if (finished := assembler.feed(event))]
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message as it stands in Harmony: the pieces between ``<|start|>`` and ``<|message|>``, the body, and what ended it."""
+
+    header: tuple[Piece, ...]
+    body: str
+    stop: Terminator
+
+
+def messages(pieces: Sequence[Piece]) -> list[Message] | None:
+    """The messages of a well-formed Harmony form, whose first header may lack its beginning; None where it is not well-formed."""
+    found: list[Message] = []
+    position = 1 if pieces and pieces[0] == Marker(Token.START) else 0
+    while position < len(pieces):
+        message = _next_marker(pieces, position, _IN_A_HEADER)
+        if message is None or pieces[message] != Marker(Token.MESSAGE):
+            return None
+        stop = _next_marker(pieces, message + 1)
+        if stop is None or (token := _token(pieces[stop])) not in TERMINATORS:
+            return None
+        body = "".join(piece for piece in pieces[message + 1 : stop] if isinstance(piece, str))
+        found.append(Message(tuple(pieces[position:message]), body, Terminator(token)))
+        position = stop + 1
+        while position < len(pieces) and not _token(pieces[position]) and not str(pieces[position]).strip():
+            position += 1
+        if position < len(pieces) and pieces[position] != Marker(Token.START):
+            return None
+        position += 1
+    return found
+
+
+_IN_A_HEADER = frozenset({Token.CHANNEL, Token.CONSTRAIN})
+
+
+def _next_marker(pieces: Sequence[Piece], position: int, skipped: frozenset[Token] = frozenset()) -> int | None:
+    for index in range(position, len(pieces)):
+        if (token := _token(pieces[index])) and token not in skipped:
+            return index
+    return None
+
+
+def _token(piece: Piece) -> str:
+    return piece.token if isinstance(piece, Marker) else ""
+
+
+def _is_for_people(finished: Finished) -> bool:
+    """Answers and preambles; of what a Reader makes, nothing else is ever shown."""
+    header = finished.frame.header
+    return header.channel == Channel.FINAL or header.intent == Intent.PREAMBLE
+
+
+def _hidden(finished: Finished) -> Finished:
+    """The same frame for staff only, because it cannot be proven that the model wrote it for people."""
+    return replace(finished, frame=Frame(_HIDDEN, finished.frame.body), error=finished.error or Code.PARSE_HEADER)
+
+
+def _provable(frames: Sequence[Finished], pieces: Sequence[Piece]) -> set[int]:
+    """Which of the frames for people are proven, by their index."""
+    first_hidden = next((index for index, finished in enumerate(frames) if not _is_for_people(finished)), len(frames))
+    shown = set(range(first_hidden))
+    if first_hidden == len(frames):
+        return shown
+    last = len(frames) - 1
+    if _is_regular(frames, messages(pieces)):
+        return shown | set(range(first_hidden, last + 1))
+    if _is_last_answer(frames, pieces) and not _breaks_off(frames[last - 1].frame, frames[last].frame):
+        shown.add(last)
+    return shown
+
+
+def _is_regular(frames: Sequence[Finished], found: Sequence[Message] | None) -> bool:
+    """Whether this is what a model writes that quotes nothing: whole messages, one answer at most, and that or a call at the end."""
+    if found is None or len(found) != len(frames) or any(finished.error or not finished.complete for finished in frames):
+        return False
+    if any(finished.frame.header.channel == Channel.FINAL for finished in frames[:-1]):
+        return False
+    end = frames[-1].frame
+    if end.header.channel != Channel.FINAL and end.terminator is not Terminator.CALL:
+        return False
+    return not any(_breaks_off(before.frame, after.frame) for before, after in pairwise(frames))
+
+
+def _is_last_answer(frames: Sequence[Finished], pieces: Sequence[Piece]) -> bool:
+    """Whether the text ends in an answer that was returned, so that the model itself ended its turn there, and no call was cut in two."""
+    end = frames[-1].frame
+    if end.header.channel != Channel.FINAL or end.terminator is not Terminator.RETURN:
+        return False
+    rest = [piece for piece in pieces if not isinstance(piece, str) or piece.strip()]
+    return rest[-1] == Marker(Token.RETURN) and not any(_is_cut_call(finished.frame) for finished in frames)
+
+
+def _is_cut_call(frame: Frame) -> bool:
+    """Whether a call's arguments end in the middle: the ``<|call|>`` behind them was a word of theirs."""
+    return frame.terminator is Terminator.CALL and frame.header.constrain == "json" and not is_json(frame.body)
+
+
+def _breaks_off(before: Frame, after: Frame) -> bool:
+    """Whether the marker between two messages looks quoted: a quotation was opened before it, or goes on behind it."""
+    text = before.body
+    if before.terminator is Terminator.CALL or not text:
+        return _is_cut_call(before)
+    if text[-1].isspace() or text.endswith(_OPENING) or text.count("`") % 2 == 1 or text.count('"') % 2 == 1:
+        return True
+    return after.body[:1].isspace() or (after.body.startswith(_CLOSING) and not after.body.startswith("```"))

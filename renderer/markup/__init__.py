@@ -1,0 +1,1 @@
+"""Markdown to safe HTML, whole or while it is being written."""

@@ -1,0 +1,301 @@
+"""Growing Markdown, cut into closed blocks, which are rendered once and final, and an open tail, which is shown as it is meanwhile.
+
+A block is closed when a later line can no longer change it. The cutting is markdown-it's own: the text since the last cut is parsed when a
+line comes that may end its block, and the blocks before its last one are closed. Only a late definition (``[x]: …``, ``[^x]: …``) changes
+a closed block, and only one that asked for it. After ``finish`` the blocks are those of ``html.render_blocks`` on the whole text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from renderer.markup import html, markdown
+from renderer.markup.html import SafeHtml
+from renderer.markup.markdown import Block, Definitions, Parsed
+from renderer.markup.tails import BlockOpen, BlockText, Tail
+
+__all__ = ["BlockClosed", "BlockOpen", "BlockPatched", "BlockText", "Blocks"]
+
+
+@dataclass(frozen=True, slots=True)
+class BlockClosed:
+    """Block ``index`` (from 0) is final. Sent once for each block, in order."""
+
+    index: int
+    html: SafeHtml
+
+
+@dataclass(frozen=True, slots=True)
+class BlockPatched:
+    """The closed block ``index`` changed after all: a definition that it asked for has come.
+
+    Empty at the index after the last block, where something was shown meanwhile that in the end is no block.
+    """
+
+    index: int
+    html: SafeHtml
+
+
+Final = BlockClosed | BlockPatched
+
+
+class Blocks:
+    """Markdown in, blocks out. With a ``clock`` (seconds, any origin) an open block that is slow to show is shown as plain text."""
+
+    def __init__(self, clock: Callable[[], float] | None = None) -> None:
+        self._clock = clock
+        self._definitions = Definitions()
+        self._closed: list[SafeHtml] = []
+        self._waiting = _Waiting()
+        self._lines: list[str] = []
+        self._partial: list[str] = []
+        self._taken = 0
+        self._carriage_return = False
+        self._overflow: list[str] | None = None
+        self._trigger = _Trigger()
+        self._tail = Tail(0, "", self._definitions, clock)
+
+    def feed(self, text: str) -> list[Final]:
+        """Take more text. Returns what is final now; costs little, and never renders the open block."""
+        return self._take(self._normalised(text))
+
+    def tail(self) -> BlockOpen | BlockText | None:
+        """What of the open block is to be shown now; None where nothing is new. To be called about 20 times a second."""
+        return self._tail.show(self._text)
+
+    def finish(self) -> list[Final]:
+        """No more text comes: everything left is closed."""
+        events = self._take("\n" if self._carriage_return else "")
+        if self._overflow is None:
+            events += self._close(final=True)
+        else:
+            events.append(self._add(html.plain("".join(self._overflow))))
+            self._overflow = None
+        events += self._patch(self._waiting.all_found())
+        self._tail = self._new_tail()
+        if self._tail.html() is not None:
+            events.append(BlockPatched(len(self._closed), SafeHtml.join(())))
+            self._tail = Tail(len(self._closed), "", self._definitions, self._clock)
+        return events
+
+    def html(self) -> tuple[SafeHtml, ...]:
+        """The blocks so far: the closed ones, then the open one as it was last shown."""
+        shown = self._tail.html()
+        return tuple(self._closed) if shown is None else (*self._closed, shown)
+
+    def _normalised(self, text: str) -> str:
+        """Line ends as ``\\n``. A carriage return at the end waits for the line feed that may follow it in the next piece."""
+        if self._carriage_return and text:
+            text = "\r" + text
+            self._carriage_return = False
+        if text.endswith("\r"):
+            text = text[:-1]
+            self._carriage_return = True
+        return markdown.normalise(text)
+
+    def _take(self, text: str) -> list[Final]:
+        if self._overflow is not None:
+            self._grow_overflow(text)
+            return []
+        room = html.MESSAGE_LIMIT - self._taken
+        self._taken += len(text)
+        events = self._read(text[:room])
+        if len(text) > room:
+            events += self._close(final=True)
+            self._overflow = []
+            self._tail = Tail(len(self._closed), "", self._definitions, self._clock, plain=True)
+            self._grow_overflow(text[room:])
+        return events
+
+    def _grow_overflow(self, text: str) -> None:
+        if text and self._overflow is not None:
+            self._overflow.append(text)
+            self._tail.grow(text)
+
+    def _read(self, text: str) -> list[Final]:
+        if not text:
+            return []
+        self._partial.append(text)
+        self._tail.grow(text)
+        if "\n" not in text:
+            return []
+        lines = "".join(self._partial).split("\n")
+        self._partial = [lines.pop()]
+        self._lines += lines
+        wanted = False
+        for line in lines:
+            wanted |= self._trigger.takes(line)
+        return self._close(final=False) if wanted else []
+
+    def _text(self) -> str:
+        if self._overflow is not None:
+            return "".join(self._overflow)
+        return "\n".join([*self._lines, "".join(self._partial)])
+
+    def _close(self, *, final: bool) -> list[Final]:
+        """Parse the open text, close what can be closed, and keep the rest."""
+        lines = [*self._lines, "".join(self._partial)] if final else [*self._lines, ""]
+        layer = self._definitions.layer()
+        parsed = markdown.parse("\n".join(lines), layer)
+        closed = parsed.blocks if final else _closed_of(parsed)
+        left = parsed.blocks[len(closed) :]
+        cut = len(lines) if final else _cut(lines, closed, left)
+        self._trigger = _Trigger(left[0] if left else None, sum(map(_size, lines[cut:])), undecided=parsed.settled < len(lines))
+        if not cut:
+            return []
+        found = self._commit(layer, cut)
+        events: list[Final] = [self._render(block, lines) for block in closed]
+        events += self._patch(self._waiting.affordable(found, self._taken))
+        self._lines = lines[cut:-1]
+        if final:
+            self._lines, self._partial = [], []
+        self._tail = self._new_tail()
+        return events
+
+    def _new_tail(self) -> Tail:
+        text = self._text()
+        shown = self._tail.html() if self._tail.index == len(self._closed) else None
+        return Tail(len(self._closed), text if text.strip() else "", self._definitions, self._clock, shown=shown)
+
+    def _commit(self, layer: Definitions, cut: int) -> set[str]:
+        """Keep the definitions that stand before the cut; those after it can still change. Returns the labels, a footnote's with ``^``."""
+        found = set()
+        for known, new, sign in ((self._definitions.references, layer.references, ""), (self._definitions.footnotes, layer.footnotes, "^")):
+            for label, definition in new.items():
+                if definition["map"][1] <= cut:
+                    known[label] = definition
+                    found.add(sign + label)
+        return found
+
+    def _render(self, block: Block, lines: list[str]) -> BlockClosed:
+        source = "\n".join(lines[block.start : block.end])
+        rendered, missed = self._rendered(block, source)
+        self._waiting.add(len(self._closed), block, source, missed)
+        return self._add(rendered)
+
+    def _add(self, rendered: SafeHtml) -> BlockClosed:
+        self._closed.append(rendered)
+        return BlockClosed(len(self._closed) - 1, rendered)
+
+    def _rendered(self, block: Block, source: str) -> tuple[SafeHtml, set[str]]:
+        """The HTML of a closed block, and the labels that it asked for in vain."""
+        layer = self._definitions.layer()
+        rendered = html.block_html(block, source, layer)
+        return rendered, layer.references.missed | {f"^{label}" for label in layer.footnotes.missed}
+
+    def _patch(self, indices: Iterable[int]) -> list[Final]:
+        events: list[Final] = []
+        for index in sorted(indices):
+            block, source = self._waiting.take(index)
+            rendered, missed = self._rendered(block, source)
+            self._waiting.add(index, block, source, missed)
+            if rendered != self._closed[index]:
+                self._closed[index] = rendered
+                events.append(BlockPatched(index, rendered))
+        return events
+
+
+def _closed_of(parsed: Parsed) -> tuple[Block, ...]:
+    """The blocks that no later line can change: all but the last, which may be closed by itself; none that mathematics may swallow."""
+    blocks = parsed.blocks if parsed.blocks and parsed.blocks[-1].closed else parsed.blocks[:-1]
+    return tuple(block for block in blocks if block.end <= parsed.settled)
+
+
+def _cut(lines: list[str], closed: tuple[Block, ...], left: tuple[Block, ...]) -> int:
+    """The line from which on text is kept. Link definitions right above it stay with it: the next line may be the title of the last."""
+    floor = closed[-1].end if closed else 0
+    cut = left[0].start if left else len(lines) - 1
+    while cut > floor and lines[cut - 1].strip(" \t"):
+        cut -= 1
+    return cut
+
+
+class _Trigger:
+    """Tells by a look at each new line whether parsing may close something. A line that it misses only delays that.
+
+    After a parse that closed nothing, a large block is parsed again only when it has grown by a quarter: the work stays in proportion.
+    """
+
+    def __init__(self, block: Block | None = None, size: int = 0, *, undecided: bool = False) -> None:
+        self._kind = "undecided" if undecided else block.kind if block else ""
+        self._markup = block.tokens[0].markup if block else ""
+        self._size = size
+        self._worthwhile = size * 5 // 4 if size > _SMALL else 0
+        self._count = 0
+
+    def takes(self, line: str) -> bool:
+        """Count this line in, and say whether to parse now."""
+        self._size += _size(line)
+        self._count += 1
+        return self._size >= self._worthwhile and self._may_close(line)
+
+    def _may_close(self, line: str) -> bool:
+        bare = line.lstrip(" \t")
+        indent = len(line) - len(bare)
+        match self._kind:
+            case "":
+                return bool(bare)
+            case "fence":
+                return bare.startswith(self._markup) and not bare.strip(self._markup[0] + " \t")
+            case "undecided":
+                return self._count % 16 == 0 or any(sign in line for sign in ("\\]", "\\[", "$$"))
+            case "paragraph_open" | "table_open":
+                return not bare or _STARTER.match(bare) is not None
+            case "bullet_list_open":
+                return bool(bare) and indent < 2 and not bare.startswith((self._markup + " ", self._markup + "\t"))
+            case "ordered_list_open":
+                return bool(bare) and indent < 2 and _NUMBERED.match(bare) is None
+            case "blockquote_open":
+                return not bare.startswith(">")
+        return bool(bare) and indent < 4
+
+
+def _size(line: str) -> int:
+    """How much work a line is for the parser, in characters."""
+    return len(line) + 40
+
+
+_SMALL = 2048
+_STARTER = re.compile(r"[-+*=#>`~|:$\\_\[0-9]|.*\|")
+_NUMBERED = re.compile(r"[0-9]{1,9}[.)](?:[ \t]|$)")
+
+
+class _Waiting:
+    """Closed blocks that asked for definitions which had not come, by label; and how much work their patching has been."""
+
+    def __init__(self) -> None:
+        self._blocks: dict[int, tuple[Block, str, set[str]]] = {}
+        self._by_label: dict[str, set[int]] = {}
+        self._late: set[int] = set()
+        self._work = 0
+
+    def add(self, index: int, block: Block, source: str, missed: set[str]) -> None:
+        if missed:
+            self._blocks[index] = (block, source, missed)
+        for label in missed:
+            self._by_label.setdefault(label, set()).add(index)
+
+    def take(self, index: int) -> tuple[Block, str]:
+        block, source, missed = self._blocks.pop(index)
+        for label in missed:
+            self._by_label[label].discard(index)
+        self._late.discard(index)
+        return block, source
+
+    def affordable(self, labels: set[str], taken: int) -> set[int]:
+        """The blocks that these labels complete, but for those that would make patching cost more than the text: they wait for the end."""
+        indices = set().union(*(self._by_label.get(label, ()) for label in labels))
+        now = set()
+        for index in sorted(indices):
+            size = len(self._blocks[index][1])
+            if self._work + size <= 4 * taken + _SMALL:
+                self._work += size
+                now.add(index)
+        self._late |= indices - now
+        return now
+
+    def all_found(self) -> set[int]:
+        """The blocks whose patching was put off."""
+        return set(self._late)

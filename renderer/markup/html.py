@@ -1,0 +1,155 @@
+"""Markdown that a model, a person or a tool wrote, to HTML that may stand in a page: rendered, then sanitised by one allow-list.
+
+Each top-level block becomes one ``<div class="block" dir="auto">…</div>``. What fails or is too large becomes escaped text instead. The
+names that a stylesheet and a script may rely on are those in ``ALLOWED``; mathematics is described in ``renderer.markup.markdown``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from html import escape
+
+import nh3
+
+from renderer.markup import links, markdown
+from renderer.markup.markdown import Block, Definitions
+
+MESSAGE_LIMIT = 256 * 1024
+"""Characters of a message that are read as Markdown. What comes after them is shown as plain text."""
+
+BLOCK_LIMIT = 64 * 1024
+"""Characters of one block that are read as Markdown. A longer block is shown as plain text."""
+
+
+class _Markup(str):
+    """What ``str()`` of a SafeHtml is: templates call ``str()`` first and look for ``__html__`` afterwards."""
+
+    __slots__ = ()
+
+    def __html__(self) -> str:
+        return self
+
+
+@dataclass(frozen=True, slots=True)
+class SafeHtml:
+    """HTML that may stand in a page as it is. Only this module and ``operator_pages`` make it; a test finds others."""
+
+    html: str
+
+    def __str__(self) -> str:
+        return _Markup(self.html)
+
+    def __html__(self) -> str:
+        return self.html
+
+    @classmethod
+    def join(cls, parts: Iterable[SafeHtml]) -> SafeHtml:
+        """Several pieces in a row. Each is complete in itself, so their concatenation is as safe as they are."""
+        return cls("".join(part.html for part in parts))
+
+
+def render(text: str) -> SafeHtml:
+    """The HTML of a whole text."""
+    return SafeHtml.join(render_blocks(text))
+
+
+def render_blocks(text: str) -> tuple[SafeHtml, ...]:
+    """The HTML of a whole text, block by block. Joined, it is what ``render`` returns."""
+    whole = markdown.normalise(text)
+    head, rest = whole[:MESSAGE_LIMIT], whole[MESSAGE_LIMIT:]
+    definitions = Definitions()
+    lines = head.split("\n")
+    blocks = [block_html(block, "\n".join(lines[block.start : block.end]), definitions) for block in parse(head, definitions)]
+    return (*blocks, plain(rest)) if rest else tuple(blocks)
+
+
+def parse(text: str, definitions: Definitions) -> tuple[Block, ...]:
+    """The blocks of a normalised text, all definitions of which are known afterwards."""
+    return markdown.parse(text, definitions).blocks
+
+
+def plain(text: str) -> SafeHtml:
+    """Text as it is, escaped; line breaks are kept by the stylesheet (``white-space: pre-wrap``)."""
+    return SafeHtml(f'<div class="block plain" dir="auto">{_escaped(text)}</div>')
+
+
+def block_html(block: Block, source: str, definitions: Definitions) -> SafeHtml:
+    """The HTML of one block. ``source`` is its text, shown as it is where the block is too large or cannot be rendered."""
+    if len(source) > BLOCK_LIMIT:
+        return plain(source)
+    try:
+        return _sanitised(markdown.to_html(block.tokens, definitions))
+    except Exception:  # noqa: BLE001 - the parser reads hostile text: whatever it stumbles over, a reader gets the text, never a half-made page
+        return plain(source)
+
+
+def with_pending(head: SafeHtml, text: str) -> SafeHtml:
+    """An open block followed by text of it that is not rendered yet, in ``<pre class="pending">``; more text can be appended there."""
+    # The parser of HTML drops a line break right after <pre>, so there is always one to drop.
+    return SafeHtml(f'{head.html}<pre class="pending" dir="auto">\n{_escaped(text)}</pre>')
+
+
+def with_text(shown: SafeHtml, text: str, tag: str) -> SafeHtml:
+    """What is on a page after ``text`` was appended to the last ``tag`` (``code`` or ``pre``) element of what was shown."""
+    at = shown.html.rindex(f"</{tag}>")
+    return SafeHtml(shown.html[:at] + escape(text, quote=False) + shown.html[at:])
+
+
+def _escaped(text: str) -> str:
+    return escape(markdown.prose(markdown.normalise(text)), quote=False)
+
+
+_DIRECTION = {"dir": re.compile(r"auto|ltr")}
+_ALIGN = {"align": re.compile(r"left|right|center")}
+
+ALLOWED: dict[str, dict[str, re.Pattern[str]]] = {
+    **{tag: {} for tag in ("p", "br", "hr", "strong", "em", "s", "sub", "kbd", "mark", "table", "thead", "tbody", "tr")},
+    **dict.fromkeys(("h1", "h2", "h3", "h4", "h5", "h6", "blockquote"), _DIRECTION),
+    **dict.fromkeys(("th", "td"), _ALIGN),
+    "ul": {**_DIRECTION, "class": re.compile(r"contains-task-list")},
+    "ol": {**_DIRECTION, "class": re.compile(r"contains-task-list"), "start": re.compile(r"[0-9]{1,9}")},
+    "li": {**_DIRECTION, "class": re.compile(r"task-list-item")},
+    "input": {
+        "type": re.compile(r"checkbox"),
+        "checked": re.compile(r""),
+        "disabled": re.compile(r""),
+        "aria-label": re.compile(r"done|to do"),
+    },
+    "sup": {"class": re.compile(r"footnote-ref")},
+    "code": {"class": re.compile(r"language-[A-Za-z0-9][A-Za-z0-9_+#.-]{0,39}")},
+    "pre": {"dir": re.compile(r"auto|ltr"), "class": re.compile(r"pending")},
+    "span": {"class": re.compile(r"math math-inline|math math-display|link-host|footnote-label")},
+    "div": {**_DIRECTION, "class": re.compile(r"block|block plain|math math-display|footnote")},
+    "a": {"href": links.ALLOWED_HREF, "title": re.compile(r"[^\x00-\x08\x0b-\x1f\x7f]*"), "class": re.compile(r"image-link")},
+}
+"""The allow-list: the attributes of each element, and what a value must match in full. ``rel`` and ``target`` of links are always ours."""
+
+LINK_ATTRIBUTES = {"rel": "noopener noreferrer nofollow ugc", "target": "_blank"}
+
+
+def permitted(tag: str, attribute: str, value: str) -> bool:
+    """Whether the allow-list has this attribute with this value."""
+    pattern = ALLOWED.get(tag, {}).get(attribute)
+    return pattern is not None and pattern.fullmatch(value) is not None
+
+
+_OURS = {("a", name) for name in LINK_ATTRIBUTES}
+_cleaner = nh3.Cleaner(
+    tags=set(ALLOWED),
+    clean_content_tags={"script", "style"},
+    attributes={tag: set(attributes) for tag, attributes in ALLOWED.items() if attributes},
+    attribute_filter=lambda tag, attribute, value: value if (tag, attribute) in _OURS or permitted(tag, attribute, value) else None,
+    strip_comments=True,
+    link_rel=LINK_ATTRIBUTES["rel"],
+    set_tag_attribute_values={"a": {"target": LINK_ATTRIBUTES["target"]}, "input": {"type": "checkbox", "disabled": ""}},
+    generic_attribute_prefixes=set(),
+    url_schemes={"http", "https", "mailto"},
+    url_relative="deny",
+)
+
+
+def _sanitised(html: str) -> SafeHtml:
+    """Nothing may happen to the HTML after this."""
+    return SafeHtml(_cleaner.clean(f'<div class="block" dir="auto">{html.rstrip()}</div>'))

@@ -1,0 +1,304 @@
+"""Markdown as models write it: CommonMark and GFM by markdown-it, with our amendments; to tokens by block, and to HTML not yet sanitised.
+
+Amendments: emphasis next to Chinese, Japanese and Korean text; ``\\( \\)``, ``\\[ \\]`` and ``$$ $$`` are mathematics before escapes are
+read (a single ``$`` is money); bare web addresses become links and end at CJK punctuation; footnotes keep their label and stand where they
+are written; raw HTML is text, but for attribute-free ``br`` and paired ``sub sup kbd mark``; an image becomes a link that names its host.
+
+Mathematics comes out as its TeX source in ``<span class="math math-inline">``, ``<span class="math math-display">`` (display inside a
+sentence) or ``<div class="math math-display">``; the browser finishes it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import MutableMapping, Sequence
+from dataclasses import dataclass, field
+from html import escape
+from typing import Any
+
+from markdown_it import MarkdownIt
+from markdown_it.parser_block import ParserBlock
+from markdown_it.rules_block import StateBlock
+from markdown_it.rules_core import StateCore
+from markdown_it.rules_core.text_join import text_join
+from markdown_it.token import Token
+
+from renderer.markup import amendments, links
+
+Env = MutableMapping[str, Any]
+
+
+class Labels(dict[str, Any]):
+    """Definitions by label, which remembers what was asked for and not found. ``known`` is asked after itself: the first one wins."""
+
+    def __init__(self, known: Labels | None = None) -> None:
+        super().__init__()
+        self.known = known
+        self.missed: set[str] = set()
+
+    def get(self, label: str, default: Any = None) -> Any:
+        """The definition, or ``default``; a miss is remembered."""
+        found = super().get(label)
+        if found is None and self.known is not None:
+            found = self.known.get(label)
+        if found is None:
+            self.missed.add(label)
+        return default if found is None else found
+
+    def __contains__(self, label: object) -> bool:
+        return super().__contains__(label) or (self.known is not None and label in self.known)
+
+
+@dataclass(slots=True)
+class Definitions:
+    """Link and footnote definitions that a text has made so far."""
+
+    references: Labels = field(default_factory=Labels)
+    footnotes: Labels = field(default_factory=Labels)
+
+    def layer(self) -> Definitions:
+        """Definitions that know these, and can be thrown away or looked at by themselves."""
+        return Definitions(Labels(self.references), Labels(self.footnotes))
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """One top-level block: its tokens, its lines (from 0, ``end`` excluded) and whether no later line can change it."""
+
+    tokens: tuple[Token, ...]
+    start: int
+    end: int
+    closed: bool
+
+    @property
+    def kind(self) -> str:
+        """The type of the first token: ``paragraph_open``, ``fence``, ``bullet_list_open``…"""
+        return self.tokens[0].type
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """The blocks of a text. ``settled`` is the first line that a later line can still change, other than by the last block's growth."""
+
+    blocks: tuple[Block, ...]
+    settled: int
+
+
+def normalise(text: str) -> str:
+    """Line ends as ``\\n``; U+FFFD for what a page cannot hold (control characters, lone surrogates)."""
+    return _UNHOLDABLE.sub("\ufffd", text.replace("\r\n", "\n").replace("\r", "\n"))
+
+
+_UNHOLDABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
+
+
+def parse(text: str, definitions: Definitions) -> Parsed:
+    """Cut a normalised text into blocks, without reading what is inside sentences; the text's definitions go into ``definitions``."""
+    env: Env = {"references": definitions.references, "footnotes": definitions.footnotes}
+    tokens: list[Token] = []
+    _markdown.block.parse(text, _markdown, env, tokens)
+    lines = text.split("\n")
+    blocks = []
+    first = 0
+    for position, token in enumerate(tokens):
+        if token.level == 0 and token.nesting <= 0:
+            blocks.append(_block(tokens[first : position + 1], lines))
+            first = position + 1
+    return Parsed(tuple(blocks), env.get(amendments.UNDECIDED, len(lines)))
+
+
+BRACKETS_LIMIT = 4000
+"""Opening brackets in the sentences of one block; each is looked at as the beginning of a link, and those that nest cost most."""
+
+
+class TooManyBracketsError(ValueError):
+    """A block has more opening brackets than any reader would write."""
+
+
+def to_html(tokens: Sequence[Token], definitions: Definitions) -> str:
+    """HTML of a block's tokens, not yet sanitised. Reads what is inside sentences, so a block's tokens can be used once only.
+
+    Raises:
+        TooManyBracketsError: it would take too long.
+    """
+    if sum(token.content.count("[") for token in tokens if token.type == "inline") > BRACKETS_LIMIT:
+        raise TooManyBracketsError
+    env: Env = {"references": definitions.references, "footnotes": definitions.footnotes}
+    state = StateCore("", _markdown, env, list(tokens))
+    for token in state.tokens:
+        if token.type == "inline":
+            token.children = []
+            _markdown.inline.parse(token.content, _markdown, env, token.children)
+    text_join(state)
+    for token in state.tokens:
+        _dress(token)
+    html: str = _markdown.renderer.render(state.tokens, _markdown.options, env)
+    return html
+
+
+def code_text(text: str) -> str:
+    """Text for inside ``code``: direction controls are made visible, since reordered code reads other than it runs."""
+    return links.BIDI_CONTROLS.sub(lambda match: f"[U+{ord(match[0]):04X}]", text)
+
+
+def prose(text: str) -> str:
+    """Text for anywhere else: direction controls are left out."""
+    return links.BIDI_CONTROLS.sub("", text)
+
+
+def _block(tokens: list[Token], lines: list[str]) -> Block:
+    start, end = tokens[0].map or [0, len(lines)]
+    return Block(tuple(tokens), start, end, _is_closed(tokens[0], lines, start, end))
+
+
+def _is_closed(token: Token, lines: list[str], start: int, end: int) -> bool:
+    """Whether a block can no longer change. ``lines`` ends with the line that is still being written (empty after a line end)."""
+    whole = end < len(lines)
+    match token.type:
+        case "heading_open" | "hr" | "math_block":
+            return whole
+        case "paragraph_open" | "table_open" | "blockquote_open":
+            # What ended it is a blank line, or the next block; in either case there is one more whole line.
+            return end + 1 < len(lines)
+        case "fence":
+            closer = rf" {{0,3}}{re.escape(token.markup[0])}{{{len(token.markup)},}}[ \t]*"
+            return whole and end - start > 1 and re.fullmatch(closer, lines[end - 1]) is not None
+        case _:
+            return False
+
+
+def _dress(token: Token) -> None:
+    """Attributes of ours on a block token; direction by each block's own first letters."""
+    if token.type in ("th_open", "td_open"):
+        style = str(token.attrs.pop("style", ""))
+        if style:
+            token.attrs["align"] = style.removeprefix("text-align:")
+    elif token.type in _DIRECTED:
+        token.attrs["dir"] = "auto"
+    for name in ("class", "title"):
+        if name in token.attrs:
+            token.attrs[name] = prose(str(token.attrs[name]))
+    amendments.dress_links(token.children or [])
+
+
+_DIRECTED = frozenset({"heading_open", "blockquote_open", "bullet_list_open", "ordered_list_open", "list_item_open"})
+_LANGUAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_+#.-]{0,39}")
+
+
+class _Blocks(ParserBlock):
+    """Block rules that show what is nested too deeply as one paragraph, where markdown-it would leave it out."""
+
+    def tokenize(self, state: StateBlock, startLine: int, endLine: int) -> None:  # noqa: N803
+        if state.level < state.md.options.maxNesting:
+            super().tokenize(state, startLine, endLine)
+            return
+        line = startLine + 1
+        while line < endLine and (state.isEmpty(line) or state.sCount[line] >= state.blkIndent):
+            line += 1
+        state.push("paragraph_open", "p", 1).map = [startLine, line]
+        token = state.push("text_block", "", 0)
+        token.content = state.getLines(startLine, line, state.blkIndent, False).strip()
+        state.push("paragraph_close", "p", -1)
+        state.line = line
+
+
+class _Markdown(MarkdownIt):
+    """markdown-it with our link policy and our two parsers."""
+
+    def __init__(self) -> None:
+        super().__init__("commonmark", {"html": False, "maxNesting": 40, "tasklists": True, "xhtmlOut": False})
+        self.block = _Blocks()
+        self.inline = amendments.Inline()
+        self.configure("commonmark", {"html": False, "maxNesting": 40, "tasklists": True, "xhtmlOut": False})
+        self.enable(["strikethrough", "linkify"])
+        amendments.install(self)
+
+    def normalizeLink(self, url: str) -> str:  # noqa: N802
+        return links.encode(url, super().normalizeLink)
+
+    def normalizeLinkText(self, link: str) -> str:  # noqa: N802
+        return link
+
+    def validateLink(self, url: str) -> bool:  # noqa: N802
+        return links.permitted(url)
+
+
+def _text(self: Any, tokens: Sequence[Token], index: int, options: Any, env: Env) -> str:
+    return escape(prose(tokens[index].content), quote=False)
+
+
+def _code_inline(self: Any, tokens: Sequence[Token], index: int, options: Any, env: Env) -> str:
+    return f"<code>{escape(code_text(tokens[index].content), quote=False)}</code>"
+
+
+def _code(self: Any, tokens: Sequence[Token], index: int, options: Any, env: Env) -> str:
+    words = tokens[index].info.split(maxsplit=1)
+    language = words[0] if words and _LANGUAGE.fullmatch(words[0]) else ""
+    attribute = f' class="language-{language}"' if language else ""
+    return f'<pre dir="ltr"><code{attribute}>{escape(code_text(tokens[index].content), quote=False)}</code></pre>\n'
+
+
+def _math_block(self: Any, tokens: Sequence[Token], index: int, options: Any, env: Env) -> str:
+    return f'<div class="math math-display">{escape(prose(tokens[index].content), quote=False)}</div>\n'
+
+
+def _math_inline(self: Any, tokens: Sequence[Token], index: int, options: Any, env: Env) -> str:
+    token = tokens[index]
+    return f'<span class="math math-{token.info}">{escape(prose(token.content), quote=False)}</span>'
+
+
+def _list_item(self: Any, tokens: Sequence[Token], index: int, options: Any, env: Env) -> str:
+    opening: str = self.renderToken(tokens, index, options, env)
+    if "checked" not in tokens[index].meta:
+        return opening
+    checked, label = (' checked=""', "done") if tokens[index].meta["checked"] else ("", "to do")
+    return f'{opening}<input type="checkbox" disabled=""{checked} aria-label="{label}"> '
+
+
+def _link_close(self: Any, tokens: Sequence[Token], index: int, options: Any, env: Env) -> str:
+    host = tokens[index].info
+    return f' <span class="link-host">({escape(host, quote=False)})</span></a>' if host else "</a>"
+
+
+def _image(self: Any, tokens: Sequence[Token], index: int, options: Any, env: Env) -> str:
+    """Nothing is fetched: a picture's address can carry away what a model was told. A link needs a click."""
+    token = tokens[index]
+    href = str(token.attrs.get("src", ""))
+    words = prose(self.renderInlineAsText(token.children, options, env)).strip()
+    label = escape(f"image: {words} ({links.host(href)})" if words else f"image ({links.host(href)})", quote=False)
+    if token.meta.get("in_link"):
+        return label
+    title = f' title="{escape(prose(str(token.attrs["title"])))}"' if token.attrs.get("title") else ""
+    return f'<a class="image-link" href="{escape(href)}"{title}>{label}</a>'
+
+
+def _footnote_open(self: Any, tokens: Sequence[Token], index: int, options: Any, env: Env) -> str:
+    label = escape(prose(tokens[index].info), quote=False)
+    return f'<div class="footnote" dir="auto"><span class="footnote-label">[{label}]</span>\n'
+
+
+def _footnote_close(self: Any, tokens: Sequence[Token], index: int, options: Any, env: Env) -> str:
+    return "</div>\n"
+
+
+def _footnote_mark(self: Any, tokens: Sequence[Token], index: int, options: Any, env: Env) -> str:
+    return f'<sup class="footnote-ref">[{escape(prose(tokens[index].info), quote=False)}]</sup>'
+
+
+_markdown = _Markdown()
+for _name, _rule in {
+    "text": _text,
+    "text_block": _text,
+    "code_inline": _code_inline,
+    "code_block": _code,
+    "fence": _code,
+    "math_block": _math_block,
+    "math_inline": _math_inline,
+    "link_close": _link_close,
+    "list_item_open": _list_item,
+    "image": _image,
+    "footnote_open": _footnote_open,
+    "footnote_close": _footnote_close,
+    "footnote_mark": _footnote_mark,
+}.items():
+    _markdown.add_render_rule(_name, _rule)

@@ -1,0 +1,254 @@
+"""The open block of a text that is being written, as it can be shown now, at a cost that grows with the text and not with the frames.
+
+A small block is rendered anew for each frame. A larger one is rendered anew only after it has grown by a fraction of itself; what came
+since is shown as plain text behind it meanwhile (``<pre class="pending">``). Inside code only text is added. Nothing here is final.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from renderer.markup import html, markdown, repair
+from renderer.markup.html import SafeHtml
+from renderer.markup.markdown import Block, Definitions
+
+WORK_PER_CHARACTER = 16
+WORK_TO_BEGIN_WITH = 128 * 1024
+"""An open block of n characters is rendered anew while all its renderings together cost less than 16 n + 131,072.
+
+The unit of cost is about 0.4 µs: a character of text counts as 1, one that may be markup as 9, an opening bracket as 33, an address
+as 49, a line end as 21 (measured). So an open block costs at most 7 µs a character beside its final rendering, and 0.05 s once.
+"""
+
+TAIL_LIMIT = 96 * 1024
+"""The cost from which on an open block is not rendered anew: about what takes 50 ms. The rest is plain text until it closes."""
+
+SECONDS_LIMIT = 0.05
+"""Where the caller supplies a clock: an open block that once took longer is shown as plain text until it closes."""
+
+
+@dataclass(frozen=True, slots=True)
+class BlockOpen:
+    """The open block ``index`` as it can be shown now; replaces what was shown of it."""
+
+    index: int
+    html: SafeHtml
+
+
+@dataclass(frozen=True, slots=True)
+class BlockText:
+    """More text for the open block: to be appended to its innermost last ``code`` or ``pre`` element, as text."""
+
+    index: int
+    text: str
+
+
+@dataclass(slots=True)
+class _Code:
+    """An open fence: how many columns its lines are indented by, its marker, and whether a list holds it."""
+
+    indent: int
+    marker: str
+    nested: bool
+
+    def may_close(self, line: str) -> bool:
+        """Whether a line, as far as it is written, is or may become the closing one."""
+        return not line.strip(self.marker[0] + " \t")
+
+    def leaves(self, line: str) -> bool:
+        """Whether a line of a list may end the code; the blocks themselves know where code at the left ends."""
+        return self.nested and bool(line.strip()) and (not line.startswith(" " * self.indent) or self.may_close(line))
+
+
+class Tail:
+    """What is shown of one open block. ``grow`` is cheap and called for all text; ``show`` is called once per frame."""
+
+    def __init__(
+        self,
+        index: int,
+        text: str,
+        definitions: Definitions,
+        clock: Callable[[], float] | None,
+        *,
+        shown: SafeHtml | None = None,
+        plain: bool = False,
+    ) -> None:
+        self.index = index
+        self._definitions = definitions
+        self._clock = clock
+        self._length = len(text)
+        self._cost = _cost(text)
+        # What was shown at this index before may have turned out to be no block (a definition): then showing nothing is news.
+        self._fresh = [text] if text or shown is not None else []
+        self._work = 0
+        self._plain = plain
+        self._code: _Code | None = None
+        self._inside_line = False
+        self._appending = False
+        self._inner = "pre"
+        self._shown = shown
+        self._added: list[str] = []
+
+    def grow(self, text: str) -> None:
+        """More text of this block, normalised."""
+        self._fresh.append(text)
+        self._length += len(text)
+        self._cost += _cost(text)
+
+    def show(self, source: Callable[[], str]) -> BlockOpen | BlockText | None:
+        """What to send for this frame, or None. ``source`` gives the block's whole text, and is asked for it only where it is rendered."""
+        if not self._fresh:
+            return None
+        if self._code is not None:
+            event = self._more_code(self._code)
+            if self._code is not None:
+                return event
+        if self._affordable():
+            return self._open(source())
+        if not self._appending:
+            return self._open_plain(source())
+        return self._append("".join(self._fresh), [])
+
+    def html(self) -> SafeHtml | None:
+        """What has been shown so far, or None: the same that replaying the events would show."""
+        if self._shown is None or not self._added:
+            return self._shown
+        return html.with_text(self._shown, "".join(self._added), self._inner)
+
+    def _affordable(self) -> bool:
+        return not self._plain and self._in_budget(self._length, self._cost)
+
+    def _in_budget(self, length: int, cost: int) -> bool:
+        return cost <= TAIL_LIMIT and self._work + cost <= WORK_PER_CHARACTER * length + WORK_TO_BEGIN_WITH
+
+    def _open(self, text: str) -> BlockOpen | None:
+        self._work += self._cost
+        started = self._clock() if self._clock else 0.0
+        blocks, definitions, shown = _presentable(text, self._definitions)
+        self._code = _open_code(blocks, text)
+        self._fresh, self._appending = [], False
+        if self._code is not None:
+            self._inside_line, shown, held = _split_code(text)
+            self._fresh = [held] if held else []
+            blocks, definitions, shown = _presentable(shown, self._definitions, mend=False)
+        rendered = _blocks_html(blocks, shown, definitions)
+        if self._code is None and not self._in_budget(self._length + 12, self._cost + 16):
+            rendered, self._appending = html.with_pending(*_head_and_rest(text, rendered, self._definitions)), True
+        if self._clock and self._clock() - started > SECONDS_LIMIT:
+            self._plain = True
+            return self._open_plain(text)
+        return self._replace(rendered)
+
+    def _open_plain(self, text: str) -> BlockOpen | None:
+        self._fresh, self._code, self._appending = [], None, True
+        return self._replace(html.with_pending(SafeHtml.join(()), text))
+
+    def _replace(self, rendered: SafeHtml) -> BlockOpen | None:
+        self._inner = "pre" if self._code is None else "code"
+        if rendered == (SafeHtml.join(()) if self._shown is None else self._shown) and not self._added:
+            return None
+        self._shown, self._added = rendered, []
+        return BlockOpen(self.index, rendered)
+
+    def _append(self, text: str, rest: list[str]) -> BlockText | None:
+        self._fresh = rest
+        clean = markdown.code_text(text) if self._code is not None else markdown.prose(text)
+        if not clean:
+            return None
+        self._added.append(clean)
+        return BlockText(self.index, clean)
+
+    def _more_code(self, code: _Code) -> BlockText | None:
+        """The new text of an open fence. A last line that may become its closing line waits; one that leaves the fence ends this way."""
+        *whole, last = "".join(self._fresh).split("\n")
+        shown = []
+        for number, line in enumerate([*whole, last]):
+            if number == 0 and self._inside_line:
+                shown.append(line)
+            elif number == len(whole) and code.may_close(line):
+                self._inside_line = False
+                return self._append("".join(f"{line}\n" for line in shown), [line] if line else [])
+            elif code.leaves(line):
+                self._code = None
+                return None
+            else:
+                shown.append(re.sub(f"^ {{0,{code.indent}}}", "", line))
+        self._inside_line = True
+        return self._append("\n".join(shown), [])
+
+
+def _cost(text: str) -> int:
+    markup = sum(map(text.count, "[]!*_`<&\\$~|:^#%+=>@{}"))
+    return len(text) + 8 * markup + 24 * text.count("[") + 40 * text.count("://") + 20 * text.count("\n")
+
+
+def _presentable(text: str, definitions: Definitions, *, mend: bool = True) -> tuple[tuple[Block, ...], Definitions, str]:
+    """The blocks of an unfinished text with its markup repaired, the definitions to render them with, and the text they were cut from."""
+    layer = definitions.layer()
+    shown = repair.hold_back(text) if mend else text
+    parsed = markdown.parse(shown, layer)
+    if not mend:
+        return parsed.blocks, layer, shown
+    if parsed.settled < shown.count("\n") + 1:
+        # Mathematics that is not complete: hidden, with what may belong to it.
+        shown = "\n".join(shown.split("\n")[: parsed.settled])
+        layer = definitions.layer()
+        return markdown.parse(shown, layer).blocks, layer, shown
+    if parsed.blocks and not text.endswith("\n\n"):
+        _mend_last(parsed.blocks[-1])
+    return parsed.blocks, layer, shown
+
+
+def _mend_last(block: Block) -> None:
+    if block.tokens[-1].type in ("fence", "code_block", "math_block"):
+        return
+    for token in reversed(block.tokens):
+        if token.type in ("fence", "code_block", "math_block"):
+            return
+        if token.type == "inline" and token.content:
+            token.content = repair.mend(token.content)
+            return
+
+
+def _blocks_html(blocks: tuple[Block, ...], text: str, definitions: Definitions) -> SafeHtml:
+    lines = text.split("\n")
+    return SafeHtml.join(html.block_html(block, "\n".join(lines[block.start : block.end]), definitions) for block in blocks)
+
+
+def _head_and_rest(text: str, rendered: SafeHtml, definitions: Definitions) -> tuple[SafeHtml, str]:
+    """Where text will be appended as it is: begin that with the line that is being written, if the lines before it are most of the text."""
+    head, _, rest = text.rpartition("\n")
+    if not rest.strip() or len(rest) > len(text) // 4:
+        return rendered, ""
+    blocks, layer, shown = _presentable(head + "\n", definitions)
+    return _blocks_html(blocks, shown, layer), rest
+
+
+def _open_code(blocks: tuple[Block, ...], text: str) -> _Code | None:
+    """The fence that the end of a text is inside of, if it stands at the left or in lists only."""
+    if not blocks:
+        return None
+    last = blocks[-1]
+    fence = next((token for token in reversed(last.tokens) if token.nesting == 0), None)
+    if fence is None or fence.type != "fence" or fence.map is None or any(token.type == "blockquote_open" for token in last.tokens):
+        return None
+    lines = text.split("\n")
+    opener = lines[fence.map[0]]
+    indent = len(opener) - len(opener.lstrip(" "))
+    inside = fence.map[1] >= len(lines) - 1 and fence.map[0] < len(lines) - 1
+    if not inside or not opener.lstrip(" ").startswith(fence.markup) or (len(last.tokens) == 1) != (fence.level == 0):
+        return None
+    closing = lines[fence.map[1] - 1].strip()
+    if fence.map[1] - fence.map[0] > 1 and closing.startswith(fence.markup) and not closing.strip(fence.markup[0]):
+        return None
+    return _Code(indent, fence.markup, fence.level > 0)
+
+
+def _split_code(text: str) -> tuple[bool, str, str]:
+    """Text inside a fence: whether it ends inside a line, what can be shown, and a last line that may become the closing one."""
+    head, _, last = text.rpartition("\n")
+    if not last.strip("`~ \t"):
+        return False, head + "\n", last
+    return True, text, ""

@@ -1,0 +1,1 @@
+"""OpenChatML 2.2: text and JSON, both ways."""

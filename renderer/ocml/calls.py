@@ -1,0 +1,206 @@
+"""Tool calls and replies as a transcript carries them (specification section 8): read from a frame, and paired over a document.
+
+Nothing is carried out here. ``read_call`` and ``read_reply`` raise; ``Pairing`` and ``body_faults`` report, for documents that are read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from renderer import strict_json
+from renderer.errors import BodyConstraintError, CallSchemaError, Code, Problem
+from renderer.events import violates_constraint
+from renderer.frames import Channel, Frame, Header, Role, Terminator
+from renderer.ocml.document_header import Profile
+from renderer.ocml.frame_header import PEOPLE, Fault, fault_of_terminator
+from renderer.strict_json import JsonError, JsonValue
+
+TOOL_NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+"""What the name of a tool that is dispatched matches in full."""
+
+FUNCTIONS = "functions."
+BUILT_INS = frozenset({"browser", "python"})
+DEADLINE_LIMIT_MS = 86_400_000
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """An outgoing call. ``arguments`` is the body's JSON object without ``deadline_ms``, or the body itself where it is no JSON."""
+
+    tool: str
+    call_id: str
+    arguments: JsonValue = field(repr=False)
+    deadline_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A tool's reply. ``envelope`` is the body's JSON object of section 8.2, or None where the body is no such envelope."""
+
+    tool: str | None
+    call_id: str | None
+    envelope: dict[str, JsonValue] | None = field(repr=False)
+
+    @property
+    def error(self) -> Code | None:
+        """The error that an envelope with ``"ok": false`` names, if it is one of a tool's."""
+        if self.envelope is None or self.envelope.get("ok") is not False:
+            return None
+        told = self.envelope.get("error")
+        code = told.get("code") if isinstance(told, dict) else told
+        return next((known for known in (Code.TOOL_TIMEOUT, Code.TOOL_CANCELLED) if code == known), None)
+
+    def raise_for_error(self) -> None:
+        """Raise ToolTimeoutError or ToolCancelledError where the reply tells of one."""
+        if self.error is not None:
+            raise Problem(self.error, _TOLD[self.error]).error()
+
+
+def read_call(frame: Frame) -> Call:
+    """The call that a frame which ends in ``<|call|>`` makes.
+
+    Raises:
+        CallSchemaError: it is no call, its tool cannot be named, its arguments are no object, or its deadline is no number of
+            milliseconds from 1 to a day.
+        BodyConstraintError: the body is not the JSON that it is said to be.
+        ParseHeaderError: there is no ``to=`` or no ``call_id=``.
+    """
+    header = frame.header
+    if frame.terminator is not Terminator.CALL:
+        raise CallSchemaError("a frame that is no call")
+    if fault := fault_of_terminator(header, frame.terminator):
+        raise Problem(fault.code, fault.hint).error()
+    if violates_constraint(frame):
+        raise BodyConstraintError("the body is not the JSON that it is said to be")
+    faults = list(_call_faults(frame))
+    tool, call_id = header.recipient or "", header.call_id or ""
+    if not TOOL_NAME.fullmatch(tool):
+        raise CallSchemaError("a tool that has no such name")
+    if faults:
+        raise CallSchemaError(faults[0].hint)
+    arguments = _json_or_none(frame) if _is_json_call(frame) else frame.body
+    deadline = None
+    if isinstance(arguments, dict):
+        taken = arguments.pop("deadline_ms", None)
+        deadline = taken if isinstance(taken, int) else None
+    return Call(tool, call_id, arguments, deadline)
+
+
+def read_reply(frame: Frame) -> Reply:
+    """A tool's reply, whatever its body is."""
+    value = _json_or_none(frame) if frame.body.lstrip()[:1] == "{" else None
+    return Reply(frame.header.name, frame.header.call_id, value if isinstance(value, dict) and "ok" in value else None)
+
+
+@dataclass(frozen=True, slots=True)
+class CallFault(Fault):
+    """A fault in how calls and replies are used. ``is_refused`` is false for what a strict reading keeps and flags."""
+
+    is_refused: bool = True
+
+
+class Pairing:
+    """What the calls, replies and channels of a document must obey, told frame by frame. Holds the ids of calls, no bodies."""
+
+    def __init__(self, profile: Profile) -> None:
+        self._profile = profile
+        self._recipients: dict[str, str] = {}
+        self._answered: set[str] = set()
+
+    def opened(self, header: Header) -> Iterator[CallFault]:
+        """A frame with this header begins."""
+        if header.role == Role.ASSISTANT:
+            yield from self._channel_faults(header)
+        elif header.role == Role.TOOL:
+            yield from self._reply_faults(header)
+
+    def closed(self, header: Header, terminator: Terminator) -> CallFault | None:
+        """That frame ends. A call is remembered, so that its id is unique and its reply known."""
+        if terminator is not Terminator.CALL:
+            return None
+        if fault := fault_of_terminator(header, terminator):
+            return CallFault(fault.code, fault.hint)
+        call_id = header.call_id or ""
+        if call_id in self._recipients:
+            return CallFault(Code.CALL_SCHEMA, "a call with the id of an earlier call")
+        self._recipients[call_id] = header.recipient or ""
+        return None
+
+    def _channel_faults(self, header: Header) -> Iterator[CallFault]:
+        profile, channel, recipient = self._profile, header.channel, header.recipient
+        if profile.require_channels is not None and channel not in profile.require_channels:
+            if channel is None:
+                yield CallFault(Code.PARSE_CHANNEL_MISSING, "a message without the channel that the profile requires")
+            else:
+                yield CallFault(Code.PARSE_HEADER, "a channel that the profile does not list")
+        if recipient is None or recipient in PEOPLE or recipient == Role.ASSISTANT:
+            return
+        if recipient.startswith(FUNCTIONS):
+            allowed = profile.tool_calls_in
+            if channel not in (allowed or {Channel.COMMENTARY.value}):
+                yield CallFault(Code.CALL_SCHEMA, "a function is called on a channel that is not for calls", 0, False, allowed is not None)
+        elif recipient.split(".")[0] in BUILT_INS and profile.builtins_in is not None and channel not in profile.builtins_in:
+            yield CallFault(Code.CALL_SCHEMA, "a built-in tool is called on a channel that is not for it", hides=False)
+
+    def _reply_faults(self, header: Header) -> Iterator[CallFault]:
+        call_id = header.call_id
+        if call_id is None:
+            yield _flagged("a reply that does not say which call it answers")
+        elif call_id not in self._recipients:
+            yield _flagged("a reply without a call")
+        elif call_id in self._answered:
+            yield _flagged("a second reply to one call")
+        else:
+            self._answered.add(call_id)
+            called, name = self._recipients[call_id], header.name or ""
+            if called != name and not called.startswith(f"{name}."):
+                yield _flagged("a reply of another tool than the one that was called")
+
+
+def body_faults(frame: Frame) -> Iterator[CallFault]:
+    """What is wrong in the body of a whole call or reply. A violated ``<|constrain|>`` is not among it: the Assembler tells that."""
+    if frame.terminator is Terminator.CALL:
+        yield from _call_faults(frame)
+    elif frame.header.role == Role.TOOL and "E-TOOL-" in frame.body:
+        code = read_reply(frame).error
+        if code is not None:
+            yield CallFault(code, _TOLD[code], 0, False, False)
+
+
+_TOLD = {Code.TOOL_TIMEOUT: "a reply tells that its tool took too long", Code.TOOL_CANCELLED: "a reply tells that its call was cancelled"}
+
+
+def _call_faults(frame: Frame) -> Iterator[CallFault]:
+    if not _is_json_call(frame):
+        return
+    value = _json_or_none(frame)
+    if not isinstance(value, dict):
+        if not violates_constraint(frame):
+            yield _flagged("the arguments of a call are no JSON object")
+        return
+    if "tool_calls" in value:
+        yield CallFault(Code.CALL_SCHEMA, "a call that also holds tool_calls")
+    deadline = value.get("deadline_ms")
+    if "deadline_ms" in value and not (type(deadline) is int and 0 < deadline <= DEADLINE_LIMIT_MS):
+        yield _flagged("deadline_ms is no number of milliseconds from 1 to a day")
+
+
+def _is_json_call(frame: Frame) -> bool:
+    """Whether the call's body is JSON: it says so, or it goes to a function, whose arguments always are."""
+    header = frame.header
+    if header.constrain is not None:
+        return header.constrain.lower() == "json"
+    return header.content_type == "json" or (header.recipient or "").startswith(FUNCTIONS)
+
+
+def _json_or_none(frame: Frame) -> JsonValue:
+    try:
+        return strict_json.loads(frame.body)
+    except JsonError:
+        return None
+
+
+def _flagged(hint: str) -> CallFault:
+    return CallFault(Code.CALL_SCHEMA, hint, 0, False, False)

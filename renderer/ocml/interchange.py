@@ -1,0 +1,303 @@
+"""OpenChatML as JSON (specification section 10), both ways, and nothing lost: a document is ``{"header": {…}, "messages": [{…}, …]}``.
+
+A message is a frame: ``role``, ``channel``, ``name``, ``to``, ``call_id``, ``intent``, ``content_type``, ``constrain`` as in its header,
+``content`` its body, ``terminator`` how it ends where that is ``return``. A frame that ends in ``<|call|>`` is a message with
+``tool_call`` instead of ``to``, ``call_id``, ``constrain`` and ``content``. ``docs/openchatml.schema.json`` describes the same.
+
+Two things are read that are written only on request, or never: ``thinking`` on an assistant's message is an analysis frame before it;
+and a message with ``content`` beside ``tool_call`` is two frames, the visible words and then the call, on commentary.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from renderer import strict_json
+from renderer.errors import Code, OpenChatMLError, ParseHeaderError, Place, Problem
+from renderer.events import violates_constraint
+from renderer.frames import Channel, Frame, Header, Role, Terminator, Transcript
+from renderer.ocml import calls, document_header, frame_header
+from renderer.ocml.document_header import DocumentHeader, FutureVersionError
+from renderer.strict_json import JsonError, JsonValue
+
+_ANALYSIS = Header(role=Role.ASSISTANT, channel=Channel.ANALYSIS)
+_TEXTS = ("role", "channel", "name", "to", "call_id", "intent", "content_type", "constrain")
+_KEYS = frozenset({*_TEXTS, "content", "terminator", "tool_call", "thinking"})
+_CALL_KEYS = frozenset({"id", "recipient", "content_type", "arguments"})
+_TERMINATORS = {"end": Terminator.END, "return": Terminator.RETURN, "call": Terminator.CALL}
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+# --- writing ----------------------------------------------------------------------------------------------------------------------
+
+
+def dump_json(transcript: Transcript, *, fold_thinking: bool = False) -> str:
+    """The canonical JSON of a document, ending in a line break. Raises where the same document could not be written as text."""
+    return json.dumps(to_values(transcript, fold_thinking=fold_thinking), ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+
+
+def to_values(transcript: Transcript, *, fold_thinking: bool = False) -> dict[str, JsonValue]:
+    """The document as JSON values. ``fold_thinking``: an analysis frame goes into ``thinking`` of the assistant's message behind it."""
+    document_header.write(transcript)
+    header: dict[str, object] = {"version": transcript.version}
+    if transcript.model is not None:
+        header["model"] = transcript.model
+    if transcript.settings:
+        header["generation_settings"] = dict(transcript.settings)
+    header.update(transcript.extra)
+    messages: list[JsonValue] = list(_messages(transcript.frames, fold_thinking))
+    return {"header": _json(header), "messages": messages}
+
+
+def message_of(frame: Frame) -> dict[str, JsonValue]:
+    """One frame as a message. Raises as ``ocml.dump_frame`` does."""
+    frame_header.write(frame.header)
+    if fault := frame_header.fault_of_terminator(frame.header, frame.terminator):
+        raise Problem(fault.code, fault.hint).error()
+    said: dict[str, JsonValue] = dict(frame_header.canonical(frame.header).as_written())
+    if frame.terminator is not Terminator.CALL:
+        said["content"] = frame.body
+        if frame.terminator is Terminator.RETURN:
+            said["terminator"] = "return"
+        return said
+    call: dict[str, JsonValue] = {"id": said.pop("call_id"), "recipient": said.pop("to")}
+    if "constrain" in said:
+        call["content_type"] = said.pop("constrain")
+    return {**said, "tool_call": {**call, "arguments": frame.body}}
+
+
+def _messages(frames: tuple[Frame, ...], fold_thinking: bool) -> Iterator[dict[str, JsonValue]]:
+    thinking: Frame | None = None
+    for frame in frames:
+        takes = thinking is not None and frame.header.role == Role.ASSISTANT and frame.header.channel != Channel.ANALYSIS
+        if thinking is not None and not takes:
+            yield message_of(thinking)
+        if fold_thinking and _is_plain_thought(frame):
+            thinking = frame
+            continue
+        message = message_of(frame)
+        if thinking is not None and takes:
+            message["thinking"] = thinking.body
+        thinking = None
+        yield message
+    if thinking is not None:
+        yield message_of(thinking)
+
+
+def _is_plain_thought(frame: Frame) -> bool:
+    return frame.header == _ANALYSIS and frame.terminator is Terminator.END and frame.body != ""
+
+
+def _json(value: object) -> JsonValue:
+    """A header's value with plain containers. ``document_header.write`` has refused what is no JSON."""
+    if isinstance(value, Mapping):
+        return {str(key): _json(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_json(item) for item in value]
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    raise ParseHeaderError("a value that a document header cannot hold")
+
+
+# --- reading ----------------------------------------------------------------------------------------------------------------------
+
+
+def parse_json(text: str | bytes) -> Transcript:
+    """Read a document strictly: by the same rules as its text.
+
+    Raises:
+        OpenChatMLError: of the class that belongs to the first rule that was broken. ``place`` is where the JSON is none, or where the
+            message begins; its ``frame`` counts messages.
+    """
+    text = _decoded(text)
+    try:
+        values = strict_json.loads(text, unique_keys=True)
+    except JsonError as error:
+        raise ParseHeaderError("the text is no JSON that is read here", _place(text, error.position)) from None
+    try:
+        return from_values(values)
+    except OpenChatMLError as error:
+        place = error.place
+        if place is None or place.frame is None:
+            raise
+        begin = _message_begins(text, place.frame)
+        found = _place(text, begin, place.frame)
+        raise Problem(error.code, error.hint, found).error() from None
+
+
+def from_values(values: JsonValue) -> Transcript:
+    """The transcript that these values are. Raises as ``parse_json`` does, with places that know only the message's number."""
+    beginning = Place(0, 1, 1)
+    if not isinstance(values, dict) or set(values) - {"header", "messages"}:
+        raise ParseHeaderError("a document is an object of header and messages", beginning)
+    header, messages = values.get("header"), values.get("messages")
+    if not isinstance(header, dict) or not isinstance(messages, list):
+        raise ParseHeaderError("a document has a header and a list of messages", beginning)
+    document = document_header.from_values(header, beginning)
+    frames: list[Frame] = []
+    pairing = calls.Pairing(document.profile)
+    for number, message in enumerate(messages):
+        place = Place(0, 1, 1, number)
+        for frame in _frames(message, place):
+            _check(frame, pairing, document, place)
+            frames.append(frame)
+    transcript = Transcript(tuple(frames), document.version, document.model, document.settings, document.extra)
+    try:
+        document_header.write(transcript)
+    except FutureVersionError:
+        raise
+    except OpenChatMLError as error:
+        raise ParseHeaderError(error.hint, beginning) from None
+    return transcript
+
+
+def _frames(message: JsonValue, place: Place) -> Iterator[Frame]:
+    """The frames that one message is: usually one; its thinking before it, its words before its call."""
+    if not isinstance(message, dict):
+        raise ParseHeaderError("a message is an object", place)
+    if "tool_calls" in message:
+        raise Problem(Code.CALL_SCHEMA, "tool_calls is no part of the format; a call is tool_call", place).error()
+    if set(message) - _KEYS:
+        raise ParseHeaderError("a message with a key that is not known", place)
+    thinking = _text(message, "thinking", place)
+    if thinking:
+        if message.get("role") != Role.ASSISTANT:
+            raise ParseHeaderError("thinking belongs to an assistant's message", place)
+        yield Frame(_ANALYSIS, thinking)
+    header = _header(message, place)
+    content = _text(message, "content", place)
+    ending = _terminator(message, place)
+    call = message.get("tool_call")
+    if call is None:
+        if ending is Terminator.CALL:
+            raise Problem(Code.CALL_SCHEMA, "a message that ends as a call and makes none", place).error()
+        yield Frame(header, content or "", ending or Terminator.END)
+        return
+    if ending not in (None, Terminator.CALL):
+        raise Problem(Code.CALL_SCHEMA, "a call that does not end as a call", place).error()
+    if not content:
+        yield _call(call, header, place)
+        return
+    yield Frame(replace(header, recipient=None, call_id=None, constrain=None), content)
+    yield _call(call, replace(header, channel=Channel.COMMENTARY, intent=None, content_type=None), place)
+
+
+def _header(message: dict[str, JsonValue], place: Place) -> Header:
+    said = {key: _text(message, key, place) for key in _TEXTS}
+    role = said.pop("role")
+    if role is None:
+        raise ParseHeaderError("a message without a role", place)
+    # A header goes the way that a frame's goes: written as text, and read by the one reader of headers.
+    words = [role, *(f"{key}={said[key]}" for key in frame_header.ATTRIBUTES if said[key] is not None)]
+    channel = f"<|channel|>{said['channel']}" if said["channel"] is not None else ""
+    constrain = f"<|constrain|>{said['constrain']}" if said["constrain"] is not None else ""
+    if any(value is not None and not _VALUE.fullmatch(value) for value in (role, *said.values())):
+        raise ParseHeaderError("a value that may not stand in a header", place)
+    reading = frame_header.read(" ".join(words) + channel + constrain)
+    if reading.faults:
+        raise Problem(reading.faults[0].code, reading.faults[0].hint, place).error()
+    return reading.header
+
+
+_VALUE = re.compile(r"(?:(?!<\|(?:start|channel|message|call|constrain|return|end|literal|endliteral)\|>)[\x21-\x7e])+")
+
+
+def _call(call: JsonValue, header: Header, place: Place) -> Frame:
+    if not isinstance(call, dict) or set(call) - _CALL_KEYS:
+        raise Problem(Code.CALL_SCHEMA, "tool_call is an object of id, recipient, content_type and arguments", place).error()
+    told = {key: _text(call, key, place) for key in _CALL_KEYS}
+    agreed = (("id", "call_id", header.call_id), ("recipient", "to", header.recipient), ("content_type", "constrain", header.constrain))
+    for key, _word, said in agreed:
+        if said is not None and told[key] not in (None, said):
+            raise Problem(Code.CALL_SCHEMA, "a call and its message differ", place).error()
+    message: dict[str, JsonValue] = dict(header.as_written())
+    message.update({word: told[key] for key, word, _said in agreed if told[key] is not None})
+    return Frame(_header(message, place), told["arguments"] or "", Terminator.CALL)
+
+
+def _text(values: dict[str, JsonValue], key: str, place: Place) -> str | None:
+    value = values.get(key)
+    if value is not None and not isinstance(value, str):
+        raise ParseHeaderError("a value that is no text", place)
+    if value and _SURROGATE.search(value):
+        raise ParseHeaderError("half a surrogate pair", place)
+    return value
+
+
+def _terminator(message: dict[str, JsonValue], place: Place) -> Terminator | None:
+    told = _text(message, "terminator", place)
+    if told is None:
+        return None
+    if told not in _TERMINATORS:
+        raise ParseHeaderError("a terminator that is none of end, return and call", place)
+    return _TERMINATORS[told]
+
+
+def _check(frame: Frame, pairing: calls.Pairing, document: DocumentHeader, place: Place) -> None:
+    """The rules that the text's reader keeps beside the grammar. What it would keep and flag is kept."""
+    if document.is_version_1 and _is_version_2(frame):
+        raise ParseHeaderError("a 2.x feature in a transcript that is not of version 2", place)
+    faults = [fault for fault in pairing.opened(frame.header) if fault.is_refused]
+    if fault := pairing.closed(frame.header, frame.terminator):
+        faults.append(fault)
+    if not faults and violates_constraint(frame):
+        raise Problem(Code.BODY_CONSTRAINT_VIOLATION, "a body that is not what its constraint says", place).error()
+    faults += [fault for fault in calls.body_faults(frame) if fault.is_refused]
+    if faults:
+        raise Problem(faults[0].code, faults[0].hint, place).error()
+
+
+def _is_version_2(frame: Frame) -> bool:
+    header = frame.header
+    return frame.terminator is not Terminator.END or len(header.as_written()) > 1 or header.role in (Role.DEVELOPER, Role.TOOL)
+
+
+# --- places -----------------------------------------------------------------------------------------------------------------------
+
+
+def _decoded(text: str | bytes) -> str:
+    if isinstance(text, bytes):
+        try:
+            return text.decode("utf-8").removeprefix("\ufeff")
+        except UnicodeDecodeError as error:
+            before = text[: error.start].decode("utf-8")
+            raise ParseHeaderError("bytes that are no UTF-8", _place(before, len(before))) from None
+    if found := _SURROGATE.search(text):
+        raise ParseHeaderError("half a surrogate pair", _place(text, found.start()))
+    return text.removeprefix("\ufeff")
+
+
+def _place(text: str, position: int, frame: int | None = None) -> Place:
+    before = text[:position]
+    return Place(len(before.encode("utf-8")), before.count("\n") + 1, position - before.rfind("\n"), frame)
+
+
+_SPACE = re.compile(r"[ \t\r\n]*")
+
+
+def _message_begins(text: str, number: int) -> int:
+    """Where the message of that number begins, in a text that is known to be a document."""
+    # Numbers are skipped, not read: some that are JSON are none to Python.
+    decoder = json.JSONDecoder(parse_int=len, parse_float=len)
+    position, found = _skip(text, 0) + 1, 0
+    while text[_skip(text, position)] != "}":
+        key, position = decoder.raw_decode(text, _skip(text, position))
+        position = _skip(text, _skip(text, position) + 1)
+        if key == "messages":
+            found = position
+        _value, position = decoder.raw_decode(text, position)
+        position = _skip(text, position)
+        position += text[position] == ","
+    position = _skip(text, found + 1)
+    for _ in range(number):
+        _value, position = decoder.raw_decode(text, position)
+        position = _skip(text, _skip(text, position) + 1)
+    return position
+
+
+def _skip(text: str, position: int) -> int:
+    space = _SPACE.match(text, position)
+    return space.end() if space else position

@@ -1,0 +1,1 @@
+"""Whether a line of a reasoning summary may be shown."""

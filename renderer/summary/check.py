@@ -1,0 +1,271 @@
+"""Decides whether one line of a reasoning summary may be shown: what copies, encodes, hides, addresses or retells hidden text may not.
+
+It proves what can be proven by comparing. That a line says in other words what a person should not know, no comparison can rule out; see
+``docs/summaries.md``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from renderer.summary import disguises, languages, secrets
+from renderer.summary.index import SHINGLE, HiddenText, SeenText, bare, stems
+
+MAX_CHARS = 140
+"""Longest line that is shown."""
+RUN_WORDS = 6
+"""So many words in a row, the same as in hidden text, are a copy."""
+_COPIED_PART = 0.6
+_RETOLD_PART = 0.6
+_READ_TOGETHER = 3
+
+
+class Reason(StrEnum):
+    """Why a line is not shown, for staff. The values are what they read."""
+
+    EMPTY = "it says nothing"
+    LINES = "it has more than one line"
+    LENGTH = "it is too long"
+    UNSEEN = "it holds characters that are not seen, or letters in disguise"
+    MARKERS = "it holds control tokens or words of the Harmony format"
+    ADDRESS = "it holds an address that is not in the visible text"
+    CODE = "it holds code or markup"
+    REFUSAL = "it is a refusal"
+    POLICY = "it speaks of instructions, rules or permission"
+    SCRIPT = "it uses a script that the visible text does not use"
+    LANGUAGE = "it is in another language than the visible text"
+    COPY = "it copies hidden text"
+    SECRET = "it holds a number, key or random word that is not in the visible text"  # noqa: S105 - a sentence
+    ENCODED = "it holds hidden text in a simple cipher"
+    NAME = "it names what only the system or developer message names"
+    RETOLD = "it retells the system or developer message"
+    REVIEW = "the model that reviews summaries did not allow it"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """``line`` is the summary as it would be shown. It may be shown where ``reason`` is None."""
+
+    line: str = field(repr=False)
+    reason: Reason | None = None
+
+
+def check(candidate: str, hidden: HiddenText, seen: SeenText, before: Sequence[str] = ()) -> Verdict:
+    """What becomes of a line that a summarizer wrote. ``hidden`` must hold at least all that the summarizer was shown.
+
+    ``before``: the lines that were shown already. What is hidden could be told a few words at a time, so they are read together.
+    """
+    hidden.settle()
+    line = _bare_line(candidate)
+    reason = next((reason for reason, is_broken in _RULES if is_broken(line, hidden, seen)), None)
+    if before and reason is None:
+        reason = _reason_together(line, hidden, seen, before)
+    return Verdict(line if reason else " ".join(line.split()), reason)
+
+
+def _reason_together(line: str, hidden: HiddenText, seen: SeenText, before: Sequence[str]) -> Reason | None:
+    if _is_copy(" ".join([*before, line]), hidden, seen):
+        return Reason.COPY
+    return Reason.RETOLD if _retells_orders(" ".join([*before[-_READ_TOGETHER:], line]), hidden, seen) else None
+
+
+Rule = Callable[[str, HiddenText, SeenText], bool]
+
+_BULLET = re.compile(r"\A(?:[-*+\u2022\u2013]|\d{1,2}[.)])\s+")
+_WRAPPED = re.compile(r"\A(?:\*\*(?P<bold>[^*\n]+)\*\*|\"(?P<quoted>[^\"\n]+)\")\.?\Z")
+
+
+def _bare_line(candidate: str) -> str:
+    """Without the bullet, the bold type or the quotation marks that models like to put around a single line."""
+    line = _BULLET.sub("", candidate.strip())
+    if wrapped := _WRAPPED.match(line):
+        line = wrapped["bold"] or wrapped["quoted"]
+    return line.strip()
+
+
+def _is_empty(line: str, hidden: HiddenText, seen: SeenText) -> bool:
+    return sum(map(str.isalpha, line[: MAX_CHARS * 4])) < 2 or disguises.words(line[:MAX_CHARS]) in (["none"], ["nothing"], ["null"])
+
+
+def _has_lines(line: str, hidden: HiddenText, seen: SeenText) -> bool:
+    return len(line.splitlines()) > 1
+
+
+def _is_long(line: str, hidden: HiddenText, seen: SeenText) -> bool:
+    return len(line) > MAX_CHARS
+
+
+def _holds_unseen(line: str, hidden: HiddenText, seen: SeenText) -> bool:
+    return disguises.holds_unseen(line)
+
+
+_HARMONY = re.compile(
+    r"<|\|>|\[/?inst\]|assistant ?(?:final|analysis|commentary)|\b(?:analysis|final) ?(?:channel|message)|^(?:analysis|commentary)\b"
+)
+
+
+def _holds_markers(line: str, hidden: HiddenText, seen: SeenText) -> bool:
+    return _HARMONY.search(disguises.folded(line)) is not None
+
+
+_ADDRESS = re.compile(
+    r"[a-z][a-z0-9+.-]*://|\b(?:www|javascript|mailto|data|tel|file|hxxps?)[.:]\S|@\S|\S@|[^\W_][^\s.]*\.[^\W\d_]{2,}|\d+\.\d+\.\d+"
+    r"|\A[~/]|[\\/].*[\\/]|\w:\d{2,5}\b",
+    re.IGNORECASE,
+)
+_SPOKEN = re.compile(r"[\[({]\s*(?:dot|at)\s*[\])}]|\bdot (?:com|org|net|io|dev|example)\b", re.IGNORECASE)
+
+
+def _holds_address(line: str, hidden: HiddenText, seen: SeenText) -> bool:
+    """Addresses, hosts, file names and paths; those that people can see anyway are no news."""
+    return _SPOKEN.search(line) is not None or any(_ADDRESS.search(token) and bare(token) not in seen.tokens for token in line.split())
+
+
+_CODE = re.compile(r"[`{}\[\]|~^*_#=]|\$\S|&[#\w]+;|\)\s*[;{]|\w\(|->|=>|::")
+
+
+def _holds_code(line: str, hidden: HiddenText, seen: SeenText) -> bool:
+    return _CODE.search(line) is not None
+
+
+_POLICY = re.compile(
+    r"\b(?:system|developer|hidden|secret|internal|initial|original)(?: \w+)? (?:message|prompt|instruction|rule|note|text|guideline)s?\b"
+    r"|\b(?:my|the|these|those|its|given|following|followed|per|under) (?:\w+ )?(?:instructions?|guidelines?|policy|policies|rules)\b"
+    r"|\b(?:i|we) (?:must|should|shall|cant|cannot|can not|may not|am not|are not|will not|wont|dont|do not)\b"
+    r"|\b(?:i|we) (?:need|needed|have|had) to\b|\b(?:must|should) not\b|\bnot (?:allowed|permitted|supposed)\b"
+    r"|\b(?:was|were|been|am|is|are) (?:told|instructed|ordered|asked) (?:to|not|by|that)\b"
+    r"|\b(?:reveal|disclose|divulge|jailbreak|disallowed|forbidden|prohibited|confidential|openai|chatgpt|gpt)\w*\b"
+    r"|\b(?:chain of thought|password|passwort|passcode|api key|secret|geheim)\w*\b"
+    r"|\b(?:systemnachricht|systemprompt|entwicklernachricht|anweisung|anweisungen|vorschrift|richtlinie|richtlinien)\b"
+    r"|\b(?:instrucciones|instruccion|istruzioni|instrucoes|consignes|mensaje del sistema|message systeme|politica)\b"
+)
+
+
+def _speaks_of_rules(line: str, hidden: HiddenText, seen: SeenText) -> bool:
+    return _POLICY.search(" ".join(disguises.words(line))) is not None
+
+
+_REFUSAL = re.compile(
+    r"\b(?:sorry|apologi[sz]e|apologies|as an ai|unable to|(?:cant|cannot|wont) (?:help|assist|provide|comply|do)|refus\w+|declin\w+)\b"
+)
+
+
+def _is_refusal(line: str, hidden: HiddenText, seen: SeenText) -> bool:
+    return _REFUSAL.search(" ".join(disguises.words(line))) is not None
+
+
+def _is_in_another_script(line: str, hidden: HiddenText, seen: SeenText) -> bool:
+    """Also two alphabets in one word, which no language has."""
+    if not disguises.scripts(line) <= (seen.scripts or {"LATIN"}):
+        return True
+    return any("LATIN" in found and found & {"CYRILLIC", "GREEK"} for found in map(disguises.scripts, line.split()))
+
+
+def _is_in_another_language(line: str, hidden: HiddenText, seen: SeenText) -> bool:
+    return disguises.scripts(line) == {"LATIN"} and not languages.fits(disguises.words(line), seen.tongues)
+
+
+def _holds_secret(line: str, hidden: HiddenText, seen: SeenText) -> bool:
+    return secrets.holds_secret(line, seen)
+
+
+def _is_copy(line: str, hidden: HiddenText, seen: SeenText) -> bool:
+    """A run of words or letters, or mostly short runs that are put together anew."""
+    words = disguises.words(line)
+    hits = hidden.shared(words)
+    run = longest = 0
+    for is_hit in hits:
+        run = run + 1 if is_hit else 0
+        longest = max(longest, run)
+    if longest and longest + SHINGLE - 1 >= RUN_WORDS:
+        return True
+    if sum(hits) >= SHINGLE and sum(hits) / len(hits) >= _COPIED_PART:
+        return True
+    squeezed = "".join(words)
+    return hidden.letters.share(squeezed) or hidden.wide.share(disguises.wide(squeezed))
+
+
+_COINCIDENCE = 7
+
+
+def _is_encoded(line: str, hidden: HiddenText, seen: SeenText) -> bool:
+    plain = disguises.words(line)
+    if sum(hidden.shared(plain[::-1])) > 1:
+        return True
+    for words in disguises.decoded(line):
+        # What is the same in the clear is no cipher: that is for ``_is_copy`` to judge.
+        changed = [word not in plain and word not in seen.words for word in words]
+        if any(hit and any(changed[at : at + SHINGLE]) for at, hit in enumerate(hidden.shared(words))):
+            return True
+        told = [word for word, is_changed in zip(words, changed, strict=True) if is_changed and word in hidden.long_words]
+        if len(told) > 1 or any(len(word) >= _COINCIDENCE for word in told):
+            return True
+    return False
+
+
+def _names_the_unseen(line: str, hidden: HiddenText, seen: SeenText) -> bool:
+    unseen, words = hidden.names - seen.words, disguises.words(line)
+    if not unseen.isdisjoint(words):
+        return True
+    # Longer ones also with something between their letters, as a part of another word, backwards, or misspelt.
+    long = [name for name in unseen if len(name) >= _SHORTEST_MISSPELT]
+    squeezed, own = "".join(words), {word for word in words if len(word) >= _SHORTEST_MISSPELT - 1} - seen.words
+    return any(
+        name in squeezed or name in squeezed[::-1] or any(abs(len(word) - len(name)) < 2 and _is_near(word, name) for word in own)
+        for name in long
+    )
+
+
+_SHORTEST_MISSPELT = 6
+
+
+def _is_near(word: str, name: str) -> bool:
+    """The same but for one letter, at most: one more, less, other, or in the place of its neighbour."""
+    shorter, longer = sorted((word, name), key=len)
+    at = next((at for at, pair in enumerate(zip(shorter, longer, strict=False)) if pair[0] != pair[1]), len(shorter))
+    one, other = shorter[at:], longer[at:]
+    if len(one) < len(other):
+        return one == other[1:]
+    return one[1:] == other[1:] or (one[2:] == other[2:] and one[:2] == other[1::-1])
+
+
+def _retells_orders(line: str, hidden: HiddenText, seen: SeenText) -> bool:
+    """Most of what a sentence of the orders says, or most of what the line says, is in the other; what is visible does not count.
+
+    But it has to stand together somewhere: a person who sends a whole dictionary has seen each word and no sentence.
+    """
+    own = stems(line)
+    for sentence in hidden.orders:
+        if _is_retold(own - seen.stems, sentence - seen.stems):
+            return True
+        if _is_retold(own, sentence) and all(_is_retold(own - passage, sentence - passage) for passage in seen.passages):
+            return True
+    return False
+
+
+def _is_retold(own: frozenset[str], told: frozenset[str]) -> bool:
+    shared, least = len(own & told), min(len(own), len(told))
+    return bool(shared) and shared / least >= _RETOLD_PART and (shared > 1 or least == 1)
+
+
+_RULES: tuple[tuple[Reason, Rule], ...] = (
+    (Reason.EMPTY, _is_empty),
+    (Reason.LINES, _has_lines),
+    (Reason.LENGTH, _is_long),
+    (Reason.UNSEEN, _holds_unseen),
+    (Reason.MARKERS, _holds_markers),
+    (Reason.ADDRESS, _holds_address),
+    (Reason.CODE, _holds_code),
+    (Reason.REFUSAL, _is_refusal),
+    (Reason.POLICY, _speaks_of_rules),
+    (Reason.SCRIPT, _is_in_another_script),
+    (Reason.LANGUAGE, _is_in_another_language),
+    (Reason.COPY, _is_copy),
+    (Reason.SECRET, _holds_secret),
+    (Reason.ENCODED, _is_encoded),
+    (Reason.NAME, _names_the_unseen),
+    (Reason.RETOLD, _retells_orders),
+)

@@ -1,0 +1,26 @@
+"""The operator's environment as a test changes it: values that count from now on, for every module of the product."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.conf import settings
+
+from chatui.env import environment
+
+
+class Changed:
+    """The environment with other ``values``, which the test may go on changing."""
+
+    def __init__(self, values: dict[str, Any]) -> None:
+        self._before = environment()
+        self._values = values
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._before.model_copy(update=self._values), name)
+
+
+def change(monkeypatch: pytest.MonkeyPatch, values: dict[str, Any]) -> None:
+    """Make ``values`` count until the test ends."""
+    monkeypatch.setattr(settings, "ENVIRONMENT", Changed(values))
