@@ -6,13 +6,13 @@ import hashlib
 
 from django.core.cache import cache
 
-from renderer.errors import Code
+from chatui.codes import ProductCode
 
 
 class ThrottledError(Exception):
     """Too many requests of one kind."""
 
-    code = Code.RATE
+    code = ProductCode.RATE
 
 
 class Throttle:

@@ -1,6 +1,6 @@
-"""The error codes that a person may be told of, each with its sentence; never any content of a transcript.
+"""The error codes of OpenChatML 2.2 (specification section 14), each with its sentence, and an exception for each.
 
-The first eight codes are section 14 of the OpenChatML 2.2 specification. Those that begin ``E-X-`` are ours, a closed list.
+Neither a sentence nor a hint ever quotes a transcript. Whoever builds on this package may have codes of their own beside these.
 """
 
 from __future__ import annotations
@@ -9,7 +9,16 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 
-class Code(StrEnum):
+class ErrorCode(StrEnum):
+    """A word for what went wrong, and the one sentence that a person reads with it. Each list of codes derives from this."""
+
+    @property
+    def sentence(self) -> str:
+        """The sentence; it never quotes a transcript."""
+        raise NotImplementedError
+
+
+class Code(ErrorCode):
     """An error code: what logs, audit rows, pages and sockets carry instead of details."""
 
     PARSE_HEADER = "E-PARSE-HEADER"
@@ -21,31 +30,9 @@ class Code(StrEnum):
     STREAM_TRUNCATED = "E-STREAM-TRUNCATED"
     PERM_VISIBILITY = "E-PERM-VISIBILITY"
 
-    BACKEND = "E-X-BACKEND"
-    BACKEND_REFUSED = "E-X-BACKEND-REFUSED"
-    BUSY = "E-X-BUSY"
-    EMPTY = "E-X-EMPTY"
-    INTERNAL = "E-X-INTERNAL"
-    LENGTH = "E-X-LENGTH"
-    LINK = "E-X-LINK"
-    NO_ANSWER = "E-X-NO-ANSWER"
-    NO_MORE = "E-X-NO-MORE"
-    NO_SUCH_MODEL = "E-X-NO-SUCH-MODEL"
-    NOT_FOUND = "E-X-NOT-FOUND"
-    OPT_IN = "E-X-OPT-IN"
-    COMMAND = "E-X-COMMAND"
-    RATE = "E-X-RATE"
-    REASON = "E-X-REASON"
-    SIGNED_OUT = "E-X-SIGNED-OUT"
-    SUMMARY_BLOCKED = "E-X-SUMMARY-BLOCKED"
-    TIMEOUT = "E-X-TIMEOUT"
-    TOO_LARGE = "E-X-TOO-LARGE"
-    TOO_MANY = "E-X-TOO-MANY"
-    TOO_MANY_PAGES = "E-X-TOO-MANY-PAGES"
-
     @property
     def sentence(self) -> str:
-        """The one sentence that a person reads with this code; it never says what the hidden text was."""
+        """The sentence that belongs to the code."""
         return _SENTENCES[self]
 
 
@@ -58,27 +45,6 @@ _SENTENCES: dict[Code, str] = {
     Code.TOOL_CANCELLED: "A tool was cancelled.",
     Code.STREAM_TRUNCATED: "The answer was cut off before it was complete.",
     Code.PERM_VISIBILITY: "You are not allowed to see this. The attempt has been recorded.",
-    Code.BACKEND: "The model server could not answer.",
-    Code.BACKEND_REFUSED: "The model server refused the request.",
-    Code.BUSY: "An answer is still being written in this conversation.",
-    Code.EMPTY: "There is nothing to send yet.",
-    Code.INTERNAL: "Something went wrong on our side.",
-    Code.LENGTH: "The answer reached its length limit.",
-    Code.LINK: "This link does not work: it has ended, was taken back, or never existed.",
-    Code.NO_ANSWER: "The model stopped without writing an answer.",
-    Code.NO_MORE: "The model had nothing to add to its answer.",
-    Code.NO_SUCH_MODEL: "This model is not available to you. Choose another one.",
-    Code.NOT_FOUND: "This does not exist, or it is not yours.",
-    Code.OPT_IN: "Open the debug view of this conversation first.",
-    Code.COMMAND: "The page asked for something that the server does not know. Reload the page.",
-    Code.RATE: "That was too many requests at once. Wait a moment.",
-    Code.REASON: "Say why you look, in 10 to 180 characters, and choose one of the times.",
-    Code.SIGNED_OUT: "You are signed out. Sign in again to go on.",
-    Code.SUMMARY_BLOCKED: "A line of a reasoning summary was not fit to be shown.",
-    Code.TIMEOUT: "The model server took too long.",
-    Code.TOO_LARGE: "The message is too long.",
-    Code.TOO_MANY: "Several answers are still being written for you. Wait for one of them, or stop it.",
-    Code.TOO_MANY_PAGES: "Too many pages are open. Close some, then load this one again.",
 }
 
 
@@ -100,7 +66,7 @@ class Problem:
     it keeps and flags.
     """
 
-    code: Code
+    code: ErrorCode
     hint: str
     place: Place | None = None
     is_refused: bool = True
@@ -188,7 +154,7 @@ class VisibilityError(OpenChatMLError):
     code = Code.PERM_VISIBILITY
 
 
-_CLASSES: dict[Code, type[OpenChatMLError]] = {
+_CLASSES: dict[ErrorCode, type[OpenChatMLError]] = {
     error.code: error
     for error in (
         ParseHeaderError,

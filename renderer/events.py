@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from renderer import strict_json
-from renderer.errors import Code, Place
+from renderer.errors import Code, ErrorCode, Place
 from renderer.frames import Channel, Frame, Header, Intent, Role, Terminator
 
 
@@ -36,7 +36,7 @@ class FrameClosed:
     """
 
     terminator: Terminator | None
-    error: Code | None = None
+    error: ErrorCode | None = None
     header: Header | None = None
 
     @property
@@ -54,7 +54,7 @@ class Finished:
 
     frame: Frame
     complete: bool = True
-    error: Code | None = None
+    error: ErrorCode | None = None
     place: Place | None = field(default=None, compare=False, repr=False)
 
 
@@ -104,7 +104,7 @@ class Assembler:
             raise ValueError("only an answer can turn out to be something else, and only a preamble")
         self._header = header
 
-    def _fold(self, terminator: Terminator | None, error: Code | None) -> Finished:
+    def _fold(self, terminator: Terminator | None, error: ErrorCode | None) -> Finished:
         if self._header is None:
             raise ValueError("a frame was closed that was not open")
         frame = Frame(self._header, "".join(self._parts), terminator or Terminator.END)

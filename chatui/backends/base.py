@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Literal, Protocol
 
-from renderer.errors import Code
+from renderer.errors import ErrorCode
 from renderer.events import RawEvent
 from renderer.frames import Frame
 
@@ -91,7 +91,7 @@ class BackendError(Exception):
     error is the code alone, so that a log or a traceback does not quote what the server sent.
     """
 
-    def __init__(self, code: Code, detail: str = "", *, retryable: bool = False, retry_after: float | None = None) -> None:
+    def __init__(self, code: ErrorCode, detail: str = "", *, retryable: bool = False, retry_after: float | None = None) -> None:
         super().__init__(code.value)
         self.code = code
         self.detail = detail

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import re
 
-from renderer.errors import Code
+from chatui.codes import ProductCode
+from renderer.errors import Code, ErrorCode
 from renderer.events import FrameClosed, FrameOpened, FrameText, RawEvent
 from renderer.frames import Channel, Header, Intent, Role, Terminator
 
@@ -13,7 +14,7 @@ _HIDDEN = Header(Role.ASSISTANT, Channel.ANALYSIS, intent=Intent.DEBUG)
 _TOOL_NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 
 
-def call_frame(call_id: str, name: str, arguments: str, error: Code | None) -> list[RawEvent]:
+def call_frame(call_id: str, name: str, arguments: str, error: ErrorCode | None) -> list[RawEvent]:
     """``call_id`` fits a header already. ``error``: how the sample ended, if not well.
 
     A call whose tool has no possible name, or whose arguments are no JSON object, is kept for staff and never carried out.
@@ -25,11 +26,11 @@ def call_frame(call_id: str, name: str, arguments: str, error: Code | None) -> l
     return [FrameOpened(header), FrameText(arguments), _end(arguments, error)]
 
 
-def _end(arguments: str, error: Code | None) -> FrameClosed:
+def _end(arguments: str, error: ErrorCode | None) -> FrameClosed:
     try:
         is_object = isinstance(json.loads(arguments), dict)
     except (ValueError, RecursionError):
         is_object = False
-    if error in (None, Code.LENGTH) and is_object:
+    if error in (None, ProductCode.LENGTH) and is_object:
         return FrameClosed(Terminator.CALL)
     return FrameClosed(None, error) if error else FrameClosed(Terminator.END, Code.CALL_SCHEMA)

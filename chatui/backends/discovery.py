@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from chatui.backends.base import BackendError, Limits
 from chatui.backends.http import Upstream
-from renderer.errors import Code
+from chatui.codes import ProductCode
 
 _OWNERS = {"llamacpp": "llama.cpp", "vllm": "vLLM", "library": "Ollama", "sglang": "SGLang"}
 
@@ -42,7 +42,7 @@ async def ask(upstream: Upstream) -> Discovered:
             entries = _entries(body)
             server = _by_header(headers.get("server", "")) or _by_owner(entries) or await _by_version(upstream)
     except TimeoutError as error:
-        raise BackendError(Code.TIMEOUT, "the server did not name its models in time", retryable=True) from error
+        raise BackendError(ProductCode.TIMEOUT, "the server did not name its models in time", retryable=True) from error
     names = (entry.get("id") for entry in entries)
     return Discovered(server, tuple(name for name in names if isinstance(name, str)))
 

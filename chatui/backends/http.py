@@ -15,6 +15,7 @@ import httpx
 
 from chatui.backends.base import BackendError, Limits
 from chatui.backends.sse import Decoder, Event, TooLongError
+from chatui.codes import ProductCode
 from renderer.errors import Code
 
 WHOLE = "chatui:whole"
@@ -169,7 +170,7 @@ class Upstream:
                 async with _deadline(deadline):
                     raise await _refusal(response, self.limits)
             if response.headers.get("content-encoding", "identity") != "identity":
-                raise BackendError(Code.BACKEND, "the server compressed an answer that was asked for as it is")
+                raise BackendError(ProductCode.BACKEND, "the server compressed an answer that was asked for as it is")
             yield response
         finally:
             await response.aclose()
@@ -212,7 +213,7 @@ async def _deadline(when: float) -> AsyncIterator[None]:
         async with asyncio.timeout_at(when):
             yield
     except TimeoutError as error:
-        raise BackendError(Code.TIMEOUT, "the server was silent, or slow, for too long") from error
+        raise BackendError(ProductCode.TIMEOUT, "the server was silent, or slow, for too long") from error
 
 
 async def _bounded(response: httpx.Response, most: int) -> bytes:
@@ -235,11 +236,11 @@ async def _refusal(response: httpx.Response, limits: Limits) -> BackendError:
     key = response.request.headers.get("authorization", "").removeprefix("Bearer ")
     detail = f"HTTP {status}: {body.replace(key, '(the key)') if len(key) >= _LEAST_KEY_CHARS else body}"
     if status == 429 or status == 503:
-        code = Code.BACKEND_REFUSED if status == 429 else Code.BACKEND
+        code = ProductCode.BACKEND_REFUSED if status == 429 else ProductCode.BACKEND
         return BackendError(code, detail, retryable=True, retry_after=_seconds(response.headers.get("retry-after")))
     if status >= 500:
-        return BackendError(Code.BACKEND, detail, retryable=True)
-    return BackendError(Code.BACKEND_REFUSED, detail)
+        return BackendError(ProductCode.BACKEND, detail, retryable=True)
+    return BackendError(ProductCode.BACKEND_REFUSED, detail)
 
 
 def _seconds(value: str | None) -> float | None:
@@ -248,7 +249,7 @@ def _seconds(value: str | None) -> float | None:
 
 
 def _unreachable(error: httpx.HTTPError) -> BackendError:
-    code = Code.TIMEOUT if isinstance(error, httpx.TimeoutException) else Code.BACKEND
+    code = ProductCode.TIMEOUT if isinstance(error, httpx.TimeoutException) else ProductCode.BACKEND
     return BackendError(code, f"{type(error).__name__}: {error}", retryable=True)
 
 

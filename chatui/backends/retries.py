@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
 from chatui.backends.base import Backend, BackendError, SampleEvent, SampleRequest
-from renderer.errors import Code
+from chatui.codes import ProductCode
 
 PAUSES = (0.5, 2.0)
 """Seconds before the second and the third attempt, where the server names none."""
@@ -34,7 +34,7 @@ async def sample(backend: Backend, request: SampleRequest) -> AsyncGenerator[Sam
             return
         except BackendError as error:
             wait = pause if error.retry_after is None else error.retry_after
-            may_help = error.retryable and not has_begun and error.code is not Code.TIMEOUT
+            may_help = error.retryable and not has_begun and error.code is not ProductCode.TIMEOUT
             if pause is None or wait is None or wait > LONGEST_PAUSE or not may_help:
                 raise
         # A little more than asked for, and not the same for everybody: those who were refused together come back one by one.

@@ -24,8 +24,9 @@ from chatui.canary.visitors.browser import Browser
 from chatui.canary.visitors.crawl import Crawl
 from chatui.canary.visitors.tab import PLACE, SilentError, Tab
 from chatui.canary.watch import SHARED, CanaryError, Clock, Watch
+from chatui.codes import ProductCode
 from chatui.models import AuditEvent, ShareLink, User
-from renderer.errors import Code
+from renderer.errors import Code, ErrorCode
 
 _TOKEN = re.compile(r'(name="csrf-?(?:middleware)?token" (?:content|value)=")[^"]+')
 _SHARED = re.compile(r"/s/([\w-]+)/")
@@ -115,12 +116,12 @@ class Journey:
             for command in ("subscribe", "watch", "stop", "send", "edit", "regenerate", "continue"):
                 fields = {"conversation": ids["conversation_id"], "turn": ids["turn_id"], "question": ids["message_id"]}
                 tab.say(command, **fields, client_id=str(uuid4()), effort="low", text="What is hidden here?")
-                code = Code.PERM_VISIBILITY if command == "watch" else Code.NOT_FOUND
+                code = Code.PERM_VISIBILITY if command == "watch" else ProductCode.NOT_FOUND
                 self._expect_refusal(tab, "stranger", command, code)
         with Tab(self._nobody) as tab:
             tab.until("chatui:bye")
 
-    def _expect_refusal(self, tab: Tab, viewer: str, command: str, code: Code) -> None:
+    def _expect_refusal(self, tab: Tab, viewer: str, command: str, code: ErrorCode) -> None:
         try:
             answer = tab.until("chatui:refused", "chatui:accepted", "chatui:idle", "chatui:snapshot", "chatui:debug.snapshot")[-1]
         except SilentError as error:

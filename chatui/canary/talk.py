@@ -11,7 +11,7 @@ from chatui.canary.answers.planting import Pause, Script
 from chatui.canary.peer import Peer, Playing
 from chatui.canary.visitors.tab import Tab
 from chatui.canary.watch import CanaryError, Clock
-from renderer.errors import Code
+from chatui.codes import ProductCode
 
 ENDS = ("response.completed", "response.incomplete", "response.failed", "response.cancel")
 _OFFERED_SECONDS = 20.0
@@ -58,7 +58,7 @@ class Talk:
             answer: Mapping[str, str] = self._tab.until("chatui:accepted", "chatui:refused")[-1]
             if answer["type"] == "chatui:accepted":
                 return answer
-            if answer["code"] != Code.NO_SUCH_MODEL or time.monotonic() > until:
+            if answer["code"] != ProductCode.NO_SUCH_MODEL or time.monotonic() > until:
                 raise CanaryError(f"The question for {self._kind} {script.name} was refused: {answer['code']}.")
             time.sleep(0.5)
 

@@ -11,6 +11,7 @@ from django.urls import reverse
 
 from chatui.backends.demo.backend import DemoBackend
 from chatui.backends.spec import split_choice
+from chatui.codes import code_of
 from chatui.model_servers import connected
 from chatui.models import Conversation, Message, Turn, User
 from chatui.models.conversation import Effort
@@ -18,7 +19,6 @@ from chatui.models.message import Author
 from chatui.models.turn import TurnState
 from chatui.permissions import access
 from chatui.store import continuation, transcripts
-from renderer.errors import Code
 from renderer.gate import Audience, VisibleText, show
 from renderer.markup import html
 from renderer.markup.html import SafeHtml
@@ -238,7 +238,7 @@ def _part(message: Message) -> ShownPart:
 def _notice(turn: Turn) -> Notice | None:
     if turn.state in (TurnState.RUNNING, TurnState.COMPLETED) or not turn.error_code:
         return None
-    code = Code(turn.error_code)
+    code = code_of(turn.error_code)
     return Notice(code.value, code.sentence, can_retry=True)
 
 

@@ -11,13 +11,13 @@ from chatui.backends import registry
 from chatui.backends.base import BackendError, Limits, SampleRequest
 from chatui.backends.harmony.dialects import DIALECTS
 from chatui.backends.http import Upstream
+from chatui.codes import ProductCode
 from chatui.doctor.answers import Answers
 from chatui.doctor.faults import Fault, Finding, Level
 from chatui.doctor.identity import Identity, identify, loaded_context
 from chatui.doctor.questions import Questions
 from chatui.doctor.report import FormatReport, Report
 from chatui.doctor.trial import Trial, attempt
-from renderer.errors import Code
 from renderer.harmony.vocabulary import Vocabulary, VocabularyError
 
 SECONDS = 55.0
@@ -167,7 +167,7 @@ class _Examination:
             answers.out_of_time = True
             return None
         trial = await self._ask(answers.kind, request, _QUESTION_SECONDS, for_summary=for_summary)
-        if trial.error is not None and trial.error.code is Code.TIMEOUT and trial.heard.pieces:
+        if trial.error is not None and trial.error.code is ProductCode.TIMEOUT and trial.heard.pieces:
             # It was answering; it is only too slow for an examination.
             answers.out_of_time = True
             return None
@@ -197,7 +197,7 @@ def _not_there(error: BackendError) -> Finding:
             return Finding(Fault.KEY_REFUSED, Level.UNUSABLE, f"HTTP {status}.")
         case "429" | "503":
             return Finding(Fault.BUSY, Level.UNASKED, f"HTTP {status}.")
-    if error.code is Code.TIMEOUT:
+    if error.code is ProductCode.TIMEOUT:
         return Finding(Fault.SILENT, Level.UNASKED, "It did not even say what it is.")
     seen = next((told for sign, told in _UNREACHED.items() if re.search(sign, error.detail)), "")
     return Finding(Fault.UNREACHABLE, Level.UNASKED, seen)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from chatui.codes import ProductCode
 from chatui.doctor.faults import Fault, Finding, Level
 from chatui.doctor.observed_bytes import Heard
 from chatui.doctor.signs import sign_of_leak
@@ -46,8 +47,8 @@ def judge_failure(trial: Trial, *, by_ids: bool) -> Finding | None:
 
 
 def _without_status(trial: Trial, *, by_ids: bool) -> Finding:
-    code = trial.error.code if trial.error else Code.BACKEND
-    if code is Code.TIMEOUT:
+    code = trial.error.code if trial.error else ProductCode.BACKEND
+    if code is ProductCode.TIMEOUT:
         if trial.heard.pieces:
             return Finding(Fault.OUT_OF_TIME, Level.UNASKED, "An answer had begun and was not finished.")
         return Finding(Fault.SILENT, Level.UNASKED)

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 from chatui.backends.base import Backend, BackendError, EndReason, SampleEnded, SampleRequest
 from chatui.backends.recording import Exchange, Recorder
+from chatui.codes import ProductCode
 from chatui.doctor.observed_bytes import Heard, hear
-from renderer.errors import Code
 from renderer.events import Assembler
 from renderer.frames import Channel, Frame, Intent
 from renderer.gate import Audience, may_see, show
@@ -72,7 +72,7 @@ async def attempt(backend: Backend, request: SampleRequest, seconds: float) -> T
     except BackendError as raised:
         error = raised
     except TimeoutError:
-        error = BackendError(Code.TIMEOUT, "the time for this question was up")
+        error = BackendError(ProductCode.TIMEOUT, "the time for this question was up")
     if left := assembler.finish():
         frames.append(left.frame)
     exchange = recorder.exchange or Exchange("POST", "", None)

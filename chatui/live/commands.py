@@ -13,12 +13,12 @@ from uuid import UUID
 from django.urls import reverse
 
 from chatui.audit_log.record import Visitor
+from chatui.codes import ProductCode
 from chatui.permissions import access
 from chatui.permissions.access import NotFoundError
 from chatui.turns import sweep
 from chatui.turns.running import LEASE_OWNER
 from chatui.turns.start import Ask, AskRefusedError, Kind, Started, start
-from renderer.errors import Code
 
 if TYPE_CHECKING:
     from chatui.models import User
@@ -43,7 +43,7 @@ class Following:
 class SignedOutError(Exception):
     """The session behind the socket is no longer good."""
 
-    code = Code.SIGNED_OUT
+    code = ProductCode.SIGNED_OUT
 
 
 def ask(visitor: Visitor, command: Mapping[str, Any]) -> tuple[Started, dict[str, str]]:
@@ -106,13 +106,13 @@ def _uuid(command: Mapping[str, Any], key: str) -> UUID:
     try:
         return UUID(value) if isinstance(value, str) else _no_such(key)
     except ValueError:
-        raise (AskRefusedError(Code.COMMAND) if key == "client_id" else NotFoundError()) from None
+        raise (AskRefusedError(ProductCode.COMMAND) if key == "client_id" else NotFoundError()) from None
 
 
 def _string(command: Mapping[str, Any], key: str) -> str:
     value = command.get(key)
     if not isinstance(value, str):
-        raise AskRefusedError(Code.COMMAND)
+        raise AskRefusedError(ProductCode.COMMAND)
     return value
 
 

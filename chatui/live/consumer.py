@@ -17,12 +17,13 @@ from channels.generic.websocket import AsyncWebsocketConsumer
 
 from chatui.accounts.sessions import client_address, signed_in_user
 from chatui.audit_log.record import Visitor
+from chatui.codes import ProductCode
 from chatui.live import commands
 from chatui.live.commands import Following, SignedOutError
 from chatui.permissions import access
 from chatui.turns import groups, running
 from chatui.turns.start import AskRefusedError
-from renderer.errors import Code
+from renderer.errors import ErrorCode
 from renderer.gate import Audience
 
 log = logging.getLogger(__name__)
@@ -61,10 +62,10 @@ class ChatConsumer(AsyncWebsocketConsumer):
         visitor = await self._visitor()
         await self.accept()
         if visitor.user is None:
-            await self._bye(Code.SIGNED_OUT, CLOSE_SIGNED_OUT)
+            await self._bye(ProductCode.SIGNED_OUT, CLOSE_SIGNED_OUT)
             return
         if _open_sockets[visitor.user.pk] >= MAX_SOCKETS:
-            await self._bye(Code.TOO_MANY_PAGES, CLOSE_TOO_MANY)
+            await self._bye(ProductCode.TOO_MANY_PAGES, CLOSE_TOO_MANY)
             return
         self._counted = visitor.user.pk
         _open_sockets[self._counted] += 1
@@ -89,7 +90,7 @@ class ChatConsumer(AsyncWebsocketConsumer):
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
         """One command."""
         if not self._may_speak():
-            await self._bye(Code.RATE, CLOSE_TOO_FAST)
+            await self._bye(ProductCode.RATE, CLOSE_TOO_FAST)
             return
         command = _parse(text_data)
         client_id = command.get("client_id")
@@ -99,7 +100,7 @@ class ChatConsumer(AsyncWebsocketConsumer):
             await self._say({"type": "chatui:refused", "client_id": client_id, "code": error.code, "message": error.code.sentence})
         except Exception as error:  # noqa: BLE001 - a person gets a sentence, the log a place; neither gets content
             log.error("command %.20r failed: %s", command.get("type"), type(error).__name__)
-            code = Code.INTERNAL
+            code = ProductCode.INTERNAL
             await self._say({"type": "chatui:refused", "client_id": client_id, "code": code, "message": code.sentence})
 
     async def turn_events(self, message: dict[str, Any]) -> None:
@@ -138,7 +139,7 @@ class ChatConsumer(AsyncWebsocketConsumer):
             case "stop":
                 await running.stop(await database_sync_to_async(commands.stoppable)(visitor, command))
             case _:
-                raise AskRefusedError(Code.COMMAND)
+                raise AskRefusedError(ProductCode.COMMAND)
 
     async def _follow(self, audience: Audience, following: Following) -> None:
         before = self._followed.get(audience)
@@ -187,9 +188,9 @@ class ChatConsumer(AsyncWebsocketConsumer):
             await self._part(audience, error.code)
         except Exception as error:  # noqa: BLE001 - fail closed: a look that could not be granted, or not be recorded, is none
             log.error("following again failed: %s", type(error).__name__)
-            await self._part(audience, Code.INTERNAL)
+            await self._part(audience, ProductCode.INTERNAL)
 
-    async def _part(self, audience: Audience, code: Code) -> None:
+    async def _part(self, audience: Audience, code: ErrorCode) -> None:
         await self._unfollow(audience)
         await self._bye(code, CLOSE_FORBIDDEN)
 
@@ -210,12 +211,12 @@ class ChatConsumer(AsyncWebsocketConsumer):
         except Exception as error:  # noqa: BLE001 - fail closed: an error must not end the asking and leave the hidden stream open
             log.error("asking again failed: %s", type(error).__name__)
             if Audience.DEBUG in self._followed:
-                await self._part(Audience.DEBUG, Code.INTERNAL)
+                await self._part(Audience.DEBUG, ProductCode.INTERNAL)
 
     async def _look_again(self) -> None:
         visitor = await self._visitor()
         if visitor.user is None:
-            await self._bye(Code.SIGNED_OUT, CLOSE_SIGNED_OUT)
+            await self._bye(ProductCode.SIGNED_OUT, CLOSE_SIGNED_OUT)
             return
         debug = self._followed.get(Audience.DEBUG)
         if debug is None:
@@ -238,7 +239,7 @@ class ChatConsumer(AsyncWebsocketConsumer):
     async def _say(self, event: dict[str, object]) -> None:
         await self.send(text_data=json.dumps([{key: value for key, value in event.items() if value is not None}]))
 
-    async def _bye(self, code: Code, close_code: int) -> None:
+    async def _bye(self, code: ErrorCode, close_code: int) -> None:
         await self._say({"type": "chatui:bye", "code": code, "message": code.sentence})
         await self.close(code=close_code)
 

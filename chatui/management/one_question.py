@@ -15,9 +15,10 @@ from chatui.backends import keys, registry
 from chatui.backends.base import Backend, BackendError, EndReason, SampleEnded, SampleRequest
 from chatui.backends.keys import KeyUnusableError
 from chatui.backends.spec import BackendSpec, SpecError, check_spec, split_choice
+from chatui.codes import ProductCode
 from chatui.env import environment
 from chatui.model_servers import configured, connected
-from renderer.errors import Code
+from renderer.errors import Code, ErrorCode
 from renderer.events import Assembler, Finished, FrameOpened, RawEvent
 from renderer.frames import Frame, Header, Role, Terminator
 from renderer.gate import Audience, may_see, show
@@ -152,15 +153,15 @@ class Asked:
         return "incomplete" if self.ended.reason in (EndReason.LENGTH, EndReason.CONTENT_FILTER) else "completed"
 
     @property
-    def code(self) -> Code | None:
+    def code(self) -> ErrorCode | None:
         """Our code for what is wrong with the answer."""
         if self.error is not None:
             return self.error.code
         if self.ended is None:
             return Code.STREAM_TRUNCATED
         if self.ended.reason is EndReason.LENGTH:
-            return Code.LENGTH
-        return None if self.visible(Audience.END_USER) or self.tool_calls else Code.NO_ANSWER
+            return ProductCode.LENGTH
+        return None if self.visible(Audience.END_USER) or self.tool_calls else ProductCode.NO_ANSWER
 
     @property
     def tool_calls(self) -> list[tuple[str, str]]:

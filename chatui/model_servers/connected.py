@@ -15,10 +15,10 @@ from chatui.backends import keys, registry, spec
 from chatui.backends.base import Backend, BackendError
 from chatui.backends.keys import KeyUnusableError
 from chatui.backends.spec import BackendSpec
+from chatui.codes import ProductCode
 from chatui.env import environment
 from chatui.model_servers import configured as sources
 from chatui.model_servers import vocabulary
-from renderer.errors import Code
 from renderer.harmony.vocabulary import Vocabulary
 
 log = logging.getLogger(__name__)
@@ -66,7 +66,9 @@ def spec_of(choice: str = "") -> BackendSpec:
     """
     found = spec.find(specs(), choice)
     if found is None:
-        raise BackendError(Code.NO_SUCH_MODEL, f"There is no back end {choice[:260]!r}." if choice else "There is no back end at all.")
+        raise BackendError(
+            ProductCode.NO_SUCH_MODEL, f"There is no back end {choice[:260]!r}." if choice else "There is no back end at all."
+        )
     return found
 
 
@@ -84,7 +86,7 @@ def backend(choice: str = "") -> Backend:
     try:
         key = key_of(wanted)
     except KeyUnusableError as error:
-        raise BackendError(Code.BACKEND, f"Back end {wanted.name}: {error}.") from None
+        raise BackendError(ProductCode.BACKEND, f"Back end {wanted.name}: {error}.") from None
     known = connected.get(wanted.name)
     if known is None or known.key != key:
         if known is not None:

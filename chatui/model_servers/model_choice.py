@@ -6,15 +6,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from chatui.backends.spec import BackendSpec, find, split_choice
+from chatui.codes import ProductCode
 from chatui.model_servers import available, connected
 from chatui.models import User
-from renderer.errors import Code
 
 
 class NoSuchModelError(Exception):
     """There is no such back end or model, or it is not for this person."""
 
-    code = Code.NO_SUCH_MODEL
+    code = ProductCode.NO_SUCH_MODEL
 
 
 @dataclass(frozen=True, slots=True)

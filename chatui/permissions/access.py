@@ -15,6 +15,7 @@ from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 
 from chatui.audit_log.record import Visitor, record
+from chatui.codes import ProductCode
 from chatui.env import environment
 from chatui.models import Conversation, DebugRequest, Message, ShareLink, Turn, User
 from chatui.permissions import attempts
@@ -24,7 +25,7 @@ from renderer.errors import Code
 class NotFoundError(Exception):
     """It does not exist, or it is not theirs."""
 
-    code = Code.NOT_FOUND
+    code = ProductCode.NOT_FOUND
 
 
 class RefusedError(Exception):
@@ -36,7 +37,7 @@ class RefusedError(Exception):
 class OptInNeededError(Exception):
     """This person may see the hidden channels, but has not opened the debug view of this conversation, or it has expired."""
 
-    code = Code.OPT_IN
+    code = ProductCode.OPT_IN
 
 
 def as_person(user: object) -> User | None:

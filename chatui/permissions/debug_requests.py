@@ -14,11 +14,11 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from chatui.audit_log.record import Visitor, record
+from chatui.codes import ProductCode
 from chatui.env import environment
 from chatui.models import Conversation, DebugRequest, User
 from chatui.permissions import access
 from chatui.permissions.access import NotFoundError
-from renderer.errors import Code
 
 MINUTES = (15, 60, 240)
 """How long a debug view may be open, to choose from; the operator sets the longest."""
@@ -32,7 +32,7 @@ _SHOWN = 100
 class ReasonNeededError(Exception):
     """The debug view was asked for without a reason, or for a time that is not offered."""
 
-    code = Code.REASON
+    code = ProductCode.REASON
 
 
 @dataclass(frozen=True, slots=True)

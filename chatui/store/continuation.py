@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from enum import StrEnum
 from uuid import UUID
 
+from chatui.codes import ProductCode
 from chatui.models import Conversation, Message, Turn
 from chatui.models.turn import TurnState
 from chatui.store import transcripts
-from renderer.errors import Code
 from renderer.frames import Channel, Role
 
 _UNFINISHED = (TurnState.STOPPED, TurnState.INCOMPLETE, TurnState.INTERRUPTED, TurnState.FAILED)
@@ -28,7 +28,7 @@ class Way(StrEnum):
 
 def way_on(turn: Turn, end: Message | None) -> Way | None:
     """How the answer of ``turn``, which ends in ``end``, is gone on with. None where it is whole, still runs, or there is nothing of it."""
-    if turn.state not in _UNFINISHED or turn.error_code == Code.NO_MORE or end is None or end.turn_id is None:
+    if turn.state not in _UNFINISHED or turn.error_code == ProductCode.NO_MORE or end is None or end.turn_id is None:
         return None
     if is_answer(end):
         return None if end.is_complete else Way.CONTINUE

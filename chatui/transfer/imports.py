@@ -10,11 +10,12 @@ from dataclasses import dataclass, replace
 
 from django.db import transaction
 
+from chatui.codes import ProductCode
 from chatui.models import Conversation, Message, User
 from chatui.models.conversation import Effort
 from chatui.models.message import Author
 from chatui.store import transcripts
-from renderer.errors import Code, OpenChatMLError, Problem
+from renderer.errors import OpenChatMLError, Problem
 from renderer.events import Finished
 from renderer.frames import Frame, Transcript
 from renderer.gate import Audience, VisibleText, show, visible
@@ -51,14 +52,14 @@ def import_transcript(person: User, data: bytes) -> Imported:
         ImportRefusedError: too large, no transcript, or nothing in it that its owner may see.
     """
     if len(data) > MAX_BYTES:
-        raise ImportRefusedError(Problem(Code.TOO_LARGE, f"the file is larger than {MAX_BYTES // (1024 * 1024)} MB"))
+        raise ImportRefusedError(Problem(ProductCode.TOO_LARGE, f"the file is larger than {MAX_BYTES // (1024 * 1024)} MB"))
     header, finished, problems = _read(data)
     if len(finished) > MAX_FRAMES:
-        raise ImportRefusedError(Problem(Code.TOO_LARGE, f"the transcript has more than {MAX_FRAMES} frames"))
+        raise ImportRefusedError(Problem(ProductCode.TOO_LARGE, f"the transcript has more than {MAX_FRAMES} frames"))
     frames = [replace(item, frame=_as_imported(item.frame)) for item in finished]
     seen = [show(frame, Audience.END_USER) for frame in visible((item.frame for item in frames), Audience.END_USER)]
     if not seen:
-        raise ImportRefusedError(Problem(Code.EMPTY, "the transcript holds no message that you may see"))
+        raise ImportRefusedError(Problem(ProductCode.EMPTY, "the transcript holds no message that you may see"))
     with transaction.atomic():
         conversation = _conversation(person, header, _title(seen[0]))
         _keep(conversation, person, frames)

@@ -16,7 +16,7 @@ from chatui.models.turn import TurnState
 from chatui.store import continuation, requests, transcripts
 from chatui.turns.start import LEASE
 from renderer import history
-from renderer.errors import Code
+from renderer.errors import ErrorCode
 from renderer.events import Finished
 from renderer.frames import Channel, Frame, Header, Role
 
@@ -52,7 +52,7 @@ class Outcome:
     """How a turn ended. ``detail`` is for staff and may hold what a server answered."""
 
     state: TurnState
-    code: Code | None = None
+    code: ErrorCode | None = None
     detail: str = ""
 
 

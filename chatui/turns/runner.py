@@ -19,6 +19,7 @@ from django.db import DatabaseError, InterfaceError, OperationalError
 from chatui.backends import retries
 from chatui.backends.base import Backend, BackendError, Effort, EndReason, SampleEnded, SampleEvent, SampleRequest, Usage
 from chatui.backends.spec import split_choice
+from chatui.codes import ProductCode
 from chatui.env import environment
 from chatui.model_servers import connected
 from chatui.models import Turn
@@ -30,7 +31,7 @@ from chatui.turns.continued_text import Rest
 from chatui.turns.ledger import LeaseLostError, Outcome, Sampled
 from chatui.turns.publisher import Publisher
 from chatui.turns.summarizing import Summarizing
-from renderer.errors import Code, OpenChatMLError
+from renderer.errors import Code, ErrorCode, OpenChatMLError
 from renderer.events import Assembler, Finished, FrameClosed, FrameOpened, FrameText, RawEvent
 from renderer.frames import Channel, Role
 from renderer.gate import Audience, may_see
@@ -72,7 +73,7 @@ class Runner:
         self._request: tuple[str, bytes] | None = None
         self._summary: Summarizing | None = None
         self._answered = False
-        self._last_error: Code | None = None
+        self._last_error: ErrorCode | None = None
         self._sampling: asyncio.Task[Outcome] | None = None
         self._keeping: asyncio.Future[None] | None = None
         self._stopped = False
@@ -138,7 +139,7 @@ class Runner:
             return Outcome(TurnState.FAILED, error.code, error.detail)
         except Exception as error:  # noqa: BLE001 - any other failure is ours, and the person gets a sentence for it
             _log_without_content(self._turn_id, error)
-            return Outcome(TurnState.FAILED, Code.INTERNAL, type(error).__name__)
+            return Outcome(TurnState.FAILED, ProductCode.INTERNAL, type(error).__name__)
 
     async def _sample(self) -> Outcome:
         job = self._job = await self._insist(ledger.load, self._turn_id)
@@ -215,12 +216,12 @@ class Runner:
     def _verdict(self) -> Outcome:
         reason = self._ended.reason if self._ended else EndReason.STOP
         if reason is EndReason.LENGTH:
-            return Outcome(TurnState.INCOMPLETE, Code.LENGTH)
+            return Outcome(TurnState.INCOMPLETE, ProductCode.LENGTH)
         if self._answered:
             return Outcome(TurnState.COMPLETED)
         if reason is EndReason.TOOL_CALLS:
             return Outcome(TurnState.FAILED, Code.CALL_SCHEMA)
-        return Outcome(TurnState.FAILED, self._last_error or (Code.NO_MORE if self._rest.is_of_text else Code.NO_ANSWER))
+        return Outcome(TurnState.FAILED, self._last_error or (ProductCode.NO_MORE if self._rest.is_of_text else ProductCode.NO_ANSWER))
 
     async def _close_open_frame(self) -> None:
         if self._keeping is not None:

@@ -14,6 +14,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
+from chatui.codes import ProductCode
 from chatui.env import environment
 from chatui.model_servers import model_choice
 from chatui.models import Conversation, Message, Turn, User
@@ -23,7 +24,7 @@ from chatui.models.turn import TurnState
 from chatui.permissions import access
 from chatui.store import continuation, transcripts
 from chatui.turns import sweep
-from renderer.errors import Code
+from renderer.errors import ErrorCode
 from renderer.frames import Frame, Header, Role
 from renderer.gate import Audience, show
 
@@ -73,7 +74,7 @@ class Started:
 class AskRefusedError(Exception):
     """The ask was not kept; ``code`` carries the sentence."""
 
-    def __init__(self, code: Code) -> None:
+    def __init__(self, code: ErrorCode) -> None:
         super().__init__(code.value)
         self.code = code
 
@@ -87,7 +88,7 @@ def start(person: User, ask: Ask, lease_owner: str) -> Started:
         access.NotFoundError: the conversation, the question or the answer is not this person's.
     """
     if ask.kind is not Kind.CONTINUE and ask.effort not in Effort:
-        raise AskRefusedError(Code.COMMAND)
+        raise AskRefusedError(ProductCode.COMMAND)
     text = _checked(ask)
     try:
         with transaction.atomic():
@@ -96,7 +97,7 @@ def start(person: User, ask: Ask, lease_owner: str) -> Started:
             return _twin(person, ask) or _start(person, ask, text, lease_owner)
     except IntegrityError:
         # Another tab was first: one running turn per conversation is the database's rule, not a check that could race.
-        raise AskRefusedError(Code.BUSY) from None
+        raise AskRefusedError(ProductCode.BUSY) from None
 
 
 def _twin(person: User, ask: Ask) -> Started | None:
@@ -111,9 +112,9 @@ def _twin(person: User, ask: Ask) -> Started | None:
 def _checked(ask: Ask) -> str:
     text = transcripts.storable(ask.text)
     if ask.kind in (Kind.SEND, Kind.EDIT) and not text.strip():
-        raise AskRefusedError(Code.EMPTY)
+        raise AskRefusedError(ProductCode.EMPTY)
     if len(text) > environment().max_message_chars:
-        raise AskRefusedError(Code.TOO_LARGE)
+        raise AskRefusedError(ProductCode.TOO_LARGE)
     return text
 
 
@@ -124,7 +125,7 @@ def _start(person: User, ask: Ask, text: str, lease_owner: str) -> Started:
         conversation = access.own_conversation(person, ask.conversation)
         sweep.interrupt_abandoned(conversation)
     if _running_for(person).exclude(conversation=conversation).count() >= environment().max_running_answers:
-        raise AskRefusedError(Code.TOO_MANY)
+        raise AskRefusedError(ProductCode.TOO_MANY)
     if ask.kind is Kind.CONTINUE:
         return _go_on(person, conversation, ask, lease_owner)
     wanted = conversation.choice if ask.choice is None else ask.choice
@@ -153,9 +154,9 @@ def _go_on(person: User, conversation: Conversation, ask: Ask, lease_owner: str)
     cut = access.turn_of(conversation, ask.continues)
     end = continuation.end_of(cut)
     if cut.state == TurnState.RUNNING:
-        raise AskRefusedError(Code.BUSY)
+        raise AskRefusedError(ProductCode.BUSY)
     if end is None or continuation.way_on(cut, end) is None:
-        raise AskRefusedError(Code.COMMAND)
+        raise AskRefusedError(ProductCode.COMMAND)
     transcripts.activate(conversation, person, end)
     turn = Turn.objects.create(
         conversation=conversation,

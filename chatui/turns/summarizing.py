@@ -14,6 +14,7 @@ from channels.db import database_sync_to_async
 
 from chatui.backends.base import Backend, BackendError, EndReason, SampleEnded, SampleRequest
 from chatui.backends.spec import BackendSpec, split_choice
+from chatui.codes import ProductCode
 from chatui.model_servers import connected
 from chatui.store import transcripts
 from chatui.turns import summary_notes
@@ -81,7 +82,7 @@ class Summarizing:
         if self._is_kept:
             return []
         self._is_kept = True
-        return summary_frame.frames(self._steps, self._blocked)
+        return summary_frame.frames(self._steps, self._blocked, ProductCode.SUMMARY_BLOCKED)
 
     async def aclose(self) -> None:
         """The turn is over. A summarizer that cannot even be broken off does not hold it up."""

@@ -19,6 +19,7 @@ from django.views.decorators.http import require_GET, require_POST
 from chatui.audit_log import chain, counts, files, lines
 from chatui.audit_log.lines import Filters
 from chatui.audit_log.record import record
+from chatui.codes import ProductCode
 from chatui.permissions import access, attempts
 from chatui.web.errors import refuse
 from chatui.web.guards import guarded
@@ -92,7 +93,7 @@ def audit_export(request: HttpRequest, kind: str) -> HttpResponse:
         raise access.NotFoundError
     asked = FilterForm(request.POST)
     if not asked.is_valid():
-        return refuse(request, Code.COMMAND, 400)
+        return refuse(request, ProductCode.COMMAND, 400)
     filters = asked.filters()
     if lines.rows(filters)[: EXPORT_MOST + 1].count() > EXPORT_MOST:
         asked.add_error(None, f"More than {EXPORT_MOST:,} lines. Filter more of them out, or use manage.py audit export.")

@@ -8,12 +8,13 @@ from uuid import uuid4
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 
-from renderer.errors import Code
+from chatui.codes import ProductCode
+from renderer.errors import ErrorCode
 
 log = logging.getLogger(__name__)
 
 
-def refuse(request: HttpRequest, code: Code, status: int) -> HttpResponse:
+def refuse(request: HttpRequest, code: ErrorCode, status: int) -> HttpResponse:
     """An error answer in the form that was asked for: JSON for scripts of ours, a page for people."""
     incident = uuid4().hex[:12]
     if status >= 500:
@@ -26,24 +27,24 @@ def refuse(request: HttpRequest, code: Code, status: int) -> HttpResponse:
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     """400."""
-    return refuse(request, Code.COMMAND, 400)
+    return refuse(request, ProductCode.COMMAND, 400)
 
 
 def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:
     """403, other than a refused look at hidden channels."""
-    return refuse(request, Code.NOT_FOUND, 403)
+    return refuse(request, ProductCode.NOT_FOUND, 403)
 
 
 def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     """404."""
-    return refuse(request, Code.NOT_FOUND, 404)
+    return refuse(request, ProductCode.NOT_FOUND, 404)
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
     """500."""
-    return refuse(request, Code.INTERNAL, 500)
+    return refuse(request, ProductCode.INTERNAL, 500)
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
     """403 for a form whose token is missing or old."""
-    return refuse(request, Code.COMMAND, 403)
+    return refuse(request, ProductCode.COMMAND, 403)

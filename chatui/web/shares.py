@@ -11,6 +11,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from chatui.codes import ProductCode
 from chatui.display.conversation import shown_conversation
 from chatui.env import environment
 from chatui.permissions import access
@@ -20,7 +21,6 @@ from chatui.web.errors import refuse
 from chatui.web.guards import guarded
 from chatui.web.people import person_of
 from chatui.web.visitors import visitor_of
-from renderer.errors import Code
 
 # A link that was taken back is followed by many people of one house; who guesses tries far more.
 _misses = Throttle("share", attempts=60, seconds=60)
@@ -107,7 +107,7 @@ def shared(request: HttpRequest, token: str) -> HttpResponse:
         context = {"shared": share_links.read(token)}
     except access.NotFoundError:
         _misses.exceeded(address)
-        return refuse(request, Code.LINK, 404)
+        return refuse(request, ProductCode.LINK, 404)
     response = render(request, "shared.html", context)
     response.headers["Referrer-Policy"] = "no-referrer"
     response.headers["X-Robots-Tag"] = "noindex, nofollow, noarchive"

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from enum import Enum, auto
 
-from renderer.errors import Code
+from renderer.errors import Code, ErrorCode
 from renderer.events import FrameClosed, FrameOpened, FrameText, RawEvent
 from renderer.frames import Channel, Header, Intent, Role, Terminator
 from renderer.harmony.headers import DEBUG, PEOPLE, Head, is_call, judge
@@ -68,7 +68,7 @@ class Reader:
             self._head.write(text)
         return []
 
-    def finish(self, error: Code = Code.STREAM_TRUNCATED) -> list[RawEvent]:
+    def finish(self, error: ErrorCode = Code.STREAM_TRUNCATED) -> list[RawEvent]:
         """No more pieces come. What is open is closed as incomplete with ``error``."""
         state, self._state = self._state, _State.ENDED
         if state is _State.BODY:
@@ -165,7 +165,7 @@ class _State(Enum):
 class _Body:
     """The open message: when its frame is opened, what is held back, and how it is closed."""
 
-    def __init__(self, header: Header, error: Code | None = None) -> None:
+    def __init__(self, header: Header, error: ErrorCode | None = None) -> None:
         self.error = error
         self._header = header
         self._is_call = header.intent != Intent.DEBUG and is_call(header)
@@ -195,7 +195,7 @@ class _Body:
             return []
         return self._release(self._header)
 
-    def close(self, terminator: Terminator | None, error: Code) -> list[RawEvent]:
+    def close(self, terminator: Terminator | None, error: ErrorCode) -> list[RawEvent]:
         """``error`` is the reason where ``terminator`` is None."""
         if self._is_call:
             return [self._close_call(terminator, error)]
@@ -213,7 +213,7 @@ class _Body:
         text, self._kept = "".join(self._kept), []
         return [FrameOpened(header), FrameText(text)] if text else [FrameOpened(header)]
 
-    def _close_text(self, terminator: Terminator | None, error: Code) -> FrameClosed:
+    def _close_text(self, terminator: Terminator | None, error: ErrorCode) -> FrameClosed:
         match terminator:
             case None:
                 return FrameClosed(None, error)
@@ -223,7 +223,7 @@ class _Body:
                 return FrameClosed(Terminator.END, self.error or Code.PARSE_HEADER)
         return FrameClosed(terminator, self.error)
 
-    def _close_call(self, terminator: Terminator | None, error: Code) -> FrameClosed:
+    def _close_call(self, terminator: Terminator | None, error: ErrorCode) -> FrameClosed:
         """A call that lacks only its ``<|call|>`` (many servers strip stop tokens) is whole if its arguments are; else it is no call."""
         body = "".join(self._kept)
         if terminator is Terminator.CALL or (body.lstrip().startswith("{") and is_json(body)):
@@ -245,5 +245,5 @@ def is_json(text: str) -> bool:
     return bool(text.strip())
 
 
-def _debug_frame(body: str, terminator: Terminator | None, error: Code) -> list[RawEvent]:
+def _debug_frame(body: str, terminator: Terminator | None, error: ErrorCode) -> list[RawEvent]:
     return [FrameOpened(DEBUG), FrameText(body), FrameClosed(terminator, error)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from renderer.errors import Code
+from renderer.errors import Code, ErrorCode
 from renderer.events import RawEvent
 from renderer.harmony.pieces import Piece, TokenPieces
 from renderer.harmony.reader import Reader
@@ -28,7 +28,7 @@ class TokenReader:
         """The next ids, one or many."""
         return self._read(self._pieces.feed(ids))
 
-    def finish(self, error: Code = Code.STREAM_TRUNCATED) -> list[RawEvent]:
+    def finish(self, error: ErrorCode = Code.STREAM_TRUNCATED) -> list[RawEvent]:
         """No more ids come. What is open is closed as incomplete with ``error``."""
         return [*self._read(self._pieces.finish()), *self._reader.finish(error)]
 

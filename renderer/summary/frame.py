@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from renderer.errors import Code
+from renderer.errors import ErrorCode
 from renderer.events import Finished
 from renderer.frames import Channel, Frame, Header, Intent, Role
 from renderer.gate import Audience, VisibleText, show
@@ -35,10 +35,10 @@ def shown(line: str) -> VisibleText:
     return show(Frame(SUMMARY, line), Audience.END_USER)
 
 
-def frames(steps: Iterable[str], blocked: Iterable[Blocked]) -> list[Finished]:
-    """What is kept of a turn's summary: what was blocked, for staff, and then the steps, where there are any."""
+def frames(steps: Iterable[str], blocked: Iterable[Blocked], code: ErrorCode) -> list[Finished]:
+    """What is kept of a turn's summary: what was blocked, for staff and with that code, then the steps, where there are any."""
     hidden = (Frame(ASIDE, f"{item.reason.capitalize()}:\n\n{item.line[:_KEPT_OF_BLOCKED]}") for item in blocked)
-    kept = [Finished(frame, error=Code.SUMMARY_BLOCKED) for frame in hidden]
+    kept = [Finished(frame, error=code) for frame in hidden]
     body = "\n".join(f"- {_as_markdown(step)}" for step in steps)
     return [*kept, Finished(Frame(SUMMARY, body))] if body else kept
 

@@ -13,10 +13,10 @@ from channels.db import database_sync_to_async
 from pytest_django import Settings
 
 from chatui.backends.base import BackendError, EndReason, SampleEnded
+from chatui.codes import ProductCode
 from chatui.live import consumer
 from chatui.models import AuditEvent, Message, Turn, User
 from chatui.turns import runner, running
-from renderer.errors import Code
 from renderer.events import FrameClosed, FrameOpened, FrameText
 from renderer.frames import Header
 from tests.canary.asking import client_for, whole
@@ -179,7 +179,7 @@ Act = Callable[[BrowserSocket, dict[str, str]], Awaitable[None]]
     ("act", "last", "state"),
     [
         (_stop, asyncio.Event, "stopped"),
-        (_nothing, lambda word: BackendError(Code.BACKEND, f"the server said {word}"), "failed"),
+        (_nothing, lambda word: BackendError(ProductCode.BACKEND, f"the server said {word}"), "failed"),
         (_nothing, lambda word: RuntimeError(f"quotes {word}"), "failed"),
         (_nothing, lambda word: ValueError(word), "failed"),
         (_nothing, lambda word: FrameOpened(Header(word)), "failed"),
@@ -252,7 +252,7 @@ async def test_nothing_hidden_gets_out_while_cut_answers_are_gone_on_with(
     canary: Canary, layer: Layer, ada: User, backend: ScriptedBackend, caplog: pytest.LogCaptureFixture
 ) -> None:
     pages: list[bytes] = []
-    cut: list[Step] = [FrameOpened(FINAL), FrameText("One, "), FrameClosed(None, Code.LENGTH)]
+    cut: list[Step] = [FrameOpened(FINAL), FrameText("One, "), FrameClosed(None, ProductCode.LENGTH)]
     async with BrowserSocket(ada) as tab, BrowserSocket(ada) as late:
         backend.script = [*hidden_steps(canary), *frame(ANALYSIS, canary.plant("thought")), ended(EndReason.LENGTH)]
         accepted = await begin(tab)
@@ -337,7 +337,7 @@ async def test_an_odd_model_name_from_the_server_neither_hangs_the_turn_nor_clos
 @pytest.mark.parametrize("detail", ["half \ud800", "null \x00", "x" * 100_000])
 @pytest.mark.asyncio
 async def test_odd_words_of_a_failing_server_do_not_hang_the_turn(detail: str, ada: User, backend: ScriptedBackend) -> None:
-    backend.script = [BackendError(Code.BACKEND, detail)]
+    backend.script = [BackendError(ProductCode.BACKEND, detail)]
     async with BrowserSocket(ada) as tab:
         await begin(tab)
         assert (await tab.until(*ENDS, "chatui:idle"))[-1]["state"] == "failed"

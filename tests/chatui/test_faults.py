@@ -14,10 +14,11 @@ from django.utils.html import escape
 
 from chatui.backends import registry, retries
 from chatui.backends.base import Limits
+from chatui.codes import ProductCode
 from chatui.model_servers import connected
 from chatui.models import Conversation, Message, Turn, User
 from chatui.turns import running
-from renderer.errors import Code
+from renderer.errors import Code, ErrorCode
 from renderer.harmony.vocabulary import Vocabulary
 from tests.chatui.backends import stub
 from tests.chatui.backends.sampling import PATIENT
@@ -128,42 +129,42 @@ def dripping(head: bytes) -> Answer:
     return answer
 
 
-Fault = tuple[Callable[[Dialect], Answer], Code, Limits]
+Fault = tuple[Callable[[Dialect], Answer], ErrorCode, Limits]
 
 BEFORE: dict[str, Fault] = {
-    "hangs": (lambda _: then(30.0), Code.TIMEOUT, HASTY),
-    "hangs behind its head": (lambda _: then(SSE_HEAD, 30.0), Code.TIMEOUT, HASTY),
-    "drips": (lambda _: dripping(SSE_HEAD), Code.TIMEOUT, HASTY),
-    "resets": (lambda _: then("reset"), Code.BACKEND, PATIENT),
+    "hangs": (lambda _: then(30.0), ProductCode.TIMEOUT, HASTY),
+    "hangs behind its head": (lambda _: then(SSE_HEAD, 30.0), ProductCode.TIMEOUT, HASTY),
+    "drips": (lambda _: dripping(SSE_HEAD), ProductCode.TIMEOUT, HASTY),
+    "resets": (lambda _: then("reset"), ProductCode.BACKEND, PATIENT),
     "sends garbage": (lambda _: garbage, Code.STREAM_TRUNCATED, PATIENT),
     "sends a line of 100 MB": (lambda _: endless_line(SSE_HEAD), Code.STREAM_TRUNCATED, PATIENT),
-    "answers 500": (lambda _: stub.responds("500 Oops", SECRET.encode()), Code.BACKEND, PATIENT),
-    "answers 429": (lambda _: stub.responds("429 Busy", SECRET.encode(), "Retry-After: 0\r\n"), Code.BACKEND_REFUSED, PATIENT),
+    "answers 500": (lambda _: stub.responds("500 Oops", SECRET.encode()), ProductCode.BACKEND, PATIENT),
+    "answers 429": (lambda _: stub.responds("429 Busy", SECRET.encode(), "Retry-After: 0\r\n"), ProductCode.BACKEND_REFUSED, PATIENT),
     "answers 200 with an error": (
         lambda _: stub.responds("200 OK", b'{"error":{"message":"' + SECRET.encode() + b'","code":500}}'),
-        Code.BACKEND,
+        ProductCode.BACKEND,
         PATIENT,
     ),
     "thinks and breaks off": (lambda dialect: then(dialect.thought, "reset"), Code.STREAM_TRUNCATED, PATIENT),
-    "thinks and hangs": (lambda dialect: then(dialect.thought, 30.0), Code.TIMEOUT, HASTY),
+    "thinks and hangs": (lambda dialect: then(dialect.thought, 30.0), ProductCode.TIMEOUT, HASTY),
 }
 
 LATER: dict[str, Fault] = {
-    "hangs": (lambda dialect: then(dialect.half, 30.0), Code.TIMEOUT, HASTY),
-    "drips": (lambda dialect: dripping(dialect.half), Code.TIMEOUT, HASTY),
+    "hangs": (lambda dialect: then(dialect.half, 30.0), ProductCode.TIMEOUT, HASTY),
+    "drips": (lambda dialect: dripping(dialect.half), ProductCode.TIMEOUT, HASTY),
     "resets": (lambda dialect: then(dialect.half, 0.3, "reset"), Code.STREAM_TRUNCATED, PATIENT),
     "ends without an end": (lambda dialect: then(dialect.half), Code.STREAM_TRUNCATED, PATIENT),
     "sends half an event": (lambda dialect: then(dialect.half, b'data: {"choi'), Code.STREAM_TRUNCATED, PATIENT),
     "sends a line of 100 MB": (lambda dialect: endless_line(dialect.half), Code.STREAM_TRUNCATED, PATIENT),
     "sends an error": (
         lambda dialect: then(dialect.half, b'data: {"error":{"message":"' + SECRET.encode() + b'","code":500}}\n\n'),
-        Code.BACKEND,
+        ProductCode.BACKEND,
         PATIENT,
     ),
 }
 
 
-def assert_told(seen: Seen, code: Code) -> None:
+def assert_told(seen: Seen, code: ErrorCode) -> None:
     """One sentence with its code, and the question still there; nothing of what the server said but to staff."""
     assert (seen.end["type"], seen.end["code"], seen.end["message"]) == ("response.failed", code, code.sentence)
     assert (seen.turn.state, seen.turn.error_code) == ("failed", code)
@@ -177,7 +178,7 @@ async def test_a_server_that_is_not_there(ada: User, monkeypatch: pytest.MonkeyP
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         seen = await asked_of(ada, monkeypatch, f"http://127.0.0.1:{unused.getsockname()[1]}", dialect)
-    assert_told(seen, Code.BACKEND)
+    assert_told(seen, ProductCode.BACKEND)
     assert seen.messages == [] and seen.visible == ""
 
 
@@ -190,10 +191,10 @@ async def test_a_server_that_fails_before_its_answer(fault: str, ada: User, monk
     assert seen.visible == "" and not any(message.is_visible for message in seen.messages), "no empty answer is kept"
     thought = [message.text for message in seen.messages]
     assert bool(thought) == ("thinks" in fault) and all(SECRET in text for text in thought), "what it thought is kept for staff"
-    if code in (Code.BACKEND_REFUSED, Code.BACKEND) and fault.startswith("answers"):
+    if code in (ProductCode.BACKEND_REFUSED, ProductCode.BACKEND) and fault.startswith("answers"):
         assert SECRET in seen.turn.error_detail, "what the server said is for staff"
     asked = sum(request.method == "POST" for request in server.requests)
-    assert (asked > 1) == (code in (Code.BACKEND, Code.BACKEND_REFUSED)), "asked again only where that can help"
+    assert (asked > 1) == (code in (ProductCode.BACKEND, ProductCode.BACKEND_REFUSED)), "asked again only where that can help"
 
 
 @pytest.mark.parametrize("fault", LATER)

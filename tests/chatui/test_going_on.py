@@ -13,6 +13,7 @@ from channels.db import database_sync_to_async
 from django.utils import timezone
 
 from chatui.backends.base import BackendError, EndReason
+from chatui.codes import ProductCode
 from chatui.display.conversation import ShownAnswer, shown_exchange, shown_exchanges
 from chatui.model_servers import model_choice
 from chatui.models import ActiveLeaf, Conversation, Message, Turn, User
@@ -22,7 +23,7 @@ from chatui.store import transcripts
 from chatui.turns import running, sweep
 from chatui.turns.start import Ask, AskRefusedError, Kind, Started, start
 from chatui.turns.stream import EndUserStream
-from renderer.errors import Code
+from renderer.errors import ErrorCode
 from renderer.events import FrameClosed, FrameOpened, FrameText
 from renderer.frames import Frame, Header, Terminator
 from renderer.markup import html
@@ -37,7 +38,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 SECRET = "RAW-COT-CANARY-7391"
 
 
-def cut(header: Header, text: str, error: Code = Code.LENGTH) -> list[Step]:
+def cut(header: Header, text: str, error: ErrorCode = ProductCode.LENGTH) -> list[Step]:
     return [FrameOpened(header), FrameText(text), FrameClosed(None, error)]
 
 
@@ -183,7 +184,7 @@ async def test_reasoning_before_the_rest_is_kept_hidden_and_the_cut_text_stays_o
         ([*frame(ANALYSIS, "again"), ended()], "failed", "E-X-NO-MORE"),
         ([*frame(ANALYSIS, "again"), *frame(PREAMBLE, "I go on."), ended()], "failed", "E-X-NO-MORE"),
         ([*cut(FINAL, ""), ended(EndReason.LENGTH)], "incomplete", "E-X-LENGTH"),
-        ([BackendError(Code.BACKEND)], "failed", "E-X-BACKEND"),
+        ([BackendError(ProductCode.BACKEND)], "failed", "E-X-BACKEND"),
     ],
     ids=["nothing", "no frame", "reasoning only", "announced only", "cut at once", "no server"],
 )
@@ -254,12 +255,12 @@ async def test_a_whole_answer_offers_no_way_on_and_is_refused_one(ada: User, bac
     assert (await shown(ada, turn)).way_on == "" and 'data-action="continue"' not in await page(ada, turn)
     with pytest.raises(AskRefusedError) as caught:
         await begin(ada, onward(turn))
-    assert caught.value.code is Code.COMMAND
+    assert caught.value.code is ProductCode.COMMAND
 
 
 @pytest.mark.asyncio
 async def test_an_answer_of_which_nothing_came_can_only_be_tried_again(ada: User, backend: ScriptedBackend) -> None:
-    backend.script = [BackendError(Code.BACKEND)]
+    backend.script = [BackendError(ProductCode.BACKEND)]
     turn = await run(ada, ask())
     assert (await shown(ada, turn)).way_on == ""
     with pytest.raises(AskRefusedError):
@@ -296,7 +297,7 @@ async def test_e_x_busy_a_running_answer_is_not_gone_on_with(ada: User, backend:
     for turn in (first, started.turn):
         with pytest.raises(AskRefusedError) as caught:
             await begin(ada, onward(turn))
-        assert caught.value.code is Code.BUSY
+        assert caught.value.code is ProductCode.BUSY
     gate.set()
     await running.settle()
     assert await Turn.objects.acount() == 2

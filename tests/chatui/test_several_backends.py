@@ -11,12 +11,12 @@ from channels.db import database_sync_to_async
 from django.contrib.auth.models import Group
 
 from chatui.backends.base import BackendError
+from chatui.codes import ProductCode
 from chatui.display.conversation import shown_exchange
 from chatui.model_servers import connected, model_choice
 from chatui.models import Conversation, Message, StoredBackend, Turn, User
 from chatui.turns import running
 from chatui.turns.start import Ask, AskRefusedError, Kind, start
-from renderer.errors import Code
 from tests.chatui.backends import stub
 from tests.chatui.backends.sampling import asked, outcome
 from tests.chatui.conftest import signed_in
@@ -109,7 +109,7 @@ def test_a_file_that_is_wrong_does_not_bring_the_demo_back(text: str, configure:
     assert connected.specs() == () and model_choice.choices_for(ada) == () and not connected.is_demo()
     with pytest.raises(BackendError) as caught:
         connected.spec_of()
-    assert caught.value.code is Code.NO_SUCH_MODEL
+    assert caught.value.code is ProductCode.NO_SUCH_MODEL
 
 
 def test_a_row_counts_within_two_seconds_and_costs_two_queries(
@@ -173,7 +173,7 @@ def test_e_x_no_such_model_not_there_and_not_yours_look_the_same(choice: str, co
     configure(FOR_READERS)
     with pytest.raises(AskRefusedError) as caught:
         start(ada, ask(choice=choice), "nobody")
-    assert caught.value.code is Code.NO_SUCH_MODEL and "available to you" in caught.value.code.sentence
+    assert caught.value.code is ProductCode.NO_SUCH_MODEL and "available to you" in caught.value.code.sentence
     assert not Conversation.objects.exists() and not Message.objects.exists(), "nothing is kept"
 
 
@@ -202,7 +202,7 @@ def test_a_permission_that_was_taken_back_counts_for_the_next_question_whatever_
     for wanted in wants:
         with pytest.raises(AskRefusedError) as caught:
             start(ada, wanted, "nobody")
-        assert caught.value.code is Code.NO_SUCH_MODEL
+        assert caught.value.code is ProductCode.NO_SUCH_MODEL
     assert begin(ada, ask(Kind.REGENERATE, choice="", **again)).choice == "small", "the default stays"
 
 

@@ -13,10 +13,10 @@ import pytest
 from channels.db import database_sync_to_async
 
 from chatui.backends.base import BackendError, EndReason, SampleEnded
+from chatui.codes import ProductCode
 from chatui.models import Conversation, Message, Turn, User
 from chatui.models.message import Author
 from chatui.turns import running, summarizing, summary_notes
-from renderer.errors import Code
 from renderer.events import FrameClosed, FrameOpened, FrameText
 from renderer.frames import Header, Intent, Terminator
 from renderer.gate import Audience, may_see
@@ -216,12 +216,12 @@ async def test_a_copy_of_visible_text_is_no_secret(ada: User, backend: ScriptedB
     "says",
     [
         60.0,
-        BackendError(Code.BACKEND, "the server said HIDDEN-WORDS"),
+        BackendError(ProductCode.BACKEND, "the server said HIDDEN-WORDS"),
         RuntimeError("HIDDEN-WORDS"),
         ValueError("HIDDEN-WORDS"),
         [FrameText("text without a frame")],
         [FrameOpened(ANALYSIS), *[FrameText("flood " * 1000)] * 500, FrameClosed(Terminator.END)],
-        [FrameOpened(FINAL), FrameText("Compared th"), FrameClosed(None, Code.LENGTH), SampleEnded(EndReason.LENGTH)],
+        [FrameOpened(FINAL), FrameText("Compared th"), FrameClosed(None, ProductCode.LENGTH), SampleEnded(EndReason.LENGTH)],
         [FrameOpened(Header("assistant", channel="commentary")), FrameText(STEP), FrameClosed(Terminator.END), SampleEnded(EndReason.STOP)],
         [],
         "",

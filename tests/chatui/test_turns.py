@@ -11,6 +11,7 @@ from channels.db import database_sync_to_async
 from django.utils import timezone
 
 from chatui.backends.base import BackendError, EndReason, SampleEnded
+from chatui.codes import ProductCode
 from chatui.models import Conversation, Message, Turn, User
 from chatui.models.turn import TurnState
 from chatui.permissions import access
@@ -133,7 +134,7 @@ async def test_e_x_busy_a_second_turn_in_the_same_conversation_is_refused(ada: U
     started = await begin(ada, ask())
     with pytest.raises(AskRefusedError) as caught:
         await begin(ada, ask(conversation=started.turn.conversation_id))
-    assert caught.value.code is Code.BUSY
+    assert caught.value.code is ProductCode.BUSY
     gate.set()
     await running.settle()
     assert await Message.objects.filter(role="user").acount() == 1, "a refused question is not kept"
@@ -147,7 +148,7 @@ async def test_e_x_too_many_one_person_cannot_have_many_answers_written_at_once(
         await begin(ada, ask())
     with pytest.raises(AskRefusedError) as caught:
         await begin(ada, ask())
-    assert caught.value.code is Code.TOO_MANY
+    assert caught.value.code is ProductCode.TOO_MANY
     await begin(bela, ask())
     gate.set()
     await running.settle()
@@ -181,8 +182,8 @@ async def test_stop_before_anything_was_shown_leaves_no_empty_answer(ada: User, 
 @pytest.mark.parametrize(
     ("script", "state", "code"),
     [
-        ([BackendError(Code.BACKEND_REFUSED, "secret upstream words")], "failed", "E-X-BACKEND-REFUSED"),
-        ([*frame(ANALYSIS, "hm"), BackendError(Code.TIMEOUT)], "failed", "E-X-TIMEOUT"),
+        ([BackendError(ProductCode.BACKEND_REFUSED, "secret upstream words")], "failed", "E-X-BACKEND-REFUSED"),
+        ([*frame(ANALYSIS, "hm"), BackendError(ProductCode.TIMEOUT)], "failed", "E-X-TIMEOUT"),
         ([FrameOpened(FINAL), FrameText("Half"), BackendError(Code.STREAM_TRUNCATED)], "failed", "E-STREAM-TRUNCATED"),
         ([*frame(ANALYSIS, "hm"), ended()], "failed", "E-X-NO-ANSWER"),
         ([*frame(PREAMBLE, "I will look"), ended()], "failed", "E-X-NO-ANSWER"),
@@ -273,7 +274,9 @@ async def test_a_turn_has_one_terminal_state(ada: User, backend: ScriptedBackend
 
 
 @pytest.mark.parametrize(
-    ("text", "code"), [("", Code.EMPTY), (" \n\t ", Code.EMPTY), ("x" * 64_001, Code.TOO_LARGE)], ids=["empty", "blank", "too long"]
+    ("text", "code"),
+    [("", ProductCode.EMPTY), (" \n\t ", ProductCode.EMPTY), ("x" * 64_001, ProductCode.TOO_LARGE)],
+    ids=["empty", "blank", "too long"],
 )
 def test_e_x_empty_and_e_x_too_large_refuse_a_question(text: str, code: Code, ada: User) -> None:
     with pytest.raises(AskRefusedError) as caught:

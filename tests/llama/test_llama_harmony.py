@@ -14,7 +14,7 @@ import pytest_asyncio
 from chatui.backends.base import EndReason, SampleEnded
 from chatui.backends.harmony.backend import HarmonyCompletionsBackend
 from chatui.backends.harmony.dialects import Asked
-from renderer.errors import Code
+from chatui.codes import ProductCode
 from renderer.events import Assembler, FrameText
 from renderer.frames import Channel, Frame, Header, Role, Terminator
 from renderer.gate import Audience, show, visible
@@ -132,7 +132,7 @@ async def test_an_answer_that_is_cut_in_the_middle_of_its_reasoning_shows_nothin
     result = await outcome(backend, asked(THINK_HARD, max_tokens=20))
     assert result.ended is not None
     assert (result.ended.reason, result.visible) == (EndReason.LENGTH, "")
-    assert [(done.complete, done.error) for done in result.finished] == [(False, Code.LENGTH)]
+    assert [(done.complete, done.error) for done in result.finished] == [(False, ProductCode.LENGTH)]
 
 
 async def test_oldest_turns_are_left_out_where_the_real_context_is_full(backend: HarmonyCompletionsBackend) -> None:

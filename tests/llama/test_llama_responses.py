@@ -12,7 +12,7 @@ import pytest_asyncio
 
 from chatui.backends.base import EndReason
 from chatui.backends.responses.backend import ResponsesBackend
-from renderer.errors import Code
+from chatui.codes import ProductCode
 from renderer.events import FrameText
 from renderer.frames import Channel, Frame, Header, Intent, Role, Terminator
 from tests.chatui.backends.sampling import asked, outcome
@@ -82,13 +82,13 @@ async def test_an_answer_that_the_length_limit_cuts_is_marked_although_the_serve
     result = await outcome(backend, asked(THINK_HARD, max_tokens=20))
     assert result.ended is not None
     assert (result.ended.reason, result.visible) == (EndReason.LENGTH, "")
-    assert [(done.complete, done.error) for done in result.finished] == [(False, Code.LENGTH)]
+    assert [(done.complete, done.error) for done in result.finished] == [(False, ProductCode.LENGTH)]
 
 
 async def test_output_that_the_server_cannot_read_is_an_error_and_shows_nothing(backend: ResponsesBackend) -> None:
     result = await outcome(backend, asked("Break the header."))
     assert result.error is not None
-    assert (result.error.code, result.visible) == (Code.BACKEND, "")
+    assert (result.error.code, result.visible) == (ProductCode.BACKEND, "")
     assert "peg-native" in result.error.detail
 
 

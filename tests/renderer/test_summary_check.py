@@ -10,6 +10,7 @@ import time
 import pytest
 
 from chatui.turns import summary_notes
+from renderer.errors import Code
 from renderer.summary import disguises, languages
 from renderer.summary import frame as summary_frame
 from renderer.summary.check import MAX_CHARS, RUN_WORDS, Reason, check
@@ -391,7 +392,7 @@ def test_small_words_say_nothing() -> None:
 
 @pytest.mark.parametrize("line", [*GOOD, "Weighed (a) + b - c!", "Thought about 5 & 6"])
 def test_a_step_reads_back_from_the_kept_frame_as_it_was_shown(line: str) -> None:
-    frames = summary_frame.frames([line, "Second"], [])
+    frames = summary_frame.frames([line, "Second"], [], Code.CALL_SCHEMA)
     assert summary_frame.steps_of(frames[0].frame.body) == [line, "Second"]
 
 

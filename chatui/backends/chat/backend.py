@@ -18,6 +18,7 @@ from chatui.backends.defang import is_defanged
 from chatui.backends.detected_server import FoundServer
 from chatui.backends.http import WHOLE
 from chatui.backends.sse import Event
+from chatui.codes import ProductCode
 from renderer.errors import Code
 from renderer.frames import Frame
 
@@ -66,7 +67,7 @@ class ChatCompletionsBackend(FoundServer):
                         yield event
                 return
             except BackendError as error:
-                if has_begun or error.retryable or error.code is not Code.BACKEND_REFUSED:
+                if has_begun or error.retryable or error.code is not ProductCode.BACKEND_REFUSED:
                     raise
         async with aclosing(ask_to_go_on(request, self._sample)) as events:
             async for event in events:
@@ -163,7 +164,7 @@ class _Reader:
         is_refusal = isinstance(status, int) and 400 <= status < 500
         is_busy = status == 429
         return BackendError(
-            Code.BACKEND_REFUSED if is_refusal else Code.BACKEND,
+            ProductCode.BACKEND_REFUSED if is_refusal else ProductCode.BACKEND,
             detail[: 8 << 10],
             retryable=self.deltas.is_empty and (is_busy or not is_refusal),
         )

@@ -12,7 +12,8 @@ from chatui.backends.call_frames import call_frame
 from chatui.backends.defang import Restorer
 from chatui.backends.leak_guard import LeakGuard, Span
 from chatui.backends.responses.frames import SUMMARY
-from renderer.errors import Code
+from chatui.codes import ProductCode
+from renderer.errors import Code, ErrorCode
 from renderer.events import FrameClosed, FrameOpened, FrameText, RawEvent
 from renderer.frames import HEADER_VALUE, Channel, Header, Intent, Role, Terminator
 
@@ -97,12 +98,12 @@ class Deltas:
         """The stream ended in good order: what was held back, the closing of what is open, then the calls."""
         reason = EndReason.LENGTH if self.is_full else self._end_reason()
         events = self._spans(self._guard.finish(complete=reason not in (EndReason.LENGTH, EndReason.CONTENT_FILTER)))
-        error = Code.LENGTH if reason is EndReason.LENGTH else None
+        error = ProductCode.LENGTH if reason is EndReason.LENGTH else None
         is_last = not self._calls and reason in (EndReason.STOP, EndReason.REFUSAL)
         events += self._close(Terminator.RETURN if is_last else Terminator.END, error)
         return [*events, *self._call_frames(error)], reason
 
-    def break_off(self, error: Code = Code.STREAM_TRUNCATED) -> list[RawEvent]:
+    def break_off(self, error: ErrorCode = Code.STREAM_TRUNCATED) -> list[RawEvent]:
         """The stream broke: what is open is closed as incomplete, and no call is whole."""
         events = self._spans(self._guard.finish(complete=False))
         return [*events, *self._close(None, error), *self._call_frames(error)]
@@ -163,7 +164,7 @@ class Deltas:
             text = self._restorer.feed(text)
         return [*events, FrameText(text)] if text else events
 
-    def _close(self, terminator: Terminator | None, error: Code | None) -> list[RawEvent]:
+    def _close(self, terminator: Terminator | None, error: ErrorCode | None) -> list[RawEvent]:
         header, self._open = self._open, None
         if header is None:
             return []
@@ -189,7 +190,7 @@ class Deltas:
             arguments = json.dumps(arguments) if isinstance(arguments, dict) else _text(arguments)
             call.arguments.append(self._within_limit(arguments))
 
-    def _call_frames(self, error: Code | None) -> list[RawEvent]:
+    def _call_frames(self, error: ErrorCode | None) -> list[RawEvent]:
         """Calls come in fragments that may be interleaved, so they are written when all of them are there."""
         calls, self._calls = self._calls, {}
         events: list[RawEvent] = []
@@ -197,7 +198,7 @@ class Deltas:
             events += self._call_frame(call, error)
         return events
 
-    def _call_frame(self, call: _Call, error: Code | None) -> list[RawEvent]:
+    def _call_frame(self, call: _Call, error: ErrorCode | None) -> list[RawEvent]:
         arguments = "".join(call.arguments) or "{}"
         if self._restorer:
             arguments = self._restorer.feed(arguments) + self._restorer.finish()

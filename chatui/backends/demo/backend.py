@@ -18,7 +18,7 @@ from uuid import uuid4
 
 from chatui.backends.base import Effort, EndReason, SampleEnded, SampleEvent, SampleRequest, Usage
 from chatui.backends.demo import summary_lines
-from renderer.errors import Code
+from chatui.codes import ProductCode
 from renderer.events import FrameClosed, FrameOpened, FrameText, RawEvent
 from renderer.frames import Channel, Frame, Header, Role, Terminator
 from renderer.harmony.reader import Reader
@@ -147,7 +147,7 @@ class _Player:
             await self._wait()
             for event in reader.feed_marker(marker) if marker else reader.feed_text(text):
                 yield event
-        rest = reader.finish(Code.LENGTH)
+        rest = reader.finish(ProductCode.LENGTH)
         if rest:
             self._reason = EndReason.LENGTH
         for event in rest:
@@ -159,7 +159,7 @@ class _Player:
         for word in _WORD.findall(text[len(cut.body) :] if text.startswith(cut.body) else ""):
             if self._played == self._max_tokens:
                 self._reason = EndReason.LENGTH
-                yield FrameClosed(None, Code.LENGTH)
+                yield FrameClosed(None, ProductCode.LENGTH)
                 return
             await self._wait()
             yield FrameText(word)

@@ -17,7 +17,8 @@ from chatui.backends.harmony.prompt import answer_tokens, fitted, opened
 from chatui.backends.harmony.server import TokenServer, ask_token_server
 from chatui.backends.http import WHOLE, Upstream, Watcher
 from chatui.backends.sse import Event
-from renderer.errors import Code
+from chatui.codes import ProductCode
+from renderer.errors import Code, ErrorCode
 from renderer.events import FrameClosed, RawEvent
 from renderer.frames import Frame, Terminator
 from renderer.harmony.hip1 import pieces_of_frame
@@ -141,7 +142,7 @@ class HarmonyCompletionsBackend:
             try:
                 self._vocabulary = await asyncio.to_thread(self._load_vocabulary)
             except VocabularyError as error:
-                raise BackendError(Code.BACKEND, str(error)) from error
+                raise BackendError(ProductCode.BACKEND, str(error)) from error
         return self._vocabulary
 
 
@@ -189,16 +190,16 @@ class _Answer:
     def finish(self) -> tuple[list[RawEvent], EndReason]:
         """The stream ended in good order: the closing of what is open, and why it ended."""
         is_cut = self._chars_left < 0 or (self.chunks.reason is EndReason.LENGTH and not self._reader.ended)
-        rest = self._noted(self._closed(Code.LENGTH if is_cut else Code.STREAM_TRUNCATED))
+        rest = self._noted(self._closed(ProductCode.LENGTH if is_cut else Code.STREAM_TRUNCATED))
         if is_cut:
             return rest, EndReason.LENGTH
         return rest, EndReason.TOOL_CALLS if self._has_called else EndReason.STOP
 
-    def break_off(self, error: Code) -> list[RawEvent]:
+    def break_off(self, error: ErrorCode) -> list[RawEvent]:
         """The stream broke: what is open is closed as incomplete."""
         return self._closed(error)
 
-    def _closed(self, error: Code) -> list[RawEvent]:
+    def _closed(self, error: ErrorCode) -> list[RawEvent]:
         rest = self._reader.finish(error)
         return [] if self._opening else rest
 
@@ -219,7 +220,7 @@ class _Answer:
         status = inner.get("code") if isinstance(inner, dict) else None
         is_refusal = isinstance(status, int) and 400 <= status < 500
         is_retryable = self._is_empty and (status == 429 or not is_refusal)
-        return BackendError(Code.BACKEND_REFUSED if is_refusal else Code.BACKEND, said[: 8 << 10], retryable=is_retryable)
+        return BackendError(ProductCode.BACKEND_REFUSED if is_refusal else ProductCode.BACKEND, said[: 8 << 10], retryable=is_retryable)
 
     def _read(self, pieces: Sequence[Piece]) -> list[RawEvent]:
         events: list[RawEvent] = []

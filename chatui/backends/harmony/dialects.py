@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from chatui.backends.base import BackendError, EndReason, Usage
+from chatui.codes import ProductCode
 from renderer.errors import Code
 from renderer.harmony.pieces import Marker, Piece, TokenPieces, text_of_pieces
 from renderer.harmony.reader import END_OF_TEXT
@@ -179,7 +180,7 @@ class _LlamaCppChunks:
         reader = TokenPieces(self._vocabulary)
         pieces = [*reader.feed(ids), *reader.finish()]
         if content not in (text_of_pieces(pieces), text_of_pieces(pieces[:-1] if _is_stop(pieces[-1]) else pieces)):
-            raise BackendError(Code.BACKEND, "the token ids of an event and its text do not belong together")
+            raise BackendError(ProductCode.BACKEND, "the token ids of an event and its text do not belong together")
         return pieces
 
 
@@ -240,7 +241,7 @@ class _SGLangChunks:
         if not ids:
             return []
         if sampled is None:
-            raise BackendError(Code.BACKEND, "the server does not say how many tokens there are by now")
+            raise BackendError(ProductCode.BACKEND, "the server does not say how many tokens there are by now")
         if len(ids) >= max(sampled, self._seen):
             new = ids[self._seen :]
         elif self._seen + len(ids) == sampled:
@@ -287,13 +288,14 @@ def _reason(said: object) -> EndReason:
 
 def _ids(value: object) -> list[int]:
     if not isinstance(value, list) or not all(type(number) is int for number in value):
-        raise BackendError(Code.BACKEND, "the token ids of an event are no list of whole numbers")
+        raise BackendError(ProductCode.BACKEND, "the token ids of an event are no list of whole numbers")
     return value
 
 
 def _no_ids() -> BackendError:
     return BackendError(
-        Code.BACKEND, "The server sends text without token ids, so hidden text could not be told from the answer. Use kind chat for it."
+        ProductCode.BACKEND,
+        "The server sends text without token ids, so hidden text could not be told from the answer. Use kind chat for it.",
     )
 
 

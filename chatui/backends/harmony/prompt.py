@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import date
 
 from chatui.backends.base import BackendError, SampleRequest
+from chatui.codes import ProductCode
 from renderer.errors import Code, ParseHeaderError
 from renderer.frames import HEADER_VALUE, Frame, Header, Role
 from renderer.harmony.prompt import Fitted, Prompt, build_within
@@ -29,7 +30,7 @@ def fitted(request: SampleRequest, vocabulary: Vocabulary, context: int | None, 
     except ParseHeaderError as error:
         raise BackendError(Code.PARSE_HEADER, str(error)) from error
     if context is not None and len(found.ids) >= context:
-        raise BackendError(Code.TOO_LARGE, f"the last question alone has {len(found.ids)} tokens, and the server takes {context}")
+        raise BackendError(ProductCode.TOO_LARGE, f"the last question alone has {len(found.ids)} tokens, and the server takes {context}")
     return found
 
 

@@ -9,7 +9,7 @@ from chatui.backends.base import BackendError
 from chatui.backends.discovery import Discovered, ask
 from chatui.backends.harmony.dialects import DIALECTS
 from chatui.backends.http import Upstream
-from renderer.errors import Code
+from chatui.codes import ProductCode
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ async def ask_token_server(upstream: Upstream, dialect: str | None) -> TokenServ
     dialect = dialect or found.server
     if dialect not in DIALECTS:
         raise BackendError(
-            Code.BACKEND,
+            ProductCode.BACKEND,
             f"The server ({found.server or 'it does not say what it is'}) is none that is known to take and give token ids "
             f"({', '.join(DIALECTS)}). Use kind chat for it, or name its dialect in the kind, as in harmony-vllm.",
         )

@@ -18,6 +18,7 @@ from chatui.backends.http import WHOLE
 from chatui.backends.responses.input import prompt
 from chatui.backends.responses.reducer import Reducer
 from chatui.backends.sse import Event
+from chatui.codes import ProductCode
 from renderer.errors import Code
 from renderer.events import RawEvent
 
@@ -179,7 +180,7 @@ class _Reader:
         is_busy = "429" in told or any(word.startswith(_BUSY) for word in told)
         is_refusal = is_busy or any(word.startswith(_REFUSALS) or _is_client_error(word) for word in told)
         return BackendError(
-            Code.BACKEND_REFUSED if is_refusal else Code.BACKEND,
+            ProductCode.BACKEND_REFUSED if is_refusal else ProductCode.BACKEND,
             detail[: 8 << 10],
             retryable=self.reducer.is_empty and (is_busy or not is_refusal),
         )

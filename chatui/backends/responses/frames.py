@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from chatui.backends.call_frames import call_frame
 from chatui.backends.defang import Restorer
-from renderer.errors import Code
+from renderer.errors import ErrorCode
 from renderer.events import FrameClosed, FrameOpened, FrameText, RawEvent
 from renderer.frames import HEADER_VALUE, Channel, Header, Intent, Role, Terminator
 
@@ -25,7 +25,7 @@ class Source:
     item: int
     lane: str
     header: Header
-    fault: Code | None = None
+    fault: ErrorCode | None = None
 
 
 class FrameWriter:
@@ -47,7 +47,7 @@ class FrameWriter:
             text = self._restorer.feed(text)
         return [*events, FrameText(text)] if text else events
 
-    def close(self, terminator: Terminator | None, error: Code | None = None, *, becomes: Header | None = None) -> list[RawEvent]:
+    def close(self, terminator: Terminator | None, error: ErrorCode | None = None, *, becomes: Header | None = None) -> list[RawEvent]:
         """Close what is open: as incomplete where there is an ``error``, and never with ``<|return|>`` where it is no answer.
         ``becomes``: what it turned out to be."""
         source, self.open = self.open, None
@@ -60,7 +60,7 @@ class FrameWriter:
         is_answer = source.header is FINAL and becomes is None
         return [*events, FrameClosed(terminator if is_answer else Terminator.END, source.fault, becomes)]
 
-    def call(self, call_id: str, name: str, arguments: str, error: Code | None) -> list[RawEvent]:
+    def call(self, call_id: str, name: str, arguments: str, error: ErrorCode | None) -> list[RawEvent]:
         """A whole call. ``call_id`` fits a header already."""
         events = self.close(Terminator.END)
         if self._restorer:

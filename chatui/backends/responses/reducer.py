@@ -15,7 +15,8 @@ from chatui.backends.leak_guard import LeakGuard, Span
 from chatui.backends.responses.frames import ANALYSIS, FINAL, HIDDEN, PREAMBLE, FrameWriter, Source, usable_call_id
 from chatui.backends.responses.frames import SUMMARY as SUMMARY_HEADER
 from chatui.backends.responses.items import CALL, MESSAGE, REASONING, SUMMARY, TEXT, THOUGHT, Item, Items, number
-from renderer.errors import Code
+from chatui.codes import ProductCode
+from renderer.errors import Code, ErrorCode
 from renderer.events import RawEvent
 from renderer.frames import Header, Terminator
 
@@ -126,12 +127,12 @@ class Reducer:
     def finish(self) -> tuple[list[RawEvent], EndReason]:
         """The stream ended in good order: what was held back, the closing of what is open, then the calls."""
         reason = self._end_reason()
-        error = Code.LENGTH if reason is EndReason.LENGTH else None
+        error = ProductCode.LENGTH if reason is EndReason.LENGTH else None
         is_whole = reason not in (EndReason.LENGTH, EndReason.CONTENT_FILTER)
         is_last = reason in (EndReason.STOP, EndReason.REFUSAL)
         return self._close(Terminator.RETURN if is_last else Terminator.END, error, is_whole=is_whole), reason
 
-    def break_off(self, error: Code = Code.STREAM_TRUNCATED) -> list[RawEvent]:
+    def break_off(self, error: ErrorCode = Code.STREAM_TRUNCATED) -> list[RawEvent]:
         """The stream broke: what is open is closed as incomplete, and no call is whole."""
         return self._close(None, error, is_whole=False)
 
@@ -291,7 +292,7 @@ class Reducer:
             return []
         return [*self._stop_speaking(Terminator.END, None, is_whole=True), *self._writer.write(source, text)]
 
-    def _stop_speaking(self, terminator: Terminator | None, error: Code | None, *, is_whole: bool) -> list[RawEvent]:
+    def _stop_speaking(self, terminator: Terminator | None, error: ErrorCode | None, *, is_whole: bool) -> list[RawEvent]:
         item, self._speaking = self._speaking, None
         if item is None or item.guard is None:
             return []
@@ -310,7 +311,7 @@ class Reducer:
         waiting, self._aside = self._aside, []
         return [event for source, text in waiting for event in self._writer.write(source, text)]
 
-    def _close(self, terminator: Terminator | None, error: Code | None, *, is_whole: bool) -> list[RawEvent]:
+    def _close(self, terminator: Terminator | None, error: ErrorCode | None, *, is_whole: bool) -> list[RawEvent]:
         events = self._stop_speaking(terminator, error, is_whole=is_whole)
         for item in self._items:
             for lane, flow in item.flows.items():

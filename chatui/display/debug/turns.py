@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from chatui.codes import code_of
 from chatui.display.debug.shown import Bar, Fault, ShownFrame, ShownTurn
 from chatui.models import Turn
-from renderer.errors import Code
 from renderer.gate import as_debug_text
 
 
@@ -40,7 +40,7 @@ def fault(code: str) -> Fault | None:
     if not code:
         return None
     try:
-        return Fault(code, Code(code).sentence)
+        return Fault(code, code_of(code).sentence)
     except ValueError:
         return Fault(code, "")
 

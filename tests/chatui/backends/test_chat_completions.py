@@ -14,7 +14,8 @@ import pytest
 
 from chatui.backends.base import Backend, EndReason, Limits, SampleRequest
 from chatui.backends.chat.backend import ChatCompletionsBackend
-from renderer.errors import Code
+from chatui.codes import ProductCode
+from renderer.errors import Code, ErrorCode
 from renderer.events import FrameText
 from renderer.frames import Channel, Frame, Header, Intent, Role, Terminator
 from tests.chatui.backends import stub
@@ -61,23 +62,23 @@ async def test_a_server_that_is_not_there_is_an_error_that_may_be_retried() -> N
         result = await outcome(backend, asked("Hello!"))
         await backend.aclose()
     assert result.error is not None
-    assert (result.error.code, result.error.retryable, result.finished) == (Code.BACKEND, True, [])
+    assert (result.error.code, result.error.retryable, result.finished) == (ProductCode.BACKEND, True, [])
 
 
 @pytest.mark.parametrize(
     ("status", "headers", "code", "retryable", "retry_after"),
     [
-        ("400 Bad Request", "", Code.BACKEND_REFUSED, False, None),
-        ("401 Unauthorized", "", Code.BACKEND_REFUSED, False, None),
-        ("404 Not Found", "", Code.BACKEND_REFUSED, False, None),
-        ("429 Too Many Requests", "Retry-After: 7\r\n", Code.BACKEND_REFUSED, True, 7.0),
-        ("500 Internal Server Error", "", Code.BACKEND, True, None),
-        ("503 Service Unavailable", "Retry-After: 3\r\n", Code.BACKEND, True, 3.0),
-        ("302 Found", "Location: http://127.0.0.1:1/\r\n", Code.BACKEND_REFUSED, False, None),
+        ("400 Bad Request", "", ProductCode.BACKEND_REFUSED, False, None),
+        ("401 Unauthorized", "", ProductCode.BACKEND_REFUSED, False, None),
+        ("404 Not Found", "", ProductCode.BACKEND_REFUSED, False, None),
+        ("429 Too Many Requests", "Retry-After: 7\r\n", ProductCode.BACKEND_REFUSED, True, 7.0),
+        ("500 Internal Server Error", "", ProductCode.BACKEND, True, None),
+        ("503 Service Unavailable", "Retry-After: 3\r\n", ProductCode.BACKEND, True, 3.0),
+        ("302 Found", "Location: http://127.0.0.1:1/\r\n", ProductCode.BACKEND_REFUSED, False, None),
     ],
 )
 async def test_a_status_other_than_200_becomes_an_error_whose_body_is_for_staff_only(
-    status: str, headers: str, code: Code, retryable: bool, retry_after: float | None
+    status: str, headers: str, code: ErrorCode, retryable: bool, retry_after: float | None
 ) -> None:
     result, _ = await answered(stub.responds(status, b'{"error":{"message":"failed_generation: SECRET"}}', headers))
     assert result.error is not None
@@ -95,24 +96,24 @@ async def test_an_endless_error_body_is_read_no_further_than_its_bound() -> None
 @pytest.mark.parametrize(
     ("actions", "code", "visible"),
     [
-        ((10.0,), Code.TIMEOUT, ""),
-        ((SSE_HEAD, 10.0), Code.TIMEOUT, ""),
-        ((SSE_HEAD, REASONING, 10.0), Code.TIMEOUT, ""),
-        ((SSE_HEAD, chunk(content="Half"), 10.0), Code.TIMEOUT, "Half"),
+        ((10.0,), ProductCode.TIMEOUT, ""),
+        ((SSE_HEAD, 10.0), ProductCode.TIMEOUT, ""),
+        ((SSE_HEAD, REASONING, 10.0), ProductCode.TIMEOUT, ""),
+        ((SSE_HEAD, chunk(content="Half"), 10.0), ProductCode.TIMEOUT, "Half"),
         ((SSE_HEAD, chunk(content="Half"), "reset"), Code.STREAM_TRUNCATED, "Half"),
         ((SSE_HEAD, REASONING), Code.STREAM_TRUNCATED, ""),
         ((SSE_HEAD, chunk(content="Half"), b'data: {"choi'), Code.STREAM_TRUNCATED, "Half"),
-        ((SSE_HEAD, chunk(content="Half"), b'data: {"error":{"code":500,"message":"SECRET"}}\n\n'), Code.BACKEND, "Half"),
-        ((SSE_HEAD, chunk(content="Half"), b'event: error\ndata: {"message":"SECRET"}\n\n'), Code.BACKEND, "Half"),
-        ((SSE_HEAD, b"event: error\ndata: SECRET\n\n"), Code.BACKEND, ""),
-        ((SSE_HEAD, b'data: {"object":"error","message":"SECRET","code":400}\n\n'), Code.BACKEND_REFUSED, ""),
-        ((SSE_HEAD, b'data: {"error":"SECRET"}\n\n'), Code.BACKEND, ""),
+        ((SSE_HEAD, chunk(content="Half"), b'data: {"error":{"code":500,"message":"SECRET"}}\n\n'), ProductCode.BACKEND, "Half"),
+        ((SSE_HEAD, chunk(content="Half"), b'event: error\ndata: {"message":"SECRET"}\n\n'), ProductCode.BACKEND, "Half"),
+        ((SSE_HEAD, b"event: error\ndata: SECRET\n\n"), ProductCode.BACKEND, ""),
+        ((SSE_HEAD, b'data: {"object":"error","message":"SECRET","code":400}\n\n'), ProductCode.BACKEND_REFUSED, ""),
+        ((SSE_HEAD, b'data: {"error":"SECRET"}\n\n'), ProductCode.BACKEND, ""),
         ((SSE_HEAD, b"<html>SECRET</html>\n\n" * 50), Code.STREAM_TRUNCATED, ""),
         ((SSE_HEAD, chunk(content="Half"), b"data: " + b"x" * 3_000_000), Code.STREAM_TRUNCATED, "Half"),
     ],
 )
-async def test_a_stream_that_goes_wrong_keeps_what_was_shown_and_says_why(actions: Any, code: Code, visible: str) -> None:
-    result, _ = await answered(then(*actions), limits=HASTY if code == Code.TIMEOUT else PATIENT)
+async def test_a_stream_that_goes_wrong_keeps_what_was_shown_and_says_why(actions: Any, code: ErrorCode, visible: str) -> None:
+    result, _ = await answered(then(*actions), limits=HASTY if code == ProductCode.TIMEOUT else PATIENT)
     assert result.error is not None
     assert (result.error.code, result.visible) == (code, visible)
     assert "SECRET" not in str(result.error)
@@ -132,7 +133,7 @@ async def test_a_server_that_drips_comments_or_single_bytes_meets_the_idle_deadl
     drip = [piece for _ in range(100) for piece in (b":\n", 0.05)]
     result, _ = await answered(then(SSE_HEAD, chunk(content="Half"), *drip), limits=HASTY)
     assert result.error is not None
-    assert (result.error.code, result.visible) == (Code.TIMEOUT, "Half")
+    assert (result.error.code, result.visible) == (ProductCode.TIMEOUT, "Half")
 
 
 async def test_a_server_that_never_stops_talking_meets_the_overall_deadline() -> None:
@@ -140,7 +141,7 @@ async def test_a_server_that_never_stops_talking_meets_the_overall_deadline() ->
     limits = replace(PATIENT, overall=1.5)
     result, _ = await answered(then(SSE_HEAD, *drip), limits=limits)
     assert result.error is not None
-    assert result.error.code == Code.TIMEOUT
+    assert result.error.code == ProductCode.TIMEOUT
     assert set(result.visible) == {"a"}
 
 
@@ -278,7 +279,7 @@ async def test_an_answer_that_comes_as_plain_json_is_judged_as_a_whole() -> None
     assert (empty.visible, empty.hidden) == ("", "SECRET")
     failed, _ = await answered(stub.responds("200 OK", b'{"object":"error","message":"SECRET","code":400}'))
     assert failed.error is not None
-    assert failed.error.code == Code.BACKEND_REFUSED
+    assert failed.error.code == ProductCode.BACKEND_REFUSED
 
 
 async def test_what_is_sent_names_model_effort_and_limit_and_asks_for_no_compression() -> None:

@@ -17,7 +17,7 @@ from chatui.backends.demo.backend import DemoBackend
 from chatui.backends.harmony.backend import HarmonyCompletionsBackend
 from chatui.backends.leak_guard import LeakGuard
 from chatui.backends.responses.backend import ResponsesBackend
-from renderer.errors import Code
+from chatui.codes import ProductCode
 from renderer.frames import Channel, Frame, Header, Role, Terminator
 from renderer.harmony.prompt import Prompt, build
 from renderer.harmony.system_messages import SystemMessage
@@ -105,7 +105,7 @@ async def test_by_ids_nothing_is_opened_where_nothing_came(vocabulary: Vocabular
 @pytest.mark.asyncio
 async def test_by_ids_a_rest_that_is_cut_again_is_incomplete(vocabulary: Vocabulary) -> None:
     result, _ = await by_ids(vocabulary, stub.plays(sse(vllm(*vocabulary.encode(" are"), finish="length"))), VLLM, going_on())
-    assert [(done.frame.body, done.complete, done.error) for done in result.finished] == [(" are", False, Code.LENGTH)]
+    assert [(done.frame.body, done.complete, done.error) for done in result.finished] == [(" are", False, ProductCode.LENGTH)]
     assert result.ended is not None and result.ended.reason is EndReason.LENGTH
 
 
@@ -169,7 +169,7 @@ async def test_a_server_that_cannot_is_asked_in_words_and_what_the_model_repeats
 async def test_a_server_that_refuses_the_open_answer_is_asked_in_words() -> None:
     refused = stub.responds("400 Bad Request", b'{"error": "prefill is incompatible with thinking"}', "Connection: close\r\n")
     result, bodies = await by_chat(refused, going_on(), **CHAT_LLAMA)
-    assert result.error is not None and result.error.code is Code.BACKEND_REFUSED
+    assert result.error is not None and result.error.code is ProductCode.BACKEND_REFUSED
     assert [body["messages"][-1]["role"] for body in bodies] == ["assistant", "user"]
 
 

@@ -10,7 +10,7 @@ import pytest
 from chatui.backends.base import EndReason, Limits
 from chatui.backends.demo.backend import DemoBackend, choose
 from chatui.backends.registry import build
-from renderer.errors import Code
+from chatui.codes import ProductCode
 from renderer.frames import Channel, Intent, Role, Terminator
 from tests.chatui.backends.sampling import asked, outcome
 
@@ -53,7 +53,7 @@ async def test_the_long_answer_is_long_and_the_cut_one_is_cut() -> None:
     cut = await outcome(DemoBackend(0), asked("cut"))
     assert cut.ended is not None
     assert cut.ended.reason == EndReason.LENGTH
-    assert (cut.finished[-1].complete, cut.finished[-1].error) == (False, Code.LENGTH)
+    assert (cut.finished[-1].complete, cut.finished[-1].error) == (False, ProductCode.LENGTH)
 
 
 async def test_more_effort_means_more_reasoning_and_the_same_answer() -> None:

@@ -11,7 +11,7 @@ import pytest
 from chatui.backends.base import BackendError
 from chatui.backends.chat.backend import ChatCompletionsBackend
 from chatui.backends.discovery import Discovered, discover
-from renderer.errors import Code
+from chatui.codes import ProductCode
 from tests.chatui.backends import stub
 from tests.chatui.backends.sampling import HASTY, PATIENT
 
@@ -45,10 +45,10 @@ async def test_a_server_without_a_list_of_models_or_none_at_all_is_a_plain_error
     async with stub.running(stub.plays(b"")) as server:
         with pytest.raises(BackendError) as refused:
             await discover(server.url, None, PATIENT)
-    assert refused.value.code == Code.BACKEND_REFUSED
+    assert refused.value.code == ProductCode.BACKEND_REFUSED
     with pytest.raises(BackendError) as unreachable:
         await discover(server.url, None, PATIENT)
-    assert unreachable.value.code == Code.BACKEND
+    assert unreachable.value.code == ProductCode.BACKEND
 
 
 async def test_a_silent_server_is_not_waited_for() -> None:
@@ -56,7 +56,7 @@ async def test_a_silent_server_is_not_waited_for() -> None:
         began = time.monotonic()
         with pytest.raises(BackendError) as slow:
             await discover(f"http://127.0.0.1:{never_accepts.getsockname()[1]}", None, HASTY)
-    assert slow.value.code == Code.TIMEOUT
+    assert slow.value.code == ProductCode.TIMEOUT
     assert time.monotonic() - began < 3
 
 

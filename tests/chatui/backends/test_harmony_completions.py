@@ -14,6 +14,7 @@ import pytest
 from chatui.backends import registry
 from chatui.backends.base import EndReason, Limits
 from chatui.backends.harmony.backend import HarmonyCompletionsBackend
+from chatui.codes import ProductCode
 from renderer.errors import Code
 from renderer.frames import Channel, Frame, Header, Role, Terminator
 from renderer.harmony.pieces import ids_of_pieces, pieces_of_text
@@ -196,7 +197,7 @@ async def test_a_server_that_keeps_its_ids_to_itself_shows_nothing(vocabulary: V
     ):
         result = await answered(vocabulary, answer, options)
         assert result.error is not None
-        assert (result.error.code, result.visible, result.hidden) == (Code.BACKEND, "", "")
+        assert (result.error.code, result.visible, result.hidden) == (ProductCode.BACKEND, "", "")
 
 
 async def test_a_quoted_marker_of_llama_cpp_is_text_and_a_real_one_behind_a_broken_character_is_not(vocabulary: Vocabulary) -> None:
@@ -242,7 +243,7 @@ async def test_an_answer_whose_end_the_server_keeps_is_whole(vocabulary: Vocabul
 async def test_a_length_cut_is_kept_and_marked(vocabulary: Vocabulary, text: str) -> None:
     result = await answered(vocabulary, stub.plays(sse(vllm(*ids_of(vocabulary, text)), vllm(finish="length")) + stub.DONE), VLLM)
     assert result.ended is not None and result.ended.reason is LENGTH
-    assert [(done.complete, done.error) for done in result.finished] == [(False, Code.LENGTH)]
+    assert [(done.complete, done.error) for done in result.finished] == [(False, ProductCode.LENGTH)]
     assert result.visible == ("Half" if "final" in text else "")
 
 
@@ -250,7 +251,7 @@ async def test_llama_cpp_that_ran_out_of_context_is_a_length_cut(vocabulary: Voc
     chunks = [llama("<|channel|>", 200005), llama("final", 17196), llama("<|message|>", 200008), llama("Ha", 12194)]
     result = await answered(vocabulary, stub.plays(sse(*chunks, llama("", stop=True, stop_type="limit", truncated=True))), LLAMA)
     assert result.ended is not None and result.ended.reason is LENGTH
-    assert result.finished[-1].error is Code.LENGTH
+    assert result.finished[-1].error is ProductCode.LENGTH
 
 
 async def test_a_stream_that_breaks_off_closes_what_is_open_as_incomplete(vocabulary: Vocabulary) -> None:
@@ -271,10 +272,10 @@ async def test_a_stream_that_breaks_off_closes_what_is_open_as_incomplete(vocabu
 @pytest.mark.parametrize(
     ("said", "code", "retryable"),
     [
-        (b'data: {"error": {"code": 500, "message": "SECRET"}}\n\n', Code.BACKEND, True),
-        (b'data: {"error": {"code": 429, "message": "SECRET"}}\n\n', Code.BACKEND_REFUSED, True),
-        (b'data: {"error": {"code": 400, "message": "SECRET"}}\n\n', Code.BACKEND_REFUSED, False),
-        (b"event: error\ndata: SECRET\n\n", Code.BACKEND, True),
+        (b'data: {"error": {"code": 500, "message": "SECRET"}}\n\n', ProductCode.BACKEND, True),
+        (b'data: {"error": {"code": 429, "message": "SECRET"}}\n\n', ProductCode.BACKEND_REFUSED, True),
+        (b'data: {"error": {"code": 400, "message": "SECRET"}}\n\n', ProductCode.BACKEND_REFUSED, False),
+        (b"event: error\ndata: SECRET\n\n", ProductCode.BACKEND, True),
         (b"data: {SECRET\n\n", Code.STREAM_TRUNCATED, False),
         (b'data: ["SECRET"]\n\n', Code.STREAM_TRUNCATED, False),
         (sse(vllm(finish="abort SECRET")), Code.STREAM_TRUNCATED, False),
@@ -344,8 +345,8 @@ async def test_a_server_that_falls_silent_is_not_waited_for(vocabulary: Vocabula
         await asyncio.sleep(60)
 
     result = await answered(vocabulary, answer, VLLM, HASTY)
-    assert result.error is not None and result.error.code is Code.TIMEOUT
-    assert (result.visible, result.finished[-1].error) == ("Hi", Code.TIMEOUT)
+    assert result.error is not None and result.error.code is ProductCode.TIMEOUT
+    assert (result.visible, result.finished[-1].error) == ("Hi", ProductCode.TIMEOUT)
 
 
 TURNS = tuple(
@@ -385,7 +386,7 @@ async def test_a_last_question_that_is_too_long_by_itself_is_refused_before_anyb
         backend = HarmonyCompletionsBackend(server.url, vocabulary=lambda: vocabulary, limits=PATIENT)
         result = await outcome(backend, asked("word " * 5000, *TURNS))
         await backend.aclose()
-    assert result.error is not None and result.error.code is Code.TOO_LARGE
+    assert result.error is not None and result.error.code is ProductCode.TOO_LARGE
     assert not [request for request in server.requests if request.method == "POST"]
 
 
@@ -418,7 +419,7 @@ async def test_a_missing_vocabulary_is_said_and_found_as_soon_as_it_is_there(voc
         backend = registry.build(server.url, kind="harmony", vocabulary=load, limits=PATIENT)
         result = await outcome(backend, asked("Hello!"))
         assert result.error is not None
-        assert (result.error.code, result.error.retryable) == (Code.BACKEND, False)
+        assert (result.error.code, result.error.retryable) == (ProductCode.BACKEND, False)
         assert "manage.py fetch_vocabulary" in result.error.detail
         places.append(vocabulary)
         assert (await outcome(backend, asked("Hello!"))).visible == GREETING
@@ -427,7 +428,7 @@ async def test_a_missing_vocabulary_is_said_and_found_as_soon_as_it_is_there(voc
 
 async def test_a_server_that_takes_no_token_ids_is_refused_with_a_way_out(vocabulary: Vocabulary) -> None:
     result = await answered(vocabulary, stub.plays(b""), {"models": {"data": [{"id": "x", "owned_by": "library"}]}})
-    assert result.error is not None and result.error.code is Code.BACKEND
+    assert result.error is not None and result.error.code is ProductCode.BACKEND
     assert "Ollama" in result.error.detail and "kind chat" in result.error.detail
 
 

@@ -11,7 +11,7 @@ from chatui.backends.base import BackendError
 from chatui.backends.chat.backend import _Reader
 from chatui.backends.chat.deltas import Deltas
 from chatui.backends.sse import Event
-from renderer.errors import Code
+from chatui.codes import ProductCode
 from renderer.events import Assembler
 from renderer.gate import Audience, show, visible
 
@@ -50,7 +50,7 @@ def test_content_of_a_channel_that_is_not_final_is_hidden_too() -> None:
 def test_an_error_inside_a_good_status_is_an_error() -> None:
     with pytest.raises(BackendError) as refused:
         _Reader(deltas()).feed(Event("message", ROWS["srv-200-error"]["raw"]))
-    assert refused.value.code == Code.BACKEND_REFUSED
+    assert refused.value.code == ProductCode.BACKEND_REFUSED
 
 
 def test_an_event_of_another_wire_format_shows_nothing() -> None:

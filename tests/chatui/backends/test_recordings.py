@@ -8,7 +8,8 @@ import pytest
 
 from chatui.backends.base import EndReason
 from chatui.backends.chat.backend import ChatCompletionsBackend
-from renderer.errors import Code
+from chatui.codes import ProductCode
+from renderer.errors import Code, ErrorCode
 from tests.chatui.backends import stub
 from tests.chatui.backends.sampling import PATIENT, Outcome, asked, outcome
 
@@ -30,9 +31,9 @@ LITERAL = (
 STOP, LENGTH, CALLS = EndReason.STOP, EndReason.LENGTH, EndReason.TOOL_CALLS
 
 # recording: what people see, how it ended, which calls
-EXPECTED: dict[str, tuple[str, EndReason | Code, list[tuple[str, str]]]] = {
+EXPECTED: dict[str, tuple[str, EndReason | ErrorCode, list[tuple[str, str]]]] = {
     "llamacpp/x-chat-greet.sse": (GREETING, STOP, []),
-    "llamacpp/x-chat-badheader.sse": ("", Code.BACKEND, []),
+    "llamacpp/x-chat-badheader.sse": ("", ProductCode.BACKEND, []),
     "llamacpp/x-chat-trip-preamble-notools.sse": (ITINERARY, STOP, []),
     "llamacpp/x-chat-trip-preamble-tool.sse": (PLAN, CALLS, [PARIS]),
     "llamacpp/x-chat-trip-reasoning-format-none.sse": ("", STOP, []),
@@ -103,7 +104,7 @@ async def test_an_answer_that_was_cut_by_its_length_limit_is_kept_and_marked() -
     assert result.visible.startswith("# How a transistor works")
     assert result.ended is not None
     assert result.ended.reason == LENGTH
-    assert (result.finished[-1].complete, result.finished[-1].error) == (False, Code.LENGTH)
+    assert (result.finished[-1].complete, result.finished[-1].error) == (False, ProductCode.LENGTH)
 
 
 async def test_usage_and_model_are_what_the_server_says() -> None:

@@ -14,7 +14,8 @@ import pytest
 from chatui.backends import registry
 from chatui.backends.base import Backend, EndReason, Limits, SampleRequest
 from chatui.backends.responses.backend import ResponsesBackend
-from renderer.errors import Code
+from chatui.codes import ProductCode
+from renderer.errors import Code, ErrorCode
 from renderer.events import FrameText
 from renderer.frames import Frame, Header, Role
 from tests.chatui.backends import stub
@@ -114,22 +115,22 @@ async def test_a_server_that_is_not_there_is_an_error_that_may_be_retried() -> N
         result = await outcome(backend, asked("Hello!"))
         await backend.aclose()
     assert result.error is not None
-    assert (result.error.code, result.error.retryable, result.finished) == (Code.BACKEND, True, [])
+    assert (result.error.code, result.error.retryable, result.finished) == (ProductCode.BACKEND, True, [])
 
 
 @pytest.mark.parametrize(
     ("status", "headers", "code", "retryable", "retry_after"),
     [
-        ("400 Bad Request", "", Code.BACKEND_REFUSED, False, None),
-        ("401 Unauthorized", "", Code.BACKEND_REFUSED, False, None),
-        ("404 Not Found", "", Code.BACKEND_REFUSED, False, None),
-        ("429 Too Many Requests", "Retry-After: 7\r\n", Code.BACKEND_REFUSED, True, 7.0),
-        ("500 Internal Server Error", "", Code.BACKEND, True, None),
-        ("503 Service Unavailable", "Retry-After: 3\r\n", Code.BACKEND, True, 3.0),
+        ("400 Bad Request", "", ProductCode.BACKEND_REFUSED, False, None),
+        ("401 Unauthorized", "", ProductCode.BACKEND_REFUSED, False, None),
+        ("404 Not Found", "", ProductCode.BACKEND_REFUSED, False, None),
+        ("429 Too Many Requests", "Retry-After: 7\r\n", ProductCode.BACKEND_REFUSED, True, 7.0),
+        ("500 Internal Server Error", "", ProductCode.BACKEND, True, None),
+        ("503 Service Unavailable", "Retry-After: 3\r\n", ProductCode.BACKEND, True, 3.0),
     ],
 )
 async def test_a_status_other_than_200_becomes_an_error_whose_body_is_for_staff_only(
-    status: str, headers: str, code: Code, retryable: bool, retry_after: float | None
+    status: str, headers: str, code: ErrorCode, retryable: bool, retry_after: float | None
 ) -> None:
     result, _ = await answered(stub.responds(status, b'{"error":{"message":"SECRET"}}', headers))
     assert result.error is not None
@@ -141,30 +142,30 @@ async def test_a_status_other_than_200_becomes_an_error_whose_body_is_for_staff_
 @pytest.mark.parametrize(
     ("actions", "code", "visible"),
     [
-        ((10.0,), Code.TIMEOUT, ""),
-        ((SSE_HEAD, 10.0), Code.TIMEOUT, ""),
-        ((THOUGHT, 10.0), Code.TIMEOUT, ""),
-        ((BEGUN, said("Half"), 10.0), Code.TIMEOUT, "Half"),
+        ((10.0,), ProductCode.TIMEOUT, ""),
+        ((SSE_HEAD, 10.0), ProductCode.TIMEOUT, ""),
+        ((THOUGHT, 10.0), ProductCode.TIMEOUT, ""),
+        ((BEGUN, said("Half"), 10.0), ProductCode.TIMEOUT, "Half"),
         ((BEGUN, said("Half"), "reset"), Code.STREAM_TRUNCATED, "Half"),
         ((BEGUN, said("Half")), Code.STREAM_TRUNCATED, "Half"),
         ((BEGUN, said("Half"), DONE), Code.STREAM_TRUNCATED, "Half"),
         ((BEGUN, said("Half"), b'data: {"type":"resp'), Code.STREAM_TRUNCATED, "Half"),
         ((BEGUN, said("Half"), ended("cancelled")), Code.STREAM_TRUNCATED, "Half"),
         ((BEGUN, said("Half"), ended("completed").replace(b'"completed"', b'"acme_ranked"')), Code.STREAM_TRUNCATED, "Half"),
-        ((BEGUN, said("Half"), ended("failed", error={"code": "server_error", "message": "SECRET"})), Code.BACKEND, "Half"),
-        ((BEGUN, said("Half"), ended("failed")), Code.BACKEND, "Half"),
-        ((BEGUN, said("Half"), event("error", error={"type": "server_error", "message": "SECRET"})), Code.BACKEND, "Half"),
-        ((BEGUN, said("Half"), event("error", code="server_error", message="SECRET")), Code.BACKEND, "Half"),
-        ((BEGUN, said("Half"), b'data: {"error":{"code":500,"message":"SECRET"}}\n\n'), Code.BACKEND, "Half"),
-        ((SSE_HEAD, event("error", error={"type": "invalid_request_error", "message": "SECRET"})), Code.BACKEND_REFUSED, ""),
-        ((SSE_HEAD, event("error", code="rate_limit_exceeded", message="SECRET")), Code.BACKEND_REFUSED, ""),
-        ((SSE_HEAD, b"event: error\ndata: SECRET\n\n"), Code.BACKEND, ""),
+        ((BEGUN, said("Half"), ended("failed", error={"code": "server_error", "message": "SECRET"})), ProductCode.BACKEND, "Half"),
+        ((BEGUN, said("Half"), ended("failed")), ProductCode.BACKEND, "Half"),
+        ((BEGUN, said("Half"), event("error", error={"type": "server_error", "message": "SECRET"})), ProductCode.BACKEND, "Half"),
+        ((BEGUN, said("Half"), event("error", code="server_error", message="SECRET")), ProductCode.BACKEND, "Half"),
+        ((BEGUN, said("Half"), b'data: {"error":{"code":500,"message":"SECRET"}}\n\n'), ProductCode.BACKEND, "Half"),
+        ((SSE_HEAD, event("error", error={"type": "invalid_request_error", "message": "SECRET"})), ProductCode.BACKEND_REFUSED, ""),
+        ((SSE_HEAD, event("error", code="rate_limit_exceeded", message="SECRET")), ProductCode.BACKEND_REFUSED, ""),
+        ((SSE_HEAD, b"event: error\ndata: SECRET\n\n"), ProductCode.BACKEND, ""),
         ((SSE_HEAD, b"<html>SECRET</html>\n\n" * 50), Code.STREAM_TRUNCATED, ""),
         ((BEGUN, said("Half"), b"data: " + b"x" * 20_000_000), Code.STREAM_TRUNCATED, "Half"),
     ],
 )
-async def test_a_stream_that_goes_wrong_keeps_what_was_shown_and_says_why(actions: Any, code: Code, visible: str) -> None:
-    result, _ = await answered(then(*actions), limits=HASTY if code == Code.TIMEOUT else PATIENT)
+async def test_a_stream_that_goes_wrong_keeps_what_was_shown_and_says_why(actions: Any, code: ErrorCode, visible: str) -> None:
+    result, _ = await answered(then(*actions), limits=HASTY if code == ProductCode.TIMEOUT else PATIENT)
     assert result.error is not None
     assert (result.error.code, result.visible) == (code, visible)
     assert "SECRET" not in str(result.error)
@@ -184,7 +185,7 @@ async def test_a_server_that_never_stops_talking_meets_the_overall_deadline() ->
     drip = [piece for _ in range(100) for piece in (said("a"), 0.05)]
     result, _ = await answered(then(BEGUN, *drip), limits=replace(PATIENT, overall=1.5))
     assert result.error is not None
-    assert result.error.code == Code.TIMEOUT
+    assert result.error.code == ProductCode.TIMEOUT
     assert set(result.visible) == {"a"}
 
 
@@ -257,7 +258,7 @@ async def test_an_answer_that_comes_as_plain_json_is_judged_as_a_whole() -> None
     assert leaked.visible == "Hi"
     failed, _ = await answered(stub.responds("200 OK", b'{"error":{"code":400,"message":"SECRET"}}'))
     assert failed.error is not None
-    assert failed.error.code == Code.BACKEND_REFUSED
+    assert failed.error.code == ProductCode.BACKEND_REFUSED
     other, _ = await answered(stub.responds("200 OK", b'{"choices":[]}'))
     assert other.error is not None
     assert other.error.code == Code.STREAM_TRUNCATED

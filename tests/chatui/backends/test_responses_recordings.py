@@ -12,7 +12,8 @@ from chatui.backends.base import BackendError, EndReason
 from chatui.backends.responses.backend import ResponsesBackend, _Reader
 from chatui.backends.responses.reducer import Reducer
 from chatui.backends.sse import Decoder
-from renderer.errors import Code
+from chatui.codes import ProductCode
+from renderer.errors import Code, ErrorCode
 from renderer.events import Assembler, Finished, RawEvent
 from renderer.frames import Intent
 from renderer.gate import Audience, may_see
@@ -29,7 +30,7 @@ SPACED_TOKYO = ("functions.get_weather", '{"location": "Tokyo", "unit": "celsius
 STOP, LENGTH, CALLS, REFUSAL = EndReason.STOP, EndReason.LENGTH, EndReason.TOOL_CALLS, EndReason.REFUSAL
 
 # recording: what people see, how it ended, which calls
-EXPECTED: dict[str, tuple[str, EndReason | Code, list[tuple[str, str]]]] = {
+EXPECTED: dict[str, tuple[str, EndReason | ErrorCode, list[tuple[str, str]]]] = {
     "gptoss-reference-badheader.sse": ("", Code.STREAM_TRUNCATED, []),
     "gptoss-reference-cut.sse": ("", LENGTH, []),
     "gptoss-reference-greet.sse": (GREETING, STOP, []),
@@ -37,7 +38,7 @@ EXPECTED: dict[str, tuple[str, EndReason | Code, list[tuple[str, str]]]] = {
     "gptoss-reference-python.sse": ("", STOP, []),
     "gptoss-reference-trip-preamble-tool.sse": ("", CALLS, [PARIS]),
     "gptoss-reference-weather-tool.sse": ("", CALLS, [TOKYO]),
-    "llamacpp-badheader.sse": ("", Code.BACKEND, []),
+    "llamacpp-badheader.sse": ("", ProductCode.BACKEND, []),
     "llamacpp-cut.sse": ("", LENGTH, []),
     "llamacpp-greet.sse": (GREETING, STOP, []),
     "llamacpp-trip-preamble-notools.sse": (ITINERARY, STOP, []),
@@ -64,7 +65,7 @@ EXPECTED: dict[str, tuple[str, EndReason | Code, list[tuple[str, str]]]] = {
     "synth_01_openresponses_reasoning_events_spec_order.txt": ("It is 4.", STOP, []),
     "synth_02_llamacpp_style_no_indices.txt": ("Hello", CALLS, [("functions.get_weather", '{"a":1}')]),
     "synth_04_refusal.txt": ("I can't help with that.", REFUSAL, []),
-    "synth_06_flat_error_then_failed.txt": ("Par", Code.BACKEND, []),
+    "synth_06_flat_error_then_failed.txt": ("Par", ProductCode.BACKEND, []),
     "synth_08_eof_without_terminal_event.txt": ("Half an ans", Code.STREAM_TRUNCATED, []),
     "synth_10_sse_framing_torture.txt": ("Grüße 👋", STOP, []),
     "synth_13_phase_commentary_then_call.txt": ("Let me check the weather.", CALLS, [("functions.get_weather", '{"city":"Paris"}')]),

@@ -10,6 +10,7 @@ import pytest
 
 from chatui.backends.base import EndReason
 from chatui.backends.responses.reducer import Reducer
+from chatui.codes import ProductCode
 from renderer.errors import Code
 from renderer.events import Assembler, Finished
 from renderer.gate import Audience, may_see, show
@@ -377,7 +378,7 @@ def test_no_call_of_a_broken_stream_is_carried_out() -> None:
 def test_a_cut_answer_is_marked_whatever_the_event_is_called(response: Any, options: Any, reason: EndReason) -> None:
     result = read(message(), text("Once upon a"), response, **options)
     assert (result.visible, result.reason) == ("Once upon a", reason)
-    assert (result.finished[-1].error == Code.LENGTH) == (reason == EndReason.LENGTH)
+    assert (result.finished[-1].error == ProductCode.LENGTH) == (reason == EndReason.LENGTH)
 
 
 def test_an_answer_that_is_the_last_word_returns() -> None:

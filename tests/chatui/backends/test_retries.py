@@ -12,7 +12,8 @@ import pytest
 from chatui.backends import retries
 from chatui.backends.base import BackendError, Limits, SampleEnded
 from chatui.backends.chat.backend import ChatCompletionsBackend
-from renderer.errors import Code
+from chatui.codes import ProductCode
+from renderer.errors import Code, ErrorCode
 from renderer.events import FrameText
 from tests.chatui.backends import stub
 from tests.chatui.backends.sampling import HASTY, PATIENT, asked
@@ -39,7 +40,7 @@ def one_after_the_other(*answers: stub.Answer) -> stub.Answer:
     return answer
 
 
-async def sampled(answer: stub.Answer, limits: Limits = PATIENT) -> tuple[str, Code | None, int, float]:
+async def sampled(answer: stub.Answer, limits: Limits = PATIENT) -> tuple[str, ErrorCode | None, int, float]:
     """What came, the error's code, the number of requests, and the seconds it took."""
     text, code, started = "", None, time.monotonic()
     async with stub.running(answer) as server:
@@ -61,7 +62,7 @@ async def test_a_server_that_is_busy_twice_is_asked_three_times_and_its_answer_c
 
 
 async def test_a_server_that_stays_busy_is_given_up_after_three_attempts() -> None:
-    assert (await sampled(one_after_the_other(BUSY, BUSY, BUSY, ANSWER)))[:3] == ("", Code.BACKEND, 3)
+    assert (await sampled(one_after_the_other(BUSY, BUSY, BUSY, ANSWER)))[:3] == ("", ProductCode.BACKEND, 3)
 
 
 async def test_retry_after_is_kept_to() -> None:
@@ -73,12 +74,12 @@ async def test_retry_after_is_kept_to() -> None:
 async def test_who_asks_for_more_patience_than_a_person_has_is_not_asked_again() -> None:
     later = stub.responds("429 Too Many Requests", b"{}", "Retry-After: 3600\r\n")
     text, code, requests, seconds = await sampled(one_after_the_other(later, ANSWER))
-    assert (text, code, requests) == ("", Code.BACKEND_REFUSED, 1) and seconds < 10
+    assert (text, code, requests) == ("", ProductCode.BACKEND_REFUSED, 1) and seconds < 10
 
 
 @pytest.mark.parametrize("refusal", ["400 Bad Request", "401 Unauthorized", "404 Not Found"])
 async def test_a_refusal_that_would_be_the_same_again_is_final(refusal: str) -> None:
-    assert (await sampled(one_after_the_other(stub.responds(refusal, b"{}"), ANSWER)))[:3] == ("", Code.BACKEND_REFUSED, 1)
+    assert (await sampled(one_after_the_other(stub.responds(refusal, b"{}"), ANSWER)))[:3] == ("", ProductCode.BACKEND_REFUSED, 1)
 
 
 @pytest.mark.parametrize("begun", [chunk(content="Half"), chunk(reasoning_content="thought")])
@@ -88,7 +89,7 @@ async def test_once_anything_has_come_nothing_is_asked_again(begun: bytes) -> No
 
 
 async def test_a_server_that_was_silent_until_its_deadline_is_not_asked_again() -> None:
-    assert (await sampled(one_after_the_other(then(30.0), ANSWER), HASTY))[:3] == ("", Code.TIMEOUT, 1)
+    assert (await sampled(one_after_the_other(then(30.0), ANSWER), HASTY))[:3] == ("", ProductCode.TIMEOUT, 1)
 
 
 async def test_a_server_that_is_started_meanwhile_is_reached() -> None:

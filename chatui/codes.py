@@ -1,0 +1,72 @@
+"""The product's own error codes, each with the sentence that a person reads with it: a closed list beside the specification's eight.
+
+A code travels with what went wrong from the database to the page; what it says never quotes a transcript.
+"""
+
+from __future__ import annotations
+
+from renderer.errors import Code, ErrorCode
+
+
+class ProductCode(ErrorCode):
+    """An error code of the product. The specification's are ``renderer.errors.Code``."""
+
+    BACKEND = "E-X-BACKEND"
+    BACKEND_REFUSED = "E-X-BACKEND-REFUSED"
+    BUSY = "E-X-BUSY"
+    EMPTY = "E-X-EMPTY"
+    INTERNAL = "E-X-INTERNAL"
+    LENGTH = "E-X-LENGTH"
+    LINK = "E-X-LINK"
+    NO_ANSWER = "E-X-NO-ANSWER"
+    NO_MORE = "E-X-NO-MORE"
+    NO_SUCH_MODEL = "E-X-NO-SUCH-MODEL"
+    NOT_FOUND = "E-X-NOT-FOUND"
+    OPT_IN = "E-X-OPT-IN"
+    COMMAND = "E-X-COMMAND"
+    RATE = "E-X-RATE"
+    REASON = "E-X-REASON"
+    SIGNED_OUT = "E-X-SIGNED-OUT"
+    SUMMARY_BLOCKED = "E-X-SUMMARY-BLOCKED"
+    TIMEOUT = "E-X-TIMEOUT"
+    TOO_LARGE = "E-X-TOO-LARGE"
+    TOO_MANY = "E-X-TOO-MANY"
+    TOO_MANY_PAGES = "E-X-TOO-MANY-PAGES"
+
+    @property
+    def sentence(self) -> str:
+        """The one sentence that a person reads with this code; it never says what the hidden text was."""
+        return _SENTENCES[self]
+
+
+def code_of(value: str) -> ErrorCode:
+    """The code that a row keeps as text. Raises ValueError for what is no code."""
+    try:
+        return ProductCode(value)
+    except ValueError:
+        return Code(value)
+
+
+_SENTENCES: dict[ProductCode, str] = {
+    ProductCode.BACKEND: "The model server could not answer.",
+    ProductCode.BACKEND_REFUSED: "The model server refused the request.",
+    ProductCode.BUSY: "An answer is still being written in this conversation.",
+    ProductCode.EMPTY: "There is nothing to send yet.",
+    ProductCode.INTERNAL: "Something went wrong on our side.",
+    ProductCode.LENGTH: "The answer reached its length limit.",
+    ProductCode.LINK: "This link does not work: it has ended, was taken back, or never existed.",
+    ProductCode.NO_ANSWER: "The model stopped without writing an answer.",
+    ProductCode.NO_MORE: "The model had nothing to add to its answer.",
+    ProductCode.NO_SUCH_MODEL: "This model is not available to you. Choose another one.",
+    ProductCode.NOT_FOUND: "This does not exist, or it is not yours.",
+    ProductCode.OPT_IN: "Open the debug view of this conversation first.",
+    ProductCode.COMMAND: "The page asked for something that the server does not know. Reload the page.",
+    ProductCode.RATE: "That was too many requests at once. Wait a moment.",
+    ProductCode.REASON: "Say why you look, in 10 to 180 characters, and choose one of the times.",
+    ProductCode.SIGNED_OUT: "You are signed out. Sign in again to go on.",
+    ProductCode.SUMMARY_BLOCKED: "A line of a reasoning summary was not fit to be shown.",
+    ProductCode.TIMEOUT: "The model server took too long.",
+    ProductCode.TOO_LARGE: "The message is too long.",
+    ProductCode.TOO_MANY: "Several answers are still being written for you. Wait for one of them, or stop it.",
+    ProductCode.TOO_MANY_PAGES: "Too many pages are open. Close some, then load this one again.",
+}
