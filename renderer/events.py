@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 
 from renderer import strict_json
 from renderer.errors import Code, ErrorCode, Place
-from renderer.frames import Channel, Frame, Header, Intent, Role, Terminator
+from renderer.frame_kinds import PREAMBLE, is_answer
+from renderer.frames import Frame, Header, Terminator
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +101,7 @@ class Assembler:
         return self._fold(None, Code.STREAM_TRUNCATED)
 
     def _relabel(self, header: Header) -> None:
-        if self._header not in _ANSWERS or header != _PREAMBLE:
+        if self._header is None or not is_answer(self._header) or header != PREAMBLE:
             raise ValueError("only an answer can turn out to be something else, and only a preamble")
         self._header = header
 
@@ -113,10 +114,6 @@ class Assembler:
         if error is None and terminator is not None and violates_constraint(frame):
             error = Code.BODY_CONSTRAINT_VIOLATION
         return Finished(frame, complete=terminator is not None, error=error, place=self._place)
-
-
-_ANSWERS = (Header(Role.ASSISTANT), Header(Role.ASSISTANT, Channel.FINAL))
-_PREAMBLE = Header(Role.ASSISTANT, Channel.COMMENTARY, intent=Intent.PREAMBLE)
 
 
 def violates_constraint(frame: Frame) -> bool:

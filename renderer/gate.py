@@ -13,6 +13,7 @@ from enum import StrEnum
 
 from renderer.errors import VisibilityError
 from renderer.events import FrameClosed, FrameOpened, FrameText, RawEvent
+from renderer.frame_kinds import is_for_people, is_preamble
 from renderer.frames import Channel, Frame, Header, Intent, Role
 
 
@@ -46,9 +47,9 @@ def why_hidden(header: Header) -> str | None:
     """
     if header.role not in (Role.USER, Role.ASSISTANT):
         return _WHY_ROLE.get(header.role, "Nobody knows this role, and what is not known is hidden.")
-    if header.recipient not in _PEOPLE:
+    if not is_for_people(header.recipient):
         return "It is addressed to a tool or a program, not to people."
-    if header.intent is not None and header.intent != Intent.PREAMBLE:
+    if header.intent is not None and not is_preamble(header):
         return _WHY_INTENT.get(header.intent, "Nobody knows this intent, and what is not known is hidden.")
     if header.channel in (None, Channel.FINAL):
         if header.role == Role.USER and header.intent is not None:
@@ -57,13 +58,12 @@ def why_hidden(header: Header) -> str | None:
     if header.role == Role.USER:
         return "A person's message stands on no channel but final; this one does."
     if header.channel == Channel.COMMENTARY:
-        return None if header.intent == Intent.PREAMBLE else "It is commentary that is not marked as a preamble."
+        return None if is_preamble(header) else "It is commentary that is not marked as a preamble."
     if header.channel == Channel.ANALYSIS:
         return "It is raw reasoning, which is never shown."
     return "Nobody knows this channel, and what is not known is hidden."
 
 
-_PEOPLE = (None, "user", "all")
 _WHY_ROLE: dict[str, str] = {
     Role.SYSTEM: "System messages are written for the model.",
     Role.DEVELOPER: "Developer messages are written for the model.",
@@ -190,11 +190,6 @@ class Gate:
             case FrameClosed():
                 closed_visible, self._open_is_visible = self._open_is_visible, False
                 return VisibleClosed(event) if closed_visible else None
-
-
-def is_preamble(header: Header) -> bool:
-    """Whether a visible frame is a preamble (a plan, a line about what comes) rather than the answer."""
-    return header.intent == Intent.PREAMBLE
 
 
 def _outline(header: Header) -> Header:

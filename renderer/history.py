@@ -8,22 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from renderer.frame_kinds import PRODUCT_NAMES, is_answer
 from renderer.frames import Channel, Frame, Intent, Role, Terminator
-
-PRODUCT_NAMES = frozenset({"reasoning_summary", "tool_activity"})
-"""Names of frames that the product writes for people; a model never sees them again."""
 
 
 def seen_again(frames: Sequence[Frame]) -> tuple[Frame, ...]:
     """The frames of a branch that go back to the model, in order, ``<|return|>`` normalised to ``<|end|>``."""
-    last_final = max((index for index, frame in enumerate(frames) if _is_final(frame)), default=-1)
+    last_final = max((index for index, frame in enumerate(frames) if is_answer(frame.header)), default=-1)
     kept = [frame for index, frame in enumerate(frames) if not _is_spent(frame, index < last_final)]
     return tuple(_for_prompt(frame) for frame in _paired(kept))
-
-
-def _is_final(frame: Frame) -> bool:
-    header = frame.header
-    return header.role == Role.ASSISTANT and header.channel in (None, Channel.FINAL)
 
 
 def _is_spent(frame: Frame, before_last_final: bool) -> bool:

@@ -8,9 +8,9 @@ import re
 from chatui.codes import ProductCode
 from renderer.errors import Code, ErrorCode
 from renderer.events import FrameClosed, FrameOpened, FrameText, RawEvent
-from renderer.frames import Channel, Header, Intent, Role, Terminator
+from renderer.frame_kinds import BROKEN
+from renderer.frames import Channel, Header, Role, Terminator
 
-_HIDDEN = Header(Role.ASSISTANT, Channel.ANALYSIS, intent=Intent.DEBUG)
 _TOOL_NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 
 
@@ -20,7 +20,7 @@ def call_frame(call_id: str, name: str, arguments: str, error: ErrorCode | None)
     A call whose tool has no possible name, or whose arguments are no JSON object, is kept for staff and never carried out.
     """
     if not _TOOL_NAME.fullmatch(name):
-        return [FrameOpened(_HIDDEN), FrameText(arguments), FrameClosed(Terminator.END, Code.CALL_SCHEMA)]
+        return [FrameOpened(BROKEN), FrameText(arguments), FrameClosed(Terminator.END, Code.CALL_SCHEMA)]
     recipient = f"functions.{name.removeprefix('functions.')}"
     header = Header(Role.ASSISTANT, Channel.COMMENTARY, recipient=recipient, call_id=call_id, constrain="json")
     return [FrameOpened(header), FrameText(arguments), _end(arguments, error)]

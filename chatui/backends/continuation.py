@@ -9,7 +9,8 @@ from dataclasses import replace
 from chatui import prompts
 from chatui.backends.base import SampleEvent, SampleRequest
 from renderer.events import FrameClosed, FrameOpened, FrameText
-from renderer.frames import Channel, Frame, Header, Role, Terminator
+from renderer.frame_kinds import is_answer
+from renderer.frames import Frame, Header, Role, Terminator
 
 _MOST_REPEATED = 2000
 """Characters at the end of the cut text in which a repeat is looked for. A whole answer that is begun anew is found at any length."""
@@ -36,12 +37,6 @@ async def ask_to_go_on(request: SampleRequest, sample: Sample) -> AsyncGenerator
                 yield FrameText(seam.finish())
                 seam, is_open = None, False
             yield event
-
-
-def is_answer(header: Header) -> bool:
-    """Whether a frame with this header is the answer itself, which alone can be gone on with."""
-    is_final = header.role == Role.ASSISTANT and header.channel in (None, Channel.FINAL)
-    return is_final and header.intent is None and header.recipient in (None, "user", "all")
 
 
 def _in_words(request: SampleRequest) -> tuple[Frame, ...]:

@@ -19,6 +19,7 @@ from chatui.models.message import Author
 from chatui.models.turn import TurnState
 from chatui.permissions import access
 from chatui.store import continuation, transcripts
+from renderer.frame_kinds import SUMMARY_NAME, is_preamble
 from renderer.gate import Audience, VisibleText, show
 from renderer.markup import html
 from renderer.markup.html import SafeHtml
@@ -231,7 +232,7 @@ def _is_question(message: Message) -> bool:
 
 
 def _part(message: Message) -> ShownPart:
-    kind = "preamble" if message.intent == "preamble" else "final"
+    kind = "preamble" if is_preamble(transcripts.header_of(message)) else "final"
     return ShownPart(str(message.pk), kind, html.render_blocks(_text_of(message)))
 
 
@@ -243,7 +244,7 @@ def _notice(turn: Turn) -> Notice | None:
 
 
 def _is_summary(message: Message) -> bool:
-    return message.name == summary_frame.NAME and message.author == Author.PRODUCT
+    return message.name == SUMMARY_NAME and message.author == Author.PRODUCT
 
 
 def _thought(turn: Turn, messages: Sequence[Message]) -> ShownThought | None:

@@ -9,7 +9,8 @@ from chatui.doctor.faults import Fault, Finding, Level
 from chatui.doctor.questions import CUT_AT, LONGEST, Questions
 from chatui.doctor.signs import share_a_stretch, sign_of_leak
 from chatui.doctor.trial import Trial
-from renderer.frames import Intent, Terminator
+from renderer.frame_kinds import is_preamble
+from renderer.frames import Terminator
 
 _STRETCH = 40
 """Characters in a row that the answer to a small sum and its reasoning cannot share by chance."""
@@ -100,7 +101,7 @@ def judge_cut(trial: Trial) -> Iterator[Finding]:
 
 def judge_plan(trial: Trial, words: Questions, by_ids: Trial | None) -> Iterator[Finding]:
     """What became of the announcement. ``by_ids``: the same question by token ids, which lose nothing; None where that is not to be had."""
-    if trial.error or any(frame.header.intent == Intent.PREAMBLE for frame in trial.answers):
+    if trial.error or any(is_preamble(frame.header) for frame in trial.answers):
         return
     texts = [frame.body for frame in trial.answers]
     if not texts:
@@ -116,8 +117,8 @@ def judge_plan(trial: Trial, words: Questions, by_ids: Trial | None) -> Iterator
 
 
 def _compared(trial: Trial, words: Questions, by_ids: Trial) -> Iterator[Finding]:
-    said = [frame for frame in by_ids.answers if frame.header.intent == Intent.PREAMBLE]
-    rest = [frame for frame in by_ids.answers if frame.header.intent != Intent.PREAMBLE]
+    said = [frame for frame in by_ids.answers if is_preamble(frame.header)]
+    rest = [frame for frame in by_ids.answers if not is_preamble(frame.header)]
     if by_ids.error or by_ids.was_cut or len(said) != 1 or len(rest) != 1:
         return
     announced, answer, visible = said[0].body.strip(), rest[0].body.strip(), trial.visible.strip()

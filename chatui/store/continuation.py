@@ -14,7 +14,7 @@ from chatui.codes import ProductCode
 from chatui.models import Conversation, Message, Turn
 from chatui.models.turn import TurnState
 from chatui.store import transcripts
-from renderer.frames import Channel, Role
+from renderer import frame_kinds
 
 _UNFINISHED = (TurnState.STOPPED, TurnState.INCOMPLETE, TurnState.INTERRUPTED, TurnState.FAILED)
 
@@ -68,7 +68,7 @@ def place_of(turn: Turn) -> Message:
 
 def is_answer(message: Message) -> bool:
     """Whether it is the answer itself: no preamble, and nothing hidden."""
-    return message.is_visible and message.role == Role.ASSISTANT and message.channel in ("", Channel.FINAL) and not message.intent
+    return message.is_visible and frame_kinds.is_answer(transcripts.header_of(message))
 
 
 class Versions:

@@ -12,15 +12,22 @@ from chatui.models import ActiveLeaf, Conversation, Message, Turn, User
 from chatui.models.message import Author
 from chatui.store import search_index
 from renderer.errors import Code
+from renderer.frame_kinds import PRODUCT_NAMES
 from renderer.frames import Frame, Header, Role, Transcript
 from renderer.gate import Audience, VisibleText, may_see, show, visible
-from renderer.history import PRODUCT_NAMES
 from renderer.ocml import document as ocml
 
 
 def frame_of(message: Message) -> Frame:
     """The frame that a row keeps."""
     return ocml.parse_frame(message.text)
+
+
+def header_of(message: Message) -> Header:
+    """What a row's columns say of its frame: enough to tell what kind of frame it is, without reading the text."""
+    return Header(
+        message.role, message.channel or None, message.recipient or None, name=message.name or None, intent=message.intent or None
+    )
 
 
 def append(
@@ -145,7 +152,7 @@ def siblings(conversation: Conversation, parents: Iterable[UUID | None]) -> dict
 def answers(conversation: Conversation, questions: Iterable[UUID]) -> list[Message]:
     """The messages of all answers to these questions, in the order in which they were kept, without their text."""
     rows = Message.objects.filter(conversation=conversation, turn__question__in=list(questions))
-    fields = ("parent_id", "role", "channel", "intent", "is_visible", "turn__question_id")
+    fields = ("parent_id", "role", "channel", "recipient", "name", "intent", "is_visible", "turn__question_id")
     return list(rows.select_related("turn").only(*fields).order_by("position"))
 
 

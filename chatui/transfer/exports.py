@@ -11,8 +11,9 @@ from django.utils.text import slugify
 from chatui.models import Conversation, User
 from chatui.permissions import access
 from chatui.store import transcripts
+from renderer.frame_kinds import is_preamble
 from renderer.frames import Frame, Role, Transcript
-from renderer.gate import Audience, is_preamble, show
+from renderer.gate import Audience, show
 from renderer.ocml import document, interchange
 
 

@@ -17,9 +17,9 @@ from chatui.models.message import Author
 from chatui.store import transcripts
 from renderer.errors import OpenChatMLError, Problem
 from renderer.events import Finished
+from renderer.frame_kinds import PRODUCT_NAMES
 from renderer.frames import Frame, Transcript
 from renderer.gate import Audience, VisibleText, show, visible
-from renderer.history import PRODUCT_NAMES
 from renderer.ocml import document, interchange
 
 MAX_BYTES = 5 * 1024 * 1024

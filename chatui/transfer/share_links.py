@@ -16,9 +16,9 @@ from chatui.env import environment
 from chatui.models import Conversation, Message, ShareLink, User
 from chatui.permissions import access
 from chatui.store import transcripts
+from renderer.frame_kinds import PRODUCT_NAMES, is_preamble
 from renderer.frames import Role
 from renderer.gate import Audience, VisibleText, show
-from renderer.history import PRODUCT_NAMES
 from renderer.markup import html
 from renderer.markup.html import SafeHtml
 
@@ -175,7 +175,7 @@ def _message(message: Message) -> SharedMessage:
     text = show(transcripts.frame_of(message), Audience.END_USER)
     if message.role == Role.USER:
         return SharedMessage("question", (html.plain(text),), is_complete=True)
-    kind = "preamble" if message.intent == "preamble" else "final"
+    kind = "preamble" if is_preamble(transcripts.header_of(message)) else "final"
     return SharedMessage(kind, html.render_blocks(text), message.is_complete)
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from renderer.events import FrameOpened, FrameText, RawEvent
-from renderer.frames import Channel, Frame, Header, Intent, Role
-from renderer.gate import Audience, may_see
+from renderer.frame_kinds import is_answer
+from renderer.frames import Frame
 
 
 class Rest:
@@ -22,7 +22,7 @@ class Rest:
 
     def feed(self, event: RawEvent) -> list[RawEvent]:
         """The event, and the old text behind the opening of the answer."""
-        if self._is_waiting and isinstance(event, FrameOpened) and _is_answer(event.header):
+        if self._is_waiting and isinstance(event, FrameOpened) and is_answer(event.header):
             self._is_waiting = False
             return [event, FrameText(self._before)]
         return [event]
@@ -30,8 +30,3 @@ class Rest:
     def adds_to(self, frame: Frame) -> bool:
         """Whether a frame that is about to be kept says more than white space, and more than the cut answer did."""
         return bool(frame.body.strip()) and (not self._before or frame.body.rstrip() != self._before.rstrip())
-
-
-def _is_answer(header: Header) -> bool:
-    is_final = header.role == Role.ASSISTANT and header.channel in (None, Channel.FINAL) and header.intent != Intent.PREAMBLE
-    return is_final and may_see(header, Audience.END_USER)

@@ -18,7 +18,8 @@ from chatui.turns.start import LEASE
 from renderer import history
 from renderer.errors import ErrorCode
 from renderer.events import Finished
-from renderer.frames import Channel, Frame, Header, Role
+from renderer.frame_kinds import ANSWER
+from renderer.frames import Frame, Role
 
 
 class LeaseLostError(Exception):
@@ -100,7 +101,7 @@ def load(turn_id: UUID) -> Job:
     )
 
 
-_NO_ANSWER_YET = Frame(Header(Role.ASSISTANT, Channel.FINAL), "")
+_NO_ANSWER_YET = Frame(ANSWER, "")
 
 
 def _is_foreign_order(message: Message) -> bool:

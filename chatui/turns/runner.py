@@ -33,7 +33,7 @@ from chatui.turns.publisher import Publisher
 from chatui.turns.summarizing import Summarizing
 from renderer.errors import Code, ErrorCode, OpenChatMLError
 from renderer.events import Assembler, Finished, FrameClosed, FrameOpened, FrameText, RawEvent
-from renderer.frames import Channel, Role
+from renderer.frame_kinds import is_answer
 from renderer.gate import Audience, may_see
 from renderer.ocml import document
 
@@ -193,10 +193,10 @@ class Runner:
         # Stop must not leave a row behind that the runner does not know of: the write is awaited to its end.
         self._keeping = asyncio.ensure_future(self._write(finished))
         await asyncio.shield(self._keeping)
-        self._answered = self._answered or _is_answer(finished)
+        self._answered = self._answered or is_answer(finished.frame.header)
 
     async def _write(self, finished: Finished) -> None:
-        if _is_answer(finished):
+        if is_answer(finished.frame.header):
             await self._write_summary()
         await self._insist(ledger.keep, self._job, self._parent_id, self._key, finished)
         self._parent_id = self._key
@@ -320,11 +320,6 @@ class Runner:
             await self._publisher.send_snapshot(audience, reply_to)
         except Exception as error:  # noqa: BLE001 - what cannot be shown must not make the turn deaf to Stop
             _log_without_content(self._turn_id, error)
-
-
-def _is_answer(finished: Finished) -> bool:
-    header = finished.frame.header
-    return header.role == Role.ASSISTANT and header.channel in (None, Channel.FINAL) and may_see(header, Audience.END_USER)
 
 
 def _effort(value: str) -> Effort:

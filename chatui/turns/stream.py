@@ -12,6 +12,7 @@ from uuid import UUID
 
 from chatui.turns import groups, wire
 from renderer.events import RawEvent
+from renderer.frame_kinds import is_preamble
 from renderer.frames import Frame
 from renderer.gate import (
     Audience,
@@ -22,7 +23,6 @@ from renderer.gate import (
     VisibleOpened,
     VisibleText,
     Working,
-    is_preamble,
     show,
     why_hidden,
 )

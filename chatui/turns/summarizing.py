@@ -19,9 +19,9 @@ from chatui.model_servers import connected
 from chatui.store import transcripts
 from chatui.turns import summary_notes
 from renderer.events import Finished, FrameClosed, FrameOpened, FrameText, RawEvent
-from renderer.frames import Channel, Frame, Header, Role
-from renderer.gate import Audience, VisibleText, may_see
-from renderer.history import PRODUCT_NAMES
+from renderer.frame_kinds import PRODUCT_NAMES, SUMMARY_NAME, is_answer
+from renderer.frames import Frame, Header, Role
+from renderer.gate import VisibleText
 from renderer.summary import frame as summary_frame
 from renderer.summary.check import Reason
 from renderer.summary.frame import Blocked
@@ -72,7 +72,7 @@ class Summarizing:
         if self._is_over:
             return event
         self._inbox.append(event)
-        if isinstance(event, FrameOpened) and _is_answer(event.header):
+        if isinstance(event, FrameOpened) and is_answer(event.header):
             self._end()
         return event
 
@@ -91,7 +91,7 @@ class Summarizing:
             await asyncio.wait([self._task], timeout=CLOSE_SECONDS)
 
     def _unsigned(self, header: Header) -> Header:
-        if header.name == summary_frame.NAME and header.role == Role.ASSISTANT:
+        if header.name == SUMMARY_NAME and header.role == Role.ASSISTANT:
             # Staff see it whole. People see the steps that pass the check, where the operator trusts it to be a summary; else nothing,
             # also where that was set a moment ago and this turn began before it.
             return summary_frame.ASIDE
@@ -208,15 +208,15 @@ async def ask(backend: Backend, request: SampleRequest) -> str:
 
 async def _sampled(backend: Backend, request: SampleRequest) -> str:
     parts: list[str] = []
-    is_answer, chars = False, 0
+    is_wanted, chars = False, 0
     async with contextlib.aclosing(backend.sample(request)) as events:
         async for event in events:
             match event:
                 case FrameOpened(header=header):
-                    is_answer = _is_answer(header)
+                    is_wanted = is_answer(header)
                 case FrameText(text=text):
                     chars += len(text)
-                    if is_answer:
+                    if is_wanted:
                         parts.append(text)
                 case SampleEnded(reason=reason) if reason is not EndReason.STOP:
                     return ""
@@ -232,7 +232,3 @@ def _log_without_content(error: Exception) -> None:
 
 def _turnstile() -> asyncio.Semaphore:
     return _turnstiles.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(AT_ONCE))
-
-
-def _is_answer(header: Header) -> bool:
-    return header.role == Role.ASSISTANT and header.channel in (None, Channel.FINAL) and may_see(header, Audience.END_USER)

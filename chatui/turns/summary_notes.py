@@ -8,9 +8,9 @@ from collections.abc import Iterable, Sequence
 from chatui import prompts
 from chatui.backends.base import SampleRequest
 from renderer.events import FrameClosed, FrameOpened, FrameText, RawEvent
+from renderer.frame_kinds import SUMMARY_NAME
 from renderer.frames import Channel, Frame, Header, Intent, Role
 from renderer.gate import Audience, may_see
-from renderer.summary import frame as summary_frame
 from renderer.summary.check import Verdict, check
 from renderer.summary.index import HiddenText, SeenText
 
@@ -62,7 +62,7 @@ class Notes:
                 self.hidden.settle(is_end=True)
 
     def _feed_text(self, text: str) -> None:
-        if self._header is None or self._header.name == summary_frame.NAME:
+        if self._header is None or self._header.name == SUMMARY_NAME:
             return
         if may_see(self._header, Audience.END_USER):
             self._visible.append(text)

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass, field
 
 from renderer.errors import Code
+from renderer.frame_kinds import BROKEN, PEOPLE, is_for_people
 from renderer.frames import HEADER_VALUE, Channel, Header, Intent, Role
 from renderer.tokens import Token
 
@@ -70,12 +71,10 @@ class Verdict:
     is_foreign: bool = False
 
 
-DEBUG = Header(role=Role.ASSISTANT, channel=Channel.ANALYSIS, intent=Intent.DEBUG)
-_BROKEN = Verdict(DEBUG, Code.PARSE_HEADER)
-_FOREIGN = Verdict(DEBUG, Code.PARSE_HEADER, is_foreign=True)
-_NO_CHANNEL = Verdict(DEBUG, Code.PARSE_CHANNEL_MISSING)
+_BROKEN = Verdict(BROKEN, Code.PARSE_HEADER)
+_FOREIGN = Verdict(BROKEN, Code.PARSE_HEADER, is_foreign=True)
+_NO_CHANNEL = Verdict(BROKEN, Code.PARSE_CHANNEL_MISSING)
 _CONTENT_TYPES = frozenset({"json", "code", "text", "markdown", "application/json", "text/markdown", "text/plain"})
-PEOPLE = (None, "user", "all")
 
 
 def judge(head: Head, *, conversation: bool) -> Verdict:
@@ -143,7 +142,7 @@ def _with_attributes(channel: str, attributes: list[str], constrained: set[str],
         return _BROKEN
     constrain = next(iter(constrained), None)
     # A preamble is what commentary to nobody in particular is, unless it announces another kind of content than words.
-    is_preamble = channel == Channel.COMMENTARY and not others and not constrained and recipients <= {"user", "all"}
+    is_preamble = channel == Channel.COMMENTARY and not others and not constrained and recipients <= PEOPLE
     header = Header(
         role=Role.ASSISTANT,
         channel=channel,
@@ -152,7 +151,7 @@ def _with_attributes(channel: str, attributes: list[str], constrained: set[str],
         content_type=next(iter(others), None),
         constrain=constrain if constrain and HEADER_VALUE.fullmatch(constrain) else None,
     )
-    if channel == Channel.FINAL and header.recipient not in PEOPLE:
+    if channel == Channel.FINAL and not is_for_people(header.recipient):
         error = Code.CALL_SCHEMA
     return Verdict(header, error)
 
@@ -160,4 +159,4 @@ def _with_attributes(channel: str, attributes: list[str], constrained: set[str],
 def is_call(header: Header) -> bool:
     if header.role != Role.ASSISTANT:
         return False
-    return header.channel != Channel.FINAL and header.recipient not in (*PEOPLE, Role.ASSISTANT)
+    return header.channel != Channel.FINAL and not is_for_people(header.recipient) and header.recipient != Role.ASSISTANT

@@ -20,8 +20,9 @@ from enum import Enum, auto
 
 from renderer.errors import Code, ErrorCode
 from renderer.events import FrameClosed, FrameOpened, FrameText, RawEvent
-from renderer.frames import Channel, Header, Intent, Role, Terminator
-from renderer.harmony.headers import DEBUG, PEOPLE, Head, is_call, judge
+from renderer.frame_kinds import ANSWER, BROKEN, is_answer, is_preamble
+from renderer.frames import Header, Intent, Role, Terminator
+from renderer.harmony.headers import Head, is_call, judge
 from renderer.tokens import TERMINATORS, Token
 
 END_OF_TEXT = "<|endoftext|>"
@@ -41,7 +42,7 @@ class Reader:
         self._unanswered: defaultdict[str, deque[str]] = defaultdict(deque)
         self._state = _State.HEADER
         self._head = Head(implied=True)
-        self._body = _Body(DEBUG)
+        self._body = _Body(BROKEN)
         self._saw_final = False
 
     @property
@@ -118,7 +119,7 @@ class Reader:
         lost = None if token == END_OF_TEXT else head.final_body()
         events: list[RawEvent] = []
         if lost is not None:
-            self._body = _Body(Header(Role.ASSISTANT, Channel.FINAL), Code.PARSE_HEADER)
+            self._body = _Body(ANSWER, Code.PARSE_HEADER)
             events = [*self._body.open(), *self._body.write(lost), *self._close(token)]
         elif not head.is_empty():
             events = _debug_frame(head.raw(), Terminator.END, Code.PARSE_HEADER)
@@ -170,13 +171,13 @@ class _Body:
         self._header = header
         self._is_call = header.intent != Intent.DEBUG and is_call(header)
         # A preamble is held back while it could still be one JSON value: that is a call whose header was lost.
-        self._is_held = header.intent == Intent.PREAMBLE
+        self._is_held = is_preamble(header)
         self._looks_like_json = False
         self._kept: list[str] = []
 
     @property
     def is_answer(self) -> bool:
-        return self._header.role == Role.ASSISTANT and self._header.channel == Channel.FINAL and self._header.recipient in PEOPLE
+        return is_answer(self._header)
 
     def open(self) -> list[RawEvent]:
         return [] if self._is_held else [FrameOpened(self._header)]
@@ -246,4 +247,4 @@ def is_json(text: str) -> bool:
 
 
 def _debug_frame(body: str, terminator: Terminator | None, error: ErrorCode) -> list[RawEvent]:
-    return [FrameOpened(DEBUG), FrameText(body), FrameClosed(terminator, error)]
+    return [FrameOpened(BROKEN), FrameText(body), FrameClosed(terminator, error)]

@@ -14,12 +14,12 @@ from itertools import pairwise
 
 from renderer.errors import Code
 from renderer.events import Assembler, Finished, FrameClosed, FrameOpened, FrameText, RawEvent
-from renderer.frames import Channel, Frame, Header, Intent, Role, Terminator
+from renderer.frame_kinds import BROKEN, is_preamble
+from renderer.frames import Channel, Frame, Terminator
 from renderer.harmony.pieces import Marker, Piece, pieces_of_text
 from renderer.harmony.reader import Reader, is_json
 from renderer.tokens import TERMINATORS, Token
 
-_HIDDEN = Header(role=Role.ASSISTANT, channel=Channel.ANALYSIS, intent=Intent.DEBUG)
 # What stands before a quoted marker, and what behind it.
 _OPENING = ("`", ":", "(", "[", "{", "“", "‘", "«", "„", "「", "『")
 _CLOSING = ("`", ",", ";", ")", "]", "}", "”", "’", "»", "」", "』", "…")
@@ -100,12 +100,12 @@ def _token(piece: Piece) -> str:
 def _is_for_people(finished: Finished) -> bool:
     """Answers and preambles; of what a Reader makes, nothing else is ever shown."""
     header = finished.frame.header
-    return header.channel == Channel.FINAL or header.intent == Intent.PREAMBLE
+    return header.channel == Channel.FINAL or is_preamble(header)
 
 
 def _hidden(finished: Finished) -> Finished:
     """The same frame for staff only, because it cannot be proven that the model wrote it for people."""
-    return replace(finished, frame=Frame(_HIDDEN, finished.frame.body), error=finished.error or Code.PARSE_HEADER)
+    return replace(finished, frame=Frame(BROKEN, finished.frame.body), error=finished.error or Code.PARSE_HEADER)
 
 
 def _provable(frames: Sequence[Finished], pieces: Sequence[Piece]) -> set[int]:

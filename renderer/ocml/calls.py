@@ -12,9 +12,10 @@ from dataclasses import dataclass, field
 from renderer import strict_json
 from renderer.errors import BodyConstraintError, CallSchemaError, Code, Problem
 from renderer.events import violates_constraint
+from renderer.frame_kinds import is_for_people
 from renderer.frames import Channel, Frame, Header, Role, Terminator
 from renderer.ocml.document_header import Profile
-from renderer.ocml.frame_header import PEOPLE, Fault, fault_of_terminator
+from renderer.ocml.frame_header import Fault, fault_of_terminator
 from renderer.strict_json import JsonError, JsonValue
 
 TOOL_NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
@@ -135,7 +136,7 @@ class Pairing:
                 yield CallFault(Code.PARSE_CHANNEL_MISSING, "a message without the channel that the profile requires")
             else:
                 yield CallFault(Code.PARSE_HEADER, "a channel that the profile does not list")
-        if recipient is None or recipient in PEOPLE or recipient == Role.ASSISTANT:
+        if recipient is None or is_for_people(recipient) or recipient == Role.ASSISTANT:
             return
         if recipient.startswith(FUNCTIONS):
             allowed = profile.tool_calls_in

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from renderer.errors import Code, ParseHeaderError
+from renderer.frame_kinds import PEOPLE
 from renderer.frames import HEADER_VALUE, Channel, Header, Role, Terminator
 from renderer.tokens import TOKEN_RUN, Token
 
@@ -26,7 +27,6 @@ ATTRIBUTES = {
 }
 """Attribute words in the grammar's order, which is the order of writing, and the Header fields they set."""
 
-PEOPLE = frozenset({"user", "all"})
 """Recipients that are no tools."""
 
 _LATE_ATTRIBUTES = frozenset({"call_id", "name"})

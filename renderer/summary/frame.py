@@ -8,15 +8,12 @@ from dataclasses import dataclass, field
 
 from renderer.errors import ErrorCode
 from renderer.events import Finished
+from renderer.frame_kinds import SUMMARY, SUMMARY_NAME
 from renderer.frames import Channel, Frame, Header, Intent, Role
 from renderer.gate import Audience, VisibleText, show
 from renderer.summary.check import Reason
 
-NAME = "reasoning_summary"
-SUMMARY = Header(Role.ASSISTANT, Channel.COMMENTARY, name=NAME, intent=Intent.PREAMBLE)
-"""The one frame of a turn that holds its steps, as a Markdown list. It is the product's: a model never sees it again."""
-
-ASIDE = Header(Role.ASSISTANT, Channel.ANALYSIS, name=NAME, intent=Intent.DEBUG)
+ASIDE = Header(Role.ASSISTANT, Channel.ANALYSIS, name=SUMMARY_NAME, intent=Intent.DEBUG)
 """What staff see of summaries: those that were blocked, each with its reason, and what a server sent by that name."""
 
 _KEPT_OF_BLOCKED = 500

@@ -18,9 +18,9 @@ from chatui.models import Conversation, Message, Turn, User
 from chatui.models.message import Author
 from chatui.turns import running, summarizing, summary_notes
 from renderer.events import FrameClosed, FrameOpened, FrameText
+from renderer.frame_kinds import SUMMARY, SUMMARY_NAME
 from renderer.frames import Header, Intent, Terminator
 from renderer.gate import Audience, may_see
-from renderer.summary import frame as summary_frame
 from tests.chatui.browser_socket import ENDS, BrowserSocket
 from tests.chatui.conftest import signed_in
 from tests.chatui.scripted import ANALYSIS, CALL, FINAL, PREAMBLE, REPLY, ScriptedBackend, answer, ended, frame
@@ -497,10 +497,10 @@ async def test_a_back_end_that_trusts_its_server_before_the_turn_does_shows_no_s
 ) -> None:
     """The back office may change a back end between the two looks at it that a turn takes."""
     use(monkeypatch, backend, None)
-    backend.script = [*frame(summary_frame.SUMMARY, SECRET), *answer()]
+    backend.script = [*frame(SUMMARY, SECRET), *answer()]
     watched = await watch(ada)
     assert SECRET not in watched.raw and SECRET not in await page_of(ada, watched.turn)
-    assert await Message.objects.filter(name=summary_frame.NAME, is_visible=False).acount() == 1
+    assert await Message.objects.filter(name=SUMMARY_NAME, is_visible=False).acount() == 1
 
 
 async def test_a_plain_preamble_is_no_summary(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,15 +11,15 @@ from django.db import OperationalError
 from chatui.models import User
 from chatui.turns import ledger, runner, summarizing, summary_notes
 from renderer.events import FrameClosed, FrameOpened, FrameText
+from renderer.frame_kinds import SUMMARY_NAME
 from renderer.frames import Channel, Header, Terminator
-from renderer.summary import frame as summary_frame
 from tests.chatui.scripted import FINAL, ScriptedBackend, Step, ended, frame
 from tests.chatui.summarizer import Summarizer, thinks, use
 from tests.chatui.test_summaries import STEP, TRUSTED, kept, watch
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
 
-OWN = Header("assistant", channel=Channel.ANALYSIS, name=summary_frame.NAME)
+OWN = Header("assistant", channel=Channel.ANALYSIS, name=SUMMARY_NAME)
 
 
 def failing(*arguments: object, **named: object) -> Any:

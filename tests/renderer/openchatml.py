@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
+from renderer.frame_kinds import PEOPLE
 from renderer.frames import Channel, Frame, Header, Role, Terminator, Transcript
-from renderer.ocml.frame_header import PEOPLE
 from renderer.tokens import Token
 
 TOKENS = [token.value for token in Token]

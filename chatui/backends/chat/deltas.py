@@ -11,15 +11,13 @@ from chatui.backends.base import EndReason, Usage
 from chatui.backends.call_frames import call_frame
 from chatui.backends.defang import Restorer
 from chatui.backends.leak_guard import LeakGuard, Span
-from chatui.backends.responses.frames import SUMMARY
 from chatui.codes import ProductCode
 from renderer.errors import Code, ErrorCode
 from renderer.events import FrameClosed, FrameOpened, FrameText, RawEvent
-from renderer.frames import HEADER_VALUE, Channel, Header, Intent, Role, Terminator
+from renderer.frame_kinds import ANSWER, BROKEN, SUMMARY
+from renderer.frames import HEADER_VALUE, Channel, Header, Role, Terminator
 
 _ANALYSIS = Header(Role.ASSISTANT, Channel.ANALYSIS)
-_FINAL = Header(Role.ASSISTANT, Channel.FINAL)
-_LEAKED = Header(Role.ASSISTANT, Channel.ANALYSIS, intent=Intent.DEBUG)
 # One server sends one of these, or the same text in two of them: the first that has text is taken.
 _REASONING_FIELDS = ("reasoning", "reasoning_content", "reasoning_details", "thinking")
 _FINISH_REASONS = {
@@ -150,7 +148,7 @@ class Deltas:
     def _spans(self, spans: Iterable[Span]) -> list[RawEvent]:
         events: list[RawEvent] = []
         for span in spans:
-            events += self._write(_FINAL if span.visible else _LEAKED, span.text)
+            events += self._write(ANSWER if span.visible else BROKEN, span.text)
         return events
 
     def _write(self, header: Header, text: str) -> list[RawEvent]:
@@ -172,9 +170,9 @@ class Deltas:
         events: list[RawEvent] = [FrameText(rest)] if rest else []
         if error:
             return [*events, FrameClosed(None, error)]
-        if header is _LEAKED:
+        if header is BROKEN:
             return [*events, FrameClosed(Terminator.END, Code.PARSE_HEADER)]
-        return [*events, FrameClosed(terminator if header is _FINAL else Terminator.END)]
+        return [*events, FrameClosed(terminator if header is ANSWER else Terminator.END)]
 
     def _take_calls(self, fragments: object) -> None:
         for position, fragment in enumerate(fragments if isinstance(fragments, list) else []):

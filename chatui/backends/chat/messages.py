@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from chatui.backends.defang import defang
+from renderer.frame_kinds import is_answer, is_preamble
 from renderer.frames import Channel, Frame, Intent, Role, Terminator
 
 Message = dict[str, object]
@@ -60,9 +61,9 @@ class _Writer:
             self._take_call(frame)
         elif header.channel == Channel.ANALYSIS:
             self._reasoning.append(defang(frame.body))
-        elif header.intent == Intent.PREAMBLE:
+        elif is_preamble(header):
             self._preamble.append(defang(frame.body))
-        elif header.channel in (None, Channel.FINAL) and header.recipient in (None, "user", "all"):
+        elif is_answer(header):
             self._preamble.append(defang(frame.body))
             self._flush_preamble()
             self._reasoning.clear()

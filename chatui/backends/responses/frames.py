@@ -9,13 +9,8 @@ from chatui.backends.call_frames import call_frame
 from chatui.backends.defang import Restorer
 from renderer.errors import ErrorCode
 from renderer.events import FrameClosed, FrameOpened, FrameText, RawEvent
-from renderer.frames import HEADER_VALUE, Channel, Header, Intent, Role, Terminator
-
-ANALYSIS = Header(Role.ASSISTANT, Channel.ANALYSIS)
-FINAL = Header(Role.ASSISTANT, Channel.FINAL)
-PREAMBLE = Header(Role.ASSISTANT, Channel.COMMENTARY, intent=Intent.PREAMBLE)
-SUMMARY = Header(Role.ASSISTANT, Channel.COMMENTARY, name="reasoning_summary", intent=Intent.PREAMBLE)
-HIDDEN = Header(Role.ASSISTANT, Channel.ANALYSIS, intent=Intent.DEBUG)
+from renderer.frame_kinds import ANSWER
+from renderer.frames import HEADER_VALUE, Header, Terminator
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +52,7 @@ class FrameWriter:
         events: list[RawEvent] = [FrameText(rest)] if rest else []
         if error:
             return [*events, FrameClosed(None, error, becomes)]
-        is_answer = source.header is FINAL and becomes is None
+        is_answer = source.header is ANSWER and becomes is None
         return [*events, FrameClosed(terminator if is_answer else Terminator.END, source.fault, becomes)]
 
     def call(self, call_id: str, name: str, arguments: str, error: ErrorCode | None) -> list[RawEvent]:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from chatui.backends.defang import defang
+from renderer.frame_kinds import is_answer, is_preamble
 from renderer.frames import Channel, Frame, Intent, Role, Terminator
 
 InputItem = dict[str, object]
@@ -62,9 +63,9 @@ class _Writer:
             self._take_call(frame)
         elif header.channel == Channel.ANALYSIS:
             self._loose.append(_reasoning(frame, len(self._items) + len(self._loose)))
-        elif header.intent == Intent.PREAMBLE:
+        elif is_preamble(header):
             self._loose.append(_said(frame, "commentary"))
-        elif header.channel in (None, Channel.FINAL) and header.recipient in (None, "user", "all"):
+        elif is_answer(header):
             self._loose.append(_said(frame, None))
             self._settle()
 

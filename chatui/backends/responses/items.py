@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from chatui.backends.leak_guard import LeakGuard
-from chatui.backends.responses.frames import FINAL, HIDDEN, PREAMBLE
+from renderer.frame_kinds import ANSWER, BROKEN, PREAMBLE
 from renderer.frames import Header
 
 MESSAGE, REASONING, CALL = "message", "reasoning", "function_call"
@@ -128,10 +128,10 @@ class Item:
     def header(self) -> Header:
         """What its text becomes: visible only for an assistant's message of a phase that is known, by its exact name."""
         if self.kind != MESSAGE or self.role != "assistant" or self.channel not in (None, "final"):
-            return HIDDEN
+            return BROKEN
         if self.phase in (None, "final_answer"):
-            return FINAL
-        return PREAMBLE if self.phase == "commentary" else HIDDEN
+            return ANSWER
+        return PREAMBLE if self.phase == "commentary" else BROKEN
 
     def take_arguments(self, value: object) -> None:
         """A call's arguments as a whole; the last that is not empty counts."""

@@ -12,12 +12,13 @@ from typing import Any
 
 from chatui.backends.base import EndReason, Usage
 from chatui.backends.leak_guard import LeakGuard, Span
-from chatui.backends.responses.frames import ANALYSIS, FINAL, HIDDEN, PREAMBLE, FrameWriter, Source, usable_call_id
-from chatui.backends.responses.frames import SUMMARY as SUMMARY_HEADER
+from chatui.backends.responses.frames import FrameWriter, Source, usable_call_id
 from chatui.backends.responses.items import CALL, MESSAGE, REASONING, SUMMARY, TEXT, THOUGHT, Item, Items, number
 from chatui.codes import ProductCode
 from renderer.errors import Code, ErrorCode
 from renderer.events import RawEvent
+from renderer.frame_kinds import ANALYSIS, ANSWER, BROKEN, PREAMBLE
+from renderer.frame_kinds import SUMMARY as SUMMARY_HEADER
 from renderer.frames import Header, Terminator
 
 # Event names: the lane, the field that holds the text, and whether it is all of the part.
@@ -232,7 +233,7 @@ class Reducer:
         self.oddities["other item"] += 1
         known = {name: value for name, value in data.items() if name != "encrypted_content"}
         text = json.dumps(known, ensure_ascii=False)[:_MOST_OPAQUE_CHARS]
-        return self._write_aside(Source(item.number, "item", HIDDEN), text)
+        return self._write_aside(Source(item.number, "item", BROKEN), text)
 
     def _identify(self, response: object) -> None:
         model = response.get("model") if isinstance(response, dict) else None
@@ -248,7 +249,7 @@ class Reducer:
         text, item.waiting = "".join(item.waiting), []
         if item.kind == MESSAGE:
             return self._say(item, text, is_whole=False)
-        return self._write_aside(Source(item.number, TEXT, ANALYSIS if item.kind == REASONING else HIDDEN), text)
+        return self._write_aside(Source(item.number, TEXT, ANALYSIS if item.kind == REASONING else BROKEN), text)
 
     def _route(self, item: Item, lane: str, text: str, *, is_whole: bool) -> list[RawEvent]:
         text = self._within_limit(text)
@@ -264,9 +265,9 @@ class Reducer:
 
     def _say(self, item: Item, text: str, *, is_whole: bool) -> list[RawEvent]:
         """Text of a message. It comes past the leak guard, and is not interrupted until the message is done."""
-        if item.is_closed or item.header() is HIDDEN:
+        if item.is_closed or item.header() is BROKEN:
             self.oddities["hidden message"] += 1
-            return self._write_aside(Source(item.number, TEXT, HIDDEN, Code.PARSE_HEADER), text)
+            return self._write_aside(Source(item.number, TEXT, BROKEN, Code.PARSE_HEADER), text)
         events: list[RawEvent] = []
         if self._speaking is not item:
             events = self._stop_speaking(Terminator.END, None, is_whole=True)
@@ -279,9 +280,9 @@ class Reducer:
         events: list[RawEvent] = []
         for span in spans:
             # A phase that changes in the middle changes the label of what is open, at its end.
-            said: Header = FINAL if self._is_late_preamble(item) else item.header()
-            header = said if span.visible else HIDDEN
-            fault = Code.PARSE_HEADER if header is HIDDEN else None
+            said: Header = ANSWER if self._is_late_preamble(item) else item.header()
+            header = said if span.visible else BROKEN
+            fault = Code.PARSE_HEADER if header is BROKEN else None
             events += self._writer.write(Source(item.number, TEXT, header, fault), span.text)
         return events
 
@@ -305,7 +306,7 @@ class Reducer:
 
     def _is_late_preamble(self, item: Item) -> bool:
         """Whether what is open began as the answer, and the server has said since that it is commentary."""
-        return self._writer.open == Source(item.number, TEXT, FINAL) and item.header() is PREAMBLE
+        return self._writer.open == Source(item.number, TEXT, ANSWER) and item.header() is PREAMBLE
 
     def _write_waiting(self) -> list[RawEvent]:
         waiting, self._aside = self._aside, []
@@ -319,7 +320,7 @@ class Reducer:
             events += self._stop_speaking(terminator, error, is_whole=is_whole)
             if not item.kind and item.waiting:
                 self.oddities["text of an item that was never named"] += 1
-                events += self._writer.write(Source(item.number, TEXT, HIDDEN, Code.PARSE_HEADER), "".join(item.waiting))
+                events += self._writer.write(Source(item.number, TEXT, BROKEN, Code.PARSE_HEADER), "".join(item.waiting))
             if any(flow.differs for flow in item.flows.values()):
                 self.oddities["a text that changed afterwards"] += 1
         events += self._writer.close(Terminator.END, error)
@@ -344,7 +345,7 @@ class Reducer:
         spent = self.usage.completion_tokens if self.usage else None
         if self._max_tokens and spent is not None and spent >= self._max_tokens:
             return True
-        return any(item.kind == MESSAGE and item.status == "incomplete" and item.header() is FINAL for item in self._items)
+        return any(item.kind == MESSAGE and item.status == "incomplete" and item.header() is ANSWER for item in self._items)
 
     def _within_limit(self, text: str) -> str:
         """As much of ``text`` as may still come. Counted here, so that what the guard holds back is bounded too."""

@@ -1,0 +1,111 @@
+"""Each question about a frame has one answer in the code: whoever asks it again elsewhere, in words of their own, is found here."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+import pytest
+
+from tests.architecture.sources import Source, python_sources
+
+KINDS = "renderer/frame_kinds.py"
+GATE = "renderer/gate.py"
+# These read what a server calls its text, before there is a frame.
+LABELS = ("chatui/backends/chat/deltas.py", "chatui/backends/responses/items.py")
+
+MAY = {
+    "is it the answer": (KINDS, GATE, *LABELS),
+    "is it a preamble": (KINDS,),
+    "who are people": (KINDS,),
+    "a broken frame": (KINDS, "renderer/ocml/reader.py"),
+    "the summary frame": (KINDS,),
+}
+"""The question, and the files that answer it. The gate's table goes through the channels one by one, and so names them."""
+
+
+@pytest.mark.parametrize("question", MAY)
+def test_nobody_else_answers_it(question: str) -> None:
+    found = [place for source in python_sources() for place in answers(source, question)]
+    places = {place.split(":")[0] for place in found}
+    assert KINDS in places, "nothing is found where the answer stands, so this test would prove nothing"
+    assert [place for place in found if place.split(":")[0] not in MAY[question]] == []
+
+
+@pytest.mark.parametrize(
+    ("question", "text"),
+    [
+        ("is it the answer", "header.channel in (None, Channel.FINAL)"),
+        ("is it the answer", "message.channel in ('', 'final')"),
+        ("is it the answer", "channel not in {None, Channel.FINAL}"),
+        ("is it a preamble", "header.intent == Intent.PREAMBLE"),
+        ("is it a preamble", "message.intent != 'preamble'"),
+        ("who are people", "recipient in (None, 'user', 'all')"),
+        ("who are people", "PEOPLE = frozenset({'user', 'all'})"),
+        ("a broken frame", "Header(Role.ASSISTANT, Channel.ANALYSIS, intent=Intent.DEBUG)"),
+        ("a broken frame", "Header(role='assistant', channel='analysis', intent='debug')"),
+        ("the summary frame", "NAME = 'reasoning_summary'"),
+    ],
+)
+def test_a_second_answer_would_be_noticed(question: str, text: str) -> None:
+    assert list(answers(Source("chatui/turns/other.py", text), question)) == ["chatui/turns/other.py:1"]
+
+
+def answers(source: Source, question: str) -> Iterator[str]:
+    """Where ``source`` answers the question itself."""
+    for node in ast.walk(source.tree()):
+        if _QUESTIONS[question](node):
+            yield f"{source.path}:{node.lineno}"  # type: ignore[attr-defined]
+
+
+def _asks_for_the_answer(node: ast.AST) -> bool:
+    """A test of a channel for final or nothing."""
+    return isinstance(node, ast.Compare) and any({"final"} < _words(each) <= {"final", "", None} for each in node.comparators)
+
+
+def _asks_for_a_preamble(node: ast.AST) -> bool:
+    if not isinstance(node, ast.Compare) or not isinstance(node.ops[0], ast.Eq | ast.NotEq | ast.Is | ast.IsNot):
+        return False
+    sides = [node.left, *node.comparators]
+    return any(_word(side) == "preamble" for side in sides) and any(_ends_in(side, "intent") for side in sides)
+
+
+def _lists_people(node: ast.AST) -> bool:
+    return isinstance(node, ast.Tuple | ast.Set | ast.List) and {"user", "all"} <= _words(node) <= {"user", "all", None}
+
+
+def _makes_a_broken_frame(node: ast.AST) -> bool:
+    if not isinstance(node, ast.Call) or not _ends_in(node.func, "Header"):
+        return False
+    words = {_word(argument) for argument in [*node.args, *(keyword.value for keyword in node.keywords)]}
+    return words == {"assistant", "analysis", "debug"}
+
+
+def _names_the_summary(node: ast.AST) -> bool:
+    return isinstance(node, ast.Constant) and node.value == "reasoning_summary"
+
+
+_QUESTIONS = {
+    "is it the answer": _asks_for_the_answer,
+    "is it a preamble": _asks_for_a_preamble,
+    "who are people": _lists_people,
+    "a broken frame": _makes_a_broken_frame,
+    "the summary frame": _names_the_summary,
+}
+
+
+def _words(node: ast.expr | ast.AST) -> set[object]:
+    return {_word(element) for element in node.elts} if isinstance(node, ast.Tuple | ast.Set | ast.List) else set()
+
+
+def _word(node: ast.expr) -> object:
+    """A constant, or the value of a member such as ``Channel.FINAL``; a mark of its own for anything else."""
+    if isinstance(node, ast.Constant):
+        return node.value
+    if isinstance(node, ast.Attribute) and _ends_in(node.value, "Channel", "Intent", "Role"):
+        return node.attr.lower()
+    return node
+
+
+def _ends_in(node: ast.expr, *names: str) -> bool:
+    return (isinstance(node, ast.Name) and node.id in names) or (isinstance(node, ast.Attribute) and node.attr in names)

@@ -1,0 +1,43 @@
+"""What kind a frame is follows from its header alone, and agrees with the gate for every header there can be."""
+
+from __future__ import annotations
+
+from itertools import product
+
+from renderer.frame_kinds import ANSWER, BROKEN, PREAMBLE, PRODUCT_NAMES, SUMMARY, SUMMARY_NAME, is_answer, is_for_people, is_preamble
+from renderer.frames import Channel, Header, Intent, Role
+from renderer.gate import Audience, may_see
+
+HEADERS = [
+    Header(role, channel, recipient, intent=intent)
+    for role, channel, recipient, intent in product(
+        [*Role, "critic"],
+        [None, *Channel, "aside"],
+        [None, "user", "all", "assistant", "functions.f", "python", "User", ""],
+        [None, *Intent, "whisper"],
+    )
+]
+
+
+def test_the_answer_is_what_an_assistant_writes_for_people_to_see_and_is_no_preamble() -> None:
+    assert any(map(is_answer, HEADERS)) and not all(map(is_answer, HEADERS)), "the premise"
+    for header in HEADERS:
+        seen = header.role == Role.ASSISTANT and may_see(header, Audience.END_USER)
+        assert is_answer(header) == (seen and not is_preamble(header)), header
+
+
+def test_a_preamble_is_no_answer_whatever_channel_it_stands_on() -> None:
+    shown = [header for header in HEADERS if header.role == Role.ASSISTANT and is_preamble(header) and may_see(header, Audience.END_USER)]
+    assert {header.channel for header in shown} == {None, Channel.FINAL, Channel.COMMENTARY}
+    assert not any(map(is_answer, shown))
+
+
+def test_people_are_nobody_in_particular_user_and_all() -> None:
+    assert [word for word in (None, "user", "all", "assistant", "functions.f", "USER", "") if is_for_people(word)] == [None, "user", "all"]
+
+
+def test_each_well_known_header_is_what_its_name_says() -> None:
+    assert is_answer(ANSWER) and may_see(ANSWER, Audience.END_USER)
+    assert is_preamble(PREAMBLE) and may_see(PREAMBLE, Audience.END_USER)
+    assert not may_see(BROKEN, Audience.END_USER) and not is_answer(BROKEN)
+    assert may_see(SUMMARY, Audience.END_USER) and not is_answer(SUMMARY) and SUMMARY.name == SUMMARY_NAME and SUMMARY_NAME in PRODUCT_NAMES
