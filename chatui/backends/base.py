@@ -31,7 +31,7 @@ class EndReason(StrEnum):
 class SampleRequest:
     """One request to a model. ``frames`` is the history the model may see again, system and developer frames included.
 
-    ``continues`` is the last frame of an answer that was cut: the sample goes on behind its body, and the first frame of the same header
+    ``cut_answer`` is the last frame of an answer that was cut: the sample goes on behind its body, and the first frame of the same header
     that it opens holds only what is new. Its body is empty where there is no answer yet: then what is written next is the answer, without
     more reasoning. Where ``Backend.can_continue`` is False the model is asked to go on in words instead, and what it repeats is left out.
     ``on_sent`` hears, before the first event, what is sent: the path and the exact JSON body. It holds hidden text.
@@ -41,7 +41,7 @@ class SampleRequest:
     model: str | None = None
     effort: Effort = "medium"
     max_tokens: int | None = None
-    continues: Frame | None = None
+    cut_answer: Frame | None = None
     on_sent: Callable[[str, bytes], None] | None = field(default=None, compare=False, repr=False)
 
 

@@ -22,10 +22,10 @@ _FIRST_WITHOUT_SPACES = "\u2e80"
 Sample = Callable[[SampleRequest], AsyncGenerator[SampleEvent, None]]
 
 
-async def ask_to_go_on(request: SampleRequest, sample: Sample) -> AsyncGenerator[SampleEvent, None]:
-    """Sample what ``request.continues`` still lacks by asking for it in words. Raises as ``sample``."""
-    cut = request.continues
-    async with aclosing(sample(replace(request, frames=_in_words(request), continues=None))) as events:
+async def continue_in_words(request: SampleRequest, sample: Sample) -> AsyncGenerator[SampleEvent, None]:
+    """Sample what ``request.cut_answer`` still lacks by asking for it in words. Raises as ``sample``."""
+    cut = request.cut_answer
+    async with aclosing(sample(replace(request, frames=_in_words(request), cut_answer=None))) as events:
         seam = Seam(cut.body) if cut and cut.body else None
         is_open = False
         async for event in events:
@@ -41,7 +41,7 @@ async def ask_to_go_on(request: SampleRequest, sample: Sample) -> AsyncGenerator
 
 def _in_words(request: SampleRequest) -> tuple[Frame, ...]:
     """The history, the cut answer and what we say to it. A question, for servers refuse a request that ends in an answer."""
-    cut = request.continues
+    cut = request.cut_answer
     if cut and cut.body:
         return (*request.frames, replace(cut, terminator=Terminator.END), Frame(Header(Role.USER), prompts.read("continue")))
     return (*request.frames, Frame(Header(Role.USER), prompts.read("finish")))

@@ -37,7 +37,7 @@ class Playing:
         """Answer, this time and whenever the product asks again by itself because the answer was a failure."""
         self._may_begin.set()
 
-    def go_on(self) -> None:
+    def resume(self) -> None:
         """Do not wait at this pause, or at the next, any longer."""
         self._may_go_on.release()
 
@@ -89,7 +89,7 @@ class Peer:
         for playing in self._plays.values():
             playing.begin()
             for _ in playing.script.steps:
-                playing.go_on()
+                playing.resume()
 
     def kind_of(self, path: str) -> tuple[str, str] | None:
         """The wire format and the rest of the path; None for a request that is not of our product."""

@@ -73,7 +73,7 @@ class Talk:
         playing.begin()
         self._pause(script, playing, accepted)
         end = self._tab.until(*ENDS, turn=accepted["turn"])[-1]
-        playing.go_on()
+        playing.resume()
         said = "".join(self._tab.heard[heard:])
         if end.get("state") not in (script.ends or ("stopped",)):
             self._problems.append(f"{name} ended as {end.get('state')}.")
@@ -87,7 +87,7 @@ class Talk:
             self._wait_for_asides(script)
             self._at_a_pause(accepted["conversation"], accepted["turn"])
             if script.ends:
-                playing.go_on()
+                playing.resume()
             else:
                 self._tab.say("stop", conversation=accepted["conversation"], turn=accepted["turn"])
 

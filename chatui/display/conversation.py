@@ -81,7 +81,7 @@ class ShownAnswer:
     """One answer, ready for a page. ``turn_id`` is empty for an answer that was imported.
 
     ``label`` is what people call its back end, where there are several; ``is_scripted``: the demo wrote it.
-    ``way_on``: how it can be gone on with, a value of ``unfinished.Way``; empty for an answer that is whole.
+    ``continuation``: how it can be continued, a value of ``Continuation``; empty for an answer that is whole.
     """
 
     turn_id: str
@@ -94,7 +94,7 @@ class ShownAnswer:
     model: str
     is_scripted: bool
     turns_left_out: int
-    way_on: str
+    continuation: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +147,7 @@ def shown_exchange(row: Conversation, turn: Turn) -> ShownExchange:
     """The exchange of one turn. Costs as much as that turn, however long the conversation is."""
     versions = continuation.Versions(row)
     messages = [turn.question, *turn.messages.select_related("turn").defer("turn__request").order_by("position")]
-    if turn.continues_id:
+    if turn.continued_message_id:
         messages = transcripts.branch(row, continuation.end_of(turn), since=turn.question_id)
     return _Page(row, messages, versions).exchanges()[0]
 
@@ -212,7 +212,7 @@ class _Page:
             model=turn.model if turn else "",
             is_scripted=turn is not None and turn.backend == DemoBackend.name,
             turns_left_out=turn.turns_left_out if turn else 0,
-            way_on=(turn and continuation.way_on(turn, end)) or "",
+            continuation=(turn and continuation.continuation_of(turn, end)) or "",
         )
 
     def _answer_siblings(self, question: Message | None, messages: Sequence[Message]) -> Siblings | None:

@@ -56,7 +56,7 @@ def ask(visitor: Visitor, command: Mapping[str, Any]) -> tuple[Started, dict[str
         effort="" if kind is Kind.CONTINUE else _string(command, "effort"),
         conversation=None if kind is Kind.SEND and command.get("conversation") is None else _uuid(command, "conversation"),
         question=_uuid(command, "question") if kind in (Kind.EDIT, Kind.REGENERATE) else None,
-        continues=_uuid(command, "turn") if kind is Kind.CONTINUE else None,
+        continued_turn=_uuid(command, "turn") if kind is Kind.CONTINUE else None,
         choice=None if command.get("choice") is None else _string(command, "choice"),
         text=_string(command, "text") if kind in (Kind.SEND, Kind.EDIT) else "",
     )

@@ -25,8 +25,8 @@ class Turn(models.Model):
 
     ``error_detail`` is for staff only: it may quote what a server answered. ``turns_left_out``: how many of the oldest turns the model
     did not see, because the conversation is longer than what it can read. ``request`` is what was sent to the model, compressed; hidden
-    like a hidden frame. ``continues`` is the cut message that the answer goes on from. ``thought_seconds``: how long hidden work went on
-    before the answer began; NULL where there was none.
+    like a hidden frame. ``continued_message`` is the cut message whose answer the turn continues. ``thought_seconds``: how long hidden
+    work went on before the answer began; NULL where there was none.
     """
 
     id = models.UUIDField(primary_key=True, default=new_key, editable=False)
@@ -40,7 +40,7 @@ class Turn(models.Model):
     checkpoint = models.TextField(blank=True)
     effort = models.CharField(max_length=8, choices=Effort)
     choice = models.CharField(max_length=260, blank=True)
-    continues = models.ForeignKey("chatui.Message", on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
+    continued_message = models.ForeignKey("chatui.Message", on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
     request = models.BinaryField(null=True, blank=True)
     backend = models.CharField(max_length=100, blank=True)
     model = models.CharField(max_length=200, blank=True)
@@ -55,7 +55,7 @@ class Turn(models.Model):
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(fields=["conversation", "client_id"], name="one_turn_per_client_id"),
+            models.UniqueConstraint(fields=["asked_by", "client_id"], name="one_turn_per_ask"),
             models.UniqueConstraint(fields=["conversation"], condition=models.Q(state="running"), name="one_running_turn_per_conversation"),
         ]
 

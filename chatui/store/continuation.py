@@ -19,28 +19,28 @@ from renderer import frame_kinds
 _UNFINISHED = (TurnState.STOPPED, TurnState.INCOMPLETE, TurnState.INTERRUPTED, TurnState.FAILED)
 
 
-class Way(StrEnum):
+class Continuation(StrEnum):
     """How an answer is gone on with: its text is continued, or it has none yet and is still to be written."""
 
     CONTINUE = "continue"
     FINISH = "finish"
 
 
-def way_on(turn: Turn, end: Message | None) -> Way | None:
+def continuation_of(turn: Turn, end: Message | None) -> Continuation | None:
     """How the answer of ``turn``, which ends in ``end``, is gone on with. None where it is whole, still runs, or there is nothing of it."""
     if turn.state not in _UNFINISHED or turn.error_code == ProductCode.NO_MORE or end is None or end.turn_id is None:
         return None
     if is_answer(end):
-        return None if end.is_complete else Way.CONTINUE
-    return Way.FINISH
+        return None if end.is_complete else Continuation.CONTINUE
+    return Continuation.FINISH
 
 
 def end_of(turn: Turn) -> Message | None:
     """The last message of a turn's answer; that from which the turn went on where nothing of its own took its place. None without any."""
     messages = list(turn.messages.order_by("position").defer("text", "raw"))
-    if turn.continues is not None and not any(map(is_answer, messages)) and is_answer(turn.continues):
-        return turn.continues
-    return last_of(messages) or turn.continues
+    if turn.continued_message is not None and not any(map(is_answer, messages)) and is_answer(turn.continued_message):
+        return turn.continued_message
+    return last_of(messages) or turn.continued_message
 
 
 def last_of(messages: Sequence[Message]) -> Message | None:
@@ -55,7 +55,7 @@ def last_of(messages: Sequence[Message]) -> Message | None:
 
 def cut_answer(turn: Turn) -> Message | None:
     """The cut text that the turn goes on with; None where the turn begins an answer."""
-    return turn.continues if turn.continues is not None and is_answer(turn.continues) else None
+    return turn.continued_message if turn.continued_message is not None and is_answer(turn.continued_message) else None
 
 
 def place_of(turn: Turn) -> Message:
@@ -63,7 +63,7 @@ def place_of(turn: Turn) -> Message:
     cut = cut_answer(turn)
     if cut is not None:
         return cut.parent or turn.question
-    return turn.continues or turn.question
+    return turn.continued_message or turn.question
 
 
 def is_answer(message: Message) -> bool:
@@ -78,8 +78,8 @@ class Versions:
     """
 
     def __init__(self, row: Conversation) -> None:
-        going_on = list(row.turns.filter(continues__isnull=False).defer("request").order_by("started_at"))
-        messages = transcripts.answers(row, {turn.question_id for turn in going_on}) if going_on else []
+        continuing = list(row.turns.filter(continued_message__isnull=False).defer("request").order_by("started_at"))
+        messages = transcripts.answers(row, {turn.question_id for turn in continuing}) if continuing else []
         self._by_question: dict[UUID, list[Message]] = {}
         for message in messages:
             if message.turn:
@@ -87,8 +87,8 @@ class Versions:
         answered = {message.turn_id for message in messages if is_answer(message)}
         # What was thought or announced for the rest of a cut text stands beside that text, and is no answer without the rest.
         texts = {message.pk for message in messages if is_answer(message)}
-        self._attempts = {turn.continues_id: turn for turn in going_on if turn.pk not in answered}
-        self._vain = {turn.pk for turn in going_on if turn.pk not in answered and turn.continues_id in texts}
+        self._attempts = {turn.continued_message_id: turn for turn in continuing if turn.pk not in answered}
+        self._vain = {turn.pk for turn in continuing if turn.pk not in answered and turn.continued_message_id in texts}
 
     def attempt(self, end: Message) -> Turn | None:
         """The last turn that tried to go on from this message, or still does, and has added nothing to it."""

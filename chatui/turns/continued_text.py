@@ -7,26 +7,25 @@ from renderer.frame_kinds import is_answer
 from renderer.frames import Frame
 
 
-class Rest:
-    """The rest of an answer. ``feed`` takes each event of the sample; the first answer that it opens begins with the old text."""
+class TextBeforeCut:
+    """The text before the cut. ``feed`` takes each event of the sample; the first answer that it opens begins with that text."""
 
-    def __init__(self, cut: Frame | None = None) -> None:
-        """``cut``: the open answer. None, or a frame without text, where the answer begins with the sample."""
-        self._before = cut.body if cut else ""
-        self._is_waiting = bool(self._before)
+    def __init__(self, cut_answer: Frame | None = None) -> None:
+        """``cut_answer``: the open answer. None, or a frame without text, where the answer begins with the sample."""
+        self._text = cut_answer.body if cut_answer else ""
+        self._is_waiting = bool(self._text)
 
-    @property
-    def is_of_text(self) -> bool:
-        """Whether there is text that the sample goes on with."""
-        return bool(self._before)
+    def __bool__(self) -> bool:
+        """Whether there is any text that the sample continues."""
+        return bool(self._text)
 
     def feed(self, event: RawEvent) -> list[RawEvent]:
         """The event, and the old text behind the opening of the answer."""
         if self._is_waiting and isinstance(event, FrameOpened) and is_answer(event.header):
             self._is_waiting = False
-            return [event, FrameText(self._before)]
+            return [event, FrameText(self._text)]
         return [event]
 
-    def adds_to(self, frame: Frame) -> bool:
+    def is_exceeded_by(self, frame: Frame) -> bool:
         """Whether a frame that is about to be kept says more than white space, and more than the cut answer did."""
-        return bool(frame.body.strip()) and (not self._before or frame.body.rstrip() != self._before.rstrip())
+        return bool(frame.body.strip()) and (not self._text or frame.body.rstrip() != self._text.rstrip())

@@ -30,8 +30,8 @@ class LeaseLostError(Exception):
 class Job:
     """What a runner needs to know to begin. What follows ``choice`` comes with ``load``; the rest is enough to end the turn.
 
-    ``standing``: what people see of the answer already, where the turn goes on with one. The first frame stands under ``place_id``.
-    ``continues`` is the open answer, without any text where there is none yet; ``cut_id`` the message that the whole one replaces.
+    ``shown_before``: what people see of the answer already, where the turn continues one. The first frame stands under ``place_id``.
+    ``cut_answer`` is the open answer, without any text where there is none yet; ``cut_message_id`` the message that the whole one replaces.
     """
 
     turn_id: UUID
@@ -43,9 +43,9 @@ class Job:
     choice: str = ""
     frames: tuple[Frame, ...] = field(default=(), repr=False)
     place_id: UUID | None = None
-    standing: tuple[tuple[UUID, Frame], ...] = field(default=(), repr=False)
-    continues: Frame | None = None
-    cut_id: UUID | None = None
+    shown_before: tuple[tuple[UUID, Frame], ...] = field(default=(), repr=False)
+    cut_answer: Frame | None = None
+    cut_message_id: UUID | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +58,8 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True)
-class Sampled:
-    """What the back end told of the sample; None or empty where it did not. ``request``: the path and body that were sent."""
+class Account:
+    """What the back end told of a turn's samples; None or empty where it did not. ``request``: the path and body that were sent."""
 
     backend: str = ""
     model: str = ""
@@ -85,19 +85,19 @@ def job_of(turn: Turn) -> Job:
 
 def load(turn_id: UUID) -> Job:
     """The job of a turn: the branch up to its question, as the model may see it again."""
-    turn = Turn.objects.select_related("conversation", "question", "continues__parent").get(pk=turn_id)
+    turn = Turn.objects.select_related("conversation", "question", "continued_message__parent").get(pk=turn_id)
     place, cut = continuation.place_of(turn), continuation.cut_answer(turn)
     messages = transcripts.branch(turn.conversation, place)
     seen = [transcripts.frame_of(message) for message in messages if not _is_foreign_order(message)]
     job = replace(job_of(turn), frames=history.seen_again(seen), place_id=place.pk)
-    if turn.continues is None:
+    if turn.continued_message is None:
         return job
     answer = [*messages[[message.pk for message in messages].index(turn.question_id) + 1 :], *([cut] if cut else [])]
     return replace(
         job,
-        standing=tuple((message.pk, transcripts.frame_of(message)) for message in answer if message.is_visible and not message.name),
-        continues=transcripts.frame_of(cut) if cut else _NO_ANSWER_YET,
-        cut_id=cut.pk if cut else None,
+        shown_before=tuple((message.pk, transcripts.frame_of(message)) for message in answer if message.is_visible and not message.name),
+        cut_answer=transcripts.frame_of(cut) if cut else _NO_ANSWER_YET,
+        cut_message_id=cut.pk if cut else None,
     )
 
 
@@ -128,7 +128,9 @@ def keep(job: Job, parent_id: UUID, key: UUID, finished: Finished) -> None:
             is_complete=finished.complete,
             error_code=finished.error or "",
         )
-        transcripts.follow(turn.conversation, turn.asked_by, message, instead_of=job.cut_id if continuation.is_answer(message) else None)
+        transcripts.follow(
+            turn.conversation, turn.asked_by, message, instead_of=job.cut_message_id if continuation.is_answer(message) else None
+        )
         Turn.objects.filter(pk=turn.pk).exclude(checkpoint="").update(checkpoint="")
 
 
@@ -158,22 +160,22 @@ def let_go(job: Job, checkpoint: str) -> None:
     _mine(job).update(lease_until=timezone.now(), checkpoint=checkpoint)
 
 
-def finish(job: Job, outcome: Outcome, sampled: Sampled) -> bool:
+def finish(job: Job, outcome: Outcome, account: Account) -> bool:
     """Give the turn its one terminal state. False where it already has one."""
     now = timezone.now()
     # The server's own name for its model stands in the header of a transcript, which holds no control token.
-    model = transcripts.header_text(sampled.model)
+    model = transcripts.header_text(account.model)
     ended = _mine(job).update(
         state=outcome.state,
         error_code=outcome.code or "",
         error_detail=transcripts.storable(outcome.detail)[:8000],
-        backend=sampled.backend[:100],
+        backend=account.backend[:100],
         model=model,
-        input_tokens=sampled.input_tokens,
-        output_tokens=sampled.output_tokens,
-        turns_left_out=sampled.turns_left_out,
-        thought_seconds=sampled.thought_seconds,
-        request=requests.pack(*sampled.request) if sampled.request else None,
+        input_tokens=account.input_tokens,
+        output_tokens=account.output_tokens,
+        turns_left_out=account.turns_left_out,
+        thought_seconds=account.thought_seconds,
+        request=requests.pack(*account.request) if account.request else None,
         finished_at=now,
         checkpoint="",
     )

@@ -24,8 +24,8 @@ WATCH_SECONDS = 75.0
 class Publisher:
     """One for each Turn. ``take`` and ``say`` collect; ``flush_often`` is the task that sends; a failing channel layer ends nothing."""
 
-    def __init__(self, turn_id: UUID, conversation_id: UUID, *, goes_on: bool = False) -> None:
-        """``goes_on``: with an answer that ``stand`` will tell."""
+    def __init__(self, turn_id: UUID, conversation_id: UUID, *, is_continuation: bool = False) -> None:
+        """``is_continuation``: of an answer that ``show_before`` will tell."""
         self._turn_id = turn_id
         self._conversation_id = conversation_id
         self._people = EndUserStream(turn_id)
@@ -34,12 +34,12 @@ class Publisher:
         self._publishing = asyncio.Lock()
         self._started = time.monotonic()
         self._watched_until = 0.0
-        self._stands = not goes_on
+        self._is_ready = not is_continuation
 
-    def stand(self, frames: Sequence[tuple[UUID, Frame]], cut: UUID | None) -> None:
-        """The turn goes on with an answer of which this is shown already. Until this is known nobody is sent a snapshot."""
-        self._people.stand(frames, cut)
-        self._stands = True
+    def show_before(self, frames: Sequence[tuple[UUID, Frame]], cut: UUID | None) -> None:
+        """The turn continues an answer of which this is shown already. Until this is known nobody is sent a snapshot."""
+        self._people.show_before(frames, cut)
+        self._is_ready = True
 
     def take(self, event: RawEvent, key: UUID) -> None:
         """A raw event of the frame ``key``, for each audience through its own gate."""
@@ -85,7 +85,7 @@ class Publisher:
 
     async def send_snapshot(self, audience: Audience, reply_to: str) -> None:
         """Everything so far, to one socket. A socket that hears nothing asks again."""
-        if not self._stands:
+        if not self._is_ready:
             return
         async with self._publishing:
             # Nothing is awaited between the flush and the snapshot: what comes in between would be in it and be sent once more.

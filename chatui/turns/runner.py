@@ -1,51 +1,45 @@
-"""One Turn from question to final frame: samples the model, keeps each finished frame, and shows each audience what is its to see.
+"""Conducts one turn, from its question to its end: loads it, has the model sampled until nothing follows, and gives it one terminal state.
 
-This is the one module that does much; it does it by calling names. A Runner is a task of the server, not of a tab.
+A Runner is a task of the server, not of a tab. It decides when; what happens in between is done by the names that it calls.
 """
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
-import traceback
-from collections.abc import AsyncGenerator, Callable
-from typing import ParamSpec, TypeVar
-from uuid import UUID
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 
 from channels.db import database_sync_to_async
-from django.db import DatabaseError, InterfaceError, OperationalError
+from django.db import DatabaseError, InterfaceError
 
-from chatui.backends import retries
-from chatui.backends.base import Backend, BackendError, Effort, EndReason, SampleEnded, SampleEvent, SampleRequest, Usage
-from chatui.backends.spec import split_choice
+from chatui.backends.base import BackendError, Effort, EndReason, SampleRequest
+from chatui.backends.spec import BackendSpec, split_choice
 from chatui.codes import ProductCode
 from chatui.env import environment
 from chatui.model_servers import connected
-from chatui.models import Turn
-from chatui.models.keys import new_key
 from chatui.models.turn import TurnState
-from chatui.store import transcripts
 from chatui.turns import groups, ledger, wire
-from chatui.turns.continued_text import Rest
-from chatui.turns.ledger import LeaseLostError, Outcome, Sampled
+from chatui.turns.database import with_retries
+from chatui.turns.failures import log_without_content
+from chatui.turns.kept_frames import KeptFrames
+from chatui.turns.ledger import Job, LeaseLostError, Outcome
 from chatui.turns.publisher import Publisher
+from chatui.turns.sampling import Sampling, account_of
+from chatui.turns.start import Started
 from chatui.turns.summarizing import Summarizing
-from renderer.errors import Code, ErrorCode, OpenChatMLError
-from renderer.events import Assembler, Finished, FrameClosed, FrameOpened, FrameText, RawEvent
-from renderer.frame_kinds import is_answer
-from renderer.gate import Audience, may_see
-from renderer.ocml import document
+from renderer import history
+from renderer.errors import Code
+from renderer.frames import Frame
+from renderer.gate import Audience
 
 log = logging.getLogger(__name__)
 
-P = ParamSpec("P")
-T = TypeVar("T")
-
 RENEW_SECONDS = 5.0
-WRITE_PAUSES = (0.2, 1.0, 3.0)
-"""Seconds between the attempts of a write while the database is locked or restarts; together well within the lease."""
 LAYER_PAUSE = 1.0
+
+FollowUp = Callable[[Sequence[Frame]], Awaitable[Sequence[Frame]]]
+"""Stands between two samplings: takes what the turn has written so far, gives what the product adds. Nothing ends the turn."""
 
 _WIRE_TYPES = {
     TurnState.COMPLETED: "response.completed",
@@ -57,27 +51,17 @@ _WIRE_TYPES = {
 class Runner:
     """Runs one turn. ``listen`` first, then ``run``; ``stop`` at any time."""
 
-    def __init__(self, turn: Turn, *, kind: str, after: UUID | None, continues: UUID | None = None) -> None:
-        self._turn_id = turn.pk
-        self._job = ledger.job_of(turn)
-        self._kind = kind
-        self._after = after
-        self._continues = continues
-        self._rest = Rest()
-        self._publisher = Publisher(turn.pk, turn.conversation_id, goes_on=continues is not None)
-        self._assembler = Assembler()
-        self._key = new_key()
-        self._parent_id = turn.question_id
-        self._backend: Backend | None = None
-        self._ended: SampleEnded | None = None
-        self._request: tuple[str, bytes] | None = None
-        self._summary: Summarizing | None = None
-        self._answered = False
-        self._last_error: ErrorCode | None = None
-        self._sampling: asyncio.Task[Outcome] | None = None
-        self._keeping: asyncio.Future[None] | None = None
-        self._stopped = False
-        self._lost = False
+    def __init__(self, started: Started, follow_up: FollowUp | None = None) -> None:
+        self._started = started
+        self._follow_up = follow_up
+        self._turn_id = started.turn.pk
+        self._job = ledger.job_of(started.turn)
+        self._publisher = Publisher(self._turn_id, self._job.conversation_id, is_continuation=started.continued_turn is not None)
+        self._frames: KeptFrames | None = None
+        self._samplings: list[Sampling] = []
+        self._work: asyncio.Task[Outcome] | None = None
+        self._is_stopped = False
+        self._is_lost = False
         self._control_channel = ""
 
     async def listen(self) -> None:
@@ -89,9 +73,8 @@ class Runner:
 
     def stop(self) -> None:
         """The person pressed Stop: the upstream request ends at once, what was shown is kept."""
-        self._stopped = True
-        if self._sampling is not None:
-            self._sampling.cancel()
+        self._is_stopped = True
+        self._cancel()
 
     def let_go(self) -> None:
         """The process ends: keep what the open frame holds and give the lease up. Synchronous."""
@@ -99,148 +82,72 @@ class Runner:
 
     async def run(self) -> None:
         """The whole turn. Never raises: whatever happens, the turn gets one terminal state and people a sentence."""
-        created = wire.TurnCreated(
-            str(self._job.conversation_id),
-            str(self._job.question_id),
-            str(self._after) if self._after else None,
-            self._kind,
-            str(self._continues) if self._continues else None,
-        )
-        self._publisher.say(created)
-        aides = [asyncio.create_task(aide) for aide in (self._flush_often(), self._renew_often(), self._obey())]
+        self._publisher.say(_created(self._started))
+        background = [asyncio.create_task(task) for task in (self._flush_often(), self._renew_often(), self._receive())]
         try:
             outcome = await self._outcome()
-            await self._close_open_frame()
+            await self._close_frames()
             await self._end(outcome)
         except Exception as error:  # noqa: BLE001 - the last resort; the sweep closes the turn when its lease runs out
-            _log_without_content(self._turn_id, error)
+            log_without_content(log, self._turn_id, error)
         finally:
-            for aide in aides:
-                aide.cancel()
-            await asyncio.gather(*aides, return_exceptions=True)
+            for task in background:
+                task.cancel()
+            await asyncio.gather(*background, return_exceptions=True)
             with self._publisher.without_layer():
                 await groups.layer().group_discard(groups.control(self._turn_id), self._control_channel)
 
     async def _outcome(self) -> Outcome:
-        self._sampling = asyncio.create_task(self._sample())
-        if self._stopped:
-            self._sampling.cancel()
+        self._work = asyncio.create_task(self._conduct())
+        if self._is_stopped:
+            self._work.cancel()
         try:
-            return await self._sampling
+            return await self._work
         except asyncio.CancelledError:
-            if self._stopped or self._lost:
+            if self._is_stopped or self._is_lost:
                 return Outcome(TurnState.STOPPED)
-            self._sampling.cancel()
+            self._work.cancel()
             return Outcome(TurnState.INTERRUPTED, Code.STREAM_TRUNCATED)
         except LeaseLostError:
-            self._lost = True
+            self._is_lost = True
             return Outcome(TurnState.STOPPED)
         except BackendError as error:
             return Outcome(TurnState.FAILED, error.code, error.detail)
         except Exception as error:  # noqa: BLE001 - any other failure is ours, and the person gets a sentence for it
-            _log_without_content(self._turn_id, error)
+            log_without_content(log, self._turn_id, error)
             return Outcome(TurnState.FAILED, ProductCode.INTERNAL, type(error).__name__)
 
-    async def _sample(self) -> Outcome:
-        job = self._job = await self._insist(ledger.load, self._turn_id)
-        self._parent_id = job.place_id or job.question_id
-        self._rest = Rest(job.continues)
-        self._publisher.stand(job.standing, job.cut_id)
-        # In a thread, where the back office may be asked; the back end itself belongs to this loop.
+    async def _conduct(self) -> Outcome:
+        """Sample, let the product add what follows from it, and sample again, until nothing follows."""
+        job = self._job = await with_retries(ledger.load, self._turn_id)
+        self._publisher.show_before(job.shown_before, job.cut_message_id)
+        # In a thread, where the admin pages' rows may be asked; the back end itself belongs to this loop.
         spec = await database_sync_to_async(connected.spec_of)(job.choice)
-        self._backend = connected.backend(job.choice)
-        self._summary = Summarizing(spec, job.choice, job.frames, self._publisher.step)
-        request = SampleRequest(
-            job.frames,
-            model=split_choice(job.choice)[1],
-            effort=_effort(job.effort),
-            max_tokens=spec.max_answer_tokens or environment().max_answer_tokens or None,
-            continues=job.continues,
-            on_sent=self._note_sent,
-        )
-        async with contextlib.aclosing(retries.sample(self._backend, request)) as events:
-            await self._take_all(events)
-        return self._verdict()
+        backend = connected.backend(job.choice)
+        summary = Summarizing(spec, job.choice, job.frames, self._publisher.step)
+        frames = self._frames = KeptFrames(job, self._publisher, summary)
+        request = _first_request(job, spec)
+        while True:
+            sampling = Sampling(backend, request, frames)
+            self._samplings.append(sampling)
+            await sampling.run()
+            added = await self._follow_up(frames.written) if self._follow_up else ()
+            if not added:
+                return _verdict(sampling.end_reason, frames)
+            for frame in added:
+                await frames.add(frame)
+            request = replace(request, frames=history.seen_again((*job.frames, *frames.written)), cut_answer=None)
 
-    def _note_sent(self, path: str, body: bytes) -> None:
-        self._request = (path, body)
-
-    async def _take_all(self, events: AsyncGenerator[SampleEvent, None]) -> None:
-        async for event in events:
-            if isinstance(event, SampleEnded):
-                self._ended = event
-            else:
-                event = FrameText(transcripts.storable(event.text)) if isinstance(event, FrameText) else event
-                for raw in self._rest.feed(self._summary.take(event) if self._summary else event):
-                    await self._take(raw)
-
-    async def _take(self, event: RawEvent) -> None:
-        if isinstance(event, FrameOpened):
-            self._key = new_key()
-        finished = self._assembler.feed(event)
-        try:
-            if finished is not None:
-                # What a person saw must be what is kept, so a frame is kept before it is shown as closed.
-                await self._keep(finished)
-        finally:
-            # Also when Stop comes just now: the write goes on to its end, and the frame is closed.
-            self._publisher.take(event, self._key)
-
-    async def _keep(self, finished: Finished) -> None:
-        self._last_error = finished.error or self._last_error
-        if not self._rest.adds_to(finished.frame) and may_see(finished.frame.header, Audience.END_USER):
-            return  # no empty answers, and none twice
-        # Stop must not leave a row behind that the runner does not know of: the write is awaited to its end.
-        self._keeping = asyncio.ensure_future(self._write(finished))
-        await asyncio.shield(self._keeping)
-        self._answered = self._answered or is_answer(finished.frame.header)
-
-    async def _write(self, finished: Finished) -> None:
-        if is_answer(finished.frame.header):
-            await self._write_summary()
-        await self._insist(ledger.keep, self._job, self._parent_id, self._key, finished)
-        self._parent_id = self._key
-
-    async def _write_summary(self) -> None:
-        """The steps that people saw stand in front of the answer; where there is none, at the end of the turn."""
-        written = [(new_key(), item) for item in self._summary.finish()] if self._summary else []
-        if written:
+    async def _close_frames(self) -> None:
+        if self._frames is not None and not self._is_lost:
             try:
-                await self._insist(ledger.keep_summary, self._job, self._parent_id, written)
-                self._parent_id = written[-1][0]
+                await self._frames.close()
             except LeaseLostError:
-                raise
-            except Exception as error:  # noqa: BLE001 - whatever fails here costs the summary, never the answer behind it
-                _log_without_content(self._turn_id, error)
-
-    def _verdict(self) -> Outcome:
-        reason = self._ended.reason if self._ended else EndReason.STOP
-        if reason is EndReason.LENGTH:
-            return Outcome(TurnState.INCOMPLETE, ProductCode.LENGTH)
-        if self._answered:
-            return Outcome(TurnState.COMPLETED)
-        if reason is EndReason.TOOL_CALLS:
-            return Outcome(TurnState.FAILED, Code.CALL_SCHEMA)
-        return Outcome(TurnState.FAILED, self._last_error or (ProductCode.NO_MORE if self._rest.is_of_text else ProductCode.NO_ANSWER))
-
-    async def _close_open_frame(self) -> None:
-        if self._keeping is not None:
-            await asyncio.gather(self._keeping, return_exceptions=True)
-        if self._summary is not None:
-            await self._summary.aclose()
-        if not self._lost:
-            try:
-                if self._assembler.open_frame() is not None:
-                    await self._take(FrameClosed(None, Code.STREAM_TRUNCATED))
-                await self._write_summary()
-            except LeaseLostError:
-                self._lost = True
-            except Exception as error:  # noqa: BLE001 - a frame that cannot be kept or shown must not cost the turn its end
-                _log_without_content(self._turn_id, error)
+                self._is_lost = True
 
     async def _end(self, outcome: Outcome) -> None:
-        if not self._lost:
-            await self._insist(ledger.finish, self._job, outcome, self._sampled())
+        if not self._is_lost:
+            await with_retries(ledger.finish, self._job, outcome, account_of(self._samplings, self._publisher.end_thinking()))
         self._publisher.say(
             wire.TurnEnded(
                 _WIRE_TYPES.get(outcome.state, "response.failed"),
@@ -252,30 +159,11 @@ class Runner:
         )
         await self._publisher.flush()
 
-    def _sampled(self) -> Sampled:
-        backend, ended = self._backend.name if self._backend else "", self._ended
-        if ended is None:
-            return Sampled(backend, thought_seconds=self._publisher.end_thinking(), request=self._request)
-        usage = ended.usage or Usage()
-        tokens = usage.prompt_tokens, usage.completion_tokens
-        thought = self._publisher.end_thinking()
-        return Sampled(backend, ended.model or "", *tokens, ended.turns_left_out, thought, self._request)
-
-    async def _insist(self, step: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
-        """Ask the database, again for a while where it is locked or away. Only for steps that may be taken twice."""
-        for pause in WRITE_PAUSES:
-            try:
-                return await database_sync_to_async(step)(*arguments, **named)
-            except (OperationalError, InterfaceError) as error:
-                log.warning("turn %s: the database failed (%s), trying again", self._turn_id, type(error).__name__)
-                await asyncio.sleep(pause)
-        return await database_sync_to_async(step)(*arguments, **named)
-
     async def _flush_often(self) -> None:
         try:
             await self._publisher.flush_often()
         except Exception as error:  # noqa: BLE001 - the answer is kept all the same; the page takes it from there
-            _log_without_content(self._turn_id, error)
+            log_without_content(log, self._turn_id, error)
 
     async def _renew_often(self) -> None:
         while True:
@@ -283,24 +171,14 @@ class Runner:
             try:
                 await database_sync_to_async(ledger.renew)(self._job, self._checkpoint())
             except LeaseLostError:
-                self._lost = True
-                if self._sampling is not None:
-                    self._sampling.cancel()
+                self._is_lost = True
+                self._cancel()
                 return
             except (DatabaseError, InterfaceError) as error:
                 # The next attempt may still come within the lease, and a lease that lapsed can be renewed until a sweep takes it.
                 log.warning("turn %s: could not renew its lease (%s)", self._turn_id, type(error).__name__)
 
-    def _checkpoint(self) -> str:
-        frame = self._assembler.open_frame()
-        if frame is None or not frame.body:
-            return ""
-        try:
-            return document.dump_frame(document.writable(frame))
-        except OpenChatMLError:
-            return ""
-
-    async def _obey(self) -> None:
+    async def _receive(self) -> None:
         while True:
             try:
                 message = await groups.layer().receive(self._control_channel)
@@ -319,14 +197,46 @@ class Runner:
         try:
             await self._publisher.send_snapshot(audience, reply_to)
         except Exception as error:  # noqa: BLE001 - what cannot be shown must not make the turn deaf to Stop
-            _log_without_content(self._turn_id, error)
+            log_without_content(log, self._turn_id, error)
+
+    def _cancel(self) -> None:
+        if self._work is not None:
+            self._work.cancel()
+
+    def _checkpoint(self) -> str:
+        return self._frames.checkpoint() if self._frames else ""
+
+
+def _created(started: Started) -> wire.TurnCreated:
+    return wire.TurnCreated(
+        str(started.turn.conversation_id),
+        str(started.turn.question_id),
+        str(started.after) if started.after else None,
+        started.kind,
+        str(started.continued_turn) if started.continued_turn else None,
+    )
+
+
+def _first_request(job: Job, spec: BackendSpec) -> SampleRequest:
+    return SampleRequest(
+        job.frames,
+        model=split_choice(job.choice)[1],
+        effort=_effort(job.effort),
+        max_tokens=spec.max_answer_tokens or environment().max_answer_tokens or None,
+        cut_answer=job.cut_answer,
+    )
+
+
+def _verdict(reason: EndReason, frames: KeptFrames) -> Outcome:
+    """How a turn ended whose last sample came to its end."""
+    if reason is EndReason.LENGTH:
+        return Outcome(TurnState.INCOMPLETE, ProductCode.LENGTH)
+    if frames.has_answer:
+        return Outcome(TurnState.COMPLETED)
+    if reason is EndReason.TOOL_CALLS:
+        return Outcome(TurnState.FAILED, Code.CALL_SCHEMA)
+    return Outcome(TurnState.FAILED, frames.last_error or (ProductCode.NO_MORE if frames.continues_text else ProductCode.NO_ANSWER))
 
 
 def _effort(value: str) -> Effort:
     return "low" if value == "low" else "high" if value == "high" else "medium"
-
-
-def _log_without_content(turn_id: UUID, error: Exception) -> None:
-    """Where it failed, not with what: an exception's message may quote a transcript."""
-    frames = "".join(traceback.format_tb(error.__traceback__))
-    log.error("turn %s failed: %s\n%s", turn_id, type(error).__name__, frames)

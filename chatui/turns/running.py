@@ -28,7 +28,7 @@ _runners: dict[UUID, tuple[Runner, asyncio.Task[None]]] = {}
 async def launch(started: Started) -> None:
     """Run a turn as a task of the server. Returns once others can reach it; it outlives the socket that asked for it."""
     turn_id = started.turn.pk
-    runner = Runner(started.turn, kind=started.kind, after=started.after, continues=started.continues)
+    runner = Runner(started)
     await runner.listen()
     task = asyncio.create_task(runner.run(), name=f"turn {turn_id}")
     # The event loop keeps only a weak reference to a task.

@@ -46,8 +46,8 @@ class Kind(StrEnum):
 class Ask:
     """What a person asks for. ``client_id`` makes it idempotent; ``conversation`` None starts a new one.
 
-    ``continues``: the turn whose answer is gone on with; what that turn used is used again. ``choice``: a back end or one of its models,
-    empty for the person's default; None for what the conversation has.
+    ``continued_turn``: the turn whose answer is to be continued; what that turn used is used again. ``choice``: a back end or one of its
+    models, empty for the person's default; None for what the conversation has.
     """
 
     kind: Kind
@@ -55,20 +55,20 @@ class Ask:
     effort: str
     conversation: object | None = None
     question: object | None = None
-    continues: object | None = None
+    continued_turn: object | None = None
     choice: str | None = None
     text: str = field(default="", repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """A Turn that is kept. ``is_new`` is False where the same ask came twice; ``continues`` is the turn whose answer it goes on with."""
+    """A Turn that is kept. ``is_new`` is False where the same ask came twice; ``continued_turn`` is the turn whose answer it continues."""
 
     turn: Turn
     after: UUID | None
     kind: Kind
     is_new: bool = True
-    continues: UUID | None = None
+    continued_turn: UUID | None = None
 
 
 class AskRefusedError(Exception):
@@ -96,7 +96,9 @@ def start(person: User, ask: Ask, lease_owner: str) -> Started:
             User.objects.select_for_update(no_key=True).only("pk").get(pk=person.pk)
             return _twin(person, ask) or _start(person, ask, text, lease_owner)
     except IntegrityError:
-        # Another tab was first: one running turn per conversation is the database's rule, not a check that could race.
+        # That an ask is kept once, and that one turn runs in a conversation, are the database's rules, not checks that could race.
+        if twin := _twin(person, ask):
+            return twin
         raise AskRefusedError(ProductCode.BUSY) from None
 
 
@@ -105,8 +107,10 @@ def _twin(person: User, ask: Ask) -> Started | None:
     turn = Turn.objects.filter(asked_by=person, client_id=ask.client_id).select_related("conversation", "question").first()
     if turn is None:
         return None
-    continues = access.turn_of(turn.conversation, ask.continues).pk if ask.continues else None
-    return Started(turn, transcripts.question_before(turn.conversation, turn.question), ask.kind, is_new=False, continues=continues)
+    continued_turn = access.turn_of(turn.conversation, ask.continued_turn).pk if ask.continued_turn else None
+    return Started(
+        turn, transcripts.question_before(turn.conversation, turn.question), ask.kind, is_new=False, continued_turn=continued_turn
+    )
 
 
 def _checked(ask: Ask) -> str:
@@ -127,7 +131,7 @@ def _start(person: User, ask: Ask, text: str, lease_owner: str) -> Started:
     if _running_for(person).exclude(conversation=conversation).count() >= environment().max_running_answers:
         raise AskRefusedError(ProductCode.TOO_MANY)
     if ask.kind is Kind.CONTINUE:
-        return _go_on(person, conversation, ask, lease_owner)
+        return _continue_answer(person, conversation, ask, lease_owner)
     wanted = conversation.choice if ask.choice is None else ask.choice
     choice = _chosen(person, wanted)
     question = _question(person, conversation, ask, text)
@@ -149,13 +153,13 @@ def _start(person: User, ask: Ask, text: str, lease_owner: str) -> Started:
     return Started(turn, transcripts.question_before(conversation, question), ask.kind)
 
 
-def _go_on(person: User, conversation: Conversation, ask: Ask, lease_owner: str) -> Started:
+def _continue_answer(person: User, conversation: Conversation, ask: Ask, lease_owner: str) -> Started:
     """A turn that goes on with the answer of an earlier one. What stands behind that answer stays, on a branch of its own."""
-    cut = access.turn_of(conversation, ask.continues)
+    cut = access.turn_of(conversation, ask.continued_turn)
     end = continuation.end_of(cut)
     if cut.state == TurnState.RUNNING:
         raise AskRefusedError(ProductCode.BUSY)
-    if end is None or continuation.way_on(cut, end) is None:
+    if end is None or continuation.continuation_of(cut, end) is None:
         raise AskRefusedError(ProductCode.COMMAND)
     transcripts.activate(conversation, person, end)
     turn = Turn.objects.create(
@@ -165,13 +169,13 @@ def _go_on(person: User, conversation: Conversation, ask: Ask, lease_owner: str)
         client_id=ask.client_id,
         effort=cut.effort,
         choice=_chosen(person, cut.choice),
-        continues=end,
+        continued_message=end,
         lease_owner=lease_owner,
         lease_until=timezone.now() + LEASE,
     )
     conversation.active_at = timezone.now()
     conversation.save(update_fields=["active_at"])
-    return Started(turn, transcripts.question_before(conversation, cut.question), ask.kind, continues=cut.pk)
+    return Started(turn, transcripts.question_before(conversation, cut.question), ask.kind, continued_turn=cut.pk)
 
 
 def _chosen(person: User, choice: str) -> str:

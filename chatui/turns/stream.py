@@ -69,7 +69,7 @@ class EndUserStream:
         self._is_thinking = self._has_answer = False
         self.thought_seconds: int | None = None
 
-    def stand(self, frames: Sequence[tuple[UUID, Frame]], cut: UUID | None) -> None:
+    def show_before(self, frames: Sequence[tuple[UUID, Frame]], cut: UUID | None) -> None:
         """What is shown of the answer already, before the turn goes on with it. ``cut``: the message whose place the next answer takes;
         the first text of that answer is the text of this message, all at once."""
         for key, frame in frames:

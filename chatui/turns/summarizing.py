@@ -39,11 +39,11 @@ MOST_FAILURES = 3
 AT_ONCE = 2
 """How many summaries a process asks for at the same time, for everybody together: answers go first."""
 
-_turnstiles: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
+_semaphores: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
 
 
 class Summarizing:
-    """One for each sample. ``take`` every event before anybody sees it; ``finish`` gives, once, what is to be kept; then ``aclose``."""
+    """One for each turn. ``take`` every event before anybody sees it; ``finish`` gives, once, what is to be kept; then ``aclose``."""
 
     def __init__(self, spec: BackendSpec, choice: str, frames: Iterable[Frame], show: Callable[[VisibleText], None]) -> None:
         self._spec = spec
@@ -197,7 +197,7 @@ class Summarizing:
 
 async def ask(backend: Backend, request: SampleRequest) -> str:
     """What a model answers, empty where it fails, is late, is cut or goes on too long. Waits until few enough others are asking."""
-    async with _turnstile():
+    async with _semaphore():
         try:
             async with asyncio.timeout(ASK_SECONDS):
                 return await _sampled(backend, request)
@@ -230,5 +230,5 @@ def _log_without_content(error: Exception) -> None:
     log.warning("a summary failed: %s", type(error).__name__)
 
 
-def _turnstile() -> asyncio.Semaphore:
-    return _turnstiles.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(AT_ONCE))
+def _semaphore() -> asyncio.Semaphore:
+    return _semaphores.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(AT_ONCE))

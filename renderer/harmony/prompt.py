@@ -24,13 +24,13 @@ from renderer.tokens import Token
 class Prompt:
     """What a model is asked. ``frames`` is the branch as it is kept; what the model may not see again is left out here.
 
-    ``continues`` is an assistant frame behind them that stays open: the model goes on at the end of its body.
+    ``cut_answer`` is an assistant frame behind them that stays open: the model goes on at the end of its body.
     """
 
     frames: Sequence[Frame]
     system: SystemMessage | None = None
     developer: DeveloperMessage | None = None
-    continues: Frame | None = None
+    cut_answer: Frame | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ def build_within(prompt: Prompt, vocabulary: Vocabulary, limit: int | None) -> F
     before, turns = _turns(seen_again(prompt.frames))
     opening = [id_ for frame in (*_instructions(prompt), *before) for id_ in _ids(frame, vocabulary)]
     written = [[id_ for frame in turn for id_ in _ids(frame, vocabulary)] for turn in turns]
-    ending = _ending(prompt.continues, vocabulary)
+    ending = _ending(prompt.cut_answer, vocabulary)
     left_out, length = 0, len(opening) + len(ending) + sum(map(len, written))
     while limit is not None and length > limit and left_out < len(written) - 1:
         length -= len(written[left_out])
@@ -63,10 +63,10 @@ def build_within(prompt: Prompt, vocabulary: Vocabulary, limit: int | None) -> F
     return Fitted([*opening, *(id_ for turn in written[left_out:] for id_ in turn), *ending], left_out)
 
 
-def _ending(continues: Frame | None, vocabulary: Vocabulary) -> list[int]:
+def _ending(cut_answer: Frame | None, vocabulary: Vocabulary) -> list[int]:
     """Where the model goes on: at a new message, or in the middle of the open one, all of it but what would end it."""
-    if continues is not None:
-        return _ids(continues, vocabulary)[:-1]
+    if cut_answer is not None:
+        return _ids(cut_answer, vocabulary)[:-1]
     return ids_of_pieces([Marker(Token.START), Role.ASSISTANT.value], vocabulary)
 
 

@@ -143,17 +143,17 @@ async def test_control_characters_are_spelled_out(environment: dict[str, Any]) -
 
 
 async def test_text_is_shown_while_it_is_written(environment: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    go_on, shown = asyncio.Event(), []
+    may_end, shown = asyncio.Event(), []
     loop = asyncio.get_running_loop()
 
     def write(self: Any, text: str) -> None:
         shown.append(text)
-        loop.call_soon_threadsafe(go_on.set)
+        loop.call_soon_threadsafe(may_end.set)
 
     async def answer(writer: asyncio.StreamWriter) -> None:
         writer.write(stub.SSE_HEAD + stub.chunk(content="First part of it. "))
         await writer.drain()
-        await asyncio.wait_for(go_on.wait(), 10)
+        await asyncio.wait_for(may_end.wait(), 10)
         writer.write(stub.chunk("stop", content="Second.") + stub.DONE)
         await writer.drain()
 

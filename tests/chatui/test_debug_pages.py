@@ -171,17 +171,17 @@ def test_pages_ask_a_number_of_questions_that_does_not_grow_with_the_conversatio
     client, last = opened(grace, turn), Message.objects.latest("position")
     for number in range(40):
         question = transcripts.append(turn.conversation, last, Frame(Header("user"), f"And {number}?"), Author.PERSON)
-        onward = Turn.objects.create(
+        continued = Turn.objects.create(
             conversation=turn.conversation,
             question=question,
             asked_by=turn.asked_by,
             client_id=uuid4(),
             state="completed",
             lease_until=timezone.now(),
-            continues=last,
+            continued_message=last,
         )
         final = Frame(Header("assistant", channel="final"), "So.")
-        last = transcripts.append(turn.conversation, question, final, Author.MODEL, turn=onward)
+        last = transcripts.append(turn.conversation, question, final, Author.MODEL, turn=continued)
     transcripts.activate(turn.conversation, turn.conversation.owner, last)
     with django_assert_max_num_queries(45):
         assert b"And 39?" in client.get(f"/c/{turn.conversation_id}/debug/").content

@@ -18,7 +18,7 @@ from chatui.display import conversation_actions
 from chatui.live import consumer
 from chatui.models import Conversation, Message, Turn, User
 from chatui.store import transcripts
-from chatui.turns import groups, ledger, runner, running, sweep
+from chatui.turns import database, groups, ledger, runner, running, sweep
 from chatui.turns.start import Ask, Kind, Started, start
 from chatui.turns.stream import DebugStream, EndUserStream
 from renderer.events import Finished, FrameOpened, FrameText
@@ -68,7 +68,7 @@ def failing(function: Callable[..., Any], times: int, error: type[Exception] = O
 
 @pytest.fixture(autouse=True)
 def _no_long_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runner, "WRITE_PAUSES", (0.0, 0.01, 0.01))
+    monkeypatch.setattr(database, "PAUSES", (0.0, 0.01, 0.01))
 
 
 async def test_stop_before_the_history_is_loaded_ends_the_turn_at_once(ada: User, backend: ScriptedBackend) -> None:

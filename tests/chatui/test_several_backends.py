@@ -342,12 +342,12 @@ async def test_a_key_that_was_replaced_is_used_at_once(configure: Configure, clo
 
 @pytest.mark.asyncio
 async def test_an_unwanted_back_end_is_closed_but_not_under_a_running_answer(configure: Configure, closing: None) -> None:
-    go_on = asyncio.Event()
+    may_end = asyncio.Event()
 
     async def slowly(writer: asyncio.StreamWriter) -> None:
         writer.write(stub.SSE_HEAD + stub.chunk(content="Half "))
         await writer.drain()
-        await go_on.wait()
+        await may_end.wait()
         writer.write(stub.chunk(content="and half.") + stub.chunk(finish="stop", content="") + stub.DONE)
         await writer.drain()
 
@@ -361,7 +361,7 @@ async def test_an_unwanted_back_end_is_closed_but_not_under_a_running_answer(con
         connected.backend()
         await asyncio.gather(*connected._closing)
         assert not backend._upstream._client.is_closed, "it writes an answer"
-        go_on.set()
+        may_end.set()
         assert (await sampling).visible == "Half and half."
         assert backend._upstream._client.is_closed
 

@@ -9,7 +9,7 @@ import pytest
 from django.db import OperationalError
 
 from chatui.models import User
-from chatui.turns import ledger, runner, summarizing, summary_notes
+from chatui.turns import database, ledger, summarizing, summary_notes
 from renderer.events import FrameClosed, FrameOpened, FrameText
 from renderer.frame_kinds import SUMMARY_NAME
 from renderer.frames import Channel, Header, Terminator
@@ -70,7 +70,7 @@ async def test_reasoning_that_no_database_takes_is_summed_up_all_the_same(
 async def test_a_summary_that_cannot_be_kept_does_not_cost_the_answer(
     fault: Any, ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(runner, "WRITE_PAUSES", (0.0,))
+    monkeypatch.setattr(database, "PAUSES", (0.0,))
     monkeypatch.setattr(ledger, "keep_summary", fault)
     gate, summarizer = asyncio.Event(), Summarizer(STEP, "none")
     use(monkeypatch, backend, summarizer)

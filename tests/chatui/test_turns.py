@@ -268,7 +268,7 @@ async def test_a_turn_has_one_terminal_state(ada: User, backend: ScriptedBackend
     job = await database_sync_to_async(ledger.load)(started.turn.pk)
     end = database_sync_to_async(ledger.finish)
     results = await asyncio.gather(
-        *(end(job, ledger.Outcome(state), ledger.Sampled()) for state in (TurnState.COMPLETED, TurnState.STOPPED))
+        *(end(job, ledger.Outcome(state), ledger.Account()) for state in (TurnState.COMPLETED, TurnState.STOPPED))
     )
     assert sorted(results) == [False, True]
 

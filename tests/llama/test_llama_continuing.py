@@ -38,17 +38,17 @@ async def backend(request: pytest.FixtureRequest, llama_server: str, vocabulary:
     await made.aclose()
 
 
-def onward(request: SampleRequest, cut: Outcome) -> SampleRequest:
+def continued(request: SampleRequest, cut: Outcome) -> SampleRequest:
     """What the product asks to go on with ``cut``: the reasoning that had come, then the open answer."""
     frames = [done.frame for done in cut.finished]
     text = next((frame.body for frame in frames if frame.header == FINAL), "")
     seen = [frame for frame in frames if frame.header.channel == Channel.ANALYSIS and frame.header.intent is None]
-    return replace(request, frames=(*request.frames, *seen), continues=Frame(FINAL, text), max_tokens=None)
+    return replace(request, frames=(*request.frames, *seen), cut_answer=Frame(FINAL, text), max_tokens=None)
 
 
 @pytest.mark.parametrize(("question", "limit"), [(question, limit) for question, limits in QUESTIONS.items() for limit in limits])
 async def test_a_cut_answer_goes_on_exactly_where_it_was_cut(backend: Backend, question: str, limit: int) -> None:
-    await goes_on_exactly(backend, question, limit)
+    await continues_exactly(backend, question, limit)
 
 
 @pytest.mark.parametrize("limit", [60, 61, 62, 90])
@@ -57,15 +57,15 @@ async def test_by_ids_an_answer_that_was_cut_between_the_bytes_of_a_word_goes_on
 ) -> None:
     """In text this server cuts words of some scripts into other tokens than the model does, so that only ids are exact there."""
     backend = HarmonyCompletionsBackend(llama_server, vocabulary=lambda: vocabulary, limits=LIMITS)
-    await goes_on_exactly(backend, "Say hello in many languages.", limit)
+    await continues_exactly(backend, "Say hello in many languages.", limit)
     await backend.aclose()
 
 
-async def goes_on_exactly(backend: Backend, question: str, limit: int) -> None:
+async def continues_exactly(backend: Backend, question: str, limit: int) -> None:
     request = asked(question)
     cut = await outcome(backend, replace(request, max_tokens=limit))
     assert cut.ended is not None and cut.ended.reason is EndReason.LENGTH and cut.visible, "the premise: the answer was cut"
-    rest = await outcome(backend, onward(request, cut))
+    rest = await outcome(backend, continued(request, cut))
     assert cut.visible + rest.visible == KNOWN[question][0]
     assert rest.ended is not None and rest.ended.reason is EndReason.STOP
     assert rest.hidden == ""
@@ -74,9 +74,9 @@ async def goes_on_exactly(backend: Backend, question: str, limit: int) -> None:
 async def test_an_answer_that_is_cut_twice_goes_on_twice(backend: Backend) -> None:
     request = asked("Count from 1 to 200.")
     cut = await outcome(backend, replace(request, max_tokens=100))
-    going_on, text = onward(request, cut), cut.visible
+    request, text = continued(request, cut), cut.visible
     for limit in (80, 80, None):
-        text += (await outcome(backend, replace(going_on, continues=Frame(FINAL, text), max_tokens=limit))).visible
+        text += (await outcome(backend, replace(request, cut_answer=Frame(FINAL, text), max_tokens=limit))).visible
     assert text == KNOWN["Count from 1 to 200."][0]
 
 
@@ -85,7 +85,7 @@ async def test_after_reasoning_alone_the_answer_is_written_without_more_of_it(ba
     whole = await outcome(backend, request)
     thought = replace(whole, finished=whole.finished[:1])
     assert thought.visible == "" and thought.hidden, "the premise: only reasoning"
-    rest = await outcome(backend, onward(request, thought))
+    rest = await outcome(backend, continued(request, thought))
     assert (rest.visible, rest.hidden) == (whole.visible, "")
 
 
@@ -93,7 +93,7 @@ async def test_a_secret_that_was_thought_before_the_cut_does_not_come_with_the_r
     request = asked(THINK_HARD)
     cut = await outcome(backend, replace(request, max_tokens=198))
     assert CANARY in cut.hidden and cut.visible
-    rest = await outcome(backend, onward(request, cut))
+    rest = await outcome(backend, continued(request, cut))
     assert CANARY not in rest.visible + rest.hidden
 
 
@@ -104,7 +104,7 @@ async def test_once_it_has_been_asked_the_server_is_known_to_go_on(backend: Back
 
 async def test_over_responses_the_model_is_asked_in_words(llama_server: str) -> None:
     backend = ResponsesBackend(llama_server, limits=LIMITS)
-    rest = await outcome(backend, replace(asked("Hello!"), continues=Frame(FINAL, "Hello! How can")))
+    rest = await outcome(backend, replace(asked("Hello!"), cut_answer=Frame(FINAL, "Hello! How can")))
     await backend.aclose()
     assert rest.error is None and not backend.can_continue
     assert CANARY not in rest.visible

@@ -101,13 +101,13 @@ def test_an_open_answer_has_the_ids_that_openai_harmony_gives_it_but_for_its_end
     conversation = oh.Conversation.from_messages(map(as_oracle, [ASK, THINK, CALL, REPLY, answer]))
     whole = oracle.render_conversation(conversation, config)
     assert whole[-1] == MARKER_IDS[Token.END], "the premise: only the end is left out"
-    assert build(Prompt([ASK, THINK, CALL, REPLY], continues=answer), vocabulary) == whole[:-1]
+    assert build(Prompt([ASK, THINK, CALL, REPLY], cut_answer=answer), vocabulary) == whole[:-1]
 
 
 def test_beside_an_open_answer_oldest_turns_are_left_out_too(vocabulary: Vocabulary) -> None:
     answer = Frame(Header("assistant", Channel.FINAL), "word " * 50)
-    found = build_within(Prompt([ASK, ANSWER, ASK, ANSWER, ASK], continues=answer), vocabulary, 80)
-    assert found.turns_left_out == 2 and found.ids[-50:] == build(Prompt([ASK], continues=answer), vocabulary)[-50:]
+    found = build_within(Prompt([ASK, ANSWER, ASK, ANSWER, ASK], cut_answer=answer), vocabulary, 80)
+    assert found.turns_left_out == 2 and found.ids[-50:] == build(Prompt([ASK], cut_answer=answer), vocabulary)[-50:]
 
 
 def test_a_conversation_of_one_answer_has_the_ids_that_openai_harmony_gives_it_when_it_drops_analysis(

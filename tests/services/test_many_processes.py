@@ -97,8 +97,8 @@ async def test_an_answer_that_one_process_cut_is_gone_on_with_in_the_other(deplo
         await asker.say("subscribe", conversation=conversation)
         assert (await asker.until(*ENDS))[-1]["type"] == "response.incomplete"
         await other.say("continue", client_id=str(uuid4()), conversation=conversation, turn=accepted["turn"])
-        going_on = (await other.until("chatui:accepted", "chatui:refused"))[-1]
-        assert going_on["type"] == "chatui:accepted", going_on
+        continued = (await other.until("chatui:accepted", "chatui:refused"))[-1]
+        assert continued["type"] == "chatui:accepted", continued
         assert (await asker.until(*ENDS))[-1]["type"] == "response.completed"
     pages = [server.sign_in("ada").get(accepted["url"]).text for server in (one, two)]
     assert all(page.count("smallest set of permissions that their work needs") == 1 for page in pages)

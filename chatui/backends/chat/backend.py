@@ -13,7 +13,7 @@ from uuid import uuid4
 from chatui.backends.base import BackendError, Limits, SampleEnded, SampleEvent, SampleRequest
 from chatui.backends.chat.deltas import Deltas
 from chatui.backends.chat.messages import messages
-from chatui.backends.continuation import ask_to_go_on
+from chatui.backends.continuation import continue_in_words
 from chatui.backends.defang import is_defanged
 from chatui.backends.detected_server import FoundServer
 from chatui.backends.http import WHOLE
@@ -52,13 +52,13 @@ class ChatCompletionsBackend(FoundServer):
 
     async def sample(self, request: SampleRequest) -> AsyncGenerator[SampleEvent, None]:
         """See ``base.Backend``."""
-        async with aclosing(self._go_on(request) if request.continues else self._sample(request)) as events:
+        async with aclosing(self._continue(request) if request.cut_answer else self._sample(request)) as events:
             async for event in events:
                 yield event
 
-    async def _go_on(self, request: SampleRequest) -> AsyncGenerator[SampleEvent, None]:
+    async def _continue(self, request: SampleRequest) -> AsyncGenerator[SampleEvent, None]:
         """Put the model back into the middle of its answer. Where the server does not know how, or refuses, ask the model to go on."""
-        if _prefills(await self._product(), request.continues):
+        if _prefills(await self._product(), request.cut_answer):
             has_begun = False
             try:
                 async with aclosing(self._sample(request)) as events:
@@ -69,7 +69,7 @@ class ChatCompletionsBackend(FoundServer):
             except BackendError as error:
                 if has_begun or error.retryable or error.code is not ProductCode.BACKEND_REFUSED:
                     raise
-        async with aclosing(ask_to_go_on(request, self._sample)) as events:
+        async with aclosing(continue_in_words(request, self._sample)) as events:
             async for event in events:
                 yield event
 
@@ -82,7 +82,7 @@ class ChatCompletionsBackend(FoundServer):
             max_chars=self._limits.max_output_chars,
             restore=restore,
             # Where the answer has no text yet, what comes is its beginning, and as doubtful as any.
-            resumes=request.continues is not None and bool(request.continues.body),
+            resumes=request.cut_answer is not None and bool(request.cut_answer.body),
             summaries_are_trusted=self._summaries_are_trusted,
         )
         reader = _Reader(new_deltas())
@@ -108,14 +108,14 @@ class ChatCompletionsBackend(FoundServer):
     async def _payload(self, request: SampleRequest) -> dict[str, object]:
         model = await self._model_for(request.model)
         payload: dict[str, object] = {
-            "messages": messages(request.frames, request.continues),
+            "messages": messages(request.frames, request.cut_answer),
             "stream": True,
             "stream_options": {"include_usage": True},
             "reasoning_effort": request.effort,
         }
-        if request.continues:
+        if request.cut_answer:
             # llama.cpp goes on with the answer where there is one, else with the reasoning, unless it is told that the answer is to come.
-            payload |= {"continue_final_message": True if request.continues.body else "content", "add_generation_prompt": False}
+            payload |= {"continue_final_message": True if request.cut_answer.body else "content", "add_generation_prompt": False}
         if model:
             payload["model"] = model
         if request.max_tokens:
@@ -170,9 +170,9 @@ class _Reader:
         )
 
 
-def _prefills(server: str | None, continues: Frame | None) -> bool:
+def _prefills(server: str | None, cut_answer: Frame | None) -> bool:
     """Whether it does so with this answer: Ollama goes on with the reasoning where there is no answer yet."""
-    return server in _PREFILLING and continues is not None and (server != "Ollama" or bool(continues.body))
+    return server in _PREFILLING and cut_answer is not None and (server != "Ollama" or bool(cut_answer.body))
 
 
 def _new_call_id() -> str:

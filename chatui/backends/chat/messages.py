@@ -11,16 +11,16 @@ from renderer.frames import Channel, Frame, Intent, Role, Terminator
 Message = dict[str, object]
 
 
-def messages(frames: Iterable[Frame], continues: Frame | None = None) -> list[Message]:
+def messages(frames: Iterable[Frame], cut_answer: Frame | None = None) -> list[Message]:
     """One message for each question and answer, and one pair of messages for each call and its reply.
 
-    System and developer frames become one ``system`` message, the only form that all servers take. ``continues``, an answer that is to be
+    System and developer frames become one ``system`` message, the only form that all servers take. ``cut_answer``, an answer that is to be
     gone on with, is the last message. Reasoning goes back only beside that, or beside a call that is being worked on, as
     ``reasoning_content``. A preamble joins what follows it: beside a call and its reasoning, servers
     refuse a second text. A call without a reply, or a reply without a call, is left out, as is what was written for people or staff.
     """
     writer = _Writer(frames)
-    return writer.write(continues)
+    return writer.write(cut_answer)
 
 
 class _Writer:
@@ -32,11 +32,11 @@ class _Writer:
         self._preamble: list[str] = []
         self._reasoning: list[str] = []
 
-    def write(self, continues: Frame | None) -> list[Message]:
+    def write(self, cut_answer: Frame | None) -> list[Message]:
         for frame in self._frames:
             self._take(frame)
-        if continues is not None:
-            self._open_answer(continues)
+        if cut_answer is not None:
+            self._open_answer(cut_answer)
         self._flush_preamble()
         if not self._instructions:
             return self._messages
@@ -84,8 +84,8 @@ class _Writer:
         self._reasoning, self._preamble = [], []
         self._messages += [call, {"role": "tool", "tool_call_id": header.call_id, "content": defang(reply.body)}]
 
-    def _open_answer(self, continues: Frame) -> None:
-        content = [*self._preamble, defang(continues.body)] if continues.body else self._preamble
+    def _open_answer(self, cut_answer: Frame) -> None:
+        content = [*self._preamble, defang(cut_answer.body)] if cut_answer.body else self._preamble
         answer: Message = {"role": "assistant", "content": "\n\n".join(content)}
         if self._reasoning:
             answer["reasoning_content"] = "\n\n".join(self._reasoning)

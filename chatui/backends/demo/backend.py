@@ -56,8 +56,8 @@ class DemoBackend:
         player = _Player(self._tokens_per_second, request.max_tokens)
         summed_up = summary_lines.question_summed_up(request)
         script = _load(choose(_question(request))) if summed_up is None else _line(summary_lines.next_step(choose(summed_up), request))
-        if request.continues:
-            async for event in player.go_on(_final_text(script), request.continues):
+        if request.cut_answer:
+            async for event in player.continue_answer(_final_text(script), request.cut_answer):
                 yield event
         else:
             for part in script:
@@ -153,7 +153,7 @@ class _Player:
         for event in rest:
             yield event
 
-    async def go_on(self, text: str, cut: Frame) -> AsyncGenerator[RawEvent, None]:
+    async def continue_answer(self, text: str, cut: Frame) -> AsyncGenerator[RawEvent, None]:
         """The rest of ``text``, behind what was written of it."""
         yield FrameOpened(cut.header)
         for word in _WORD.findall(text[len(cut.body) :] if text.startswith(cut.body) else ""):

@@ -81,8 +81,8 @@ class HarmonyCompletionsBackend:
         context = server.context(model)
         prompt = await asyncio.to_thread(fitted, request, vocabulary, context, self._today())
         asked = Asked(prompt.ids, answer_tokens(request, len(prompt.ids), context), model)
-        going_on = opened(request.continues)
-        completed = self.complete(asked, turns_left_out=prompt.turns_left_out, continues=going_on, on_sent=request.on_sent)
+        continued = opened(request.cut_answer)
+        completed = self.complete(asked, turns_left_out=prompt.turns_left_out, cut_answer=continued, on_sent=request.on_sent)
         async with aclosing(completed) as events:
             async for event in events:
                 yield event
@@ -92,15 +92,15 @@ class HarmonyCompletionsBackend:
         asked: Asked,
         *,
         turns_left_out: int = 0,
-        continues: Frame | None = None,
+        cut_answer: Frame | None = None,
         on_sent: Callable[[str, bytes], None] | None = None,
     ) -> AsyncGenerator[SampleEvent, None]:
-        """The same for a prompt that is made already. It ends in ``<|start|>assistant``, or in ``continues``. Raises as ``sample``."""
+        """The same for a prompt that is made already. It ends in ``<|start|>assistant``, or in ``cut_answer``. Raises as ``sample``."""
         vocabulary = await self._loaded()
         dialect = DIALECTS[(await self._server()).dialect]
         answer = _Answer(dialect.chunks(vocabulary), self._limits.max_output_chars)
-        if continues:
-            answer.resume(continues)
+        if cut_answer:
+            answer.continue_with(cut_answer)
         try:
             async with aclosing(self._upstream.stream(dialect.path, dialect.payload(asked), on_sent)) as events:
                 async for event in events:
@@ -164,10 +164,10 @@ class _Answer:
         """Whether nothing more is wanted: the server is done, the model wrote too much, or it goes on after the end of its turn."""
         return self._is_done or self._chars_left < 0 or self._events_left <= 0
 
-    def resume(self, continues: Frame) -> None:
+    def continue_with(self, cut_answer: Frame) -> None:
         """The prompt ends inside of this frame: what comes is more of its body, until a marker ends it. Opened when something comes."""
         # As the model would have written it behind <|start|>assistant; without the body, and without the marker that ends a frame.
-        for piece in pieces_of_frame(replace(continues, body=""))[2:-1]:
+        for piece in pieces_of_frame(replace(cut_answer, body=""))[2:-1]:
             self._opening += self._reader.feed_text(piece) if isinstance(piece, str) else self._reader.feed_marker(piece.token)
 
     def feed(self, event: Event) -> list[RawEvent]:

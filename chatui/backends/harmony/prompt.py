@@ -53,13 +53,13 @@ def _prompt(request: SampleRequest, today: date) -> Prompt:
         _writable(talk),
         SystemMessage(date=today.isoformat(), effort=request.effort),
         DeveloperMessage("\n\n".join(orders)) if orders else None,
-        opened(request.continues),
+        opened(request.cut_answer),
     )
 
 
-def opened(continues: Frame | None) -> Frame | None:
+def opened(cut_answer: Frame | None) -> Frame | None:
     """The answer that the model is to go on with, as it can be written in Harmony; None to begin a new message."""
-    return next(iter(_writable([continues])), None) if continues else None
+    return next(iter(_writable([cut_answer])), None) if cut_answer else None
 
 
 def _writable(frames: Sequence[Frame]) -> list[Frame]:

@@ -11,7 +11,7 @@ from typing import Any
 from uuid import uuid4
 
 from chatui.backends.base import BackendError, Limits, SampleEnded, SampleEvent, SampleRequest
-from chatui.backends.continuation import ask_to_go_on
+from chatui.backends.continuation import continue_in_words
 from chatui.backends.defang import is_defanged
 from chatui.backends.detected_server import FoundServer
 from chatui.backends.http import WHOLE
@@ -56,7 +56,7 @@ class ResponsesBackend(FoundServer):
 
     async def sample(self, request: SampleRequest) -> AsyncGenerator[SampleEvent, None]:
         """See ``base.Backend``. It has no place for an answer that is to be gone on with, so the model is asked to."""
-        async with aclosing(ask_to_go_on(request, self._sample) if request.continues else self._sample(request)) as events:
+        async with aclosing(continue_in_words(request, self._sample) if request.cut_answer else self._sample(request)) as events:
             async for event in events:
                 yield event
 

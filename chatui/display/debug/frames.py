@@ -64,7 +64,7 @@ class _Page:
         self._counter = counter
         # A request may have megabytes, so here it is only asked whether there is one.
         self._with_request = set(row.turns.exclude(request=None).values_list("pk", flat=True))
-        self._continued = dict(row.turns.exclude(continues=None).values_list("pk", "continues__position"))
+        self._continued = dict(row.turns.exclude(continued_message=None).values_list("pk", "continued_message__position"))
         self._calls: dict[str, Message] = {}
         self._replies: dict[str, Message] = {}
         for message in messages:
@@ -113,7 +113,7 @@ class _Page:
         return Group(facts, tuple(shown))
 
     def _facts(self, turn: Turn, shown: Sequence[ShownFrame]) -> ShownTurn:
-        return turns.shown(turn, shown, continues=self._continued.get(turn.pk), has_request=turn.pk in self._with_request)
+        return turns.shown(turn, shown, continued_position=self._continued.get(turn.pk), has_request=turn.pk in self._with_request)
 
     def _shown(self, message: Message, turn: Turn | None, before: datetime | None) -> ShownFrame:
         frame = self._frames[message.pk]

@@ -82,7 +82,7 @@ class ShownTurn:
     input_tokens: int | None
     output_tokens: int | None
     turns_left_out: int
-    continues: str
+    continued_position: str
     has_request: bool
     bars: tuple[Bar, ...]
 

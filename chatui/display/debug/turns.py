@@ -10,8 +10,11 @@ from chatui.models import Turn
 from renderer.gate import as_debug_text
 
 
-def shown(turn: Turn, frames: Sequence[ShownFrame], *, continues: int | None, has_request: bool) -> ShownTurn:
-    """The turn, with those of ``frames`` that have a time of their own in it. ``continues``: the position of what it goes on with."""
+def shown(turn: Turn, frames: Sequence[ShownFrame], *, continued_position: int | None, has_request: bool) -> ShownTurn:
+    """The turn, with those of ``frames`` that have a time of their own in it.
+
+    ``continued_position`` is the position of the message whose answer it continues.
+    """
     end = turn.finished_at
     seconds = (end - turn.started_at).total_seconds() if end else None
     return ShownTurn(
@@ -29,7 +32,7 @@ def shown(turn: Turn, frames: Sequence[ShownFrame], *, continues: int | None, ha
         input_tokens=turn.input_tokens,
         output_tokens=turn.output_tokens,
         turns_left_out=turn.turns_left_out,
-        continues=str(continues) if continues is not None else "",
+        continued_position=str(continued_position) if continued_position is not None else "",
         has_request=has_request,
         bars=_bars(frames, seconds),
     )

@@ -1,0 +1,75 @@
+"""Samples a model once for a turn: each event goes to the turn's frames, and what the server says of the sample is kept for the account."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+from dataclasses import replace
+
+from chatui.backends import retries
+from chatui.backends.base import Backend, EndReason, SampleEnded, SampleRequest
+from chatui.turns.kept_frames import KeptFrames
+from chatui.turns.ledger import Account
+
+
+class Sampling:
+    """One request to a model server. ``run`` it once; what it tells is there afterwards, also where it was cancelled or failed."""
+
+    def __init__(self, backend: Backend, request: SampleRequest, frames: KeptFrames) -> None:
+        self._backend = backend
+        self._request = replace(request, on_sent=self._note_sent)
+        self._frames = frames
+        self._sent: tuple[str, bytes] | None = None
+        self._ended: SampleEnded | None = None
+
+    async def run(self) -> None:
+        """Ask the model and take all that it writes.
+
+        Raises:
+            BackendError: the server refused, failed, was silent or broke off.
+            LeaseLostError: the turn is another's by now.
+        """
+        async with contextlib.aclosing(retries.sample(self._backend, self._request)) as events:
+            async for event in events:
+                if isinstance(event, SampleEnded):
+                    self._ended = event
+                else:
+                    await self._frames.feed(event)
+
+    @property
+    def end_reason(self) -> EndReason:
+        """Why the sample ended; STOP where the server did not say."""
+        return self._ended.reason if self._ended else EndReason.STOP
+
+    def account(self) -> Account:
+        """What the server told of this sample."""
+        usage = self._ended.usage if self._ended else None
+        return Account(
+            backend=self._backend.name,
+            model=(self._ended.model or "") if self._ended else "",
+            input_tokens=usage.prompt_tokens if usage else None,
+            output_tokens=usage.completion_tokens if usage else None,
+            turns_left_out=self._ended.turns_left_out if self._ended else 0,
+            request=self._sent,
+        )
+
+    def _note_sent(self, path: str, body: bytes) -> None:
+        self._sent = (path, body)
+
+
+def account_of(samplings: Sequence[Sampling], thought_seconds: int | None) -> Account:
+    """The account of a turn: tokens of all its samplings together, the rest as the last one told it."""
+    accounts = [sampling.account() for sampling in samplings]
+    if not accounts:
+        return Account(thought_seconds=thought_seconds)
+    return replace(
+        accounts[-1],
+        input_tokens=_sum([account.input_tokens for account in accounts]),
+        output_tokens=_sum([account.output_tokens for account in accounts]),
+        thought_seconds=thought_seconds,
+    )
+
+
+def _sum(counts: Sequence[int | None]) -> int | None:
+    told = [count for count in counts if count is not None]
+    return sum(told) if told else None
