@@ -67,12 +67,14 @@ async def watch(
         await socket.send_message(text)
         accepted = (await socket.until("chatui:accepted"))[-1]
         await socket.say("subscribe", conversation=accepted["conversation"])
-        await socket.until("chatui:snapshot", "chatui:idle")
+        watched.events = await socket.until("chatui:snapshot", "chatui:idle")
         if gate is not None:
             await until(reached)
             await asyncio.sleep(0.15)
             gate.set()
-        watched.events = await socket.until(*ENDS, "chatui:idle")
+        # A short turn may be over before it can be followed; then nothing more comes.
+        if watched.events[-1]["type"] != "chatui:idle":
+            watched.events = await socket.until(*ENDS, "chatui:idle")
         await running.settle()
         watched.raw = "".join(socket.raw)
     watched.turn = await Turn.objects.select_related("conversation").aget(pk=accepted["turn"])
