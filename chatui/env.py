@@ -55,7 +55,7 @@ class Environment(BaseSettings):
     max_running_answers: int = Field(4, gt=0, description="How many answers may be written for one person at a time.")
     max_answer_tokens: int = Field(0, ge=0, description="Longest answer in tokens. 0: the model server decides.")
     demo_tokens_per_second: float = Field(60.0, ge=0, description="Pace of the demo. 0: as fast as it goes.")
-    instructions: str = Field("", description="Developer instructions sent with each conversation; hidden from people.", repr=False)
+    instructions: str = Field("", description="Developer instructions sent with each request; hidden from people.", repr=False)
     debug_open_minutes: int = Field(240, gt=0, le=1440, description="Longest time that a debug view stays open before it closes by itself.")
     debug_approval: bool = Field(False, description="Whether a second permitted person has to approve before a debug view opens.")
     alert_attempts: int = Field(5, ge=0, description="Refused attempts at hidden channels by one person before staff are warned. 0: never.")

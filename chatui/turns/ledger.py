@@ -10,6 +10,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
+from chatui.env import environment
 from chatui.models import Message, Turn
 from chatui.models.message import Author
 from chatui.models.turn import TurnState
@@ -19,7 +20,7 @@ from renderer import history
 from renderer.errors import ErrorCode
 from renderer.events import Finished
 from renderer.frame_kinds import ANSWER
-from renderer.frames import Frame, Role
+from renderer.frames import Frame, Header, Role
 
 
 class LeaseLostError(Exception):
@@ -88,8 +89,8 @@ def load(turn_id: UUID) -> Job:
     turn = Turn.objects.select_related("conversation", "question", "continued_message__parent").get(pk=turn_id)
     place, cut = continuation.place_of(turn), continuation.cut_answer(turn)
     messages = transcripts.branch(turn.conversation, place)
-    seen = [transcripts.frame_of(message) for message in messages if not _is_foreign_order(message)]
-    job = replace(job_of(turn), frames=history.seen_again(seen), place_id=place.pk)
+    seen = [transcripts.frame_of(message) for message in messages if not _is_order(message)]
+    job = replace(job_of(turn), frames=(*_orders(), *history.seen_again(seen)), place_id=place.pk)
     if turn.continued_message is None:
         return job
     answer = [*messages[[message.pk for message in messages].index(turn.question_id) + 1 :], *([cut] if cut else [])]
@@ -104,9 +105,15 @@ def load(turn_id: UUID) -> Job:
 _NO_ANSWER_YET = Frame(ANSWER, "")
 
 
-def _is_foreign_order(message: Message) -> bool:
-    """System and developer frames of an import are kept, but a model does not take orders from an uploaded file."""
-    return message.author == Author.IMPORT and message.role in (Role.SYSTEM, Role.DEVELOPER)
+def _orders() -> tuple[Frame, ...]:
+    """The operator's instructions as they are now. They belong to each request, whatever the history holds and wherever it came from."""
+    instructions = environment().instructions
+    return (Frame(Header(Role.DEVELOPER), instructions),) if instructions else ()
+
+
+def _is_order(message: Message) -> bool:
+    """System and developer frames are for the record only: what an import brings is no order, and what was ours may have changed."""
+    return message.role in (Role.SYSTEM, Role.DEVELOPER)
 
 
 def keep(job: Job, parent_id: UUID, key: UUID, finished: Finished) -> None:
