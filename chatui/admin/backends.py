@@ -13,7 +13,8 @@ from django.http import HttpRequest
 from chatui.audit_log.record import record
 from chatui.backends import keys
 from chatui.backends.keys import KeyUnusableError
-from chatui.backends.spec import SPEC_KINDS, BackendSpec, SpecError, find, split_choice
+from chatui.backends.spec.choices import find, split_choice
+from chatui.backends.spec.definition import SPEC_KINDS, BackendSpec, SpecError
 from chatui.env import environment
 from chatui.model_servers import configured, connected
 from chatui.models import StoredBackend

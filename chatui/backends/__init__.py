@@ -1,1 +1,1 @@
-"""Model servers, one wire format per file; no Django in here. Read ``base`` first, then ``registry``."""
+"""Model servers, a folder per wire format; no Django in here. Read ``base`` first, then ``registry``."""

@@ -10,24 +10,15 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
-import httpx
+from chatui.backends.addresses import origin
+from chatui.backends.spec.definition import BackendSpec
 
-if TYPE_CHECKING:
-    from chatui.backends.spec import BackendSpec
-
-KEY_NAME = re.compile(r"[A-Z0-9][A-Z0-9_]{0,59}")
 VARIABLE_PREFIX = "CHATUI_KEY_"
 DIRECTORY = "keys"
-_PORTS = {"http": 80, "https": 443}
 _MOST_CHARS = 16_384
 # Anything else could end the header that a key is sent in, and be quoted by the error that says so.
 _KEY = re.compile(r"[\x21-\x7e]+")
-# A parser that reads one of these in another way than the next one sends a request to another server than the one that was checked.
-_ADDRESS = re.compile(r"[!-~]+")
-_AMBIGUOUS = re.compile(r"[\\\"<>^`{|}]")
 
 
 class KeyUnusableError(Exception):
@@ -61,39 +52,6 @@ def checked(value: str, place: str) -> str:
     if not _KEY.fullmatch(key):
         raise KeyUnusableError(f"{place} holds more than one word, or characters that no key has")
     return key
-
-
-def origin(url: str) -> str:
-    """Scheme, host and port of an address, as requests are really made to it.
-
-    Raises:
-        ValueError: it is no http address.
-    """
-    if problem := address_problem(url):
-        raise ValueError(problem)
-    parts = httpx.URL(url)
-    return f"{parts.scheme}://{parts.raw_host.decode('ascii').lower()}:{parts.port or _PORTS[parts.scheme]}"
-
-
-def address_problem(url: str) -> str:
-    """Why a model server cannot have this address, in words that follow its name; empty where it can."""
-    if not _ADDRESS.fullmatch(url) or _AMBIGUOUS.search(url):
-        return "must be a plain address without spaces or special characters"
-    try:
-        parts, second = httpx.URL(url), urlsplit(url)
-        is_agreed = bool(parts.host) and (parts.scheme, parts.raw_host.decode("ascii")) == (second.scheme, second.hostname)
-        port = second.port
-    except (httpx.InvalidURL, ValueError):  # the second also where a name of a host is none
-        return "is no address"
-    if parts.scheme not in _PORTS or not url.lower().startswith(f"{parts.scheme}://") or not parts.host:
-        return "must begin with http:// or https:// and name a host"
-    if "@" in second.netloc:
-        return "must hold no user name or password; name the key instead"
-    if not is_agreed or "%" in second.netloc or (port is not None and parts.port != port and _PORTS[parts.scheme] != port):
-        return "is no address"
-    if "?" in url or "#" in url:
-        return "must have neither ? nor #"
-    return ""
 
 
 def _bound(name: str, url: str, data_dir: Path) -> str:

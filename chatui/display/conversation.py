@@ -10,7 +10,7 @@ from uuid import UUID
 from django.urls import reverse
 
 from chatui.backends.demo.backend import DemoBackend
-from chatui.backends.spec import split_choice
+from chatui.backends.spec.choices import split_choice
 from chatui.codes import code_of
 from chatui.model_servers import connected
 from chatui.models import Conversation, Message, Turn, User

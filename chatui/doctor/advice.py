@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from chatui.backends.spec import BackendSpec, check_spec, is_model_name
-from chatui.backends.spec_file import Value
+from chatui.backends.spec.definition import BackendSpec, check_spec, is_model_name
+from chatui.backends.spec.writing import Value
 from chatui.doctor.faults import Fault
 from chatui.doctor.report import Report
 

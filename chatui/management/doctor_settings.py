@@ -8,8 +8,8 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from chatui.backends import spec_file
-from chatui.backends.spec import BackendSpec
+from chatui.backends.spec import writing
+from chatui.backends.spec.definition import BackendSpec
 from chatui.doctor.advice import advised, name_for
 from chatui.doctor.report import Report
 from chatui.env import environment
@@ -36,24 +36,24 @@ def write(report: Report, spec: BackendSpec, where: str, *, is_new: bool, name: 
     spec = spec.model_copy(update={"name": name or name_for(report)}) if is_new else spec
     place = _place(where, spec, is_new=is_new)
     if place is None:
-        toml = spec_file.table(_whole(spec, changes))
+        toml = writing.table(_whole(spec, changes))
         return Written(f"As settings:\n\n{toml}", toml)
     try:
         before = _read(place) if place.exists() else ""
     except (OSError, UnicodeDecodeError) as error:
         raise ValueError(f"{place} cannot be read") from error
-    if not spec_file.has_table(before, spec.name):
+    if not writing.has_table(before, spec.name):
         whole = _whole(spec, changes)
-        _replace(place, spec_file.with_new_table(before, whole))
-        return Written(f"{place}: back end {spec.name} was added. It counts after a restart.", spec_file.table(whole), place)
+        _replace(place, writing.with_new_table(before, whole))
+        return Written(f"{place}: back end {spec.name} was added. It counts after a restart.", writing.table(whole), place)
     if is_new:
         changes = {name: value for name, value in _whole(spec, changes).items() if name != "name"}
     if not changes:
         return Written(f"{place}: nothing to change for back end {spec.name}.", "", None)
-    toml = "".join(spec_file.table(changes).splitlines(keepends=True)[1:])
+    toml = "".join(writing.table(changes).splitlines(keepends=True)[1:])
     if not force:
         raise ValueError(f"{place} has a back end {spec.name} already. --force makes these changes to it:\n{toml}".rstrip())
-    _replace(place, spec_file.with_changes(before, spec.name, changes))
+    _replace(place, writing.with_changes(before, spec.name, changes))
     return Written(f"{place}: back end {spec.name} was changed. It counts after a restart.\n{toml}".rstrip(), toml, place)
 
 
@@ -64,12 +64,12 @@ def _place(where: str, spec: BackendSpec, *, is_new: bool) -> Path | None:
     if where:
         return Path(where)
     file = environment().backends_file
-    if file is None or not (is_new or (file.exists() and spec_file.has_table(_read(file), spec.name))):
+    if file is None or not (is_new or (file.exists() and writing.has_table(_read(file), spec.name))):
         return None
     return file
 
 
-def _whole(spec: BackendSpec, changes: dict[str, spec_file.Value]) -> dict[str, spec_file.Value]:
+def _whole(spec: BackendSpec, changes: dict[str, writing.Value]) -> dict[str, writing.Value]:
     """A whole table: what the spec says that is not the default, and the changes."""
     defaults = {name: field.default for name, field in BackendSpec.model_fields.items()}
     said = {name: value for name, value in spec.model_dump().items() if value != defaults[name]}

@@ -12,9 +12,11 @@ from typing import Any
 from django.core.management.base import CommandError
 
 from chatui.backends import keys, registry
+from chatui.backends.addresses import origin
 from chatui.backends.base import Backend, BackendError, EndReason, SampleEnded, SampleRequest
 from chatui.backends.keys import KeyUnusableError
-from chatui.backends.spec import BackendSpec, SpecError, check_spec, split_choice
+from chatui.backends.spec.choices import split_choice
+from chatui.backends.spec.definition import BackendSpec, SpecError, check_spec
 from chatui.codes import ProductCode
 from chatui.env import environment
 from chatui.model_servers import configured, connected
@@ -103,7 +105,7 @@ def _key(spec: BackendSpec, options: dict[str, Any]) -> str | None:
     if not options["url"]:
         return connected.key_of(connected.spec_of(options["backend"]))
     # Without those of the back office: an address given by hand needs no database.
-    same = (known for known in configured.base(environment()) if known.url and keys.origin(known.url) == keys.origin(spec.url))
+    same = (known for known in configured.base(environment()) if known.url and origin(known.url) == origin(spec.url))
     return next((found for known in same if (found := connected.key_of(known))), None)
 
 

@@ -14,7 +14,7 @@ from redis.exceptions import RedisError
 from chatui.backends.base import BackendError
 from chatui.backends.discovery import discover
 from chatui.backends.keys import KeyUnusableError
-from chatui.backends.spec import BackendSpec, is_model_name
+from chatui.backends.spec.definition import BackendSpec, is_model_name
 from chatui.model_servers import connected
 
 log = logging.getLogger(__name__)

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from chatui.backends import spec, spec_reading
-from chatui.backends.spec import BackendSpec, SpecError
-from chatui.backends.spec_reading import SpecFile
+from chatui.backends.spec import reading
+from chatui.backends.spec.definition import DEMO, BackendSpec, SpecError, check_spec
+from chatui.backends.spec.reading import SpecFile
 from chatui.env import Environment
 from chatui.models import StoredBackend
 
@@ -48,7 +48,7 @@ def combined(env: Environment, rows: Rows) -> tuple[BackendSpec, ...]:
 @cache
 def file(path: Path) -> SpecFile:
     """``CHATUI_BACKENDS_FILE``, read once in a process: a change of it takes a restart, as one of a variable does."""
-    return spec_reading.read_file(path)
+    return reading.read_file(path)
 
 
 def of_environment(env: Environment) -> BackendSpec:
@@ -57,7 +57,7 @@ def of_environment(env: Environment) -> BackendSpec:
     Raises:
         SpecError: one of them is wrong.
     """
-    return spec.check_spec(
+    return check_spec(
         {
             "name": ENVIRONMENT_NAME,
             "kind": env.backend_kind or "chat",
@@ -75,7 +75,7 @@ def of_environment(env: Environment) -> BackendSpec:
 
 def demo() -> BackendSpec:
     """The built-in demo, as if the operator had asked for it."""
-    return BackendSpec(name=spec.DEMO, label="Demo", kind=spec.DEMO, summaries="model", summarizer=spec.DEMO)
+    return BackendSpec(name=DEMO, label="Demo", kind=DEMO, summaries="model", summarizer=DEMO)
 
 
 def rows() -> Rows:
@@ -96,7 +96,7 @@ def of_row(row: StoredBackend, groups: Iterable[str]) -> BackendSpec:
     Raises:
         SpecError: something in it is wrong.
     """
-    return spec.check_spec(
+    return check_spec(
         {
             "name": row.name,
             "label": row.label,

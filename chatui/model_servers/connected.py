@@ -11,10 +11,11 @@ from weakref import WeakKeyDictionary
 
 from django.db import DatabaseError, InterfaceError
 
-from chatui.backends import keys, registry, spec
+from chatui.backends import keys, registry
 from chatui.backends.base import Backend, BackendError
 from chatui.backends.keys import KeyUnusableError
-from chatui.backends.spec import BackendSpec
+from chatui.backends.spec import choices
+from chatui.backends.spec.definition import BackendSpec
 from chatui.codes import ProductCode
 from chatui.env import environment
 from chatui.model_servers import configured as sources
@@ -64,7 +65,7 @@ def spec_of(choice: str = "") -> BackendSpec:
     Raises:
         BackendError: there is no such back end, or not any more.
     """
-    found = spec.find(specs(), choice)
+    found = choices.find(specs(), choice)
     if found is None:
         raise BackendError(
             ProductCode.NO_SUCH_MODEL, f"There is no back end {choice[:260]!r}." if choice else "There is no back end at all."

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from chatui.backends.spec import BackendSpec, find, split_choice
+from chatui.backends.spec.choices import find, split_choice
+from chatui.backends.spec.definition import BackendSpec
 from chatui.codes import ProductCode
 from chatui.model_servers import available, connected
 from chatui.models import User

@@ -1,4 +1,4 @@
-"""A model server that staff set up on the admin pages. Its columns mean what those of a BackendSpec do (``backends.spec``)."""
+"""A model server that staff set up on the admin pages. Its columns mean what those of a BackendSpec do (``backends.spec.definition``)."""
 
 from __future__ import annotations
 

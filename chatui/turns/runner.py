@@ -14,7 +14,8 @@ from channels.db import database_sync_to_async
 from django.db import DatabaseError, InterfaceError
 
 from chatui.backends.base import BackendError, Effort, EndReason, SampleRequest
-from chatui.backends.spec import BackendSpec, split_choice
+from chatui.backends.spec.choices import split_choice
+from chatui.backends.spec.definition import BackendSpec
 from chatui.codes import ProductCode
 from chatui.env import environment
 from chatui.model_servers import connected

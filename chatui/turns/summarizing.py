@@ -13,7 +13,8 @@ from weakref import WeakKeyDictionary
 from channels.db import database_sync_to_async
 
 from chatui.backends.base import Backend, BackendError, EndReason, SampleEnded, SampleRequest
-from chatui.backends.spec import BackendSpec, split_choice
+from chatui.backends.spec.choices import split_choice
+from chatui.backends.spec.definition import BackendSpec
 from chatui.codes import ProductCode
 from chatui.model_servers import connected
 from chatui.store import transcripts

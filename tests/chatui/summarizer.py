@@ -8,7 +8,8 @@ from collections.abc import AsyncGenerator, Sequence
 import pytest
 
 from chatui.backends.base import EndReason, SampleEnded, SampleEvent, SampleRequest
-from chatui.backends.spec import BackendSpec, split_choice
+from chatui.backends.spec.choices import split_choice
+from chatui.backends.spec.definition import BackendSpec
 from chatui.model_servers import connected
 from chatui.turns import summarizing
 from renderer.events import FrameClosed, FrameOpened, FrameText

@@ -11,7 +11,7 @@ import pytest
 from django.core.cache import cache
 from redis.exceptions import RedisError
 
-from chatui.backends.spec import BackendSpec
+from chatui.backends.spec.definition import BackendSpec
 from chatui.model_servers import available, model_choice
 from chatui.models import User
 from tests.chatui.backends import stub

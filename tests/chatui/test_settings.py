@@ -53,7 +53,8 @@ def test_a_data_directory_is_made_for_its_owner_only_and_one_that_is_there_is_le
 
 
 def test_a_redis_that_takes_connections_and_says_nothing_holds_nobody_up(tmp_path: Path) -> None:
-    asks = "import django; django.setup(); from chatui.backends.spec import BackendSpec; from chatui.model_servers import available; "
+    asks = "import django; django.setup(); from chatui.backends.spec.definition import BackendSpec; "
+    asks += "from chatui.model_servers import available; "
     asks += "print(available.models(BackendSpec(name='a', url='http://127.0.0.1:9')))"
     with socket.create_server(("127.0.0.1", 0)) as silent:
         address = f"redis://127.0.0.1:{silent.getsockname()[1]}/0"

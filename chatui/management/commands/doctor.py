@@ -12,7 +12,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from chatui.backends import registry
-from chatui.backends.spec import BackendSpec
+from chatui.backends.spec.definition import BackendSpec
 from chatui.doctor.examination import SECONDS, Target, examine
 from chatui.doctor.faults import Fault, Finding, Level
 from chatui.doctor.identity import Identity

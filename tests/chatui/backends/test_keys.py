@@ -7,11 +7,12 @@ from pathlib import Path
 import httpx
 import pytest
 
+from chatui.backends.addresses import address_problem, origin
 from chatui.backends.base import BackendError
 from chatui.backends.chat.backend import ChatCompletionsBackend
 from chatui.backends.http import Upstream
-from chatui.backends.keys import KeyUnusableError, address_problem, checked, key_of, origin
-from chatui.backends.spec import BackendSpec
+from chatui.backends.keys import KeyUnusableError, checked, key_of
+from chatui.backends.spec.definition import BackendSpec
 from tests.chatui.backends import stub
 from tests.chatui.backends.sampling import HASTY, asked, outcome
 

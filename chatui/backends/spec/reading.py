@@ -7,7 +7,7 @@ import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
-from chatui.backends.spec import BackendSpec, SpecError, check_spec, unknown
+from chatui.backends.spec.definition import BackendSpec, SpecError, check_spec, unknown
 
 
 @dataclass(frozen=True, slots=True)

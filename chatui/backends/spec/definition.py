@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from difflib import get_close_matches
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
+from chatui.backends.addresses import address_problem
 from chatui.backends.base import Effort, Limits
-from chatui.backends.keys import KEY_NAME, address_problem
 from chatui.backends.registry import KINDS
 
 DEMO = "demo"
@@ -20,6 +20,7 @@ SPEC_KINDS = (*KINDS, DEMO)
 MODEL_CHARS = 199
 """With a name of 60 characters and the stroke between them, a choice fits into its column."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,59}")
+_KEY_NAME = re.compile(r"[A-Z0-9][A-Z0-9_]{0,59}")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,199}")
 
 
@@ -50,7 +51,7 @@ def _variable(value: str) -> str:
 
 
 def _key_name(value: str) -> str:
-    if not KEY_NAME.fullmatch(value):
+    if not _KEY_NAME.fullmatch(value):
         raise ValueError("must be capital letters, digits and underscores, such as ACME; the key itself has no place here")
     return value
 
@@ -97,9 +98,9 @@ class BackendSpec(BaseModel):
 
     ``models``: what people may choose from, the default first; empty: what the server names. ``groups``: whose members may use it;
     empty: everybody. At most one of ``key_env`` (a variable), ``key_file`` (a path) and ``key_name`` (a key that is bound to an origin,
-    see ``keys``). ``max_answer_tokens`` 0: the setting of the deployment. ``summaries``: none, those that the ``server`` writes and that
-    the operator trusts to be no raw reasoning, or those that a ``model``, the choice ``summarizer``, writes. With ``summary_review`` the
-    summarizer, or else this back end, also judges each before it is shown.
+    see ``backends.keys``). ``max_answer_tokens`` 0: the setting of the deployment. ``summaries``: none, those that the ``server`` writes
+    and that the operator trusts to be no raw reasoning, or those that a ``model``, the choice ``summarizer``, writes. With
+    ``summary_review`` the summarizer, or else this back end, also judges each before it is shown.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
@@ -176,20 +177,6 @@ def check_spec(values: Mapping[str, Any]) -> BackendSpec:
         return BackendSpec.model_validate(values)
     except ValidationError as error:
         raise SpecError(_sentences(error)) from None
-
-
-def split_choice(choice: str) -> tuple[str, str | None]:
-    """A choice as the name of a back end and a model; None where it means that back end's default."""
-    name, _, model = choice.partition("/")
-    return name, model or None
-
-
-def find(specs: Sequence[BackendSpec], choice: str) -> BackendSpec | None:
-    """The spec that a choice means; the first for the empty choice. None where there is no such back end any more."""
-    if not choice:
-        return next(iter(specs), None)
-    name, _ = split_choice(choice)
-    return next((spec for spec in specs if spec.name == name), None)
 
 
 _MESSAGES = {

@@ -1,0 +1,21 @@
+"""What a person chose, a back end or one of its models, and the spec that it means."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from chatui.backends.spec.definition import BackendSpec
+
+
+def split_choice(choice: str) -> tuple[str, str | None]:
+    """A choice as the name of a back end and a model; None where it means that back end's default."""
+    name, _, model = choice.partition("/")
+    return name, model or None
+
+
+def find(specs: Sequence[BackendSpec], choice: str) -> BackendSpec | None:
+    """The spec that a choice means; the first for the empty choice. None where there is no such back end any more."""
+    if not choice:
+        return next(iter(specs), None)
+    name, _ = split_choice(choice)
+    return next((spec for spec in specs if spec.name == name), None)
