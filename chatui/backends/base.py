@@ -84,6 +84,19 @@ class Limits:
     read_interval: float = 0.03
 
 
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Where a model server is and how it is asked: ``url`` with or without a trailing ``/v1``, ``key`` (in no repr) where it needs one.
+
+    ``model``: the name to ask for, where a request names none; None for the first that the server names.
+    """
+
+    url: str
+    key: str | None = field(default=None, repr=False)
+    model: str | None = None
+    limits: Limits = Limits()
+
+
 class BackendError(Exception):
     """A model server failed. ``code`` carries the sentence for people; ``detail`` may hold model output and is for staff only.
 

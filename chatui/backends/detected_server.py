@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from chatui.backends.base import BackendError, Limits
+from chatui.backends.base import BackendError, Endpoint
 from chatui.backends.discovery import Discovered, ask
 from chatui.backends.http import Upstream, Watcher
 
@@ -16,15 +16,11 @@ class FoundServer:
 
     is_demo = False
 
-    def __init__(self, url: str, *, key: str | None, model: str | None, limits: Limits) -> None:
-        """``url`` with or without ``/v1``. ``model``: the name to ask for, where a request names none; else the server's first.
-
-        Raises:
-            ValueError: ``url`` is no http address.
-        """
-        self._limits = limits
-        self._upstream = Upstream(url, key, limits)
-        self._model = model
+    def __init__(self, endpoint: Endpoint) -> None:
+        """Raises ValueError where the endpoint's ``url`` is no http address."""
+        self._limits = endpoint.limits
+        self._upstream = Upstream(endpoint.url, endpoint.key, endpoint.limits)
+        self._model = endpoint.model
         self._discovered: tuple[float, Discovered] | None = None
 
     @property

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from chatui.backends.base import Backend, Limits
+from chatui.backends.base import Backend, Endpoint
 from chatui.backends.chat.backend import ChatCompletionsBackend
 from chatui.backends.demo.backend import DemoBackend
 from chatui.backends.harmony.backend import HarmonyCompletionsBackend
@@ -24,17 +24,14 @@ KINDS: dict[str, Callable[..., Backend]] = {
 
 
 def build(
-    url: str,
+    endpoint: Endpoint,
     *,
-    key: str | None = None,
     kind: str | None = None,
-    model: str | None = None,
-    limits: Limits | None = None,
     tokens_per_second: float = 50.0,
     vocabulary: Callable[[], Vocabulary] | None = None,
     summaries_are_trusted: bool = False,
 ) -> Backend:
-    """The back end at ``url``; the demo, at ``tokens_per_second``, where ``url`` is empty.
+    """The back end at ``endpoint``; the demo, at ``tokens_per_second``, where its ``url`` is empty.
 
     ``vocabulary`` reads it, for the kinds that speak in token ids; it is called when a question is asked first.
     ``summaries_are_trusted``: what the server calls a summary of the reasoning is one, and people may read it.
@@ -42,18 +39,18 @@ def build(
     Raises:
         ValueError: ``kind`` names no wire format, ``url`` is no http address, or there is no way to read the vocabulary.
     """
-    if not url:
+    if not endpoint.url:
         return DemoBackend(tokens_per_second)
     if kind not in (None, *KINDS):
         raise ValueError(f"no such kind of model server: {kind!r}; known are: {', '.join(KINDS)}")
-    options: dict[str, object] = {"key": key, "model": model, "limits": limits or Limits()}
+    options: dict[str, object] = {}
     if kind is not None and needs_vocabulary(kind):
         if vocabulary is None:
             raise ValueError(f"kind {kind} speaks in token ids and needs the vocabulary")
         options["vocabulary"] = vocabulary
     elif summaries_are_trusted:
         options["summaries_are_trusted"] = True
-    return KINDS[kind or "chat"](url, **options)
+    return KINDS[kind or "chat"](endpoint, **options)
 
 
 def needs_vocabulary(kind: str) -> bool:

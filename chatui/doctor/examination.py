@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
 from chatui.backends import registry
-from chatui.backends.base import BackendError, Limits, SampleRequest
+from chatui.backends.base import BackendError, Endpoint, Limits, SampleRequest
 from chatui.backends.harmony.dialects import DIALECTS
 from chatui.backends.http import Upstream
 from chatui.codes import ProductCode
@@ -175,11 +175,8 @@ class _Examination:
 
     async def _ask(self, kind: str, request: SampleRequest, seconds: float, *, for_summary: bool = False) -> Trial:
         backend = registry.build(
-            self._target.url,
-            key=self._target.key,
+            Endpoint(self._target.url, self._target.key, self._identity.model, self._limits),
             kind=kind,
-            model=self._identity.model,
-            limits=self._limits,
             vocabulary=self._target.vocabulary,
             summaries_are_trusted=for_summary,
         )

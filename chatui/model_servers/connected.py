@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 from django.db import DatabaseError, InterfaceError
 
 from chatui.backends import keys, registry
-from chatui.backends.base import Backend, BackendError
+from chatui.backends.base import Backend, BackendError, Endpoint
 from chatui.backends.keys import KeyUnusableError
 from chatui.backends.spec import choices
 from chatui.backends.spec.definition import BackendSpec
@@ -99,11 +99,8 @@ def backend(choice: str = "") -> Backend:
 def build(wanted: BackendSpec, key: str | None, **limits: float) -> Backend:
     """A new back end, with other ``limits`` than its spec's where they are given. Raises ValueError where there can be none."""
     return registry.build(
-        wanted.url,
-        key=key,
+        Endpoint(wanted.url, key, next(iter(wanted.models), None), wanted.limits(**limits)),
         kind=None if wanted.is_demo else wanted.kind,
-        model=next(iter(wanted.models), None),
-        limits=wanted.limits(**limits),
         tokens_per_second=environment().demo_tokens_per_second,
         vocabulary=gpt_oss_vocabulary,
         summaries_are_trusted=wanted.summaries == "server",

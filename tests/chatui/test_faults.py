@@ -13,7 +13,7 @@ from channels.db import database_sync_to_async
 from django.utils.html import escape
 
 from chatui.backends import registry, retries
-from chatui.backends.base import Limits
+from chatui.backends.base import Endpoint, Limits
 from chatui.codes import ProductCode
 from chatui.model_servers import connected
 from chatui.models import Conversation, Message, Turn, User
@@ -77,7 +77,7 @@ class Seen:
 
 
 async def asked_of(ada: User, monkeypatch: pytest.MonkeyPatch, url: str, dialect: Dialect, limits: Limits = PATIENT) -> Seen:
-    backend = registry.build(url, model="stub", limits=limits, **dialect.options)
+    backend = registry.build(Endpoint(url, model="stub", limits=limits), **dialect.options)
     monkeypatch.setattr(connected, "backend", lambda choice="": backend)
     monkeypatch.setattr(retries, "PAUSES", (0.3, 0.1))
     conversation = await Conversation.objects.acreate(owner=ada, title="Geography")

@@ -11,7 +11,7 @@ from collections.abc import Callable
 import pytest
 import pytest_django
 
-from chatui.backends.base import Backend, BackendError, SampleRequest
+from chatui.backends.base import Backend, BackendError, Endpoint, SampleRequest
 from chatui.backends.chat.backend import ChatCompletionsBackend
 from chatui.backends.demo.backend import DemoBackend
 from chatui.backends.harmony.backend import HarmonyCompletionsBackend
@@ -63,10 +63,10 @@ async def _first_event(backend: Backend, request: SampleRequest) -> None:
 
 Make = Callable[[str, Vocabulary], Backend]
 MAKERS: dict[str, tuple[Make, str, dict[str, object]]] = {
-    "chat": (lambda url, _: ChatCompletionsBackend(url, key=KEY, limits=PATIENT), "/v1/chat/completions", {}),
-    "responses": (lambda url, _: ResponsesBackend(url, key=KEY, limits=PATIENT), "/v1/responses", {}),
+    "chat": (lambda url, _: ChatCompletionsBackend(Endpoint(url, key=KEY, limits=PATIENT)), "/v1/chat/completions", {}),
+    "responses": (lambda url, _: ResponsesBackend(Endpoint(url, key=KEY, limits=PATIENT)), "/v1/responses", {}),
     "harmony": (
-        lambda url, words: HarmonyCompletionsBackend(url, vocabulary=lambda: words, key=KEY, limits=PATIENT, dialect="vLLM"),
+        lambda url, words: HarmonyCompletionsBackend(Endpoint(url, key=KEY, limits=PATIENT), vocabulary=lambda: words, dialect="vLLM"),
         "/v1/completions",
         {"models": {"object": "list", "data": [{"id": "gpt-oss", "max_model_len": 4096}]}},
     ),
@@ -93,7 +93,7 @@ async def test_each_back_end_tells_the_very_body_that_the_server_got_and_nothing
 async def test_a_server_that_is_not_there_was_still_asked_something() -> None:
     heard: list[tuple[str, bytes]] = []
     request = SampleRequest((Frame(Header(Role.USER), QUESTION),), model="m", on_sent=lambda *told: heard.append(told))
-    await _first_event(ChatCompletionsBackend("http://127.0.0.1:9", key=KEY, model="m", limits=PATIENT), request)
+    await _first_event(ChatCompletionsBackend(Endpoint("http://127.0.0.1:9", key=KEY, model="m", limits=PATIENT)), request)
     assert len(heard) == 1 and QUESTION in json.loads(heard[0][1])["messages"][0]["content"]
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from chatui.backends.base import EndReason, Limits
+from chatui.backends.base import Endpoint, EndReason, Limits
 from chatui.backends.chat.backend import ChatCompletionsBackend
 from chatui.backends.discovery import Discovered, discover
 from chatui.codes import ProductCode
@@ -29,7 +29,7 @@ LIMITS = Limits(first=30, idle=10, overall=60)
 
 @pytest_asyncio.fixture
 async def backend(llama_server: str) -> AsyncIterator[ChatCompletionsBackend]:
-    backend = ChatCompletionsBackend(llama_server, limits=LIMITS)
+    backend = ChatCompletionsBackend(Endpoint(llama_server, limits=LIMITS))
     yield backend
     await backend.aclose()
 
@@ -123,7 +123,7 @@ async def test_two_people_are_answered_at_the_same_time(backend: ChatCompletions
 
 @pytest.mark.parametrize("question", ["Hello!", THINK_HARD])
 async def test_a_server_that_mixes_reasoning_into_the_answer_shows_none_of_it(llama_server_unparsed: str, question: str) -> None:
-    backend = ChatCompletionsBackend(llama_server_unparsed, limits=LIMITS)
+    backend = ChatCompletionsBackend(Endpoint(llama_server_unparsed, limits=LIMITS))
     result = await outcome(backend, asked(question))
     await backend.aclose()
     assert "<|channel|>analysis" in result.hidden

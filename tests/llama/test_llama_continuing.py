@@ -9,7 +9,7 @@ from datetime import date
 import pytest
 import pytest_asyncio
 
-from chatui.backends.base import Backend, EndReason, SampleRequest
+from chatui.backends.base import Backend, Endpoint, EndReason, SampleRequest
 from chatui.backends.chat.backend import ChatCompletionsBackend
 from chatui.backends.harmony.backend import HarmonyCompletionsBackend
 from chatui.backends.responses.backend import ResponsesBackend
@@ -30,9 +30,9 @@ QUESTIONS = {"Count from 1 to 200.": (40, 41, 300), THINK_HARD: (194, 200)}
 @pytest_asyncio.fixture(params=KINDS)
 async def backend(request: pytest.FixtureRequest, llama_server: str, vocabulary: Vocabulary) -> AsyncIterator[Backend]:
     made: Backend = (
-        HarmonyCompletionsBackend(llama_server, vocabulary=lambda: vocabulary, limits=LIMITS, today=lambda: date(2026, 11, 20))
+        HarmonyCompletionsBackend(Endpoint(llama_server, limits=LIMITS), vocabulary=lambda: vocabulary, today=lambda: date(2026, 11, 20))
         if request.param == "harmony"
-        else ChatCompletionsBackend(llama_server, limits=LIMITS)
+        else ChatCompletionsBackend(Endpoint(llama_server, limits=LIMITS))
     )
     yield made
     await made.aclose()
@@ -56,7 +56,7 @@ async def test_by_ids_an_answer_that_was_cut_between_the_bytes_of_a_word_goes_on
     llama_server: str, vocabulary: Vocabulary, limit: int
 ) -> None:
     """In text this server cuts words of some scripts into other tokens than the model does, so that only ids are exact there."""
-    backend = HarmonyCompletionsBackend(llama_server, vocabulary=lambda: vocabulary, limits=LIMITS)
+    backend = HarmonyCompletionsBackend(Endpoint(llama_server, limits=LIMITS), vocabulary=lambda: vocabulary)
     await continues_exactly(backend, "Say hello in many languages.", limit)
     await backend.aclose()
 
@@ -103,7 +103,7 @@ async def test_once_it_has_been_asked_the_server_is_known_to_go_on(backend: Back
 
 
 async def test_over_responses_the_model_is_asked_in_words(llama_server: str) -> None:
-    backend = ResponsesBackend(llama_server, limits=LIMITS)
+    backend = ResponsesBackend(Endpoint(llama_server, limits=LIMITS))
     rest = await outcome(backend, replace(asked("Hello!"), cut_answer=Frame(FINAL, "Hello! How can")))
     await backend.aclose()
     assert rest.error is None and not backend.can_continue

@@ -11,7 +11,7 @@ from datetime import date
 import pytest
 import pytest_asyncio
 
-from chatui.backends.base import EndReason, SampleEnded
+from chatui.backends.base import Endpoint, EndReason, SampleEnded
 from chatui.backends.harmony.backend import HarmonyCompletionsBackend
 from chatui.backends.harmony.dialects import Asked
 from chatui.codes import ProductCode
@@ -64,7 +64,9 @@ KNOWN: dict[str, tuple[str, EndReason, list[tuple[str, str]]]] = {
 
 @pytest_asyncio.fixture
 async def backend(llama_server: str, vocabulary: Vocabulary) -> AsyncIterator[HarmonyCompletionsBackend]:
-    backend = HarmonyCompletionsBackend(llama_server, vocabulary=lambda: vocabulary, limits=LIMITS, today=lambda: date(2026, 11, 20))
+    backend = HarmonyCompletionsBackend(
+        Endpoint(llama_server, limits=LIMITS), vocabulary=lambda: vocabulary, today=lambda: date(2026, 11, 20)
+    )
     yield backend
     await backend.aclose()
 
@@ -163,7 +165,7 @@ async def test_two_people_are_answered_at_the_same_time(backend: HarmonyCompleti
 async def test_a_server_that_would_mix_reasoning_into_its_answers_does_not_do_so_here(
     llama_server_unparsed: str, vocabulary: Vocabulary
 ) -> None:
-    backend = HarmonyCompletionsBackend(llama_server_unparsed, vocabulary=lambda: vocabulary, limits=LIMITS)
+    backend = HarmonyCompletionsBackend(Endpoint(llama_server_unparsed, limits=LIMITS), vocabulary=lambda: vocabulary)
     result = await outcome(backend, asked(THINK_HARD))
     await backend.aclose()
     assert CANARY in result.hidden

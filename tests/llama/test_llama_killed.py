@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from chatui.backends import registry
-from chatui.backends.base import BackendError, SampleEnded
+from chatui.backends.base import BackendError, Endpoint, SampleEnded
 from renderer.errors import Code
 from renderer.events import Assembler, Finished, FrameOpened, FrameText
 from renderer.gate import Audience, may_see, show
@@ -28,7 +28,7 @@ async def test_a_server_that_is_killed_in_its_answer_leaves_what_it_wrote(
     if registry.needs_vocabulary(kind):
         words: Vocabulary = request.getfixturevalue("vocabulary")
         options["vocabulary"] = lambda: words
-    backend = registry.build(doomed.url, kind=kind, limits=PATIENT, **options)
+    backend = registry.build(Endpoint(doomed.url, limits=PATIENT), kind=kind, **options)
     assembler, finished = Assembler(), list[Finished]()
     is_visible = False
     with pytest.raises(BackendError) as caught:

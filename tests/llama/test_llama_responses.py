@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from chatui.backends.base import EndReason
+from chatui.backends.base import Endpoint, EndReason
 from chatui.backends.responses.backend import ResponsesBackend
 from chatui.codes import ProductCode
 from renderer.events import FrameText
@@ -30,7 +30,7 @@ ANSWERS = {
 
 @pytest_asyncio.fixture
 async def backend(llama_server: str) -> AsyncIterator[ResponsesBackend]:
-    backend = ResponsesBackend(llama_server, limits=LIMITS)
+    backend = ResponsesBackend(Endpoint(llama_server, limits=LIMITS))
     yield backend
     await backend.aclose()
 
@@ -120,7 +120,7 @@ async def test_two_people_are_answered_at_the_same_time(backend: ResponsesBacken
 
 @pytest.mark.parametrize("question", ["Hello!", THINK_HARD])
 async def test_a_server_that_mixes_reasoning_into_the_answer_shows_none_of_it(llama_server_unparsed: str, question: str) -> None:
-    backend = ResponsesBackend(llama_server_unparsed, limits=LIMITS)
+    backend = ResponsesBackend(Endpoint(llama_server_unparsed, limits=LIMITS))
     result = await outcome(backend, asked(question))
     await backend.aclose()
     assert "<|channel|>analysis" in result.hidden

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 from uuid import uuid4
 
-from chatui.backends.base import BackendError, Limits, SampleEnded, SampleEvent, SampleRequest
+from chatui.backends.base import BackendError, Endpoint, SampleEnded, SampleEvent, SampleRequest
 from chatui.backends.chat.deltas import Deltas
 from chatui.backends.chat.messages import messages
 from chatui.backends.continuation import continue_in_words
@@ -32,17 +32,9 @@ class ChatCompletionsBackend(FoundServer):
 
     kind = "chat"
 
-    def __init__(
-        self,
-        url: str,
-        *,
-        key: str | None = None,
-        model: str | None = None,
-        limits: Limits | None = None,
-        summaries_are_trusted: bool = False,
-    ) -> None:
+    def __init__(self, endpoint: Endpoint, *, summaries_are_trusted: bool = False) -> None:
         """As ``FoundServer``; ``summaries_are_trusted`` as for ``ResponsesBackend``."""
-        super().__init__(url, key=key, model=model, limits=limits or Limits())
+        super().__init__(endpoint)
         self._summaries_are_trusted = summaries_are_trusted
 
     @property

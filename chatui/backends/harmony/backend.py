@@ -11,7 +11,7 @@ from datetime import UTC, date, datetime
 from typing import Any
 from uuid import uuid4
 
-from chatui.backends.base import BackendError, EndReason, Limits, SampleEnded, SampleEvent, SampleRequest
+from chatui.backends.base import BackendError, Endpoint, EndReason, SampleEnded, SampleEvent, SampleRequest
 from chatui.backends.harmony.dialects import DIALECTS, Asked, Chunks
 from chatui.backends.harmony.prompt import answer_tokens, fitted, opened
 from chatui.backends.harmony.server import TokenServer, ask_token_server
@@ -44,25 +44,22 @@ class HarmonyCompletionsBackend:
 
     def __init__(
         self,
-        url: str,
+        endpoint: Endpoint,
         *,
         vocabulary: Callable[[], Vocabulary],
-        key: str | None = None,
-        model: str | None = None,
-        limits: Limits | None = None,
         dialect: str | None = None,
         today: Callable[[], date] = _today,
     ) -> None:
         """``vocabulary`` reads it, in half a second, when it is needed first. ``dialect``: a key of ``DIALECTS``; None to ask.
 
         Raises:
-            ValueError: ``url`` is no http address.
+            ValueError: the endpoint's ``url`` is no http address.
         """
-        self._limits = limits or Limits()
-        self._upstream = Upstream(url, key, self._limits)
+        self._limits = endpoint.limits
+        self._upstream = Upstream(endpoint.url, endpoint.key, endpoint.limits)
         self._load_vocabulary = vocabulary
         self._vocabulary: Vocabulary | None = None
-        self._model = model
+        self._model = endpoint.model
         self._dialect = dialect
         self._today = today
         self._found: tuple[float, TokenServer] | None = None

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 from uuid import uuid4
 
-from chatui.backends.base import BackendError, Limits, SampleEnded, SampleEvent, SampleRequest
+from chatui.backends.base import BackendError, Endpoint, SampleEnded, SampleEvent, SampleRequest
 from chatui.backends.continuation import continue_in_words
 from chatui.backends.defang import is_defanged
 from chatui.backends.detected_server import FoundServer
@@ -35,23 +35,15 @@ class ResponsesBackend(FoundServer):
 
     kind = "responses"
 
-    def __init__(
-        self,
-        url: str,
-        *,
-        key: str | None = None,
-        model: str | None = None,
-        limits: Limits | None = None,
-        summaries_are_trusted: bool = False,
-    ) -> None:
+    def __init__(self, endpoint: Endpoint, *, summaries_are_trusted: bool = False) -> None:
         """As ``FoundServer``.
 
         ``summaries_are_trusted``: what this server calls a reasoning summary may be shown to people. Several servers send the raw
         chain of thought by that name, so this is for an operator to say, and is False where nobody said it.
         """
-        limits = limits or Limits()
+        limits = endpoint.limits
         room = max(limits.max_line_bytes, _SNAPSHOT_BYTES_PER_CHAR * limits.max_output_chars)
-        super().__init__(url, key=key, model=model, limits=replace(limits, max_line_bytes=room))
+        super().__init__(replace(endpoint, limits=replace(limits, max_line_bytes=room)))
         self._summaries_are_trusted = summaries_are_trusted
 
     async def sample(self, request: SampleRequest) -> AsyncGenerator[SampleEvent, None]:

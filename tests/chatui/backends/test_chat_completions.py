@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from chatui.backends.base import Backend, EndReason, Limits, SampleRequest
+from chatui.backends.base import Backend, Endpoint, EndReason, Limits, SampleRequest
 from chatui.backends.chat.backend import ChatCompletionsBackend
 from chatui.codes import ProductCode
 from renderer.errors import Code, ErrorCode
@@ -31,7 +31,7 @@ async def answered(
     answer: Any, request: SampleRequest | None = None, limits: Limits = PATIENT, **options: Any
 ) -> tuple[Outcome, stub.Stub]:
     async with stub.running(answer, **options) as server:
-        backend = ChatCompletionsBackend(server.url, limits=limits)
+        backend = ChatCompletionsBackend(Endpoint(server.url, limits=limits))
         result = await outcome(backend, request or asked("Hello!"))
         await backend.aclose()
     return result, server
@@ -58,7 +58,7 @@ def then(*actions: bytes | float | str) -> Any:
 async def test_a_server_that_is_not_there_is_an_error_that_may_be_retried() -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
-        backend = ChatCompletionsBackend(f"http://127.0.0.1:{unused.getsockname()[1]}", limits=PATIENT)
+        backend = ChatCompletionsBackend(Endpoint(f"http://127.0.0.1:{unused.getsockname()[1]}", limits=PATIENT))
         result = await outcome(backend, asked("Hello!"))
         await backend.aclose()
     assert result.error is not None
@@ -166,7 +166,7 @@ async def test_the_first_token_is_read_at_once_and_what_follows_at_frame_rate() 
     tokens = [piece for _ in range(80) for piece in (chunk(content="a "), 0.004)]
     loop = asyncio.get_running_loop()
     async with stub.running(then(SSE_HEAD, chunk(content="first "), 0.3, *tokens, chunk("stop"), DONE)) as server:
-        backend = ChatCompletionsBackend(server.url, model="m", limits=limits)
+        backend = ChatCompletionsBackend(Endpoint(server.url, model="m", limits=limits))
         times = [loop.time() async for event in backend.sample(asked("Hello!")) if isinstance(event, FrameText)]
         await backend.aclose()
     assert len(times) == 81
@@ -182,7 +182,7 @@ async def test_an_answer_that_has_come_is_not_slowed_down_however_small_its_piec
     limits = replace(PATIENT, read_interval=0.05)
     loop = asyncio.get_running_loop()
     async with stub.running(then(head, b"".join(pieces), b"0\r\n\r\n")) as server:
-        backend = ChatCompletionsBackend(server.url, model="m", limits=limits)
+        backend = ChatCompletionsBackend(Endpoint(server.url, model="m", limits=limits))
         begun = loop.time()
         words = [event async for event in backend.sample(asked("Hello!")) if isinstance(event, FrameText)]
         took = loop.time() - begun
@@ -301,7 +301,7 @@ async def test_what_is_sent_names_model_effort_and_limit_and_asks_for_no_compres
 @pytest.mark.parametrize("suffix", ["", "/", "/v1", "/v1/"])
 async def test_the_address_may_end_in_v1_or_not_and_the_key_is_sent(suffix: str) -> None:
     async with stub.running(then(SSE_HEAD, chunk(content="Hi"), chunk("stop"), DONE)) as server:
-        backend = ChatCompletionsBackend(server.url + suffix, key="sesame", model="m", limits=PATIENT)
+        backend = ChatCompletionsBackend(Endpoint(server.url + suffix, key="sesame", model="m", limits=PATIENT))
         assert (await outcome(backend, asked("Hello!"))).visible == "Hi"
         await backend.aclose()
     assert [request.path for request in server.requests] == ["/v1/chat/completions"]
@@ -311,7 +311,7 @@ async def test_the_address_may_end_in_v1_or_not_and_the_key_is_sent(suffix: str)
 @pytest.mark.parametrize(("key", "detail"), [("sk-open-sesame", "bad key (the key)"), ("none", "bad key none")])
 async def test_a_key_that_the_server_quotes_in_its_refusal_is_not_told(key: str, detail: str) -> None:
     async with stub.running(stub.responds("401 Unauthorized", f"bad key {key}".encode())) as server:
-        backend = ChatCompletionsBackend(server.url, key=key, model="m", limits=PATIENT)
+        backend = ChatCompletionsBackend(Endpoint(server.url, key=key, model="m", limits=PATIENT))
         error = (await outcome(backend, asked("Hello!"))).error
         await backend.aclose()
     assert error is not None and error.detail == f"HTTP 401: {detail}"
@@ -331,7 +331,7 @@ async def test_markers_in_a_question_are_sent_defanged_and_come_back_as_they_wer
 
 async def test_stopping_closes_the_upstream_connection_within_a_second() -> None:
     async with stub.running(then(SSE_HEAD, chunk(content="Hi"), 30.0)) as server:
-        backend = ChatCompletionsBackend(server.url, limits=PATIENT)
+        backend = ChatCompletionsBackend(Endpoint(server.url, limits=PATIENT))
         events = backend.sample(asked("Hello!"))
         while not isinstance(await anext(events), FrameText):
             pass
@@ -343,7 +343,7 @@ async def test_stopping_closes_the_upstream_connection_within_a_second() -> None
 @pytest.mark.parametrize("actions", [(30.0,), (SSE_HEAD, chunk(content="Hi"), 30.0)])
 async def test_cancelling_a_task_that_waits_for_the_model_closes_the_connection_within_a_second(actions: Any) -> None:
     async with stub.running(then(*actions)) as server:
-        backend = ChatCompletionsBackend(server.url, limits=Limits())
+        backend = ChatCompletionsBackend(Endpoint(server.url, limits=Limits()))
         task = asyncio.create_task(outcome(backend, asked("Hello!")))
         while not [request for request in server.requests if request.method == "POST"]:
             await asyncio.sleep(0.01)
@@ -357,7 +357,7 @@ async def test_cancelling_a_task_that_waits_for_the_model_closes_the_connection_
 async def test_one_back_end_serves_many_samples_at_once() -> None:
     answer = then(SSE_HEAD, chunk(reasoning="SECRET"), 0.05, chunk(content="Hi"), chunk("stop"), DONE)
     async with stub.running(answer) as server:
-        backend: Backend = ChatCompletionsBackend(server.url, limits=PATIENT)
+        backend: Backend = ChatCompletionsBackend(Endpoint(server.url, limits=PATIENT))
         results = await asyncio.gather(*(outcome(backend, asked("Hello!")) for _ in range(20)))
         await backend.aclose()
     assert {result.visible for result in results} == {"Hi"}

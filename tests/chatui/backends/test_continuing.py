@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from chatui import prompts
-from chatui.backends.base import EndReason, SampleRequest
+from chatui.backends.base import Endpoint, EndReason, SampleRequest
 from chatui.backends.chat.backend import ChatCompletionsBackend
 from chatui.backends.continuation import Seam
 from chatui.backends.demo.backend import DemoBackend
@@ -48,7 +48,7 @@ def continued(body: str = CUT.body) -> SampleRequest:
 
 async def by_ids(vocabulary: Vocabulary, answer: Any, server: dict[str, Any], request: SampleRequest) -> tuple[Outcome, Any]:
     async with stub.running(answer, **server) as running:
-        backend = HarmonyCompletionsBackend(running.url, vocabulary=lambda: vocabulary, limits=PATIENT, today=lambda: DAY)
+        backend = HarmonyCompletionsBackend(Endpoint(running.url, limits=PATIENT), vocabulary=lambda: vocabulary, today=lambda: DAY)
         result = await outcome(backend, request)
         await backend.aclose()
     return result, running.posted
@@ -114,7 +114,7 @@ async def test_by_ids_a_rest_that_is_cut_again_is_incomplete(vocabulary: Vocabul
 
 async def by_chat(answer: Any, request: SampleRequest, **server: Any) -> tuple[Outcome, list[Any]]:
     async with stub.running(answer, **server) as running:
-        backend = ChatCompletionsBackend(running.url, limits=PATIENT)
+        backend = ChatCompletionsBackend(Endpoint(running.url, limits=PATIENT))
         assert not backend.can_continue, "it is not known yet what server it is"
         result = await outcome(backend, request)
         known = backend.can_continue
@@ -235,7 +235,7 @@ async def test_a_responses_server_is_asked_in_words() -> None:
     item = {"type": "message", "id": "m", "role": "assistant", "content": [{"type": "output_text", "text": "d two are four."}]}
     raw = sse({"type": "response.completed", "response": {"status": "completed", "output": [item]}})
     async with stub.running(stub.plays(raw), models={"data": [{"id": "m"}]}) as running:
-        backend = ResponsesBackend(running.url, limits=PATIENT)
+        backend = ResponsesBackend(Endpoint(running.url, limits=PATIENT))
         assert not backend.can_continue
         result = await outcome(backend, replace(continued("Two and two are four"), frames=(QUESTION,)))
         await backend.aclose()

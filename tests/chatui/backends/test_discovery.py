@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from chatui.backends.base import BackendError
+from chatui.backends.base import BackendError, Endpoint
 from chatui.backends.chat.backend import ChatCompletionsBackend
 from chatui.backends.discovery import Discovered, discover
 from chatui.codes import ProductCode
@@ -62,7 +62,7 @@ async def test_a_silent_server_is_not_waited_for() -> None:
 
 async def test_models_are_asked_for_once_and_name_the_server() -> None:
     async with stub.running(stub.plays(b""), models=listed("vllm", "gpt-oss-20b")) as server:
-        backend = ChatCompletionsBackend(server.url, limits=PATIENT)
+        backend = ChatCompletionsBackend(Endpoint(server.url, limits=PATIENT))
         assert await backend.models() == await backend.models() == ("gpt-oss-20b",)
         assert backend.name.startswith("vLLM at 127.0.0.1")
         await backend.aclose()

@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from chatui.backends.addresses import address_problem, origin
-from chatui.backends.base import BackendError
+from chatui.backends.base import BackendError, Endpoint
 from chatui.backends.chat.backend import ChatCompletionsBackend
 from chatui.backends.http import Upstream
 from chatui.backends.keys import KeyUnusableError, checked, key_of
@@ -141,7 +141,7 @@ async def test_a_redirect_is_not_followed_so_the_key_does_not_go_with_it(status:
     async with stub.running(stub.plays(stub.chunk(content="Hello") + stub.DONE)) as other:
         location = f"Location: {other.url}/v1/chat/completions\r\n"
         async with stub.running(stub.responds(status, b"{}", location)) as server:
-            backend = ChatCompletionsBackend(server.url, key=KEY, model="m", limits=HASTY)
+            backend = ChatCompletionsBackend(Endpoint(server.url, key=KEY, model="m", limits=HASTY))
             result = await outcome(backend, asked("Hello!"))
             await backend.aclose()
         assert server.requests[-1].headers["authorization"] == f"Bearer {KEY}", "the premise: this server gets the key"
@@ -152,7 +152,7 @@ async def test_a_redirect_is_not_followed_so_the_key_does_not_go_with_it(status:
 @pytest.mark.asyncio
 async def test_a_server_that_quotes_nothing_of_ours_still_gets_no_key_into_an_error() -> None:
     async with stub.running(stub.responds("401 Unauthorized", b'{"error": "bad key"}')) as server:
-        backend = ChatCompletionsBackend(server.url, key=KEY, model="m", limits=HASTY)
+        backend = ChatCompletionsBackend(Endpoint(server.url, key=KEY, model="m", limits=HASTY))
         result = await outcome(backend, asked("Hello!"))
         await backend.aclose()
     assert isinstance(result.error, BackendError)

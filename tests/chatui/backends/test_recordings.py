@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from chatui.backends.base import EndReason
+from chatui.backends.base import Endpoint, EndReason
 from chatui.backends.chat.backend import ChatCompletionsBackend
 from chatui.codes import ProductCode
 from renderer.errors import Code, ErrorCode
@@ -65,7 +65,7 @@ EXPECTED: dict[str, tuple[str, EndReason | ErrorCode, list[tuple[str, str]]]] = 
 
 async def replayed(name: str, seed: int | None = None) -> Outcome:
     async with stub.running(stub.plays(recorded(name), seed=seed)) as server:
-        backend = ChatCompletionsBackend(server.url, limits=PATIENT)
+        backend = ChatCompletionsBackend(Endpoint(server.url, limits=PATIENT))
         result = await outcome(backend, asked("Hello!"))
         await backend.aclose()
     return result
@@ -129,7 +129,7 @@ async def test_larger_recordings_of_other_servers_show_what_is_expected_of_them(
         if want.get("api") != "chat" or not path.exists():
             continue
         async with stub.running(stub.plays(path.read_bytes(), seed=seen)) as server:
-            backend = ChatCompletionsBackend(server.url, limits=PATIENT)
+            backend = ChatCompletionsBackend(Endpoint(server.url, limits=PATIENT))
             result = await outcome(backend, asked("Hello!"))
             await backend.aclose()
         seen += 1

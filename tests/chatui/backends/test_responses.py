@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from chatui.backends import registry
-from chatui.backends.base import Backend, EndReason, Limits, SampleRequest
+from chatui.backends.base import Backend, Endpoint, EndReason, Limits, SampleRequest
 from chatui.backends.responses.backend import ResponsesBackend
 from chatui.codes import ProductCode
 from renderer.errors import Code, ErrorCode
@@ -47,7 +47,7 @@ async def answered(
     answer: Any, request: SampleRequest | None = None, limits: Limits = PATIENT, trusted: bool = False, **options: Any
 ) -> tuple[Outcome, stub.Stub]:
     async with stub.running(answer, **options) as server:
-        backend = ResponsesBackend(server.url, limits=limits, summaries_are_trusted=trusted)
+        backend = ResponsesBackend(Endpoint(server.url, limits=limits), summaries_are_trusted=trusted)
         result = await outcome(backend, request or asked("Hello!"))
         await backend.aclose()
     return result, server
@@ -88,7 +88,7 @@ async def test_a_summary_is_asked_for_and_shown_only_where_it_is_trusted() -> No
 @pytest.mark.parametrize("suffix", ["", "/", "/v1", "/v1/"])
 async def test_the_address_may_end_in_v1_or_not_and_the_key_is_sent(suffix: str) -> None:
     async with stub.running(then(BEGUN, said("Hi"), ended())) as server:
-        backend = registry.build(server.url + suffix, kind="responses", key="sesame", model="m", limits=PATIENT)
+        backend = registry.build(Endpoint(server.url + suffix, key="sesame", model="m", limits=PATIENT), kind="responses")
         assert (backend.kind, (await outcome(backend, asked("Hello!"))).visible) == ("responses", "Hi")
         await backend.aclose()
     assert [request.path for request in server.requests] == ["/v1/responses"]
@@ -111,7 +111,7 @@ async def test_markers_in_a_question_are_sent_defanged_and_come_back_as_they_wer
 async def test_a_server_that_is_not_there_is_an_error_that_may_be_retried() -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
-        backend = ResponsesBackend(f"http://127.0.0.1:{unused.getsockname()[1]}", limits=PATIENT)
+        backend = ResponsesBackend(Endpoint(f"http://127.0.0.1:{unused.getsockname()[1]}", limits=PATIENT))
         result = await outcome(backend, asked("Hello!"))
         await backend.aclose()
     assert result.error is not None
@@ -266,7 +266,7 @@ async def test_an_answer_that_comes_as_plain_json_is_judged_as_a_whole() -> None
 
 async def test_stopping_closes_the_upstream_connection_within_a_second() -> None:
     async with stub.running(then(BEGUN, said("Hi"), 30.0)) as server:
-        backend = ResponsesBackend(server.url, limits=PATIENT)
+        backend = ResponsesBackend(Endpoint(server.url, limits=PATIENT))
         events = backend.sample(asked("Hello!"))
         while not isinstance(await anext(events), FrameText):
             pass
@@ -278,7 +278,7 @@ async def test_stopping_closes_the_upstream_connection_within_a_second() -> None
 async def test_one_back_end_serves_many_samples_at_once() -> None:
     stream = then(THOUGHT, 0.05, BEGUN.removeprefix(SSE_HEAD), said("Hi"), ended())
     async with stub.running(stream) as server:
-        backend: Backend = ResponsesBackend(server.url, limits=PATIENT)
+        backend: Backend = ResponsesBackend(Endpoint(server.url, limits=PATIENT))
         results = await asyncio.gather(*(outcome(backend, asked("Hello!")) for _ in range(20)))
         await backend.aclose()
     assert {(result.visible, result.hidden) for result in results} == {("Hi", "SECRET")}

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from chatui.backends.base import BackendError, EndReason
+from chatui.backends.base import BackendError, Endpoint, EndReason
 from chatui.backends.responses.backend import ResponsesBackend, _Reader
 from chatui.backends.responses.reducer import Reducer
 from chatui.backends.sse import Decoder
@@ -80,7 +80,7 @@ def recorded(name: str) -> bytes:
 
 async def replayed(raw: bytes, seed: int | None = None, *, max_tokens: int | None = None, **options: Any) -> Outcome:
     async with stub.running(stub.plays(raw, seed=seed)) as server:
-        backend = ResponsesBackend(server.url, limits=PATIENT, **options)
+        backend = ResponsesBackend(Endpoint(server.url, limits=PATIENT), **options)
         result = await outcome(backend, asked("Hello!", max_tokens=max_tokens))
         await backend.aclose()
     return result
@@ -121,7 +121,7 @@ async def test_characters_that_were_cut_between_tokens_arrive_whole(name: str) -
 
 async def test_an_answer_that_comes_as_plain_json_is_read_too() -> None:
     async with stub.running(stub.responds("200 OK", recorded("vllm-weather-tool-nostream.json"))) as server:
-        backend = ResponsesBackend(server.url, limits=PATIENT)
+        backend = ResponsesBackend(Endpoint(server.url, limits=PATIENT))
         result = await outcome(backend, asked("What is the weather in Tokyo?"))
         await backend.aclose()
     assert (result.visible, result.calls) == ("", [TOKYO])

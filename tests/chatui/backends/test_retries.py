@@ -10,7 +10,7 @@ from contextlib import aclosing
 import pytest
 
 from chatui.backends import retries
-from chatui.backends.base import BackendError, Limits, SampleEnded
+from chatui.backends.base import BackendError, Endpoint, Limits, SampleEnded
 from chatui.backends.chat.backend import ChatCompletionsBackend
 from chatui.codes import ProductCode
 from renderer.errors import Code, ErrorCode
@@ -44,7 +44,7 @@ async def sampled(answer: stub.Answer, limits: Limits = PATIENT) -> tuple[str, E
     """What came, the error's code, the number of requests, and the seconds it took."""
     text, code, started = "", None, time.monotonic()
     async with stub.running(answer) as server:
-        backend = ChatCompletionsBackend(server.url, model="stub", limits=limits)
+        backend = ChatCompletionsBackend(Endpoint(server.url, model="stub", limits=limits))
         try:
             async with aclosing(retries.sample(backend, asked("Hello!"))) as events:
                 async for event in events:
@@ -96,7 +96,7 @@ async def test_a_server_that_is_started_meanwhile_is_reached() -> None:
     with socket.socket() as place:
         place.bind(("127.0.0.1", 0))
         port = place.getsockname()[1]
-    backend = ChatCompletionsBackend(f"http://127.0.0.1:{port}", model="stub", limits=PATIENT)
+    backend = ChatCompletionsBackend(Endpoint(f"http://127.0.0.1:{port}", model="stub", limits=PATIENT))
 
     async def ask() -> str:
         async with aclosing(retries.sample(backend, asked("Hello!"))) as events:

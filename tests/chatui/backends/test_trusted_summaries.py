@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from chatui.backends.base import BackendError
+from chatui.backends.base import BackendError, Endpoint
 from chatui.backends.chat.deltas import Deltas
 from chatui.backends.registry import build
 from renderer.errors import Code
@@ -93,7 +93,7 @@ async def test_the_trust_of_the_operator_reaches_the_back_end(trusted: bool) -> 
         + stub.DONE
     )
     async with stub.running(stub.plays(raw)) as server:
-        backend = build(server.url, model="m", limits=HASTY, summaries_are_trusted=trusted)
+        backend = build(Endpoint(server.url, model="m", limits=HASTY), summaries_are_trusted=trusted)
         result = await outcome(backend, asked("How?"))
         await backend.aclose()
     assert result.visible == ("I compared routes." if trusted else "") + "By train."
@@ -102,7 +102,7 @@ async def test_the_trust_of_the_operator_reaches_the_back_end(trusted: bool) -> 
 @pytest.mark.asyncio
 async def test_a_summary_that_breaks_off_is_closed_as_broken() -> None:
     async with stub.running(stub.plays(stub.chunk(**details(part("summary", "I comp"))))) as server:
-        backend = build(server.url, model="m", limits=HASTY, summaries_are_trusted=True)
+        backend = build(Endpoint(server.url, model="m", limits=HASTY), summaries_are_trusted=True)
         result = await outcome(backend, asked("How?"))
         await backend.aclose()
     assert isinstance(result.error, BackendError)

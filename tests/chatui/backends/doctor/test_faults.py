@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from chatui.backends.base import Endpoint
 from chatui.backends.registry import build
 from chatui.doctor import examination, trial
 from chatui.doctor.examination import Target, examine
@@ -255,7 +256,7 @@ async def test_a_server_that_is_too_slow_for_an_examination_is_told_from_one_tha
 async def test_of_an_endless_answer_only_the_beginning_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trial, "MOST_BYTES", 1000)
     async with peer({"chat": chat(*({"content": "word "} for _ in range(500)))}) as server:
-        backend = build(server.url, kind="chat")
+        backend = build(Endpoint(server.url), kind="chat")
         attempted = await attempt(backend, WORDS.sum(), 5)
         await backend.aclose()
     assert len(attempted.visible) == 2500
@@ -292,7 +293,7 @@ async def test_a_long_wait_for_the_first_word_is_named(waits: tuple[float, ...],
     short = chat({"content": "4"})
     for wait in waits:
         async with peer({"chat": later(wait, short)}) as server:
-            backend = build(server.url, kind="chat")
+            backend = build(Endpoint(server.url), kind="chat")
             trials.append(await attempt(backend, WORDS.sum(), 5))
             await backend.aclose()
     findings = [(finding.fault, finding.level) for finding in judge_pace(trials, slow_seconds=0.2)]
