@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
 from uuid import UUID
 
 from django.db.models import Max, Q
@@ -30,50 +32,58 @@ def header_of(message: Message) -> Header:
     )
 
 
-def append(
-    conversation: Conversation,
-    parent: Message | None,
-    frame: Frame,
-    author: Author,
-    *,
-    turn: Turn | None = None,
-    key: UUID | None = None,
-    is_complete: bool = True,
-    error_code: str = "",
-) -> Message:
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What is known of a frame beside its words and who wrote them: its turn, the ``key`` to keep it under (None: a new one), whether it
+    is whole, and the code of what went wrong with it."""
+
+    turn: Turn | None = None
+    key: UUID | None = None
+    is_complete: bool = True
+    error_code: str = ""
+
+
+_BY_ITSELF = Kept()
+
+
+def append(conversation: Conversation, parent: Message | None, frame: Frame, author: Author, kept: Kept = _BY_ITSELF) -> Message:
     """Keep a frame as a child of ``parent``. Call inside a transaction: the next position is read first."""
-    kept = ocml.writable(frame)
-    raw = None
-    if kept is not frame:
-        error_code = error_code or Code.PARSE_HEADER
-        raw = json.dumps(frame.header.as_written()).encode()
-    frame, header = kept, kept.header
+    writable = ocml.writable(frame)
+    is_repaired = writable is not frame
     message = Message(
         conversation=conversation,
         parent=parent,
-        turn=turn,
+        turn=kept.turn,
         position=_next_position(conversation),
-        text=ocml.dump_frame(frame),
-        raw=raw,
-        role=header.role,
-        channel=header.channel or "",
-        intent=header.intent or "",
-        recipient=header.recipient or "",
-        name=header.name or "",
-        call_id=header.call_id or "",
-        terminator=frame.terminator,
-        is_visible=may_see(header, Audience.END_USER),
-        is_complete=is_complete,
-        error_code=error_code,
+        raw=json.dumps(frame.header.as_written()).encode() if is_repaired else None,
+        is_complete=kept.is_complete,
+        error_code=kept.error_code or (Code.PARSE_HEADER if is_repaired else ""),
         author=author,
+        **_columns(writable),
     )
-    if key is not None:
-        message.pk = key
+    if kept.key is not None:
+        message.pk = kept.key
     message.save(force_insert=True)
     # A summary of the thinking stands folded beside an answer; nobody looks for that, and it has no place of its own to lead to.
-    if message.is_visible and header.name not in PRODUCT_NAMES:
-        search_index.add(message, show(frame, Audience.END_USER))
+    if message.is_visible and message.name not in PRODUCT_NAMES:
+        search_index.add(message, show(writable, Audience.END_USER))
     return message
+
+
+def _columns(frame: Frame) -> dict[str, Any]:
+    """The canonical text of a frame, and what the columns say of it."""
+    header = frame.header
+    return {
+        "text": ocml.dump_frame(frame),
+        "role": header.role,
+        "channel": header.channel or "",
+        "intent": header.intent or "",
+        "recipient": header.recipient or "",
+        "name": header.name or "",
+        "call_id": header.call_id or "",
+        "terminator": frame.terminator,
+        "is_visible": may_see(header, Audience.END_USER),
+    }
 
 
 def branch(conversation: Conversation, leaf: Message | None, since: UUID | None = None) -> list[Message]:

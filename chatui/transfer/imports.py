@@ -105,6 +105,8 @@ def _title(first: VisibleText) -> str:
 def _keep(conversation: Conversation, person: User, frames: list[Finished]) -> None:
     parent: Message | None = None
     for item in frames:
-        parent = transcripts.append(conversation, parent, item.frame, Author.IMPORT, is_complete=item.complete, error_code=item.error or "")
+        parent = transcripts.append(
+            conversation, parent, item.frame, Author.IMPORT, transcripts.Kept(is_complete=item.complete, error_code=item.error or "")
+        )
     if parent is not None:
         transcripts.activate(conversation, person, parent)

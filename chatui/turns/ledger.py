@@ -130,10 +130,7 @@ def keep(job: Job, parent_id: UUID, key: UUID, finished: Finished) -> None:
             Message.objects.get(pk=parent_id, conversation=turn.conversation),
             finished.frame,
             Author.PRODUCT if finished.frame.header.role == Role.TOOL else Author.MODEL,
-            turn=turn,
-            key=key,
-            is_complete=finished.complete,
-            error_code=finished.error or "",
+            transcripts.Kept(turn=turn, key=key, is_complete=finished.complete, error_code=finished.error or ""),
         )
         transcripts.follow(
             turn.conversation, turn.asked_by, message, instead_of=job.cut_message_id if continuation.is_answer(message) else None
@@ -149,9 +146,8 @@ def keep_summary(job: Job, parent_id: UUID, written: Sequence[tuple[UUID, Finish
             return
         last = Message.objects.get(pk=parent_id, conversation=turn.conversation)
         for key, finished in written:
-            last = transcripts.append(
-                turn.conversation, last, finished.frame, Author.PRODUCT, turn=turn, key=key, error_code=finished.error or ""
-            )
+            kept = transcripts.Kept(turn=turn, key=key, error_code=finished.error or "")
+            last = transcripts.append(turn.conversation, last, finished.frame, Author.PRODUCT, kept)
             transcripts.follow(turn.conversation, turn.asked_by, last)
 
 

@@ -61,9 +61,7 @@ def _keep_checkpoint(turn: Turn) -> None:
         turn.messages.order_by("position").last() or continuation.place_of(turn),
         frame,
         Author.MODEL,
-        turn=turn,
-        is_complete=False,
-        error_code=Code.STREAM_TRUNCATED,
+        transcripts.Kept(turn=turn, is_complete=False, error_code=Code.STREAM_TRUNCATED),
     )
     instead_of = cut.pk if cut is not None and continuation.is_answer(message) else None
     transcripts.follow(turn.conversation, turn.asked_by, message, instead_of=instead_of)

@@ -98,7 +98,7 @@ def new_turn(question: Message, canary: Canary, state: str = "completed", code: 
 def append(conversation: Conversation, parent: Message | None, header: Header, body: str, turn: Turn | None = None) -> Message:
     """Keep a frame, as the product does."""
     author = Author.PERSON if header.role == "user" else Author.MODEL
-    return transcripts.append(conversation, parent, Frame(header, body, Terminator.END), author, turn=turn)
+    return transcripts.append(conversation, parent, Frame(header, body, Terminator.END), author, transcripts.Kept(turn=turn))
 
 
 def plant(owner: User, canary: Canary, *, deleted: bool = False) -> Planted:

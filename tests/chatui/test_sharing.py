@@ -326,6 +326,8 @@ def test_an_empty_conversation_is_not_shared(conversation: Conversation, ada: Us
 
 def test_an_answer_that_was_cut_says_so(conversation: Conversation, ada: User) -> None:
     question = say(conversation, None, "Well?", Header("user"), Author.PERSON)
-    cut = transcripts.append(conversation, question, Frame(Header("assistant", channel="final"), "I th"), Author.MODEL, is_complete=False)
+    cut = transcripts.append(
+        conversation, question, Frame(Header("assistant", channel="final"), "I th"), Author.MODEL, transcripts.Kept(is_complete=False)
+    )
     transcripts.activate(conversation, ada, cut)
     assert "This answer was not finished." in read(make(ada, cut))
