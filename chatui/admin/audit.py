@@ -65,7 +65,7 @@ def record_deleted(request: HttpRequest, row: User | Group) -> None:
 
 def _record(request: HttpRequest, row: User | Group, what: str, about: Standing, detail: str) -> None:
     kind = "group" if isinstance(row, Group) else "account"
-    record(f"{kind} {what}", visitor_of(request, "office"), whom=about.name, detail=detail)
+    record(f"{kind} {what}", visitor_of(request, "office"), about.name, detail=detail)
 
 
 def _changes(before: Standing, now: Standing) -> Iterator[str]:

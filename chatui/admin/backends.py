@@ -163,4 +163,4 @@ def _standing(row: StoredBackend) -> dict[str, str]:
 
 
 def _record(request: HttpRequest, row: StoredBackend, what: str, detail: str) -> None:
-    record(f"back end {what}", visitor_of(request, "office"), whom=row.name, detail=detail)
+    record(f"back end {what}", visitor_of(request, "office"), row.name, detail=detail)

@@ -8,16 +8,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING
 from uuid import UUID
 
 from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
-from chatui.models import AuditEvent, User
-
-if TYPE_CHECKING:
-    from chatui.models import Conversation
+from chatui.models import AuditEvent, Conversation, User
 
 FIRST_HASH = "0" * 64
 _ATTEMPTS = 20
@@ -37,6 +33,9 @@ class Visitor:
 
 SHELL = Visitor(None, "", "shell")
 """Whoever runs a management command: the operator, who has no name here."""
+
+About = Conversation | UUID | str | None
+"""What a line is about: a conversation, the id of one that was asked for and may not be there, or the name of an account or group."""
 
 HASHED_COLUMNS = (
     "number",
@@ -58,26 +57,24 @@ HASHED_COLUMNS = (
 def record(
     action: str,
     visitor: Visitor,
+    about: About = None,
     *,
     code: str = "",
-    conversation: Conversation | None = None,
-    conversation_id: UUID | None = None,
-    whom: str = "",
     detail: str = "",
 ) -> AuditEvent:
     """Append one line, in a transaction of its own, and return it.
 
-    ``whom`` names the account or group that it is about, where that is no conversation's owner. ``detail`` is a few words of ours; content
-    never goes into the log. Raises a database error where the line cannot be written.
+    ``detail`` is a few words of ours; content never goes into the log. Raises a database error where the line cannot be written.
     """
+    conversation_id, owner_name = _subject(about)
     event = AuditEvent(
         action=action,
         code=code,
         way=visitor.way,
         actor=visitor.user,
         actor_name=visitor.user.get_username() if visitor.user else "",
-        conversation_id=conversation.pk if conversation else conversation_id,
-        owner_name=_CONTROL.sub("\ufffd", conversation.owner.get_username() if conversation else whom)[:150],
+        conversation_id=conversation_id,
+        owner_name=_CONTROL.sub("\ufffd", owner_name)[:150],
         address=visitor.address[:64],
         detail=_CONTROL.sub("\ufffd", detail)[:200],
     )
@@ -101,6 +98,13 @@ def digest(event: AuditEvent) -> str:
 def digest_of(values: Sequence[object]) -> str:
     """As ``digest``, of the values of HASHED_COLUMNS."""
     return hashlib.sha256(json.dumps([_plain(value) for value in values], ensure_ascii=True).encode()).hexdigest()
+
+
+def _subject(about: About) -> tuple[UUID | None, str]:
+    """The id of the conversation that a line is about, and the name: of its owner, or of what else it is about."""
+    if isinstance(about, Conversation):
+        return about.pk, about.owner.get_username()
+    return (None, about) if isinstance(about, str) else (about, "")
 
 
 def _plain(value: object) -> object:

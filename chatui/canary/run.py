@@ -79,7 +79,7 @@ def carry_out(url: str, listen: tuple[str, int], seconds: float) -> Report:
     planted, left_out = _plant(hidden, visible)
     watch = Watch(hidden, visible, _secrets())
     problems: list[str] = []
-    record("canary run", SHELL, whom=run, detail="begins")
+    record("canary run", SHELL, run, detail="begins")
     try:
         with _peer(listen, planted) as peer:
             problems += _journey(run, planted, origin, peer, watch, clock)
@@ -101,7 +101,7 @@ def carry_out(url: str, listen: tuple[str, int], seconds: float) -> Report:
         tuple(watch.findings),
         tuple(dict.fromkeys(problems)),
     )
-    record("canary run", SHELL, whom=run, detail=f"ends: {report.outcome}, {len(report.findings)} findings")
+    record("canary run", SHELL, run, detail=f"ends: {report.outcome}, {len(report.findings)} findings")
     return report
 
 

@@ -184,7 +184,7 @@ def view_hidden(visitor: Visitor, conversation_id: object, *, action: str) -> Co
     conversation = debuggable_conversation(visitor, conversation_id, action=action)
     if not open_request(visitor, conversation):
         raise OptInNeededError
-    record(action, visitor, conversation=conversation)
+    record(action, visitor, conversation)
     return conversation
 
 

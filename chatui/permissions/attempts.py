@@ -45,7 +45,7 @@ def record_attempt(visitor: Visitor, conversation_id: UUID | None, action: str) 
     if visitor.user is None:
         _record_stranger(visitor, conversation_id, action)
         return
-    record(action, visitor, code=Code.PERM_VISIBILITY, conversation_id=conversation_id)
+    record(action, visitor, conversation_id, code=Code.PERM_VISIBILITY)
     _warn(visitor.user)
 
 
@@ -60,7 +60,7 @@ def acknowledge(visitor: Visitor, warning_id: UUID) -> None:
     row = AttemptWarning.objects.filter(pk=warning_id, acknowledged_at=None).first()
     if row is None or visitor.user is None:
         return
-    record("acknowledge warning", visitor, whom=row.person_name, detail=f"attempts on {row.day}: {row.attempts}")
+    record("acknowledge warning", visitor, row.person_name, detail=f"attempts on {row.day}: {row.attempts}")
     name = visitor.user.get_username()
     AttemptWarning.objects.filter(pk=row.pk, acknowledged_at=None).update(acknowledged_at=timezone.now(), acknowledged_by=name)
 
@@ -74,7 +74,7 @@ def _record_stranger(visitor: Visitor, conversation_id: UUID | None, action: str
         return
     # The line that says that the rest is left out stands in the place of the first one left out.
     detail = NOT_LISTED if over == 1 else ""
-    record(action, visitor, code=Code.PERM_VISIBILITY, conversation_id=conversation_id, detail=detail)
+    record(action, visitor, conversation_id, code=Code.PERM_VISIBILITY, detail=detail)
 
 
 def _network(address: str) -> str:

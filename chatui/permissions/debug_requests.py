@@ -78,7 +78,7 @@ def open_debug_view(visitor: Visitor, conversation_id: object, reason: str, minu
     minutes = minutes_to_choose()[0] if minutes is None else minutes
     if len(reason) not in REASON_CHARS or minutes not in minutes_to_choose():
         raise ReasonNeededError
-    record(action, visitor, conversation=conversation, detail=f"{minutes} min: {reason}")
+    record(action, visitor, conversation, detail=f"{minutes} min: {reason}")
     now = timezone.now()
     # A person has at most one request; and a view that is opened once more counts from now.
     earlier = access.debug_requests_of(visitor, conversation)
@@ -95,7 +95,7 @@ def close_debug_view(visitor: Visitor, conversation_id: object) -> Conversation:
     conversation = access.debuggable_conversation(visitor, conversation_id, action="close debug view")
     now = timezone.now()
     if access.debug_requests_of(visitor, conversation).filter(Q(expires_at__gt=now) | Q(expires_at=None)).update(closed_at=now):
-        record("close debug view", visitor, conversation=conversation)
+        record("close debug view", visitor, conversation)
     return conversation
 
 
@@ -158,7 +158,7 @@ def decide(visitor: Visitor, conversation_id: object, request_id: UUID, *, appro
         if asked is None or (approves and not access.may_look(asked.person, conversation)):
             raise NotFoundError
         _decide(asked, visitor, approves=approves)
-        record(action, visitor, conversation=conversation, detail=f"for {asked.person.get_username()}: {asked.reason}")
+        record(action, visitor, conversation, detail=f"for {asked.person.get_username()}: {asked.reason}")
 
 
 def _listed(user: User) -> QuerySet[DebugRequest]:

@@ -108,7 +108,7 @@ def make(visitor: Visitor, conversation_id: object, leaf_id: object, days: int, 
     if not leaf.is_visible:
         raise access.NotFoundError
     with transaction.atomic():
-        record("make share link", visitor, conversation=row, detail=f"for {days} days" if days != FOR_EVER else "without end")
+        record("make share link", visitor, row, detail=f"for {days} days" if days != FOR_EVER else "without end")
         link = ShareLink.objects.create(
             token=secrets.token_urlsafe(_TOKEN_BYTES),
             conversation=row,
@@ -150,7 +150,7 @@ def revoke(visitor: Visitor, *, link_id: UUID | None = None, conversation_id: UU
         raise access.NotFoundError
     with transaction.atomic():
         for link in taken:
-            record("revoke share link", visitor, conversation=link.conversation)
+            record("revoke share link", visitor, link.conversation)
         ShareLink.objects.filter(pk__in=[link.pk for link in taken]).update(revoked_at=timezone.now())
     return len(taken)
 

@@ -23,7 +23,7 @@ from chatui.audit_log.record import Visitor, record
 from chatui.models import User
 sam = Visitor(User.objects.get(username="sam"), "2001:db8:85a3:1234:5678:8a2e:370:7334", "page")
 for number in range(60):
-    record("debug page", sam, whom="ada", detail=f"looked {number}")
+    record("debug page", sam, "ada", detail=f"looked {number}")
 """
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pytest
 
 from chatui.backends import registry
-from chatui.backends.base import SampleRequest
+from chatui.backends.base import Endpoint, SampleRequest
 from chatui.canary.answers import chat, harmony, responses
 from chatui.canary.answers.planting import Planter, Script
 from chatui.canary.markers import Canary
@@ -42,7 +42,7 @@ class Played:
 
 async def sampled(url: str, kind: str, script: Script, vocabulary: Vocabulary | None) -> Outcome:
     request = SampleRequest((Frame(Header("user"), "What is hidden?"),), model=script.name)
-    backend = registry.KINDS[KINDS[kind]](url, limits=PATIENT, **({"vocabulary": lambda: vocabulary} if vocabulary else {}))
+    backend = registry.KINDS[KINDS[kind]](Endpoint(url, limits=PATIENT), **({"vocabulary": lambda: vocabulary} if vocabulary else {}))
     try:
         return await outcome(backend, request)
     finally:

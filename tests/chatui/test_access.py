@@ -142,7 +142,7 @@ def test_if_the_line_cannot_be_written_there_is_no_look(grace: User, conversatio
 
 def test_lines_are_numbered_and_chained(grace: User, conversation: Conversation) -> None:
     for _ in range(3):
-        record("test", visitor(grace), conversation=conversation)
+        record("test", visitor(grace), conversation)
     lines = list(AuditEvent.objects.order_by("number"))
     assert [line.number for line in lines] == [1, 2, 3]
     assert [line.previous_hash for line in lines] == [FIRST_HASH, lines[0].hash, lines[1].hash]
@@ -164,7 +164,7 @@ def test_lines_cannot_be_changed_or_deleted_in_bulk(grace: User) -> None:
 
 
 def test_a_line_outlives_the_person_and_the_conversation(grace: User, conversation: Conversation) -> None:
-    record("test", visitor(grace), conversation=conversation)
+    record("test", visitor(grace), conversation)
     conversation.delete()
     grace.delete()
     assert (last_line().actor_name, last_line().owner_name) == ("grace", "ada")

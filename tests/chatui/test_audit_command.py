@@ -34,7 +34,7 @@ def at(day: int) -> None:
 def _log(ada: User, bela: User, conversation: Conversation) -> None:
     """Bela tried twice on one day and once on the next, Ada once; a stranger was somewhere."""
     for person, day in ((bela, 18), (bela, 18), (bela, 19), (ada, 19)):
-        record("debug page", Visitor(person, "192.0.2.7", "page"), code="E-PERM-VISIBILITY", conversation_id=conversation.pk)
+        record("debug page", Visitor(person, "192.0.2.7", "page"), conversation.pk, code="E-PERM-VISIBILITY")
         at(day)
     record("something", Visitor(None, "192.0.2.8", "socket"))
     at(19)
@@ -101,7 +101,7 @@ FORMULAS = [
 @pytest.mark.parametrize("text", FORMULAS)
 def test_no_cell_of_a_csv_file_is_a_formula(text: str, grace: User) -> None:
     grace.username = text
-    record("test", Visitor(grace, text, "page"), whom=text, detail=text)
+    record("test", Visitor(grace, text, "page"), text, detail=text)
     (_, line, *_) = csv.reader(io.StringIO(run("export", "--format", "csv")))
     assert [cell for cell in line if cell.lstrip(" ").startswith(tuple("=+-@\t\r\n＝＋－＠"))] == []
     assert line.count(f"'{text}") == 4

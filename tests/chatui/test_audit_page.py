@@ -23,9 +23,9 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def log(ada: User, grace: User, conversation: Conversation) -> None:
-    record("first thing", Visitor(grace, "192.0.2.7", "page"), conversation=conversation, detail="words of a reason")
-    record("second thing", Visitor(ada, "192.0.2.8", "socket"), code="E-PERM-VISIBILITY", conversation_id=conversation.pk)
-    record("third thing", SHELL, whom="group readers")
+    record("first thing", Visitor(grace, "192.0.2.7", "page"), conversation, detail="words of a reason")
+    record("second thing", Visitor(ada, "192.0.2.8", "socket"), conversation.pk, code="E-PERM-VISIBILITY")
+    record("third thing", SHELL, "group readers")
 
 
 def shown(client: Client, query: str = "", status: int = 200) -> list[str]:
@@ -111,7 +111,7 @@ def test_a_filter_that_makes_no_sense_shows_no_line_and_says_so(query: str, grac
 
 
 def test_what_people_wrote_is_text_on_the_page(grace: User) -> None:
-    record("test", Visitor(grace, "", "page"), whom="<script>alert(1)</script>", detail='"><img src=x onerror=alert(1)>')
+    record("test", Visitor(grace, "", "page"), "<script>alert(1)</script>", detail='"><img src=x onerror=alert(1)>')
     page = signed_in(grace).get("/audit/?person=%22%3E%3Cscript%3E").content.decode() + signed_in(grace).get("/audit/").content.decode()
     assert "<script>alert" not in page and "<img" not in page and "&lt;script&gt;alert(1)" in page
 
