@@ -18,12 +18,12 @@ from chatui.canary.answers.planting import Script
 from chatui.canary.guests import Guests
 from chatui.canary.markers import Canary
 from chatui.canary.peer import Peer
-from chatui.canary.talk import ENDS, Talk
+from chatui.canary.talk import ENDS, PlayedServer, Talk
 from chatui.canary.visitors.addresses import Values
-from chatui.canary.visitors.browser import Browser
+from chatui.canary.visitors.browser import Browser, Deployment
 from chatui.canary.visitors.crawl import Crawl
 from chatui.canary.visitors.tab import PLACE, SilentError, Tab
-from chatui.canary.watch import SHARED, CanaryError, Clock, Watch
+from chatui.canary.watch import SHARED, CanaryError
 from chatui.codes import ProductCode
 from chatui.models import AuditEvent, ShareLink, User
 from renderer.errors import Code, ErrorCode
@@ -47,13 +47,12 @@ class Planted:
 class Journey:
     """``go`` once. ``problems``: what did not happen as it must, so that finding nothing would prove nothing."""
 
-    def __init__(self, guests: Guests, planted: Planted, origin: str, peer: Peer, watch: Watch, clock: Clock) -> None:
+    def __init__(self, guests: Guests, planted: Planted, deployment: Deployment, peer: Peer) -> None:
         self._guests = guests
         self._planted = planted
-        self._origin = origin
+        self._deployment = deployment
         self._peer = peer
-        self._watch = watch
-        self._clock = clock
+        self._watch = deployment.watch
         self._refused: Counter[str] = Counter()
         self.problems: list[str] = []
         self.sessions: list[str] = []
@@ -62,8 +61,7 @@ class Journey:
         """Everything. Raises CanaryError where it cannot go on."""
         with contextlib.ExitStack() as stack:
             self._owner, self._stranger, self._nobody, self._holder = (
-                stack.enter_context(Browser(viewer, self._origin, self._watch, self._clock))
-                for viewer in ("owner", "stranger", "anonymous", _HOLDER)
+                stack.enter_context(Browser(viewer, self._deployment)) for viewer in ("owner", "stranger", "anonymous", _HOLDER)
             )
             self._sign_in()
             talks = [partial(self._talk, kind, scripts) for kind, scripts in self._planted.scripts.items()]
@@ -86,7 +84,8 @@ class Journey:
 
     def _talk(self, kind: str, scripts: Sequence[Script]) -> None:
         with Tab(self._owner) as tab:
-            talk = Talk(tab, self._peer, self._guests.run, kind, self._clock, self._in_the_middle, self.problems)
+            server = PlayedServer(self._peer, self._guests.run, kind, self._deployment.clock)
+            talk = Talk(tab, server, self._in_the_middle, self.problems)
             asked = {script.name: talk.ask(script) for script in scripts if not script.is_aside}
             first = scripts[0]
             if cut := next((script for script in scripts if script.ends == ("incomplete",)), None):
@@ -188,7 +187,7 @@ class Journey:
 
     def _search(self) -> None:
         """A search for a word that stands beside hidden text must tell as little as one for a word that is nowhere."""
-        with Browser("owner", self._origin, self._watch, self._clock) as again:
+        with Browser("owner", self._deployment) as again:
             again.sign_in(reverse("sign_in"), self._guests.owner.get_username(), self._guests.password)
             self.sessions.append(again.cookie(settings.SESSION_COOKIE_NAME))
             bait = self._planted.bait

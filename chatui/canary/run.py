@@ -18,7 +18,7 @@ from chatui.canary.guests import Guests, Offer
 from chatui.canary.journey import Journey, Planted
 from chatui.canary.markers import Canary
 from chatui.canary.peer import Peer
-from chatui.canary.visitors.browser import origin_of
+from chatui.canary.visitors.browser import Deployment, origin_of
 from chatui.canary.watch import CanaryError, Clock, Finding, Watch
 from chatui.env import environment
 from chatui.model_servers import connected
@@ -82,7 +82,7 @@ def carry_out(url: str, listen: tuple[str, int], seconds: float) -> Report:
     record("canary run", SHELL, run, detail="begins")
     try:
         with _peer(listen, planted) as peer:
-            problems += _journey(run, planted, origin, peer, watch, clock)
+            problems += _journey(run, planted, Deployment(origin, watch, clock), peer)
     except CanaryError as error:
         problems.append(str(error))
     except KeyboardInterrupt:
@@ -139,13 +139,13 @@ def _peer(listen: tuple[str, int], planted: Planted) -> Peer:
         raise CanaryError(f"The canary's model server cannot listen there: {error.strerror or error}.") from error
 
 
-def _journey(run: str, planted: Planted, origin: str, peer: Peer, watch: Watch, clock: Clock) -> list[str]:
+def _journey(run: str, planted: Planted, deployment: Deployment, peer: Peer) -> list[str]:
     """Problems. Whatever happens, nothing of the run stays in the database but its lines in the audit log."""
     journey: Journey | None = None
     made: Guests | None = None
     try:
         made = guests.make(run, {kind: _offer(kind, scripts, peer) for kind, scripts in planted.scripts.items()})
-        journey = Journey(made, planted, origin, peer, watch, clock)
+        journey = Journey(made, planted, deployment, peer)
         journey.go()
     except CanaryError as error:
         return [*(journey.problems if journey else ()), str(error)]

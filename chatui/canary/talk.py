@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from uuid import uuid4
 
 from chatui.canary import guests
@@ -23,16 +24,35 @@ AtAPause = Callable[[str, str], None]
 """What is done in the middle of an answer, with the ids of its conversation and turn."""
 
 
+@dataclass(frozen=True, slots=True)
+class PlayedServer:
+    """The scripted server of one wire format, in one run, and how much time the run still has."""
+
+    peer: Peer
+    run: str
+    kind: str
+    clock: Clock
+
+    def playing(self, script: str) -> Playing:
+        """The answer of that name, as it is being played."""
+        return self.peer.playing(self.kind, script)
+
+    def choice(self, script: str) -> str:
+        """What a person chooses to be answered with it."""
+        return guests.choice(self.run, self.kind, script)
+
+    def step(self) -> float:
+        """How many seconds one step may take now. Raises CanaryError where there are none left."""
+        return self.clock.left(_STEP_SECONDS)
+
+
 class Talk:
     """One conversation with the scripted server of one wire format."""
 
-    def __init__(self, tab: Tab, peer: Peer, run: str, kind: str, clock: Clock, at_a_pause: AtAPause, problems: list[str]) -> None:
+    def __init__(self, tab: Tab, server: PlayedServer, at_a_pause: AtAPause, problems: list[str]) -> None:
         """``problems`` gets a sentence for what did not happen as it must."""
         self._tab = tab
-        self._peer = peer
-        self._run = run
-        self._kind = kind
-        self._clock = clock
+        self._server = server
         self._at_a_pause = at_a_pause
         self._conversation: str | None = None
         self._problems = problems
@@ -44,7 +64,7 @@ class Talk:
         """
         if how in ("send", "edit"):
             fields["text"] = f"What does the canary hide in {script.name}?"
-        self._peer.playing(self._kind, script.name).rewind()
+        self._server.playing(script.name).rewind()
         accepted = self._accepted(script, how, fields)
         self._conversation = accepted["conversation"]
         self._listen(script, accepted)
@@ -54,20 +74,20 @@ class Talk:
         until = time.monotonic() + _OFFERED_SECONDS
         while True:
             command = {"client_id": str(uuid4()), "conversation": self._conversation, "effort": "low", **fields}
-            self._tab.say(how, choice=guests.choice(self._run, self._kind, script.name), **command)
+            self._tab.say(how, choice=self._server.choice(script.name), **command)
             answer: Mapping[str, str] = self._tab.until("chatui:accepted", "chatui:refused")[-1]
             if answer["type"] == "chatui:accepted":
                 return answer
             if answer["code"] != ProductCode.NO_SUCH_MODEL or time.monotonic() > until:
-                raise CanaryError(f"The question for {self._kind} {script.name} was refused: {answer['code']}.")
+                raise CanaryError(f"The question for {self._server.kind} {script.name} was refused: {answer['code']}.")
             time.sleep(0.5)
 
     def _listen(self, script: Script, accepted: Mapping[str, str]) -> None:
-        playing, name = self._peer.playing(self._kind, script.name), f"{self._kind} {script.name}"
+        playing, name = self._server.playing(script.name), f"{self._server.kind} {script.name}"
         # The server waits until somebody listens: what is said at the beginning must be heard, too.
         self._tab.say("subscribe", conversation=accepted["conversation"])
         self._tab.until("chatui:snapshot", "chatui:idle")
-        if not playing.asked.wait(self._clock.left(_STEP_SECONDS)):
+        if not playing.asked.wait(self._server.step()):
             raise CanaryError(f"The deployment did not ask the canary's server for {name}. Can it reach the address of --listen?")
         heard = len(self._tab.heard)
         playing.begin()
@@ -82,8 +102,8 @@ class Talk:
 
     def _pause(self, script: Script, playing: Playing, accepted: Mapping[str, str]) -> None:
         for _ in range(script.steps.count(Pause.HERE)):
-            if not playing.at_a_pause.acquire(timeout=self._clock.left(_STEP_SECONDS)):
-                raise CanaryError(f"The answer {self._kind} {script.name} was given up before it was complete.")
+            if not playing.at_a_pause.acquire(timeout=self._server.step()):
+                raise CanaryError(f"The answer {self._server.kind} {script.name} was given up before it was complete.")
             self._wait_for_asides(script)
             self._at_a_pause(accepted["conversation"], accepted["turn"])
             if script.ends:
@@ -94,6 +114,6 @@ class Talk:
     def _wait_for_asides(self, script: Script) -> None:
         """Somebody else is asked about this answer meanwhile: until what they said could be shown."""
         for aside in script.asides:
-            if not self._peer.playing(self._kind, aside).asked.wait(self._clock.left(_STEP_SECONDS)):
-                raise CanaryError(f"The deployment did not ask the canary's server for {self._kind} {aside}.")
+            if not self._server.playing(aside).asked.wait(self._server.step()):
+                raise CanaryError(f"The deployment did not ask the canary's server for {self._server.kind} {aside}.")
             time.sleep(_ASIDE_SECONDS)

@@ -12,7 +12,7 @@ from django.urls import get_resolver, resolve
 from chatui.canary.markers import Canary
 from chatui.canary.visitors import crawl
 from chatui.canary.visitors.addresses import FIXED, FOR_STAFF, FORMS, LAST, QUERIES, Address, addresses, form, places
-from chatui.canary.visitors.browser import Answer, Browser
+from chatui.canary.visitors.browser import Answer, Browser, Deployment
 from chatui.canary.watch import CanaryError, Clock, Watch
 from tests.canary.reviewed import ATTEMPT, ROUTES
 from tests.canary.test_reviewed import patterns
@@ -69,8 +69,8 @@ def test_an_address_with_a_parameter_that_nobody_knows_has_no_place() -> None:
 
 def test_a_crawl_that_does_not_know_an_address_cannot_be_carried_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """With exit code 2, rather than with a route that nobody looked at."""
-    clock, watch = Clock(5), Watch(Canary(), Canary(), {})
-    with Browser("owner", "http://127.0.0.1:9", watch, clock) as browser:
+    deployment = Deployment("http://127.0.0.1:9", Watch(Canary(), Canary(), {}), Clock(5))
+    with Browser("owner", deployment) as browser:
         monkeypatch.setattr(crawl, "addresses", lambda: [Address("x/<int:novelty>/", "x", "x/{novelty}/", ("novelty",))])
         with pytest.raises(CanaryError, match="does not know how to ask for x/<int:novelty>/"):
             crawl.Crawl(browser).everything([KNOWN])

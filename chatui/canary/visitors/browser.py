@@ -40,21 +40,41 @@ class Answer:
         return bool(self.headers.get("content-type", "").startswith("text/html"))
 
 
-class Browser:
-    """``with Browser("owner", "https://chat.example.org", watch, clock) as owner``. Follows no redirect by itself."""
+@dataclass(frozen=True, slots=True)
+class Deployment:
+    """What is visited: its ``origin`` (scheme, host and port), who looks at all that comes from it, and how much time there is."""
 
-    def __init__(self, viewer: str, origin: str, watch: Watch, clock: Clock) -> None:
-        """``viewer``: who this is, for the report. ``origin``: scheme, host and port."""
+    origin: str
+    watch: Watch
+    clock: Clock
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """What is asked for. ``form`` and ``files``: what is sent, None for nothing; they are in no repr."""
+
+    method: str
+    path: str
+    accept: str = "text/html"
+    form: Mapping[str, str] | None = field(default=None, repr=False)
+    files: Mapping[str, File] | None = field(default=None, repr=False)
+
+
+class Browser:
+    """``with Browser("owner", deployment) as owner``. Follows no redirect by itself."""
+
+    def __init__(self, viewer: str, deployment: Deployment) -> None:
+        """``viewer``: who this is, for the report."""
         self.viewer = viewer
-        self.origin = origin
-        self.watch = watch
-        self.clock = clock
+        self.origin = deployment.origin
+        self.watch = deployment.watch
+        self.clock = deployment.clock
         self.certificates = ssl.create_default_context()
         self._token = ""
         # No proxy and no .netrc of the shell: what is asked is this deployment, and only it.
         self._client = httpx.Client(
-            base_url=origin,
-            headers={"Origin": origin, "Referer": f"{origin}/"},
+            base_url=self.origin,
+            headers={"Origin": self.origin, "Referer": f"{self.origin}/"},
             trust_env=False,
             verify=self.certificates,
         )
@@ -85,18 +105,19 @@ class Browser:
 
     def get(self, path: str, place: str, accept: str = "text/html") -> Answer:
         """Fetch one address; ``place`` is what the report calls it."""
-        return self._fetch("GET", path, place, accept, None, None)
+        return self._fetch(_Request("GET", path, accept), place)
 
     def post(self, path: str, place: str, form: Mapping[str, str], files: Mapping[str, File] | None = None) -> Answer:
         """Send a form."""
-        return self._fetch("POST", path, place, "text/html", {**form, "csrfmiddlewaretoken": self._token}, files)
+        asked = _Request("POST", path, form={**form, "csrfmiddlewaretoken": self._token}, files=files)
+        return self._fetch(asked, place)
 
-    def _fetch(
-        self, method: str, path: str, place: str, accept: str, form: Mapping[str, str] | None, files: Mapping[str, File] | None
-    ) -> Answer:
-        seconds = self.clock.left(_REQUEST_SECONDS)
+    def _fetch(self, asked: _Request, place: str) -> Answer:
+        sent, seconds = {"Accept": asked.accept}, self.clock.left(_REQUEST_SECONDS)
         try:
-            with self._client.stream(method, path, data=form, files=files, headers={"Accept": accept}, timeout=seconds) as response:
+            with self._client.stream(
+                asked.method, asked.path, data=asked.form, files=asked.files, headers=sent, timeout=seconds
+            ) as response:
                 body = bytearray()
                 for piece in response.iter_bytes():
                     body += piece
