@@ -51,17 +51,23 @@ def why_hidden(header: Header) -> str | None:
         return "It is addressed to a tool or a program, not to people."
     if header.intent is not None and not is_preamble(header):
         return _WHY_INTENT.get(header.intent, "Nobody knows this intent, and what is not known is hidden.")
-    if header.channel in (None, Channel.FINAL):
-        if header.role == Role.USER and header.intent is not None:
-            return "A person's message has no intent; this one says that it has."
-        return None
-    if header.role == Role.USER:
+    return _why_persons(header) if header.role == Role.USER else _why_models(header)
+
+
+def _why_persons(header: Header) -> str | None:
+    """The rows of the table for what a person wrote."""
+    if header.channel not in (None, Channel.FINAL):
         return "A person's message stands on no channel but final; this one does."
+    return None if header.intent is None else "A person's message has no intent; this one says that it has."
+
+
+def _why_models(header: Header) -> str | None:
+    """The rows of the table for what a model wrote to people, without an intent or as a preamble."""
+    if header.channel in (None, Channel.FINAL):
+        return None
     if header.channel == Channel.COMMENTARY:
         return None if is_preamble(header) else "It is commentary that is not marked as a preamble."
-    if header.channel == Channel.ANALYSIS:
-        return "It is raw reasoning, which is never shown."
-    return "Nobody knows this channel, and what is not known is hidden."
+    return _WHY_CHANNEL.get(header.channel, "Nobody knows this channel, and what is not known is hidden.")
 
 
 _WHY_ROLE: dict[str, str] = {
@@ -69,6 +75,7 @@ _WHY_ROLE: dict[str, str] = {
     Role.DEVELOPER: "Developer messages are written for the model.",
     Role.TOOL: "What a tool replies is written for the model.",
 }
+_WHY_CHANNEL: dict[str, str] = {Channel.ANALYSIS: "It is raw reasoning, which is never shown."}
 _WHY_INTENT: dict[str, str] = {
     Intent.STATUS: "It is a status line, which is meant for the product.",
     Intent.DEBUG: "It is meant for those who look for faults.",

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from django.db import connection
 
@@ -76,27 +77,32 @@ def missing_triggers() -> list[str]:
 
 def _walk(report: Report, noted: Head | None) -> Iterator[Problem]:
     last = Head(0, FIRST_HASH)
-    is_met = noted is None
+    is_met = False
     rows = AuditEvent.objects.order_by("number").values_list(*HASHED_COLUMNS, "hash")
     for *values, written in rows.iterator(chunk_size=_CHUNK):
-        number, previous = values[0], values[-1]
-        if number != last.number + 1:
-            yield Problem(number, _gap(last.number, number))
-        elif previous != last.hash:
-            yield Problem(number, "It does not follow the line before it: one of the two was put in or taken out.")
-        if digest_of(values) != written:
-            yield Problem(number, "It does not fit its hash: it was changed after it was written.")
-        if noted and number == noted.number:
-            is_met = True
-            if written != noted.hash:
-                yield Problem(number, "It has another hash than the one that was noted: the log was written anew.")
-        last = Head(number, written)
+        yield from _broken(values, written, last)
+        last = Head(values[0], written)
         report.lines += 1
+        if noted and last.number == noted.number:
+            is_met = True
+            if last.hash != noted.hash:
+                yield Problem(last.number, "It has another hash than the one that was noted: the log was written anew.")
     report.head = last if report.lines else None
     if noted and not is_met:
         yield Problem(noted.number, "It was noted once and is not there: the end of the log was cut off.")
     for name in missing_triggers():
         yield Problem(0, f"The database does not refuse changes to the log: the trigger {name} is missing.")
+
+
+def _broken(values: Sequence[Any], written: str, last: Head) -> Iterator[Problem]:
+    """What is wrong with a line by itself, and with its place after the line before it. ``values``: as HASHED_COLUMNS."""
+    number, previous = values[0], values[-1]
+    if number != last.number + 1:
+        yield Problem(number, _gap(last.number, number))
+    elif previous != last.hash:
+        yield Problem(number, "It does not follow the line before it: one of the two was put in or taken out.")
+    if digest_of(values) != written:
+        yield Problem(number, "It does not fit its hash: it was changed after it was written.")
 
 
 def _gap(before: int, after: int) -> str:

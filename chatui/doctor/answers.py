@@ -49,24 +49,26 @@ class Answers:
         return FormatReport(self.kind, tuple(findings), self.not_tried, min(waits, default=None))
 
     def _found(self, identity: Identity, words: Questions, by_ids: Trial | None, summaries: str) -> Iterator[Finding]:
-        for trial in self.trials:
-            if failure := judge_failure(trial, by_ids=self.family == "harmony"):
-                yield _with_names(failure, identity)
-            if leak := judge_leak(trial):
-                yield leak
+        yield from self._failures_and_leaks(identity)
         if self.sum:
             yield from judge_sum(self.sum, words)
             yield from self._about_summaries(words, summaries)
         if self.cut:
             yield from judge_cut(self.cut)
-        if self.plan and self.family != "harmony":
+        if self.family == "harmony":
+            yield from filter(None, (judge_ids(trial, identity.product) for trial in self.trials))
+        elif self.plan:
             yield from judge_plan(self.plan, words, by_ids)
-        for trial in self.trials if self.family == "harmony" else []:
-            if missing := judge_ids(trial, identity.product):
-                yield missing
         yield from judge_pace(self.trials)
         if self.out_of_time:
             yield Finding(Fault.OUT_OF_TIME, Level.FAULT)
+
+    def _failures_and_leaks(self, identity: Identity) -> Iterator[Finding]:
+        for trial in self.trials:
+            if failure := judge_failure(trial, by_ids=self.family == "harmony"):
+                yield _with_names(failure, identity)
+            if leak := judge_leak(trial):
+                yield leak
 
     def _about_summaries(self, words: Questions, summaries: str) -> Iterator[Finding]:
         are_shown = summaries == "server"

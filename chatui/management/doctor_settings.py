@@ -26,15 +26,25 @@ class Written:
     place: Path | None = None
 
 
-def write(report: Report, spec: BackendSpec, where: str, *, is_new: bool, name: str, force: bool) -> Written:
-    """``where``: a file, ``-`` to print, or empty for the operator's own file. ``is_new``: ``spec`` was made of an address only.
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What the operator wants: ``where``, a file, ``-`` to print, or empty for their own file; the back end's ``name``, empty for one
+    that is made up; ``force`` to let a back end be changed that the file has already."""
+
+    where: str
+    name: str = ""
+    force: bool = False
+
+
+def write(report: Report, spec: BackendSpec, wish: Wish, *, is_new: bool) -> Written:
+    """Write what ``report`` advises. ``is_new``: ``spec`` was made of an address only.
 
     Raises:
-        ValueError: there is nothing good to write, the file has that back end and ``force`` is not given, or it cannot be changed safely.
+        ValueError: there is nothing good to write, the file has that back end and is not to be forced, or it cannot be changed safely.
     """
     changes = advised(report, spec)
-    spec = spec.model_copy(update={"name": name or name_for(report)}) if is_new else spec
-    place = _place(where, spec, is_new=is_new)
+    spec = spec.model_copy(update={"name": wish.name or name_for(report)}) if is_new else spec
+    place = _place(wish.where, spec, is_new=is_new)
     if place is None:
         toml = writing.table(_whole(spec, changes))
         return Written(f"As settings:\n\n{toml}", toml)
@@ -51,7 +61,7 @@ def write(report: Report, spec: BackendSpec, where: str, *, is_new: bool, name: 
     if not changes:
         return Written(f"{place}: nothing to change for back end {spec.name}.", "", None)
     toml = "".join(writing.table(changes).splitlines(keepends=True)[1:])
-    if not force:
+    if not wish.force:
         raise ValueError(f"{place} has a back end {spec.name} already. --force makes these changes to it:\n{toml}".rstrip())
     _replace(place, writing.with_changes(before, spec.name, changes))
     return Written(f"{place}: back end {spec.name} was changed. It counts after a restart.\n{toml}".rstrip(), toml, place)

@@ -14,6 +14,7 @@ Json = Any
 """A decoded JSON value, as it stands in a schema: whatever a tool's author wrote."""
 
 _DEEPEST = 100
+_SIMPLE = {"number": "number", "integer": "number", "boolean": "boolean"}
 _WHOLE = range(-(2**63), 2**64)
 """Numbers that are kept as whole numbers; others become floating point."""
 _TOO_LARGE = 10**308
@@ -33,10 +34,8 @@ def type_of(schema: Json, indent: str = "", depth: int = 0) -> str:
             return _object(schema, indent, depth)
         case "string":
             return " | ".join(f'"{value}"' for value in _list(schema, "enum") or [] if isinstance(value, str)) or "string"
-        case "number" | "integer":
-            return "number"
-        case "boolean":
-            return "boolean"
+        case "number" | "integer" | "boolean" as name:
+            return _SIMPLE[name]
         case "array":
             return f"{type_of(schema['items'], indent, depth + 1)}[]" if "items" in schema else "Array<any>"
     return "any"

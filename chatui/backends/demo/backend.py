@@ -140,8 +140,13 @@ class _Player:
                 await self._wait()
                 yield event
             return
+        async for event in self._write(_shorten(part.text, effort)):
+            yield event
+
+    async def _write(self, script: str) -> AsyncGenerator[RawEvent, None]:
+        """What the model writes, by the reader of real output."""
         reader = Reader(self._new_call_id)
-        for marker, text in _tokens(_shorten(part.text, effort)):
+        for marker, text in _tokens(script):
             if self._played == self._max_tokens:
                 break
             await self._wait()

@@ -39,12 +39,20 @@ class TokenPage:
 
     turn_id: str
     of: str
-    tokens: tuple[ShownToken, ...]
-    start: int
-    total: int
     note: str
-    previous: int | None
-    next: int | None
+    tokens: tuple[ShownToken, ...] = ()
+    start: int = 0
+    total: int = 0
+
+    @property
+    def previous(self) -> int | None:
+        """Where the page before this one starts; None where this is the first."""
+        return self.start - PAGE_TOKENS if self.start else None
+
+    @property
+    def next(self) -> int | None:
+        """Where the page behind this one starts; None where this is the last."""
+        return self.start + PAGE_TOKENS if self.start + PAGE_TOKENS < self.total else None
 
 
 def page(row: Conversation, turn_id: object, of: str, start: int) -> TokenPage:
@@ -54,17 +62,12 @@ def page(row: Conversation, turn_id: object, of: str, start: int) -> TokenPage:
         vocabulary = connected.gpt_oss_vocabulary()
         ids, note = _prompt(row, turn, vocabulary) if of == PROMPT else _output(turn, vocabulary)
     except VocabularyError:
-        return _page(turn, of, (), 0, 0, "The vocabulary of gpt-oss is not on this machine. Run: python manage.py fetch_vocabulary")
+        return TokenPage(str(turn.pk), of, "The vocabulary of gpt-oss is not on this machine. Run: python manage.py fetch_vocabulary")
     except OpenChatMLError as error:
-        return _page(turn, of, (), 0, 0, f"These frames cannot be written as Harmony: {error.hint}.")
+        return TokenPage(str(turn.pk), of, f"These frames cannot be written as Harmony: {error.hint}.")
     start = min(max(start, 0), max(len(ids) - 1, 0)) // PAGE_TOKENS * PAGE_TOKENS
-    return _page(turn, of, tuple(_shown(number, vocabulary) for number in ids[start : start + PAGE_TOKENS]), start, len(ids), note)
-
-
-def _page(turn: Turn, of: str, tokens: tuple[ShownToken, ...], start: int, total: int, note: str) -> TokenPage:
-    before = start - PAGE_TOKENS if start else None
-    after = start + PAGE_TOKENS if start + PAGE_TOKENS < total else None
-    return TokenPage(str(turn.pk), of, tokens, start, total, note, before, after)
+    tokens = tuple(_shown(number, vocabulary) for number in ids[start : start + PAGE_TOKENS])
+    return TokenPage(str(turn.pk), of, note, tokens, start, len(ids))
 
 
 def _prompt(row: Conversation, turn: Turn, vocabulary: Vocabulary) -> tuple[list[int], str]:

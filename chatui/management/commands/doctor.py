@@ -18,7 +18,7 @@ from chatui.doctor.faults import Fault, Finding, Level
 from chatui.doctor.identity import Identity
 from chatui.doctor.report import Report
 from chatui.doctor.report_text import as_json, told
-from chatui.management.doctor_settings import Written, write
+from chatui.management.doctor_settings import Wish, Written, write
 from chatui.management.one_question import UNUSABLE, server_for
 from chatui.management.terminal import harmless
 from chatui.model_servers import connected
@@ -96,7 +96,8 @@ class Command(BaseCommand):
 
     def _written(self, report: Report, before: BackendSpec, options: dict[str, Any]) -> Written | None:
         try:
-            written = write(report, before, options["write"], is_new=bool(options["url"]), name=options["name"], force=options["force"])
+            wish = Wish(options["write"], options["name"], options["force"])
+            written = write(report, before, wish, is_new=bool(options["url"]))
         except (ValueError, OSError) as error:
             told = error.strerror if isinstance(error, OSError) else str(error)
             self.stderr.write(f"Nothing was written: {harmless(told or 'the file cannot be written')}")
