@@ -1,4 +1,7 @@
-"""Our rules for markdown-it: where what models write differs from CommonMark. Each rule says what a reader expects instead."""
+"""Our rules for markdown-it: where what models write differs from CommonMark. Each rule says what a reader expects instead.
+
+Here are their places, and the rules of tags, addresses and images; ``emphasis``, ``mathematics`` and ``footnotes`` are the others.
+"""
 
 from __future__ import annotations
 
@@ -6,21 +9,17 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from markdown_it.common.utils import isMdAsciiPunct, isPunctChar
-from markdown_it.parser_inline import ParserInline
-from markdown_it.rules_block import StateBlock, table
+from markdown_it.rules_block import table
 from markdown_it.rules_inline import StateInline, image
-from markdown_it.rules_inline.state_inline import Scanned
 from markdown_it.token import Token
 
 from renderer.markup import links
+from renderer.markup.emphasis import InlineState
+from renderer.markup.footnotes import footnote_definition, footnote_mark
+from renderer.markup.mathematics import math, math_block
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
-    from markdown_it.utils import EnvType
-
-UNDECIDED = "undecided"
-"""Key of a parser's environment: the first top-level line at which mathematics began that has neither ended nor failed."""
 
 
 def install(markdown: MarkdownIt) -> None:
@@ -37,180 +36,6 @@ def install(markdown: MarkdownIt) -> None:
     inline.at("linkify", bare_address)
     inline.at("image", image_in_place)
 
-
-# --- emphasis ---------------------------------------------------------------------------------------------------------------------
-
-_CJK = (
-    "\u1100-\u11ff\u2e80-\u303f\u3040-\u33ff\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\ufe30-\ufe4f"
-    "\uff01-\uff9f\uffa0-\uffef\U0001f200-\U0001f2ff\U00020000-\U0003ffff"
-)
-_IS_CJK = re.compile(f"[{_CJK}]")
-
-
-class InlineState(StateInline):
-    """Emphasis delimiters that may stand between punctuation and a CJK letter, as these scripts have no spaces to tell the sides by.
-
-    ``**「強調」**です`` is strong; so is ``**"강조"**입니다``. CJK punctuation counts as a CJK letter.
-    """
-
-    def __init__(self, src: str, md: MarkdownIt, env: EnvType, outTokens: list[Token]) -> None:  # noqa: N803
-        super().__init__(src, md, env, outTokens)
-        self.without_closer: dict[tuple[str, int], int] = {}
-        self.refused_until = 0
-
-    def scanDelims(self, start: int, canSplitWord: bool) -> Scanned:  # noqa: N802, N803
-        marker, end = self.src[start], start
-        while end < self.posMax and self.src[end] == marker:
-            end += 1
-        before = self.src[start - 1] if start > 0 else " "
-        after = self.src[end] if end < self.posMax else " "
-        left = _flanks(inner=after, outer=before)
-        right = _flanks(inner=before, outer=after)
-        if canSplitWord:
-            return Scanned(left, right, end - start)
-        return Scanned(left and (not right or _is_punctuation(before)), right and (not left or _is_punctuation(after)), end - start)
-
-
-def _flanks(*, inner: str, outer: str) -> bool:
-    if inner.isspace():
-        return False
-    if _IS_CJK.match(inner) or not _is_punctuation(inner):
-        return True
-    return outer.isspace() or _is_punctuation(outer) or _IS_CJK.match(outer) is not None
-
-
-def _is_punctuation(character: str) -> bool:
-    return isMdAsciiPunct(ord(character)) or isPunctChar(character)
-
-
-class Inline(ParserInline):
-    """markdown-it's parser of sentences, on our state."""
-
-    def parse(self, src: str, md: MarkdownIt, env: EnvType, tokens: list[Token]) -> list[Token]:
-        state = InlineState(src, md, env, tokens)
-        self.tokenize(state)
-        for rule in self.ruler2.getRules(""):
-            rule(state)
-        return state.tokens
-
-
-# --- mathematics ------------------------------------------------------------------------------------------------------------------
-
-_MATH_LINES = 60
-_MATH_CHARACTERS = 4096
-_CLOSERS = {"\\[": "\\]", "\\(": "\\)", "$$": "$$"}
-
-
-def math_block(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    r"""``\[ … \]`` and ``$$ … $$`` on lines of their own, blank lines and all, at most 60 lines and 4,096 characters.
-
-    Where the text ends first, nothing is decided yet: more text may complete it. That is noted for the cutter of growing text.
-    """
-    if state.is_code_block(start):
-        return False
-    first = state.bMarks[start] + state.tShift[start]
-    opener = state.src[first : first + 2]
-    if opener not in ("\\[", "$$") or state.src[first + 2 : first + 3] == "$":
-        return False
-    closer, taken, line = _CLOSERS[opener], 0, start
-    text = state.src[first + 2 : state.eMarks[start]]
-    parts: list[str] = []
-    while True:
-        at = text.find(closer)
-        if at >= 0:
-            if text[at + 2 :].strip() or not "".join([*parts, text[:at]]).strip():
-                return False
-            parts.append(text[:at])
-            break
-        taken += len(text)
-        if opener in text or taken > _MATH_CHARACTERS or line - start >= _MATH_LINES:
-            return False
-        parts.append(text)
-        line += 1
-        if line >= end or (not state.isEmpty(line) and state.sCount[line] < state.blkIndent):
-            if line >= end and state.level == 0:
-                state.env[UNDECIDED] = min(start, state.env.get(UNDECIDED, start))
-            return False
-        text = state.getLines(line, line + 1, state.blkIndent, False)
-    if silent:
-        return True
-    token = state.push("math_block", "", 0)
-    token.content = "\n".join(parts).strip()
-    token.map = [start, line + 1]
-    state.line = line + 1
-    return True
-
-
-def math(state: StateInline, silent: bool) -> bool:
-    r"""``\( … \)``, and ``\[ … \]`` or ``$$ … $$`` inside a sentence. Read before escapes, or ``\(`` would be a bracket."""
-    opener = state.src[state.pos : state.pos + 2]
-    closer = _CLOSERS.get(opener)
-    if closer is None:
-        return False
-    start = state.pos + 2
-    stop = state.src.find(closer, start, min(state.posMax, start + _MATH_CHARACTERS))
-    content = state.src[start:stop]
-    if stop < 0 or not content.strip() or (opener != closer and opener in content) or (opener == "$$" and "$" in content):
-        return False
-    if not silent:
-        token = state.push("math_inline", "", 0)
-        token.content = content.strip()
-        token.info = "inline" if opener == "\\(" else "display"
-    state.pos = stop + 2
-    return True
-
-
-# --- footnotes --------------------------------------------------------------------------------------------------------------------
-
-_FOOTNOTE = re.compile(r"\[\^([^\s\[\]^]{1,64})\]")
-
-
-def footnote_definition(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """``[^label]: text``, and what follows it indented by four: a block where it is written, named by its label."""
-    first = state.bMarks[start] + state.tShift[start]
-    match = _FOOTNOTE.match(state.src, first, state.eMarks[start])
-    if state.is_code_block(start) or match is None or state.src[match.end() : match.end() + 1] != ":":
-        return False
-    if silent:
-        return True
-    token = state.push("footnote_open", "", 1)
-    token.info = match[1]
-    lines = token.map = [start, 0]
-    state.env["footnotes"].setdefault(match[1], {"map": lines})
-    _tokenize_inside(state, start, end, match.end() + 1)
-    lines[1] = state.line
-    state.push("footnote_close", "", -1)
-    return True
-
-
-def _tokenize_inside(state: StateBlock, start: int, end: int, content: int) -> None:
-    """Read the rest of a line, from offset ``content``, and its indented followers as blocks of their own."""
-    kept = (state.bMarks[start], state.tShift[start], state.sCount[start], state.parentType, state.blkIndent)
-    text = state.src[content : state.eMarks[start]]
-    state.bMarks[start] = content
-    state.tShift[start] = len(text) - len(text.lstrip(" \t"))
-    state.blkIndent += 4
-    state.sCount[start] = state.blkIndent
-    state.parentType = "footnote"
-    if text.strip():
-        state.md.block.tokenize(state, start, end)
-    else:
-        state.line = start + 1
-    state.bMarks[start], state.tShift[start], state.sCount[start], state.parentType, state.blkIndent = kept
-
-
-def footnote_mark(state: StateInline, silent: bool) -> bool:
-    """``[^label]``, where that label is defined anywhere in the text. Otherwise it stays as written."""
-    match = _FOOTNOTE.match(state.src, state.pos, state.posMax)
-    if match is None or state.env["footnotes"].get(match[1]) is None:
-        return False
-    if not silent:
-        state.push("footnote_mark", "", 0).info = match[1]
-    state.pos = match.end()
-    return True
-
-
-# --- tags, addresses, images ------------------------------------------------------------------------------------------------------
 
 _TAG = re.compile(r"<(?:br ?/?|(sub|sup|kbd|mark))>", re.IGNORECASE)
 

@@ -7,13 +7,15 @@ a closed block, and only one that asked for it. After ``finish`` the blocks are 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from renderer.markup import html, markdown
 from renderer.markup.html import SafeHtml
+from renderer.markup.late_definitions import Waiting
 from renderer.markup.markdown import Block, Definitions, Parsed
+from renderer.markup.page_text import normalise
+from renderer.markup.parse_triggers import Trigger, parsing_work
 from renderer.markup.tails import BlockOpen, BlockText, Tail
 
 __all__ = ["BlockClosed", "BlockOpen", "BlockPatched", "BlockText", "Blocks"]
@@ -48,13 +50,13 @@ class Blocks:
         self._clock = clock
         self._definitions = Definitions()
         self._closed: list[SafeHtml] = []
-        self._waiting = _Waiting()
+        self._waiting = Waiting()
         self._lines: list[str] = []
         self._partial: list[str] = []
         self._taken = 0
         self._carriage_return = False
         self._overflow: list[str] | None = None
-        self._trigger = _Trigger()
+        self._trigger = Trigger()
         self._tail = Tail(0, "", self._definitions, clock)
 
     def feed(self, text: str) -> list[Final]:
@@ -93,7 +95,7 @@ class Blocks:
         if text.endswith("\r"):
             text = text[:-1]
             self._carriage_return = True
-        return markdown.normalise(text)
+        return normalise(text)
 
     def _take(self, text: str) -> list[Final]:
         if self._overflow is not None:
@@ -105,7 +107,8 @@ class Blocks:
         if len(text) > room:
             events += self._close(final=True)
             self._overflow = []
-            self._tail = Tail(len(self._closed), "", self._definitions, self._clock, plain=True)
+            self._tail = Tail(len(self._closed), "", self._definitions, self._clock)
+            self._tail.stay_plain()
             self._grow_overflow(text[room:])
         return events
 
@@ -142,7 +145,7 @@ class Blocks:
         closed = parsed.blocks if final else _closed_of(parsed)
         left = parsed.blocks[len(closed) :]
         cut = len(lines) if final else _cut(lines, closed, left)
-        self._trigger = _Trigger(left[0] if left else None, sum(map(_size, lines[cut:])), undecided=parsed.settled < len(lines))
+        self._trigger = Trigger(left[0] if left else None, sum(map(parsing_work, lines[cut:])), undecided=parsed.settled < len(lines))
         if not cut:
             return []
         found = self._commit(layer, cut)
@@ -210,92 +213,3 @@ def _cut(lines: list[str], closed: tuple[Block, ...], left: tuple[Block, ...]) -
     while cut > floor and lines[cut - 1].strip(" \t"):
         cut -= 1
     return cut
-
-
-class _Trigger:
-    """Tells by a look at each new line whether parsing may close something. A line that it misses only delays that.
-
-    After a parse that closed nothing, a large block is parsed again only when it has grown by a quarter: the work stays in proportion.
-    """
-
-    def __init__(self, block: Block | None = None, size: int = 0, *, undecided: bool = False) -> None:
-        self._kind = "undecided" if undecided else block.kind if block else ""
-        self._markup = block.tokens[0].markup if block else ""
-        self._size = size
-        self._worthwhile = size * 5 // 4 if size > _SMALL else 0
-        self._count = 0
-
-    def takes(self, line: str) -> bool:
-        """Count this line in, and say whether to parse now."""
-        self._size += _size(line)
-        self._count += 1
-        return self._size >= self._worthwhile and self._may_close(line)
-
-    def _may_close(self, line: str) -> bool:
-        bare = line.lstrip(" \t")
-        indent = len(line) - len(bare)
-        match self._kind:
-            case "":
-                return bool(bare)
-            case "fence":
-                return bare.startswith(self._markup) and not bare.strip(self._markup[0] + " \t")
-            case "undecided":
-                return self._count % 16 == 0 or any(sign in line for sign in ("\\]", "\\[", "$$"))
-            case "paragraph_open" | "table_open":
-                return not bare or _STARTER.match(bare) is not None
-            case "bullet_list_open":
-                return bool(bare) and indent < 2 and not bare.startswith((self._markup + " ", self._markup + "\t"))
-            case "ordered_list_open":
-                return bool(bare) and indent < 2 and _NUMBERED.match(bare) is None
-            case "blockquote_open":
-                return not bare.startswith(">")
-        return bool(bare) and indent < 4
-
-
-def _size(line: str) -> int:
-    """How much work a line is for the parser, in characters."""
-    return len(line) + 40
-
-
-_SMALL = 2048
-_STARTER = re.compile(r"[-+*=#>`~|:$\\_\[0-9]|.*\|")
-_NUMBERED = re.compile(r"[0-9]{1,9}[.)](?:[ \t]|$)")
-
-
-class _Waiting:
-    """Closed blocks that asked for definitions which had not come, by label; and how much work their patching has been."""
-
-    def __init__(self) -> None:
-        self._blocks: dict[int, tuple[Block, str, set[str]]] = {}
-        self._by_label: dict[str, set[int]] = {}
-        self._late: set[int] = set()
-        self._work = 0
-
-    def add(self, index: int, block: Block, source: str, missed: set[str]) -> None:
-        if missed:
-            self._blocks[index] = (block, source, missed)
-        for label in missed:
-            self._by_label.setdefault(label, set()).add(index)
-
-    def take(self, index: int) -> tuple[Block, str]:
-        block, source, missed = self._blocks.pop(index)
-        for label in missed:
-            self._by_label[label].discard(index)
-        self._late.discard(index)
-        return block, source
-
-    def affordable(self, labels: set[str], taken: int) -> set[int]:
-        """The blocks that these labels complete, but for those that would make patching cost more than the text: they wait for the end."""
-        indices = set().union(*(self._by_label.get(label, ()) for label in labels))
-        now = set()
-        for index in sorted(indices):
-            size = len(self._blocks[index][1])
-            if self._work + size <= 4 * taken + _SMALL:
-                self._work += size
-                now.add(index)
-        self._late |= indices - now
-        return now
-
-    def all_found(self) -> set[int]:
-        """The blocks whose patching was put off."""
-        return set(self._late)

@@ -15,6 +15,7 @@ import nh3
 
 from renderer.markup import links, markdown
 from renderer.markup.markdown import Block, Definitions
+from renderer.markup.page_text import normalise, prose
 
 MESSAGE_LIMIT = 256 * 1024
 """Characters of a message that are read as Markdown. What comes after them is shown as plain text."""
@@ -57,7 +58,7 @@ def render(text: str) -> SafeHtml:
 
 def render_blocks(text: str) -> tuple[SafeHtml, ...]:
     """The HTML of a whole text, block by block. Joined, it is what ``render`` returns."""
-    whole = markdown.normalise(text)
+    whole = normalise(text)
     head, rest = whole[:MESSAGE_LIMIT], whole[MESSAGE_LIMIT:]
     definitions = Definitions()
     lines = head.split("\n")
@@ -98,7 +99,7 @@ def with_text(shown: SafeHtml, text: str, tag: str) -> SafeHtml:
 
 
 def _escaped(text: str) -> str:
-    return escape(markdown.prose(markdown.normalise(text)), quote=False)
+    return escape(prose(normalise(text)), quote=False)
 
 
 _DIRECTION = {"dir": re.compile(r"auto|ltr")}

@@ -11,9 +11,8 @@ sentence) or ``<div class="math math-display">``; the browser finishes it.
 from __future__ import annotations
 
 import re
-from collections.abc import MutableMapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from html import escape
 from typing import Any
 
 from markdown_it import MarkdownIt
@@ -23,9 +22,9 @@ from markdown_it.rules_core import StateCore
 from markdown_it.rules_core.text_join import text_join
 from markdown_it.token import Token
 
-from renderer.markup import amendments, links
-
-Env = MutableMapping[str, Any]
+from renderer.markup import amendments, emphasis, html_rules, links, mathematics
+from renderer.markup.html_rules import Env
+from renderer.markup.page_text import prose
 
 
 class Labels(dict[str, Any]):
@@ -84,14 +83,6 @@ class Parsed:
     settled: int
 
 
-def normalise(text: str) -> str:
-    """Line ends as ``\\n``; U+FFFD for what a page cannot hold (control characters, lone surrogates)."""
-    return _UNHOLDABLE.sub("\ufffd", text.replace("\r\n", "\n").replace("\r", "\n"))
-
-
-_UNHOLDABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
-
-
 def parse(text: str, definitions: Definitions) -> Parsed:
     """Cut a normalised text into blocks, without reading what is inside sentences; the text's definitions go into ``definitions``."""
     env: Env = {"references": definitions.references, "footnotes": definitions.footnotes}
@@ -104,7 +95,7 @@ def parse(text: str, definitions: Definitions) -> Parsed:
         if token.level == 0 and token.nesting <= 0:
             blocks.append(_block(tokens[first : position + 1], lines))
             first = position + 1
-    return Parsed(tuple(blocks), env.get(amendments.UNDECIDED, len(lines)))
+    return Parsed(tuple(blocks), env.get(mathematics.UNDECIDED, len(lines)))
 
 
 BRACKETS_LIMIT = 4000
@@ -134,16 +125,6 @@ def to_html(tokens: Sequence[Token], definitions: Definitions) -> str:
         _dress(token)
     html: str = _markdown.renderer.render(state.tokens, _markdown.options, env)
     return html
-
-
-def code_text(text: str) -> str:
-    """Text for inside ``code``: direction controls are made visible, since reordered code reads other than it runs."""
-    return links.BIDI_CONTROLS.sub(lambda match: f"[U+{ord(match[0]):04X}]", text)
-
-
-def prose(text: str) -> str:
-    """Text for anywhere else: direction controls are left out."""
-    return links.BIDI_CONTROLS.sub("", text)
 
 
 def _block(tokens: list[Token], lines: list[str]) -> Block:
@@ -182,7 +163,6 @@ def _dress(token: Token) -> None:
 
 
 _DIRECTED = frozenset({"heading_open", "blockquote_open", "bullet_list_open", "ordered_list_open", "list_item_open"})
-_LANGUAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_+#.-]{0,39}")
 
 
 class _Blocks(ParserBlock):
@@ -208,7 +188,7 @@ class _Markdown(MarkdownIt):
     def __init__(self) -> None:
         super().__init__("commonmark", {"html": False, "maxNesting": 40, "tasklists": True, "xhtmlOut": False})
         self.block = _Blocks()
-        self.inline = amendments.Inline()
+        self.inline = emphasis.Inline()
         self.configure("commonmark", {"html": False, "maxNesting": 40, "tasklists": True, "xhtmlOut": False})
         self.enable(["strikethrough", "linkify"])
         amendments.install(self)
@@ -223,82 +203,6 @@ class _Markdown(MarkdownIt):
         return links.permitted(url)
 
 
-def _text(self: Any, tokens: Sequence[Token], index: int, options: Any, env: Env) -> str:
-    return escape(prose(tokens[index].content), quote=False)
-
-
-def _code_inline(self: Any, tokens: Sequence[Token], index: int, options: Any, env: Env) -> str:
-    return f"<code>{escape(code_text(tokens[index].content), quote=False)}</code>"
-
-
-def _code(self: Any, tokens: Sequence[Token], index: int, options: Any, env: Env) -> str:
-    words = tokens[index].info.split(maxsplit=1)
-    language = words[0] if words and _LANGUAGE.fullmatch(words[0]) else ""
-    attribute = f' class="language-{language}"' if language else ""
-    return f'<pre dir="ltr"><code{attribute}>{escape(code_text(tokens[index].content), quote=False)}</code></pre>\n'
-
-
-def _math_block(self: Any, tokens: Sequence[Token], index: int, options: Any, env: Env) -> str:
-    return f'<div class="math math-display">{escape(prose(tokens[index].content), quote=False)}</div>\n'
-
-
-def _math_inline(self: Any, tokens: Sequence[Token], index: int, options: Any, env: Env) -> str:
-    token = tokens[index]
-    return f'<span class="math math-{token.info}">{escape(prose(token.content), quote=False)}</span>'
-
-
-def _list_item(self: Any, tokens: Sequence[Token], index: int, options: Any, env: Env) -> str:
-    opening: str = self.renderToken(tokens, index, options, env)
-    if "checked" not in tokens[index].meta:
-        return opening
-    checked, label = (' checked=""', "done") if tokens[index].meta["checked"] else ("", "to do")
-    return f'{opening}<input type="checkbox" disabled=""{checked} aria-label="{label}"> '
-
-
-def _link_close(self: Any, tokens: Sequence[Token], index: int, options: Any, env: Env) -> str:
-    host = tokens[index].info
-    return f' <span class="link-host">({escape(host, quote=False)})</span></a>' if host else "</a>"
-
-
-def _image(self: Any, tokens: Sequence[Token], index: int, options: Any, env: Env) -> str:
-    """Nothing is fetched: a picture's address can carry away what a model was told. A link needs a click."""
-    token = tokens[index]
-    href = str(token.attrs.get("src", ""))
-    words = prose(self.renderInlineAsText(token.children, options, env)).strip()
-    label = escape(f"image: {words} ({links.host(href)})" if words else f"image ({links.host(href)})", quote=False)
-    if token.meta.get("in_link"):
-        return label
-    title = f' title="{escape(prose(str(token.attrs["title"])))}"' if token.attrs.get("title") else ""
-    return f'<a class="image-link" href="{escape(href)}"{title}>{label}</a>'
-
-
-def _footnote_open(self: Any, tokens: Sequence[Token], index: int, options: Any, env: Env) -> str:
-    label = escape(prose(tokens[index].info), quote=False)
-    return f'<div class="footnote" dir="auto"><span class="footnote-label">[{label}]</span>\n'
-
-
-def _footnote_close(self: Any, tokens: Sequence[Token], index: int, options: Any, env: Env) -> str:
-    return "</div>\n"
-
-
-def _footnote_mark(self: Any, tokens: Sequence[Token], index: int, options: Any, env: Env) -> str:
-    return f'<sup class="footnote-ref">[{escape(prose(tokens[index].info), quote=False)}]</sup>'
-
-
 _markdown = _Markdown()
-for _name, _rule in {
-    "text": _text,
-    "text_block": _text,
-    "code_inline": _code_inline,
-    "code_block": _code,
-    "fence": _code,
-    "math_block": _math_block,
-    "math_inline": _math_inline,
-    "link_close": _link_close,
-    "list_item_open": _list_item,
-    "image": _image,
-    "footnote_open": _footnote_open,
-    "footnote_close": _footnote_close,
-    "footnote_mark": _footnote_mark,
-}.items():
+for _name, _rule in html_rules.RULES.items():
     _markdown.add_render_rule(_name, _rule)

@@ -20,7 +20,7 @@ from markdown.treeprocessors import Treeprocessor
 
 from renderer.markup import html, links
 from renderer.markup.html import SafeHtml
-from renderer.markup.markdown import normalise
+from renderer.markup.page_text import normalise
 
 PAGE_LIMIT, LINES_LIMIT, MARKUP_LIMIT, BRACKETS_LIMIT = 128 * 1024, 4000, 8000, 1000
 """Characters, lines, characters that may be markup and opening brackets of a page that is read as Markdown.

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from renderer.markup import html, markdown, repair
 from renderer.markup.html import SafeHtml
 from renderer.markup.markdown import Block, Definitions
+from renderer.markup.page_text import code_text, prose
 
 WORK_PER_CHARACTER = 16
 WORK_TO_BEGIN_WITH = 128 * 1024
@@ -73,7 +74,6 @@ class Tail:
         clock: Callable[[], float] | None,
         *,
         shown: SafeHtml | None = None,
-        plain: bool = False,
     ) -> None:
         self.index = index
         self._definitions = definitions
@@ -83,13 +83,17 @@ class Tail:
         # What was shown at this index before may have turned out to be no block (a definition): then showing nothing is news.
         self._fresh = [text] if text or shown is not None else []
         self._work = 0
-        self._plain = plain
+        self._plain = False
         self._code: _Code | None = None
         self._inside_line = False
         self._appending = False
         self._inner = "pre"
         self._shown = shown
         self._added: list[str] = []
+
+    def stay_plain(self) -> None:
+        """From now on everything is shown as plain text: it is more than is rendered."""
+        self._plain = True
 
     def grow(self, text: str) -> None:
         """More text of this block, normalised."""
@@ -154,7 +158,7 @@ class Tail:
 
     def _append(self, text: str, rest: list[str]) -> BlockText | None:
         self._fresh = rest
-        clean = markdown.code_text(text) if self._code is not None else markdown.prose(text)
+        clean = code_text(text) if self._code is not None else prose(text)
         if not clean:
             return None
         self._added.append(clean)

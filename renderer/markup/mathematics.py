@@ -1,0 +1,75 @@
+"""Mathematics as models write it: formulas on lines of their own and inside sentences, kept as their TeX source."""
+
+from __future__ import annotations
+
+from markdown_it.rules_block import StateBlock
+from markdown_it.rules_inline import StateInline
+
+UNDECIDED = "undecided"
+"""Key of a parser's environment: the first top-level line at which mathematics began that has neither ended nor failed."""
+
+_MATH_LINES = 60
+_MATH_CHARACTERS = 4096
+_CLOSERS = {"\\[": "\\]", "\\(": "\\)", "$$": "$$"}
+
+
+def math_block(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    r"""``\[ … \]`` and ``$$ … $$`` on lines of their own, blank lines and all, at most 60 lines and 4,096 characters.
+
+    Where the text ends first, nothing is decided yet: more text may complete it. That is noted for the cutter of growing text.
+    """
+    if state.is_code_block(start):
+        return False
+    first = state.bMarks[start] + state.tShift[start]
+    opener = state.src[first : first + 2]
+    if opener not in ("\\[", "$$") or state.src[first + 2 : first + 3] == "$":
+        return False
+    found = _formula(state, start, end, opener)
+    if found is None:
+        return False
+    if silent:
+        return True
+    token = state.push("math_block", "", 0)
+    token.content, last = found
+    token.map = [start, last + 1]
+    state.line = last + 1
+    return True
+
+
+def _formula(state: StateBlock, start: int, end: int, opener: str) -> tuple[str, int] | None:
+    """The formula that begins with ``opener`` in line ``start``, and the line in which it ends; None where there is none."""
+    closer, line, taken = _CLOSERS[opener], start, 0
+    parts: list[str] = []
+    text = state.src[state.bMarks[start] + state.tShift[start] + 2 : state.eMarks[start]]
+    while (at := text.find(closer)) < 0:
+        taken += len(text)
+        if opener in text or taken > _MATH_CHARACTERS or line - start >= _MATH_LINES:
+            return None
+        parts.append(text)
+        line += 1
+        if line >= end or (not state.isEmpty(line) and state.sCount[line] < state.blkIndent):
+            if line >= end and state.level == 0:
+                state.env[UNDECIDED] = min(start, state.env.get(UNDECIDED, start))
+            return None
+        text = state.getLines(line, line + 1, state.blkIndent, False)
+    formula = "\n".join([*parts, text[:at]]).strip()
+    return None if text[at + 2 :].strip() or not formula else (formula, line)
+
+
+def math(state: StateInline, silent: bool) -> bool:
+    r"""``\( … \)``, and ``\[ … \]`` or ``$$ … $$`` inside a sentence. Read before escapes, or ``\(`` would be a bracket."""
+    opener = state.src[state.pos : state.pos + 2]
+    closer = _CLOSERS.get(opener)
+    if closer is None:
+        return False
+    start = state.pos + 2
+    stop = state.src.find(closer, start, min(state.posMax, start + _MATH_CHARACTERS))
+    content = state.src[start:stop]
+    if stop < 0 or not content.strip() or (opener != closer and opener in content) or (opener == "$$" and "$" in content):
+        return False
+    if not silent:
+        token = state.push("math_inline", "", 0)
+        token.content = content.strip()
+        token.info = "inline" if opener == "\\(" else "display"
+    state.pos = stop + 2
+    return True

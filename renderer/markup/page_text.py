@@ -1,0 +1,25 @@
+"""Text as a page can hold it: without control characters, and read in the order in which it was written."""
+
+from __future__ import annotations
+
+import re
+
+from renderer.markup import links
+
+
+def normalise(text: str) -> str:
+    """Line ends as ``\\n``; U+FFFD for what a page cannot hold (control characters, lone surrogates)."""
+    return _UNHOLDABLE.sub("\ufffd", text.replace("\r\n", "\n").replace("\r", "\n"))
+
+
+_UNHOLDABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
+
+
+def code_text(text: str) -> str:
+    """Text for inside ``code``: direction controls are made visible, since reordered code reads other than it runs."""
+    return links.BIDI_CONTROLS.sub(lambda match: f"[U+{ord(match[0]):04X}]", text)
+
+
+def prose(text: str) -> str:
+    """Text for anywhere else: direction controls are left out."""
+    return links.BIDI_CONTROLS.sub("", text)
