@@ -6,26 +6,19 @@ and ``model`` are taken digit by digit (``2.10`` is not ``2.1``). Anchors, alias
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
-
-import yaml
 
 from renderer.errors import ParseHeaderError, Place
 from renderer.frames import Channel, Transcript
-from renderer.tokens import TOKEN_RUN
+from renderer.ocml.yaml_values import dump, load, plain_mapping
 
 DOCUMENT_HEADER_LIMIT = 64 * 1024
 """The longest document header that is read, in bytes."""
 
-DEPTH_LIMIT = 32
 VERSION = re.compile(r"[0-9]{1,4}\.[0-9]{1,4}")
 KNOWN_KEYS = ("version", "model", "generation_settings")
-
-Value: TypeAlias = "bool | int | float | str | list[Value] | dict[str, Value] | None"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +67,7 @@ def read(text: str) -> DocumentHeader:
     """
     if len(text.encode("utf-8")) > DOCUMENT_HEADER_LIMIT:
         raise ParseHeaderError("the document header is too long", Place(0, 1, 1))
-    values, digits = _load(_without_fences(text), text)
+    values, digits = load(_without_fences(text), text)
     version = digits.get("version")
     if version is None:
         raise ParseHeaderError("the document header has no version", Place(0, 1, 1))
@@ -94,7 +87,7 @@ def from_values(values: Mapping[str, object], place: Place | None = None) -> Doc
     if not isinstance(settings, dict | None):
         raise ParseHeaderError("generation_settings is not a mapping", place)
     try:
-        _plain_mapping(values)
+        plain_mapping(values)
     except ParseHeaderError as error:
         raise ParseHeaderError(error.hint, place) from None
     return DocumentHeader(version, model, settings or {}, rest, _profile(rest, place))
@@ -112,12 +105,8 @@ def write(transcript: Transcript) -> str:
     if transcript.settings:
         known["generation_settings"] = transcript.settings
     known.update(transcript.extra)
-    plain = _plain_mapping(known)
-    # ASCII with escapes and no folded lines: YAML readers differ about some of Unicode's line breaks.
-    rest = yaml.dump(plain, Dumper=_Dumper, sort_keys=False, width=math.inf) if plain else ""
-    # Text that spells a control token is in double quotes (see _Dumper), where a character may be written by its number.
-    rest = TOKEN_RUN.sub(lambda match: match[0].replace("<", "\\x3C"), rest)
-    text = f"version: {transcript.version}\n{rest}\n"
+    plain = plain_mapping(known)
+    text = f"version: {transcript.version}\n{dump(plain)}\n"
     if len(text) > DOCUMENT_HEADER_LIMIT:
         raise ParseHeaderError("the document header is too long")
     _profile(plain, None)
@@ -145,32 +134,6 @@ def _channels(value: object, place: Place | None) -> frozenset[str] | None:
     return frozenset(channels)
 
 
-def _plain_mapping(values: Mapping[str, object], depth: int = 1) -> dict[str, Value]:
-    """The same values in plain containers. What is no JSON value is refused: it would not come back as it went."""
-    if not all(isinstance(key, str) and not _SURROGATE.search(key) for key in values):
-        raise ParseHeaderError("a key that is no text")
-    return {str(key): _plain(item, depth + 1) for key, item in values.items()}
-
-
-def _plain(value: object, depth: int) -> Value:
-    if depth > DEPTH_LIMIT:
-        raise ParseHeaderError("the document header is nested too deeply")
-    if value is None or isinstance(value, bool):
-        return value
-    if isinstance(value, str) and not _SURROGATE.search(value):
-        return str(value)
-    if isinstance(value, int) and abs(value) < 10**4000:
-        return value
-    if isinstance(value, float) and math.isfinite(value):
-        return value
-    if isinstance(value, list):
-        return [_plain(item, depth + 1) for item in value]
-    if isinstance(value, Mapping):
-        return _plain_mapping(value, depth)
-    raise ParseHeaderError("a value that a document header cannot hold")
-
-
-_SURROGATE = re.compile("[\ud800-\udfff]")
 _FENCE_BEFORE = re.compile(r"\A\s*+---[ \t]*+(?:\r?\n|\Z)")
 _FENCE_BEHIND = re.compile(r"(?:\A|\n)---\s*+\Z")
 
@@ -181,112 +144,3 @@ def _without_fences(text: str) -> str:
         if match := fence.search(text):
             text = text[: match.start()] + match[0].replace("-", " ") + text[match.end() :]
     return text
-
-
-def _load(text: str, original: str) -> tuple[dict[str, Value], dict[str, str]]:
-    """The mapping, and of ``version`` and ``model`` the characters as they stand there."""
-    loader = None
-    try:
-        loader = _Loader(text)
-        node = loader.get_single_node()
-        if not isinstance(node, yaml.MappingNode):
-            raise ParseHeaderError("the document header is not a mapping", Place(0, 1, 1))
-        digits = {key.value: value.value for key, value in node.value if _is_name(key) and isinstance(value, yaml.ScalarNode)}
-        values = loader.construct_document(node)
-    except yaml.MarkedYAMLError as error:
-        raise ParseHeaderError("the document header is no YAML that is read here", _place(original, error.problem_mark)) from None
-    except (yaml.YAMLError, ValueError, RecursionError):
-        raise ParseHeaderError("the document header is no YAML that is read here", Place(0, 1, 1)) from None
-    finally:
-        if loader is not None:
-            loader.dispose()
-    # A null stays a null: an empty "model:" names no model.
-    return values, {key: value for key, value in digits.items() if values.get(key) is not None}
-
-
-def _is_name(node: yaml.Node) -> bool:
-    return isinstance(node, yaml.ScalarNode) and node.value in ("version", "model")
-
-
-def _place(text: str, mark: yaml.Mark | None) -> Place:
-    if mark is None:
-        return Place(0, 1, 1)
-    return Place(len(text[: mark.index].encode("utf-8", "surrogatepass")), mark.line + 1, mark.column + 1)
-
-
-_STRING_TAG = "tag:yaml.org,2002:str"
-_TYPES: dict[str, tuple[str, str]] = {
-    "null": (r"~|null|Null|NULL|", "~nN"),
-    "bool": (r"true|True|TRUE|false|False|FALSE", "tTfF"),
-    "int": (r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+", "-+0123456789"),
-    "float": (r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)", "-+.0123456789"),
-}
-"""How YAML 1.2 (core schema) types a plain word: by type, its pattern and the characters that it can begin with."""
-
-
-class _Loader(yaml.SafeLoader):
-    """A safe loader of JSON values: no anchors (they let a short header grow without bound), no tags, no key twice, bounded depth."""
-
-    yaml_implicit_resolvers = {}
-    depth = 0
-
-    def compose_node(self, parent: object, index: object) -> yaml.Node | None:
-        event = self.peek_event()  # type: ignore[no-untyped-call]
-        if isinstance(event, yaml.AliasEvent) or event.anchor is not None:
-            raise _refused("anchors and aliases are not read", event.start_mark)
-        if event.tag is not None:
-            raise _refused("tags are not read", event.start_mark)
-        self.depth += 1
-        if self.depth > DEPTH_LIMIT:
-            raise _refused("the nesting is too deep", event.start_mark)
-        node: yaml.Node | None = super().compose_node(parent, index)  # type: ignore[arg-type]
-        self.depth -= 1
-        return node
-
-    def flatten_mapping(self, node: yaml.MappingNode) -> None:
-        """``<<`` is a key like any other: nothing is merged."""
-
-    def construct_mapping(self, node: yaml.Node, deep: bool = False) -> dict[Hashable, Any]:
-        mapping: dict[Hashable, Any] = {}
-        for key_node, value_node in node.value:
-            key = self.construct_object(key_node, deep=True)
-            if not isinstance(key, str) or key in mapping:
-                raise _refused("a key that is no text, or stands twice", key_node.start_mark)
-            mapping[key] = self.construct_object(value_node, deep=deep)
-        return mapping
-
-
-def _refused(reason: str, mark: yaml.Mark) -> yaml.constructor.ConstructorError:
-    return yaml.constructor.ConstructorError(None, None, reason, mark)
-
-
-class _Dumper(yaml.SafeDumper):
-    """Writes text in quotes wherever some reader of YAML, of version 1.1 or 1.2, would take it for something else."""
-
-    def ignore_aliases(self, data: object) -> bool:
-        return True
-
-
-def _integer(loader: _Loader, node: yaml.ScalarNode) -> int:
-    digits = node.value
-    return int(digits, 0) if digits[:2] in ("0o", "0x") else int(digits)
-
-
-def _float(loader: _Loader, node: yaml.ScalarNode) -> float:
-    value = float(node.value) if node.value.lstrip("+-")[:2].lower() not in (".i", ".n") else math.inf
-    if not math.isfinite(value):
-        raise _refused("a number that is not finite", node.start_mark)
-    return value
-
-
-def _write_text(dumper: _Dumper, text: str) -> yaml.ScalarNode:
-    return dumper.represent_scalar(_STRING_TAG, text, style='"' if TOKEN_RUN.search(text) or not text.isascii() else None)
-
-
-_Loader.add_constructor("tag:yaml.org,2002:int", _integer)
-_Loader.add_constructor("tag:yaml.org,2002:float", _float)
-_Dumper.add_representer(str, _write_text)
-for _name, (_pattern, _first) in _TYPES.items():
-    _tag, _whole = f"tag:yaml.org,2002:{_name}", re.compile(rf"(?:{_pattern})\Z")
-    _Loader.add_implicit_resolver(_tag, _whole, [*_first, ""])
-    _Dumper.add_implicit_resolver(_tag, _whole, [*_first, ""])
