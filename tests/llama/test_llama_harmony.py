@@ -13,7 +13,7 @@ import pytest_asyncio
 
 from chatui.backends.base import Endpoint, EndReason, SampleEnded
 from chatui.backends.harmony.backend import HarmonyCompletionsBackend
-from chatui.backends.harmony.dialects import Asked
+from chatui.backends.harmony.dialect import Asked
 from chatui.codes import ProductCode
 from renderer.events import Assembler, FrameText
 from renderer.frames import Channel, Frame, Header, Role, Terminator

@@ -12,7 +12,8 @@ from typing import Any
 from uuid import uuid4
 
 from chatui.backends.base import BackendError, Endpoint, EndReason, SampleEnded, SampleEvent, SampleRequest
-from chatui.backends.harmony.dialects import DIALECTS, Asked, Chunks
+from chatui.backends.harmony.dialect import Asked, Chunks
+from chatui.backends.harmony.dialects import DIALECTS
 from chatui.backends.harmony.prompt import answer_tokens, fitted, opened
 from chatui.backends.harmony.server import TokenServer, ask_token_server
 from chatui.backends.http import WHOLE, Upstream, Watcher

@@ -1,0 +1,53 @@
+"""What a dialect of token ids in, token ids out has to say: a request, and a reader of the chunks that answer it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from chatui.backends.base import EndReason, Usage
+from renderer.harmony.pieces import Piece
+from renderer.harmony.vocabulary import Vocabulary
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One request: the ids of the prompt, how many more may be sampled, and the model's name for servers that have several."""
+
+    ids: Sequence[int]
+    max_tokens: int
+    model: str | None = None
+
+
+class Chunks(Protocol):
+    """Reads the decoded chunks of one answer, in order. ``reason`` is None until the server has said why the model stopped."""
+
+    reason: EndReason | None
+    usage: Usage | None
+    model: str | None
+
+    def feed(self, chunk: Mapping[str, Any]) -> list[Piece]:
+        """What this chunk adds.
+
+        Raises:
+            BackendError: it does not say what was sampled, or the server gave up.
+        """
+        ...
+
+
+class Dialect(Protocol):
+    """How one kind of server is spoken to."""
+
+    @property
+    def path(self) -> str:
+        """Where requests go."""
+        ...
+
+    def payload(self, asked: Asked) -> dict[str, object]:
+        """The body of the request."""
+        ...
+
+    def chunks(self, vocabulary: Vocabulary) -> Chunks:
+        """A reader for one answer."""
+        ...

@@ -1,0 +1,84 @@
+"""llama.cpp's own completions: what it is asked, and its chunks, whose text is told apart by the ids beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from chatui.backends.base import BackendError, EndReason, Usage
+from chatui.backends.harmony.dialect import Asked, Chunks
+from chatui.backends.harmony.sampled_ids import UNKNOWN_STOP, count, is_stop, model_name, no_ids, token_ids
+from chatui.codes import ProductCode
+from renderer.harmony.pieces import Marker, Piece, TokenPieces, text_of_pieces
+from renderer.harmony.vocabulary import SPECIAL_IDS, Vocabulary, marker_name
+
+
+class LlamaCpp:
+    """llama.cpp's own ``/completion``."""
+
+    path = "/completion"
+    # The last chunk would bring the prompt back as text, which can be longer than a line may be.
+    _FIELDS = ("content", "tokens", "stop", "stop_type", "truncated", "model", "tokens_predicted", "tokens_evaluated")
+
+    def payload(self, asked: Asked) -> dict[str, object]:
+        """See Dialect. It ends at ``<|return|>`` and ``<|call|>`` by itself."""
+        return {
+            "prompt": list(asked.ids),
+            "stream": True,
+            "return_tokens": True,
+            "n_predict": asked.max_tokens,
+            "cache_prompt": True,
+            "stop": [],
+            "response_fields": list(self._FIELDS),
+        }
+
+    def chunks(self, vocabulary: Vocabulary) -> Chunks:
+        """See Dialect."""
+        return _LlamaCppChunks(vocabulary)
+
+
+class _LlamaCppChunks:
+    """Text comes from ``content``; ``tokens`` only tells which markers are real.
+
+    Where the bytes of a character are spread over several tokens, a streamed chunk has the id of the last one only, so the ids are no
+    source of text. A marker ends in a whole character, and is therefore always the last id of its chunk.
+    """
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self._vocabulary = vocabulary
+        self._was_stopped = False
+        self.reason: EndReason | None = None
+        self.usage: Usage | None = None
+        self.model: str | None = None
+
+    def feed(self, chunk: Mapping[str, Any]) -> list[Piece]:
+        """See Chunks."""
+        content = chunk.get("content")
+        pieces = self._pieces(content if isinstance(content, str) else "", token_ids(chunk.get("tokens") or []))
+        self._was_stopped = self._was_stopped or any(map(is_stop, pieces))
+        if chunk.get("stop") is True:
+            self.model = model_name(chunk.get("model"))
+            self.usage = Usage(count(chunk.get("tokens_evaluated")), count(chunk.get("tokens_predicted")))
+            self.reason = EndReason.STOP if chunk.get("stop_type") in ("eos", "word") else EndReason.LENGTH
+            if self.reason is EndReason.STOP and not self._was_stopped:
+                pieces = [*pieces, UNKNOWN_STOP]
+        return pieces
+
+    def _pieces(self, content: str, ids: list[int]) -> list[Piece]:
+        if content and not ids:
+            raise no_ids()
+        if not any(number in SPECIAL_IDS for number in ids):
+            return [content] if content else []
+        if len(ids) > 1:
+            return self._from_ids(content, ids)
+        name = str(marker_name(ids[0]))
+        text = content.removesuffix(name)
+        return [text, Marker(name)] if text else [Marker(name)]
+
+    def _from_ids(self, content: str, ids: list[int]) -> list[Piece]:
+        """An answer that came whole. The ids are believed only if they say the same as the text, but for the token that ended it."""
+        reader = TokenPieces(self._vocabulary)
+        pieces = [*reader.feed(ids), *reader.finish()]
+        if content not in (text_of_pieces(pieces), text_of_pieces(pieces[:-1] if is_stop(pieces[-1]) else pieces)):
+            raise BackendError(ProductCode.BACKEND, "the token ids of an event and its text do not belong together")
+        return pieces

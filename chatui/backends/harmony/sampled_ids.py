@@ -1,0 +1,77 @@
+"""Reading the token ids of a chunk, failing closed, and the token that ended the output."""
+
+from __future__ import annotations
+
+from chatui.backends.base import BackendError, EndReason
+from chatui.codes import ProductCode
+from renderer.errors import Code
+from renderer.harmony.pieces import Marker, Piece, TokenPieces
+from renderer.harmony.reader import END_OF_TEXT
+from renderer.harmony.vocabulary import MARKER_IDS, Vocabulary, marker_name
+from renderer.tokens import TERMINATORS, Token
+
+STOP_IDS = (MARKER_IDS[Token.RETURN], MARKER_IDS[Token.CALL])
+UNKNOWN_STOP = Marker(Token.END)
+"""Stands for the token that ended the output where the server does not say which one it was."""
+
+
+class IdReader:
+    """Complete ids to pieces, and the token that ended them, which some servers leave out and only name."""
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self._reader = TokenPieces(vocabulary)
+        self._was_stopped = False
+
+    def feed(self, ids: list[int]) -> list[Piece]:
+        """What these ids add."""
+        pieces = self._reader.feed(ids)
+        self._was_stopped = self._was_stopped or any(map(is_stop, pieces))
+        return pieces
+
+    def end(self, reason: EndReason, named: object) -> list[Piece]:
+        """``named``: the id at which the server says that it stopped."""
+        rest = self._reader.finish()
+        if reason is not EndReason.STOP or self._was_stopped:
+            return rest
+        name = marker_name(named) if isinstance(named, int) else None
+        return [*rest, Marker(name) if name else UNKNOWN_STOP]
+
+
+def is_stop(piece: Piece) -> bool:
+    """Whether a piece is a marker at which the model stops by itself."""
+    return isinstance(piece, Marker) and (piece.token in TERMINATORS - {Token.END} or piece.token == END_OF_TEXT)
+
+
+def end_reason(said: object) -> EndReason:
+    """Why the output ended. Raises BackendError where the server gives a reason that is none of the model's."""
+    match said:
+        case "stop":
+            return EndReason.STOP
+        case "length":
+            return EndReason.LENGTH
+    raise BackendError(Code.STREAM_TRUNCATED, f"the server ended the answer for a reason of its own: {said!r:.200}")
+
+
+def token_ids(value: object) -> list[int]:
+    """The ids of an event. Raises BackendError where they are none."""
+    if not isinstance(value, list) or not all(type(number) is int for number in value):
+        raise BackendError(ProductCode.BACKEND, "the token ids of an event are no list of whole numbers")
+    return value
+
+
+def no_ids() -> BackendError:
+    """The error for text that comes without ids."""
+    return BackendError(
+        ProductCode.BACKEND,
+        "The server sends text without token ids, so hidden text could not be told from the answer. Use kind chat for it.",
+    )
+
+
+def count(value: object) -> int | None:
+    """A number of tokens; None where the server gives none."""
+    return value if type(value) is int else None
+
+
+def model_name(value: object) -> str | None:
+    """What the server calls the model; None where it does not say."""
+    return value if isinstance(value, str) and value else None

@@ -1,0 +1,74 @@
+"""SGLang's own generation: what it is asked, and its chunks, which may repeat the ids that came before."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from chatui.backends.base import BackendError, EndReason, Usage
+from chatui.backends.harmony.dialect import Asked, Chunks
+from chatui.backends.harmony.sampled_ids import STOP_IDS, IdReader, count, end_reason, no_ids, token_ids
+from chatui.codes import ProductCode
+from renderer.errors import Code
+from renderer.harmony.pieces import Piece
+from renderer.harmony.vocabulary import Vocabulary
+
+
+class SGLang:
+    """SGLang's own ``/generate``."""
+
+    path = "/generate"
+
+    def payload(self, asked: Asked) -> dict[str, object]:
+        """See Dialect."""
+        sampling = {
+            "max_new_tokens": asked.max_tokens,
+            "stop_token_ids": list(STOP_IDS),
+            "skip_special_tokens": False,
+            "no_stop_trim": True,
+        }
+        return {"input_ids": list(asked.ids), "stream": True, "sampling_params": sampling}
+
+    def chunks(self, vocabulary: Vocabulary) -> Chunks:
+        """See Dialect."""
+        return _SGLangChunks(vocabulary)
+
+
+class _SGLangChunks:
+    """Text comes from ``output_ids``: all of them so far in each chunk, or with a server option only the new ones."""
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self._ids = IdReader(vocabulary)
+        self._seen = 0
+        self.reason: EndReason | None = None
+        self.usage: Usage | None = None
+        self.model: str | None = None
+
+    def feed(self, chunk: Mapping[str, Any]) -> list[Piece]:
+        """See Chunks."""
+        about = chunk.get("meta_info")
+        about = about if isinstance(about, dict) else {}
+        self.usage = Usage(count(about.get("prompt_tokens")), count(about.get("completion_tokens")))
+        if chunk.get("output_ids") is None and chunk.get("text"):
+            raise no_ids()
+        pieces = self._ids.feed(self._new(token_ids(chunk.get("output_ids") or []), self.usage.completion_tokens))
+        if finished := about.get("finish_reason"):
+            finished = finished if isinstance(finished, dict) else {"type": finished}
+            self.reason = end_reason(finished.get("type"))
+            pieces += self._ids.end(self.reason, finished.get("matched"))
+        return pieces
+
+    def _new(self, ids: list[int], sampled: int | None) -> list[int]:
+        """Those of ``ids`` that were not read yet; ``sampled`` is how many the server says that there are by now."""
+        if not ids:
+            return []
+        if sampled is None:
+            raise BackendError(ProductCode.BACKEND, "the server does not say how many tokens there are by now")
+        if len(ids) >= max(sampled, self._seen):
+            new = ids[self._seen :]
+        elif self._seen + len(ids) == sampled:
+            new = ids
+        else:
+            raise BackendError(Code.STREAM_TRUNCATED, "the server left out token ids")
+        self._seen += len(new)
+        return new
