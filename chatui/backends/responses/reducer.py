@@ -7,19 +7,20 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from chatui.backends.base import EndReason, Usage
-from chatui.backends.leak_guard import LeakGuard, Span
+from chatui.backends.responses.allowance import Allowance
 from chatui.backends.responses.frames import FrameWriter, Source, usable_call_id
 from chatui.backends.responses.items import CALL, MESSAGE, REASONING, SUMMARY, TEXT, THOUGHT, Item, Items, number
+from chatui.backends.responses.speech import Speech
 from chatui.codes import ProductCode
 from renderer.errors import Code, ErrorCode
 from renderer.events import RawEvent
-from renderer.frame_kinds import ANALYSIS, ANSWER, BROKEN, PREAMBLE
+from renderer.frame_kinds import ANALYSIS, ANSWER, BROKEN
 from renderer.frame_kinds import SUMMARY as SUMMARY_HEADER
-from renderer.frames import Header, Terminator
+from renderer.frames import Terminator
 
 # Event names: the lane, the field that holds the text, and whether it is all of the part.
 _TEXT_EVENTS = {
@@ -58,13 +59,11 @@ class Reducer:
     ) -> None:
         """``restore``: markers in the request were defanged. ``max_tokens``: what the request allowed, to see a cut that goes unsaid."""
         self._new_call_id = new_call_id
-        self._chars_left = max_chars
+        self._allowance = Allowance(max_chars)
         self._max_tokens = max_tokens
         self._summary = SUMMARY_HEADER if summaries_are_trusted else ANALYSIS
         self._writer = FrameWriter(restore=restore)
         self._items = Items()
-        self._speaking: Item | None = None
-        self._aside: list[tuple[Source, str]] = []
         self._refused = False
         self._cut: str | None = None
         self.status = ""
@@ -72,11 +71,12 @@ class Reducer:
         self.usage: Usage | None = None
         self.model: str | None = None
         self.oddities: Counter[str] = Counter()
+        self._speech = Speech(self._writer, self._allowance, self.oddities)
 
     @property
     def is_full(self) -> bool:
         """Whether the model wrote more than it may; the rest is not wanted."""
-        return self._chars_left < 0 or len(self._items) > _MOST_ITEMS
+        return self._allowance.is_spent or len(self._items) > _MOST_ITEMS
 
     @property
     def is_empty(self) -> bool:
@@ -176,7 +176,7 @@ class Reducer:
         item = self._items.of_call(event)
         delta = event.get("delta")
         if isinstance(delta, str):
-            item.argument_deltas.append(self._within_limit(delta))
+            item.argument_deltas.append(self._allowance.take(delta))
         item.take_arguments(event.get("arguments"))
         item.learn({"name": event.get("name")})
 
@@ -203,7 +203,7 @@ class Reducer:
                 events += self._whole_reasoning(item, data)
             case "function_call":
                 item.take_arguments(data.get("arguments"))
-                self._chars_left -= max(len(item.arguments) - sum(map(len, item.argument_deltas)), 0)
+                self._allowance.spend(max(len(item.arguments) - sum(map(len, item.argument_deltas)), 0))
             case _ if not item.is_done:
                 events += self._opaque(item, data)
         item.is_done = True
@@ -233,7 +233,7 @@ class Reducer:
         self.oddities["other item"] += 1
         known = {name: value for name, value in data.items() if name != "encrypted_content"}
         text = json.dumps(known, ensure_ascii=False)[:_MOST_OPAQUE_CHARS]
-        return self._write_aside(Source(item.number, "item", BROKEN), text)
+        return self._speech.aside(Source(item.number, "item", BROKEN), text)
 
     def _identify(self, response: object) -> None:
         model = response.get("model") if isinstance(response, dict) else None
@@ -248,82 +248,37 @@ class Reducer:
             return []
         text, item.waiting = "".join(item.waiting), []
         if item.kind == MESSAGE:
-            return self._say(item, text, is_whole=False)
-        return self._write_aside(Source(item.number, TEXT, ANALYSIS if item.kind == REASONING else BROKEN), text)
+            return self._speech.say(item, text, is_whole=False)
+        return self._speech.aside(Source(item.number, TEXT, ANALYSIS if item.kind == REASONING else BROKEN), text)
 
     def _route(self, item: Item, lane: str, text: str, *, is_whole: bool) -> list[RawEvent]:
-        text = self._within_limit(text)
+        text = self._allowance.take(text)
         if not text:
             return []
         if lane != TEXT:
             header = self._summary if lane == SUMMARY and item.kind == REASONING else ANALYSIS
-            return self._write_aside(Source(item.number, lane, header), text)
+            return self._speech.aside(Source(item.number, lane, header), text)
         if not item.kind:
             item.waiting.append(text)
             return []
-        return self._say(item, text, is_whole=is_whole)
-
-    def _say(self, item: Item, text: str, *, is_whole: bool) -> list[RawEvent]:
-        """Text of a message. It comes past the leak guard, and is not interrupted until the message is done."""
-        if item.is_closed or item.header() is BROKEN:
-            self.oddities["hidden message"] += 1
-            return self._write_aside(Source(item.number, TEXT, BROKEN, Code.PARSE_HEADER), text)
-        events: list[RawEvent] = []
-        if self._speaking is not item:
-            events = self._stop_speaking(Terminator.END, None, is_whole=True)
-            self._speaking = item
-        if item.guard is None:
-            item.guard = LeakGuard(whole=is_whole)
-        return events + self._spans(item, item.guard.feed(text))
-
-    def _spans(self, item: Item, spans: Iterable[Span]) -> list[RawEvent]:
-        events: list[RawEvent] = []
-        for span in spans:
-            # A phase that changes in the middle changes the label of what is open, at its end.
-            said: Header = ANSWER if self._is_late_preamble(item) else item.header()
-            header = said if span.visible else BROKEN
-            fault = Code.PARSE_HEADER if header is BROKEN else None
-            events += self._writer.write(Source(item.number, TEXT, header, fault), span.text)
-        return events
-
-    def _write_aside(self, source: Source, text: str) -> list[RawEvent]:
-        """What is no message. While one is being written it waits, so that an answer stays one frame."""
-        if self._speaking and not self._speaking.is_done:
-            self._aside.append((source, text))
-            return []
-        return [*self._stop_speaking(Terminator.END, None, is_whole=True), *self._writer.write(source, text)]
-
-    def _stop_speaking(self, terminator: Terminator | None, error: ErrorCode | None, *, is_whole: bool) -> list[RawEvent]:
-        item, self._speaking = self._speaking, None
-        if item is None or item.guard is None:
-            return []
-        item.is_closed = True
-        events = self._spans(item, item.guard.feed(self._within_limit(item.flows[TEXT].settle())))
-        events += self._spans(item, item.guard.finish(complete=is_whole and item.status != "incomplete"))
-        if self._writer.open and self._writer.open.item == item.number:
-            events += self._writer.close(terminator, error, becomes=PREAMBLE if self._is_late_preamble(item) else None)
-        return events + self._write_waiting()
-
-    def _is_late_preamble(self, item: Item) -> bool:
-        """Whether what is open began as the answer, and the server has said since that it is commentary."""
-        return self._writer.open == Source(item.number, TEXT, ANSWER) and item.header() is PREAMBLE
-
-    def _write_waiting(self) -> list[RawEvent]:
-        waiting, self._aside = self._aside, []
-        return [event for source, text in waiting for event in self._writer.write(source, text)]
+        return self._speech.say(item, text, is_whole=is_whole)
 
     def _close(self, terminator: Terminator | None, error: ErrorCode | None, *, is_whole: bool) -> list[RawEvent]:
-        events = self._stop_speaking(terminator, error, is_whole=is_whole)
+        events = self._speech.stop(terminator, error, is_whole=is_whole)
         for item in self._items:
             for lane, flow in item.flows.items():
                 events += self._route(item, lane, flow.settle(), is_whole=True)
-            events += self._stop_speaking(terminator, error, is_whole=is_whole)
+            events += self._speech.stop(terminator, error, is_whole=is_whole)
             if not item.kind and item.waiting:
                 self.oddities["text of an item that was never named"] += 1
                 events += self._writer.write(Source(item.number, TEXT, BROKEN, Code.PARSE_HEADER), "".join(item.waiting))
             if any(flow.differs for flow in item.flows.values()):
                 self.oddities["a text that changed afterwards"] += 1
         events += self._writer.close(Terminator.END, error)
+        return events + self._calls(error)
+
+    def _calls(self, error: ErrorCode | None) -> list[RawEvent]:
+        events: list[RawEvent] = []
         used: set[str] = set()
         for item in self._items:
             if item.kind == CALL:
@@ -346,11 +301,6 @@ class Reducer:
         if self._max_tokens and spent is not None and spent >= self._max_tokens:
             return True
         return any(item.kind == MESSAGE and item.status == "incomplete" and item.header() is ANSWER for item in self._items)
-
-    def _within_limit(self, text: str) -> str:
-        """As much of ``text`` as may still come. Counted here, so that what the guard holds back is bounded too."""
-        room, self._chars_left = max(self._chars_left, 0), self._chars_left - len(text)
-        return text[:room]
 
 
 def _text_of(part: Mapping[str, Any]) -> str:

@@ -1,0 +1,76 @@
+"""Who may write now, in a Responses stream: one message at a time, past the leak guard; what else comes meanwhile waits."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+from chatui.backends.leak_guard import LeakGuard, Span
+from chatui.backends.responses.allowance import Allowance
+from chatui.backends.responses.frames import FrameWriter, Source
+from chatui.backends.responses.items import TEXT, Item
+from renderer.errors import Code, ErrorCode
+from renderer.events import RawEvent
+from renderer.frame_kinds import ANSWER, BROKEN, PREAMBLE
+from renderer.frames import Header, Terminator
+
+
+class Speech:
+    """Writes through ``writer``. ``oddities`` counts what is strange."""
+
+    def __init__(self, writer: FrameWriter, allowance: Allowance, oddities: Counter[str]) -> None:
+        self._writer = writer
+        self._allowance = allowance
+        self._oddities = oddities
+        self._speaking: Item | None = None
+        self._aside: list[tuple[Source, str]] = []
+
+    def say(self, item: Item, text: str, *, is_whole: bool) -> list[RawEvent]:
+        """Text of a message. It comes past the leak guard, and is not interrupted until the message is done."""
+        if item.is_closed or item.header() is BROKEN:
+            self._oddities["hidden message"] += 1
+            return self.aside(Source(item.number, TEXT, BROKEN, Code.PARSE_HEADER), text)
+        events: list[RawEvent] = []
+        if self._speaking is not item:
+            events = self.stop(Terminator.END, None, is_whole=True)
+            self._speaking = item
+        if item.guard is None:
+            item.guard = LeakGuard(whole=is_whole)
+        return events + self._spans(item, item.guard.feed(text))
+
+    def _spans(self, item: Item, spans: Iterable[Span]) -> list[RawEvent]:
+        events: list[RawEvent] = []
+        for span in spans:
+            # A phase that changes in the middle changes the label of what is open, at its end.
+            said: Header = ANSWER if self._is_late_preamble(item) else item.header()
+            header = said if span.visible else BROKEN
+            fault = Code.PARSE_HEADER if header is BROKEN else None
+            events += self._writer.write(Source(item.number, TEXT, header, fault), span.text)
+        return events
+
+    def aside(self, source: Source, text: str) -> list[RawEvent]:
+        """What is no message. While one is being written it waits, so that an answer stays one frame."""
+        if self._speaking and not self._speaking.is_done:
+            self._aside.append((source, text))
+            return []
+        return [*self.stop(Terminator.END, None, is_whole=True), *self._writer.write(source, text)]
+
+    def stop(self, terminator: Terminator | None, error: ErrorCode | None, *, is_whole: bool) -> list[RawEvent]:
+        """The message that is being written ends: what was held back of it, its end, and what waited meanwhile."""
+        item, self._speaking = self._speaking, None
+        if item is None or item.guard is None:
+            return []
+        item.is_closed = True
+        events = self._spans(item, item.guard.feed(self._allowance.take(item.flows[TEXT].settle())))
+        events += self._spans(item, item.guard.finish(complete=is_whole and item.status != "incomplete"))
+        if self._writer.open and self._writer.open.item == item.number:
+            events += self._writer.close(terminator, error, becomes=PREAMBLE if self._is_late_preamble(item) else None)
+        return events + self._write_waiting()
+
+    def _is_late_preamble(self, item: Item) -> bool:
+        """Whether what is open began as the answer, and the server has said since that it is commentary."""
+        return self._writer.open == Source(item.number, TEXT, ANSWER) and item.header() is PREAMBLE
+
+    def _write_waiting(self) -> list[RawEvent]:
+        waiting, self._aside = self._aside, []
+        return [event for source, text in waiting for event in self._writer.write(source, text)]
