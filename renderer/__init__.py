@@ -11,7 +11,7 @@ Read in this order:
   and ``prompt`` (what is sent to a model that takes tokens)
 - ``forms``: all four forms of a transcript, read and written alike
 - ``history``: what a model sees again
-- safe HTML (``markup``): ``links``, ``amendments`` with ``emphasis``, ``mathematics`` and ``footnotes``, ``markdown`` by ``html_rules``,
-  ``html``, ``repair`` and ``tails`` (an open block), ``blocks``, and ``operator_pages`` for the operator's own words
+- safe HTML (``markup``): ``links``, ``amendments`` (our rules for markdown-it), ``markdown`` by ``html_rules``, ``html``,
+  ``repair`` and ``tails`` (an open block), ``blocks``, and ``operator_pages`` for the operator's own words
 - ``gate``: who may see what, the one door between frames and people
 """

@@ -22,7 +22,8 @@ from markdown_it.rules_core import StateCore
 from markdown_it.rules_core.text_join import text_join
 from markdown_it.token import Token
 
-from renderer.markup import amendments, emphasis, html_rules, links, mathematics
+from renderer.markup import html_rules, links
+from renderer.markup.amendments import emphasis, inline, mathematics, places
 from renderer.markup.html_rules import Env
 from renderer.markup.page_text import prose
 
@@ -159,7 +160,7 @@ def _dress(token: Token) -> None:
     for name in ("class", "title"):
         if name in token.attrs:
             token.attrs[name] = prose(str(token.attrs[name]))
-    amendments.dress_links(token.children or [])
+    inline.dress_links(token.children or [])
 
 
 _DIRECTED = frozenset({"heading_open", "blockquote_open", "bullet_list_open", "ordered_list_open", "list_item_open"})
@@ -191,7 +192,7 @@ class _Markdown(MarkdownIt):
         self.inline = emphasis.Inline()
         self.configure("commonmark", {"html": False, "maxNesting": 40, "tasklists": True, "xhtmlOut": False})
         self.enable(["strikethrough", "linkify"])
-        amendments.install(self)
+        places.install(self)
 
     def normalizeLink(self, url: str) -> str:  # noqa: N802
         return links.encode(url, super().normalizeLink)

@@ -1,41 +1,15 @@
-"""Our rules for markdown-it: where what models write differs from CommonMark. Each rule says what a reader expects instead.
-
-Here are their places, and the rules of tags, addresses and images; ``emphasis``, ``mathematics`` and ``footnotes`` are the others.
-"""
+"""The tags, addresses and images of a sentence: which become tags and links."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-from markdown_it.rules_block import table
 from markdown_it.rules_inline import StateInline, image
 from markdown_it.token import Token
 
 from renderer.markup import links
-from renderer.markup.emphasis import InlineState
-from renderer.markup.footnotes import footnote_definition, footnote_mark
-from renderer.markup.mathematics import math, math_block
-
-if TYPE_CHECKING:
-    from markdown_it import MarkdownIt
-
-
-def install(markdown: MarkdownIt) -> None:
-    """Put the rules in their places."""
-    # A table's header row comes last among the block starters, so that a heading or a fence is one at once, whatever line follows.
-    block, inline = markdown.block.ruler, markdown.inline.ruler
-    block.disable("table")
-    block.before("lheading", "late_table", table, {"alt": ["paragraph", "reference"]})
-    block.before("reference", "footnote_definition", footnote_definition, {"alt": ["paragraph", "reference"]})
-    block.before("fence", "math_block", math_block, {"alt": ["paragraph", "reference", "blockquote", "list"]})
-    inline.before("escape", "math", math)
-    inline.before("link", "footnote_mark", footnote_mark)
-    inline.before("autolink", "plain_tag", plain_tag)
-    inline.at("linkify", bare_address)
-    inline.at("image", image_in_place)
-
+from renderer.markup.amendments.emphasis import InlineState
 
 _TAG = re.compile(r"<(?:br ?/?|(sub|sup|kbd|mark))>", re.IGNORECASE)
 

@@ -1,0 +1,25 @@
+"""The places of our rules among those of markdown-it."""
+
+from __future__ import annotations
+
+from markdown_it import MarkdownIt
+from markdown_it.rules_block import table
+
+from renderer.markup.amendments.footnotes import footnote_definition, footnote_mark
+from renderer.markup.amendments.inline import bare_address, image_in_place, plain_tag
+from renderer.markup.amendments.mathematics import math, math_block
+
+
+def install(markdown: MarkdownIt) -> None:
+    """Put the rules in their places."""
+    # A table's header row comes last among the block starters, so that a heading or a fence is one at once, whatever line follows.
+    block, inline = markdown.block.ruler, markdown.inline.ruler
+    block.disable("table")
+    block.before("lheading", "late_table", table, {"alt": ["paragraph", "reference"]})
+    block.before("reference", "footnote_definition", footnote_definition, {"alt": ["paragraph", "reference"]})
+    block.before("fence", "math_block", math_block, {"alt": ["paragraph", "reference", "blockquote", "list"]})
+    inline.before("escape", "math", math)
+    inline.before("link", "footnote_mark", footnote_mark)
+    inline.before("autolink", "plain_tag", plain_tag)
+    inline.at("linkify", bare_address)
+    inline.at("image", image_in_place)
