@@ -32,14 +32,9 @@ def value(chooser: random.Random, depth: int = 0) -> Any:
     return chooser.choice([None, True, False, chooser.choice(WORDS), chooser.choice(NUMBERS)])
 
 
-def schema(chooser: random.Random, depth: int = 0) -> Any:
-    """A schema of any kind, some of them nonsense: a tool's author may write what they like."""
-    deeper = depth < 4
+def remarks(chooser: random.Random) -> dict[str, Any]:
+    """What a schema may say of any value."""
     parts: dict[str, Any] = {}
-    kinds = ["string", "number", "integer", "boolean", "null", "weird", ["string", "null"], ["integer"], [], [3], None]
-    kind = chooser.choice([*kinds, "object", "object", "object", "array", "array"] if deeper else kinds)
-    if kind is not None:
-        parts["type"] = kind
     for key in ("description", "title", "default"):
         if chooser.random() < 0.35:
             parts[key] = chooser.choice(WORDS) if chooser.random() < 0.8 else value(chooser)
@@ -49,6 +44,18 @@ def schema(chooser: random.Random, depth: int = 0) -> Any:
         parts["nullable"] = chooser.choice([True, False, "x"])
     if chooser.random() < 0.2:
         parts["examples"] = [value(chooser) for _ in range(chooser.randrange(3))]
+    return parts
+
+
+def schema(chooser: random.Random, depth: int = 0) -> Any:
+    """A schema of any kind, some of them nonsense: a tool's author may write what they like."""
+    deeper = depth < 4
+    parts: dict[str, Any] = {}
+    kinds = ["string", "number", "integer", "boolean", "null", "weird", ["string", "null"], ["integer"], [], [3], None]
+    kind = chooser.choice([*kinds, "object", "object", "object", "array", "array"] if deeper else kinds)
+    if kind is not None:
+        parts["type"] = kind
+    parts |= remarks(chooser)
     if deeper and chooser.random() < 0.2:
         parts["oneOf"] = [schema(chooser, depth + 1) for _ in range(chooser.randrange(4))] if chooser.random() < 0.9 else None
     if deeper and chooser.random() < 0.6:

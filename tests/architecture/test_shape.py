@@ -1,0 +1,118 @@
+"""The shape of the code: modules and functions are short, no folder is crowded, and imports lead down and never in a circle."""
+
+from __future__ import annotations
+
+import ast
+import re
+import tomllib
+from collections import Counter
+from collections.abc import Iterable
+from functools import cache
+from graphlib import CycleError, TopologicalSorter
+from pathlib import PurePosixPath
+from statistics import median
+
+import grimp
+import pytest
+
+from tests.architecture.sources import ROOT, Source, python_sources
+
+MOST_LINES, MEDIAN_LINES, MOST_MODULES, MOST_FUNCTION_LINES = 350, 100, 15, 44
+ROOTS = ("chatui", "renderer")
+STILL_TOO_LONG = {"renderer/ocml/reader.py"}  # it is about to be split
+STILL_CROWDED = {"chatui/turns"}  # the wire contract is about to move out
+
+
+def modules() -> list[Source]:
+    """The product's modules, without those that only name a package and those that Django writes."""
+    found = [source for source in python_sources() if not source.path.endswith("/__init__.py") and "/migrations/" not in source.path]
+    assert len(found) > 100
+    return found
+
+
+def test_no_module_is_too_long_to_be_read_at_once() -> None:
+    assert {source.path for source in modules() if len(source.lines) > MOST_LINES} - STILL_TOO_LONG == set()
+
+
+def test_most_modules_are_short() -> None:
+    assert median(len(source.lines) for source in modules()) < MEDIAN_LINES
+
+
+def test_no_folder_is_crowded() -> None:
+    folders = Counter(str(PurePosixPath(source.path).parent) for source in modules())
+    assert {folder: count for folder, count in folders.items() if count > MOST_MODULES and folder not in STILL_CROWDED} == {}
+
+
+def test_no_function_is_too_long_to_be_seen_at_once() -> None:
+    long = [
+        f"{source.path}:{node.lineno} {node.name}"
+        for source in modules()
+        for node in ast.walk(source.tree())
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and (node.end_lineno or 0) - node.lineno >= MOST_FUNCTION_LINES
+    ]
+    assert long == []
+
+
+@cache
+def imports() -> frozenset[tuple[str, str]]:
+    """Who imports whom among the product's own modules, also where only an annotation needs the name."""
+    graph = grimp.build_graph(*ROOTS, cache_dir=None, exclude_type_checking_imports=False)
+    found = frozenset((importer, imported) for importer in graph.modules for imported in graph.find_modules_directly_imported_by(importer))
+    assert len(found) > 500
+    return found
+
+
+def within(package: str, edges: Iterable[tuple[str, str]]) -> set[tuple[str, str]]:
+    """The imports between the children of a package, each with all that is below it: what stands side by side in one folder."""
+    pairs = {(child_of(package, importer), child_of(package, imported)) for importer, imported in edges}
+    return {(one, other) for one, other in pairs if one and other and one != other}
+
+
+def child_of(package: str, module: str) -> str:
+    """The child of ``package`` that ``module`` is, or is below; empty where it is not in there."""
+    below = module.removeprefix(f"{package}.")
+    return "" if below == module else below.split(".")[0]
+
+
+def circle(edges: Iterable[tuple[str, str]]) -> list[str]:
+    """A circle of imports, if there is one."""
+    sorter = TopologicalSorter[str]()
+    for importer, imported in edges:
+        sorter.add(importer, imported)
+    try:
+        sorter.prepare()
+    except CycleError as error:
+        return list(error.args[1])
+    return []
+
+
+def test_no_two_that_stand_side_by_side_lead_back_to_each_other() -> None:
+    packages = {module.rpartition(".")[0] for module, _ in imports()} - {""}
+    assert {package: found for package in packages if (found := circle(within(package, imports())))} == {}
+
+
+@pytest.mark.parametrize("root", ROOTS)
+def test_no_import_leads_up(root: str) -> None:
+    rank = {name: number for number, line in enumerate(layers(root)) for name in line}
+    edges = within(root, imports())
+    assert len(edges) > 10
+    assert {(one, other) for one, other in edges if rank[one] > rank[other]} == set()
+
+
+def layers(root: str) -> list[list[str]]:
+    """The lines of the contract in pyproject.toml, from above."""
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]["contracts"]
+    [contract] = [contract for contract in contracts if contract.get("containers") == [root]]
+    return [re.findall(r"\w+", line) for line in contract["layers"]]
+
+
+@pytest.mark.parametrize(
+    ("edges", "expected"),
+    [
+        ({("a.b.keys", "a.b.spec"), ("a.b.spec", "a.b.keys")}, True),
+        ({("a.b.x.one", "a.b.y"), ("a.b.y", "a.b.x.two")}, True),
+        ({("a.b.keys", "a.b.spec"), ("a.b.spec", "a.b.addresses"), ("a.b.keys", "a.b.addresses")}, False),
+    ],
+)
+def test_a_circle_would_be_noticed(edges: set[tuple[str, str]], expected: bool) -> None:
+    assert bool(circle(within("a.b", edges))) is expected
