@@ -31,9 +31,10 @@ class EndReason(StrEnum):
 class SampleRequest:
     """One request to a model. ``frames`` is the history the model may see again, system and developer frames included.
 
-    ``cut_answer`` is the last frame of an answer that was cut: the sample goes on behind its body, and the first frame of the same header
-    that it opens holds only what is new. Its body is empty where there is no answer yet: then what is written next is the answer, without
-    more reasoning. Where ``Backend.can_continue`` is False the model is asked to go on in words instead, and what it repeats is left out.
+    ``cut_answer`` is an answer that was cut: the sample goes on behind its text, and the first answer that it opens holds only what is new.
+    A back end that cannot put the model back into it asks for the rest in words, and leaves out what the model repeats. Its body is empty
+    where there is no text yet: then the answer is always asked for in words. A model whose reasoning was cut must never be put straight
+    into the answer: it would go on reasoning there, for everybody to read.
     ``on_sent`` hears, before the first event, what is sent: the path and the exact JSON body. It holds hidden text.
     """
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from chatui import prompts
 from chatui.backends.base import SampleEvent, SampleRequest
 from renderer.events import FrameClosed, FrameOpened, FrameText
-from renderer.frame_kinds import is_answer
+from renderer.frame_kinds import ANALYSIS, is_answer
 from renderer.frames import Frame, Header, Role, Terminator
 
 _MOST_REPEATED = 2000
@@ -25,8 +25,8 @@ Sample = Callable[[SampleRequest], AsyncGenerator[SampleEvent, None]]
 async def continue_in_words(request: SampleRequest, sample: Sample) -> AsyncGenerator[SampleEvent, None]:
     """Sample what ``request.cut_answer`` still lacks by asking for it in words. Raises as ``sample``."""
     cut = request.cut_answer
-    async with aclosing(sample(replace(request, frames=_in_words(request), cut_answer=None))) as events:
-        seam = Seam(cut.body) if cut and cut.body else None
+    async with aclosing(sample(_in_words(request))) as events:
+        seam = Seam(cut.body) if cut and has_text(cut) else None
         is_open = False
         async for event in events:
             if seam and isinstance(event, FrameOpened) and is_answer(event.header):
@@ -39,12 +39,25 @@ async def continue_in_words(request: SampleRequest, sample: Sample) -> AsyncGene
             yield event
 
 
-def _in_words(request: SampleRequest) -> tuple[Frame, ...]:
+def has_text(cut_answer: Frame) -> bool:
+    """Whether people have read a part of it. Only then may a model be put back into it."""
+    return bool(cut_answer.body)
+
+
+def _in_words(request: SampleRequest) -> SampleRequest:
     """The history, the cut answer and what we say to it. A question, for servers refuse a request that ends in an answer."""
     cut = request.cut_answer
-    if cut and cut.body:
-        return (*request.frames, replace(cut, terminator=Terminator.END), Frame(Header(Role.USER), prompts.read("continue")))
-    return (*request.frames, Frame(Header(Role.USER), prompts.read("finish")))
+    if cut and has_text(cut):
+        said = (replace(cut, terminator=Terminator.END), Frame(Header(Role.USER), prompts.read("continue")))
+        return replace(request, frames=(*request.frames, *said), cut_answer=None)
+    # Without the reasoning that was cut: a model that sees it goes on with it now and then, in its answer. And with little of new.
+    frames = (*_without_reasoning_at_the_end(request.frames), Frame(Header(Role.USER), prompts.read("finish")))
+    return replace(request, frames=frames, cut_answer=None, effort="low")
+
+
+def _without_reasoning_at_the_end(frames: tuple[Frame, ...]) -> tuple[Frame, ...]:
+    last = next((place for place in range(len(frames), 0, -1) if frames[place - 1].header != ANALYSIS), 0)
+    return frames[:last]
 
 
 class Seam:

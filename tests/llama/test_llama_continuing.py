@@ -80,15 +80,6 @@ async def test_an_answer_that_is_cut_twice_goes_on_twice(backend: Backend) -> No
     assert text == KNOWN["Count from 1 to 200."][0]
 
 
-async def test_after_reasoning_alone_the_answer_is_written_without_more_of_it(backend: Backend) -> None:
-    request = asked("Hello!")
-    whole = await outcome(backend, request)
-    thought = replace(whole, finished=whole.finished[:1])
-    assert thought.visible == "" and thought.hidden, "the premise: only reasoning"
-    rest = await outcome(backend, continued(request, thought))
-    assert (rest.visible, rest.hidden) == (whole.visible, "")
-
-
 async def test_a_secret_that_was_thought_before_the_cut_does_not_come_with_the_rest(backend: Backend) -> None:
     request = asked(THINK_HARD)
     cut = await outcome(backend, replace(request, max_tokens=198))

@@ -13,7 +13,7 @@ from uuid import uuid4
 from chatui.backends.base import BackendError, Endpoint, SampleEnded, SampleEvent, SampleRequest
 from chatui.backends.chat.deltas import Deltas
 from chatui.backends.chat.messages import messages
-from chatui.backends.continuation import continue_in_words
+from chatui.backends.continuation import continue_in_words, has_text
 from chatui.backends.defang import is_defanged
 from chatui.backends.detected_server import FoundServer
 from chatui.backends.http import WHOLE
@@ -73,8 +73,7 @@ class ChatCompletionsBackend(FoundServer):
             _new_call_id,
             max_chars=self._limits.max_output_chars,
             restore=restore,
-            # Where the answer has no text yet, what comes is its beginning, and as doubtful as any.
-            resumes=request.cut_answer is not None and bool(request.cut_answer.body),
+            resumes=request.cut_answer is not None,
             summaries_are_trusted=self._summaries_are_trusted,
         )
         reader = _Reader(new_deltas())
@@ -106,8 +105,7 @@ class ChatCompletionsBackend(FoundServer):
             "reasoning_effort": request.effort,
         }
         if request.cut_answer:
-            # llama.cpp goes on with the answer where there is one, else with the reasoning, unless it is told that the answer is to come.
-            payload |= {"continue_final_message": True if request.cut_answer.body else "content", "add_generation_prompt": False}
+            payload |= {"continue_final_message": True, "add_generation_prompt": False}
         if model:
             payload["model"] = model
         if request.max_tokens:
@@ -163,8 +161,8 @@ class _Reader:
 
 
 def _prefills(server: str | None, cut_answer: Frame | None) -> bool:
-    """Whether it does so with this answer: Ollama goes on with the reasoning where there is no answer yet."""
-    return server in _PREFILLING and cut_answer is not None and (server != "Ollama" or bool(cut_answer.body))
+    """Whether it is put back into this answer. Never where there is no text of it: servers would go on with the reasoning, as an answer."""
+    return server in _PREFILLING and cut_answer is not None and has_text(cut_answer)
 
 
 def _new_call_id() -> str:

@@ -85,8 +85,7 @@ class _Writer:
         self._messages += [call, {"role": "tool", "tool_call_id": header.call_id, "content": defang(reply.body)}]
 
     def _open_answer(self, cut_answer: Frame) -> None:
-        content = [*self._preamble, defang(cut_answer.body)] if cut_answer.body else self._preamble
-        answer: Message = {"role": "assistant", "content": "\n\n".join(content)}
+        answer: Message = {"role": "assistant", "content": "\n\n".join([*self._preamble, defang(cut_answer.body)])}
         if self._reasoning:
             answer["reasoning_content"] = "\n\n".join(self._reasoning)
         self._messages.append(answer)

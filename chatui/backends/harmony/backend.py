@@ -12,6 +12,7 @@ from typing import Any
 from uuid import uuid4
 
 from chatui.backends.base import BackendError, Endpoint, EndReason, SampleEnded, SampleEvent, SampleRequest
+from chatui.backends.continuation import continue_in_words, has_text
 from chatui.backends.harmony.dialect import Asked, Chunks
 from chatui.backends.harmony.dialects import DIALECTS
 from chatui.backends.harmony.prompt import answer_tokens, fitted, opened
@@ -73,6 +74,12 @@ class HarmonyCompletionsBackend:
 
     async def sample(self, request: SampleRequest) -> AsyncGenerator[SampleEvent, None]:
         """See ``base.Backend``."""
+        in_words = request.cut_answer is not None and not has_text(request.cut_answer)
+        async with aclosing(continue_in_words(request, self._sample) if in_words else self._sample(request)) as events:
+            async for event in events:
+                yield event
+
+    async def _sample(self, request: SampleRequest) -> AsyncGenerator[SampleEvent, None]:
         vocabulary = await self._loaded()
         server = await self._server()
         model = request.model or self._model or next(iter(server.models), None)

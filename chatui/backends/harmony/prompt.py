@@ -58,7 +58,7 @@ def _prompt(request: SampleRequest, today: date) -> Prompt:
 
 
 def opened(cut_answer: Frame | None) -> Frame | None:
-    """The answer that the model is to go on with, as it can be written in Harmony; None to begin a new message."""
+    """The answer that the model is put back into, as it can be written in Harmony; None to begin a new message."""
     return next(iter(_writable([cut_answer])), None) if cut_answer else None
 
 

@@ -75,12 +75,16 @@ async def test_by_ids_the_prompt_ends_inside_the_answer_and_what_comes_is_its_re
 
 
 @pytest.mark.asyncio
-async def test_by_ids_a_finished_answer_stands_behind_the_reasoning_that_had_come(vocabulary: Vocabulary) -> None:
-    raw = sse(llama("Four.", *vocabulary.encode("Four.")[-1:]), llama("", 200002, stop=True, stop_type="eos"))
-    result, posted = await by_ids(vocabulary, stub.plays(raw), LLAMA, continued(""))
-    tail = "<|start|>assistant<|channel|>analysis<|message|>SECRET thoughts<|end|><|start|>assistant<|channel|>final<|message|>"
+async def test_by_ids_no_model_is_put_into_an_answer_that_has_no_text_yet(vocabulary: Vocabulary) -> None:
+    """It would go on with its reasoning there, if that was cut: it is asked in words, and says itself on which channel it writes."""
+    reply = f"<|channel|>analysis<|message|>{SECRET}<|end|><|start|>assistant<|channel|>final<|message|>Four.<|return|>"
+    raw = sse(vllm(*ids_of(vocabulary, reply), finish="stop", stop=200002))
+    result, posted = await by_ids(vocabulary, stub.plays(raw), VLLM, continued(""))
+    words = prompts.read("finish")
+    question = f"<|start|>user<|message|>{QUESTION.body}<|end|>"
+    tail = f"{question}<|start|>user<|message|>{words}<|end|><|start|>assistant"  # and nothing of the reasoning that was cut
     assert posted["prompt"][-len(ids_of(vocabulary, tail)) :] == ids_of(vocabulary, tail)
-    assert result.visible == "Four."
+    assert (result.visible, result.hidden) == ("Four.", SECRET)
 
 
 @pytest.mark.asyncio
@@ -130,8 +134,6 @@ async def test_llama_cpp_is_given_the_open_answer_as_the_last_message() -> None:
     assert result.visible == " are four."
     assert body["messages"][-1] == {"role": "assistant", "content": CUT.body, "reasoning_content": THOUGHT.body}
     assert (body["continue_final_message"], body["add_generation_prompt"]) == (True, False)
-    _, [body] = await by_chat(answer, continued(""), **CHAT_LLAMA)
-    assert (body["messages"][-1]["content"], body["continue_final_message"]) == ("", "content")
 
 
 @pytest.mark.asyncio
@@ -144,13 +146,21 @@ async def test_markers_that_the_open_answer_quotes_end_nothing_in_a_server_that_
         assert result.visible == " and so on."
 
 
+@pytest.mark.parametrize("server", [CHAT_LLAMA, OLLAMA, VLLM], ids=["llama.cpp", "Ollama", "vLLM"])
 @pytest.mark.asyncio
-async def test_ollama_is_given_it_only_where_there_is_text() -> None:
+async def test_no_server_is_put_into_an_answer_that_has_no_text_yet(server: dict[str, Any]) -> None:
+    answer = stub.plays(chunk(reasoning_content=SECRET) + chunk(content="Four.") + chunk("stop") + DONE)
+    result, [body] = await by_chat(answer, continued(""), **server)
+    assert body["messages"][-1] == {"role": "user", "content": prompts.read("finish")}
+    assert "continue_final_message" not in body and "SECRET" not in str(body)
+    assert (result.visible, result.hidden) == ("Four.", SECRET)
+
+
+@pytest.mark.asyncio
+async def test_ollama_is_given_an_answer_that_has_text() -> None:
     answer = stub.plays(chunk(content=" are four.") + chunk("stop") + DONE)
     _, [body] = await by_chat(answer, continued(), **OLLAMA)
     assert body["messages"][-1]["role"] == "assistant"
-    _, [body] = await by_chat(answer, continued(""), **OLLAMA)
-    assert body["messages"][-1] == {"role": "user", "content": prompts.read("finish")}
 
 
 @pytest.mark.asyncio
@@ -201,7 +211,7 @@ async def test_an_answer_that_has_no_text_yet_is_judged_as_one_that_begins(leak:
     for seed in range(6):
         pieces = b"".join(chunk(content=piece) for piece in _cut(leak, random.Random(seed)))
         result, [body] = await by_chat(stub.plays(pieces + chunk("stop") + DONE), continued(""), **CHAT_LLAMA)
-        assert body["continue_final_message"] == "content", "the premise: the server was put into the answer"
+        assert body["messages"][-1]["content"] == prompts.read("finish"), "the premise: it is asked in words"
         assert result.visible == "Four." and SECRET in result.hidden
 
 
