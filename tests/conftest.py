@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 import hypothesis
 import pytest
 
+from tests.support import places
 from tests.tools import chromium, not_run
 
 # Said by whoever runs the tests; every other CHATUI_… variable is a setting of their own product and must not reach a test.
@@ -53,7 +54,7 @@ def chromium_path() -> Path:
 def shared_dir() -> Path:
     """A directory with larger data sets that are not part of the repository; tests that need it are left out without it."""
     named = os.environ.get("CHATUI_SHARED_DIR")
-    place = Path(named) if named else not_run.ROOT.parent / "shared"
+    place = Path(named) if named else places.ROOT.parent / "shared"
     if not place.is_dir():
         pytest.skip("The larger data sets are not part of the repository; CHATUI_SHARED_DIR can name a directory that has them.")
     return place
@@ -81,7 +82,7 @@ def _flush_although_the_audit_log_refuses(request: pytest.FixtureRequest) -> Ite
         return
     from django.db.backends.sqlite3.operations import DatabaseOperations
 
-    from tests.audit_triggers import without_triggers
+    from tests.support.audit_triggers import without_triggers
 
     flush = DatabaseOperations.execute_sql_flush
 

@@ -14,7 +14,7 @@ from playwright.sync_api import Page, ViewportSize, expect, sync_playwright
 
 from tests.browser.chat import Chat
 from tests.browser.visits import ARGUMENTS, PHONE, Visits
-from tests.served import Deployment, Server
+from tests.support.served import Deployment, Server
 from tests.tools import chromium
 
 WINDOW: ViewportSize = {"width": 1200, "height": 780}

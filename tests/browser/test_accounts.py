@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.chat import Chat
 from tests.browser.visits import Visits
-from tests.served import PASSWORD, Deployment, Server
+from tests.support.served import PASSWORD, Deployment, Server
 
 pytestmark = pytest.mark.browser
 

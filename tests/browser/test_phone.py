@@ -7,7 +7,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.chat import Chat
 from tests.browser.visits import PHONE, Visits
-from tests.served import Deployment, Server
+from tests.support.served import Deployment, Server
 
 pytestmark = pytest.mark.browser
 

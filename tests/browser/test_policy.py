@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 
 from tests.browser.chat import Chat
 from tests.browser.visits import Visits
-from tests.served import Server
+from tests.support.served import Server
 
 pytestmark = pytest.mark.browser
 

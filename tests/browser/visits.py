@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, Route, WebSocket
 
-from tests.served import Server
+from tests.support.served import Server
 
 ARGUMENTS = (
     "--no-sandbox",

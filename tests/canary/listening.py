@@ -18,7 +18,7 @@ from renderer.frames import Terminator
 from tests.canary.markers import Canary
 from tests.canary.planting import hidden_headers
 from tests.canary.reviewed import END_USER_EVENTS
-from tests.chatui.scripted import Step
+from tests.support.scripted import Step
 
 _IN_A_SNAPSHOT = {"type", "message_id", "kind", "blocks"}
 

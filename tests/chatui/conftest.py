@@ -19,7 +19,7 @@ from django.test import Client
 from chatui.model_servers import connected
 from chatui.models import Conversation, User
 from chatui.turns import running, summarizing
-from tests.chatui.scripted import ScriptedBackend
+from tests.support.scripted import ScriptedBackend
 
 PASSWORD = "correct horse battery"
 OPENING = {"reason": "a fault was reported", "minutes": "15"}

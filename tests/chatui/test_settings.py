@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from chatui import checks
 from chatui.env import BASE_DIR, Environment
-from tests.environment import change
+from tests.support.environment import change
 
 CHECKS = (checks.backend_address, checks.key_file, checks.backend_kind, checks.origins, checks.pages_directory)
 

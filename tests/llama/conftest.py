@@ -5,5 +5,5 @@ from __future__ import annotations
 from tests.llama.fixture import llama_server as llama_server
 from tests.llama.fixture import llama_server_of_one_test as llama_server_of_one_test
 from tests.llama.fixture import llama_server_unparsed as llama_server_unparsed
-from tests.vocabulary import rank_file as rank_file
-from tests.vocabulary import vocabulary as vocabulary
+from tests.support.vocabulary import rank_file as rank_file
+from tests.support.vocabulary import vocabulary as vocabulary

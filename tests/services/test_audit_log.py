@@ -13,7 +13,8 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from tests.served import ROOT, Deployment
+from tests.support.places import ROOT
+from tests.support.served import Deployment
 
 pytestmark = pytest.mark.services
 

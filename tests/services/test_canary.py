@@ -8,9 +8,10 @@ import sys
 
 import pytest
 
-from tests.canary_run.test_runs import COUNT_ROWS
-from tests.served import ROOT, Deployment
+from tests.chatui.canary.test_runs import COUNT_ROWS
 from tests.services.test_many_processes import deployment as deployment
+from tests.support.places import ROOT
+from tests.support.served import Deployment
 
 pytestmark = pytest.mark.services
 

@@ -13,8 +13,8 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from tests.chatui.browser_socket import ENDS, shown_text
-from tests.served import Deployment, LiveSocket, Server
+from tests.support.browser_socket import ENDS, shown_text
+from tests.support.served import Deployment, LiveSocket, Server
 
 pytestmark = pytest.mark.services
 

@@ -11,7 +11,7 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from tests.served import Deployment
+from tests.support.served import Deployment
 
 pytestmark = pytest.mark.services
 

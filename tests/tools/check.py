@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.support.places import ROOT
 from tests.tools import node, not_run
-from tests.tools.not_run import ROOT
 
 BIN = Path(sys.executable).parent
 MANAGE = [sys.executable, "-W", "error", "manage.py"]

@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatch
 from pathlib import Path
 
-from tests.tools.not_run import ROOT
+from tests.support.places import ROOT
 
 START_SECONDS = 60
 PASSED_OVER = ("FROM", "EXPOSE", "VOLUME")

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.tools.not_run import ROOT
+from tests.support.places import ROOT
 
 CHECKS = ROOT / "tests" / "js"
 OLDEST = 20

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from tests.support.places import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 NOTES = ROOT / ".cache" / "not-run.txt"
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.places import ROOT
 from tests.tools import check, chromium, node, not_run
-from tests.tools.not_run import ROOT
 
 STRANGE = '''
 """Three tests, one of which needs what is not there."""

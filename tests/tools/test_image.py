@@ -7,8 +7,8 @@ import re
 import yaml
 
 from chatui.env import Environment
+from tests.support.places import ROOT
 from tests.tools.docker_steps import steps
-from tests.tools.not_run import ROOT
 
 STEPS = steps((ROOT / "Dockerfile").read_text(encoding="utf-8"))
 COMPOSE = yaml.safe_load((ROOT / "compose.yaml").read_text(encoding="utf-8"))

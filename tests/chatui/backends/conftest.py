@@ -2,5 +2,5 @@
 
 from __future__ import annotations
 
-from tests.vocabulary import rank_file as rank_file
-from tests.vocabulary import vocabulary as vocabulary
+from tests.support.vocabulary import rank_file as rank_file
+from tests.support.vocabulary import vocabulary as vocabulary

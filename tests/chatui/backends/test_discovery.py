@@ -12,8 +12,8 @@ from chatui.backends.base import BackendError, Endpoint
 from chatui.backends.chat.backend import ChatCompletionsBackend
 from chatui.backends.discovery import Discovered, discover
 from chatui.codes import ProductCode
-from tests.chatui.backends import stub
-from tests.chatui.backends.sampling import HASTY, PATIENT
+from tests.support import stub
+from tests.support.sampling import HASTY, PATIENT
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.served]
 

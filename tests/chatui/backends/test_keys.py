@@ -13,8 +13,8 @@ from chatui.backends.chat.backend import ChatCompletionsBackend
 from chatui.backends.http import Upstream
 from chatui.backends.keys import KeyUnusableError, checked, key_of
 from chatui.backends.spec.definition import BackendSpec
-from tests.chatui.backends import stub
-from tests.chatui.backends.sampling import HASTY, asked, outcome
+from tests.support import stub
+from tests.support.sampling import HASTY, asked, outcome
 
 KEY = "sk-7261-do-not-tell"
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from chatui.backends.leak_guard import LeakGuard
+from tests.support.places import QUIRKS
 
-QUIRKS = Path(__file__).parents[2] / "renderer" / "data" / "quirks.jsonl"
 ROWS = [json.loads(line) for line in QUIRKS.read_text("utf-8").splitlines()]
 STRIPPED = [row for row in ROWS if row["mode"] == "stripped"]
 MARKED = [row for row in ROWS if row["mode"] in ("text", "token") and row["raw"].startswith("<|channel|>")]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 
@@ -14,8 +13,8 @@ from chatui.backends.sse import Event
 from chatui.codes import ProductCode
 from renderer.events import Assembler
 from renderer.gate import Audience, show, visible
+from tests.support.places import QUIRKS
 
-QUIRKS = Path(__file__).parents[2] / "renderer" / "data" / "quirks.jsonl"
 ROWS = {row["id"]: row for row in map(json.loads, QUIRKS.read_text("utf-8").splitlines())}
 WIRE = [row for row in ROWS.values() if row["mode"] == "wire"]
 STRIPPED = [row for row in ROWS.values() if row["mode"] == "stripped"]

@@ -15,10 +15,10 @@ from chatui.backends.chat.backend import ChatCompletionsBackend
 from chatui.codes import ProductCode
 from renderer.errors import Code, ErrorCode
 from renderer.events import FrameText
-from tests.chatui.backends import stub
-from tests.chatui.backends.sampling import HASTY, PATIENT, asked
-from tests.chatui.backends.stub import DONE, SSE_HEAD, chunk
-from tests.chatui.backends.test_chat_completions import then
+from tests.chatui.backends.chat.test_backend import then
+from tests.support import stub
+from tests.support.sampling import HASTY, PATIENT, asked
+from tests.support.stub import DONE, SSE_HEAD, chunk
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.served]
 

@@ -1,0 +1,207 @@
+"""Writing a message: what keys do, what is kept when something fails, and the list of conversations beside it."""
+
+from __future__ import annotations
+
+import subprocess
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.chat import Chat
+from tests.browser.visits import Visits
+from tests.support.places import ROOT
+from tests.support.served import Deployment, Server
+
+pytestmark = pytest.mark.browser
+
+
+def test_enter_sends_and_shift_enter_breaks_the_line(demo: Server, visits: Visits) -> None:
+    chat = Chat(visits.open(demo, "ada"))
+    expect(chat.send).to_be_disabled()
+    chat.box.press("Enter")
+    expect(chat.exchanges).to_have_count(0)
+
+    chat.box.press_sequentially("one")
+    chat.box.press("Shift+Enter")
+    chat.box.press_sequentially("two")
+    expect(chat.box).to_have_value("one\ntwo")
+    chat.box.press("Enter")
+
+    expect(chat.box).to_have_value("")
+    chat.finish()
+    assert chat.question.inner_text() == "one\ntwo"
+    expect(chat.exchanges).to_have_count(1)
+
+
+def test_an_example_goes_into_the_box_behind_what_is_there(demo: Server, visits: Visits) -> None:
+    chat = Chat(visits.open(demo, "ada"))
+    examples = chat.page.get_by_role("list", name="Questions to begin with").get_by_role("button")
+    expect(examples).to_have_count(3)
+    first = examples.first.inner_text()
+    examples.first.press("Enter")
+    expect(chat.box).to_have_value(first)
+    expect(chat.box).to_be_focused()
+    examples.last.click()
+    expect(chat.box).to_have_value(f"{first}\n\n{examples.last.inner_text()}")
+    chat.box.press("Enter")
+    chat.finish()
+    expect(examples.first).to_be_hidden()
+
+
+def test_a_draft_survives_a_reload_and_belongs_to_its_conversation(demo: Server, visits: Visits) -> None:
+    chat = Chat(visits.open(demo, "ada"))
+    chat.ask_and_wait("Hello!")
+    chat.settle()
+    chat.box.fill("half a thought")
+
+    chat.page.reload()
+    expect(chat.box).to_have_value("half a thought")
+    chat.page.get_by_role("link", name="New conversation").first.click()
+    expect(chat.box).to_have_value("")
+    chat.page.go_back()
+    expect(chat.box).to_have_value("half a thought")
+
+
+def test_a_text_that_is_too_long_is_refused_in_a_sentence_and_kept(demo: Server, visits: Visits) -> None:
+    chat = Chat(visits.open(demo, "ada"))
+
+    chat.ask("x" * 4005)
+
+    expect(chat.problem).to_have_text("This message is 5 characters too long. At most 4,000 can be sent.")
+    expect(chat.exchanges).to_have_count(0)
+    expect(chat.box).to_have_value("x" * 4005)
+    chat.box.fill("x" * 4000)
+    expect(chat.problem).to_be_empty()
+    chat.box.press("Enter")
+    chat.finish()
+
+
+def test_a_message_sent_while_the_server_is_down_is_sent_once_when_it_is_back(
+    demo_deployment: Deployment, demo: Server, visits: Visits
+) -> None:
+    visits.allow("WebSocket connection to .* failed|ERR_CONNECTION_(REFUSED|RESET)")
+    stays = Chat(visits.open(demo, "ada"))
+    stays.ask_and_wait("Hello!")
+    stays.settle()
+    leaves = Chat(visits.open(demo, "bela"))
+    stop(demo)
+    try:
+        stays.ask("Are you back?")
+        leaves.ask("Do not lose me.")
+        expect(stays.banner).to_have_text("Reconnecting…")
+        expect(stays.question).to_have_text("Are you back?")
+        expect(leaves.question).to_have_text("Do not lose me.")
+        leaves.page.close()
+    finally:
+        start_again(demo_deployment, demo)
+
+    expect(stays.banner).to_be_hidden()
+    stays.finish()
+    stays.page.reload()
+    expect(stays.exchanges).to_have_count(2)
+    expect(stays.question).to_have_text("Are you back?")
+    stays.finish()
+    expect(stays.box).to_have_value("")
+
+    # A page that was closed meanwhile could not send it: the text is in the box again, and is sent when the person says so.
+    again = Chat(leaves.page.context.new_page())
+    again.page.goto("/")
+    expect(again.box).to_have_value("Do not lose me.")
+    again.box.press("Enter")
+    again.finish()
+    expect(again.exchanges).to_have_count(1)
+
+
+def test_the_effort_that_was_chosen_is_kept(demo: Server, visits: Visits) -> None:
+    chat = Chat(visits.open(demo, "ada"))
+    effort = chat.page.get_by_role("combobox", name="Reasoning effort")
+    expect(effort).to_have_value("medium")
+
+    effort.select_option("high")
+    chat.ask_and_wait("Hello!")
+    chat.settle()
+    chat.page.reload()
+
+    expect(effort).to_have_value("high")
+
+
+def test_a_conversation_can_be_renamed_in_its_place(demo: Server, visits: Visits) -> None:
+    chat = conversation(demo, visits, "Give me a name.")
+
+    choose(item(chat.page, "Give me a name."), "Rename")
+    title = chat.page.get_by_role("textbox", name="Title")
+    expect(title).to_be_focused()
+    title.fill("Kettles & <b>kites</b>")
+    title.press("Enter")
+
+    expect(chat.page.get_by_role("heading", level=1).first).to_have_text("Kettles & <b>kites</b>")
+    expect(chat.page).to_have_title("Kettles & <b>kites</b> · chatui")
+    chat.page.reload()
+    expect(item(chat.page, "Kettles & <b>kites</b>")).to_have_count(1)
+    expect(chat.page).to_have_title("Kettles & <b>kites</b> · chatui")
+
+
+def test_deleting_the_open_conversation_offers_the_way_back(demo: Server, visits: Visits) -> None:
+    chat = conversation(demo, visits, "Delete me while I am open.")
+    address = chat.page.url
+
+    choose(item(chat.page, "Delete me while I am open."), "Delete")
+    chat.page.wait_for_url("**/?deleted=*")
+    expect(item(chat.page, "Delete me while I am open.")).to_have_count(0)
+    chat.page.get_by_role("button", name="Undo").click()
+
+    chat.page.wait_for_url(address)
+    expect(item(chat.page, "Delete me while I am open.")).to_have_count(1)
+    chat.finish()
+
+
+def test_deleting_another_conversation_offers_the_way_back_where_one_is(demo: Server, visits: Visits) -> None:
+    conversation(demo, visits, "Delete me from elsewhere.")
+    chat = Chat(visits.open(demo, "bela"))
+
+    choose(item(chat.page, "Delete me from elsewhere."), "Delete")
+    expect(item(chat.page, "Delete me from elsewhere.")).to_have_count(0)
+    chat.page.get_by_role("button", name="Undo").click()
+    expect(item(chat.page, "Delete me from elsewhere.")).to_have_count(1)
+    chat.page.reload()
+    expect(item(chat.page, "Delete me from elsewhere.")).to_have_count(1)
+
+    choose(item(chat.page, "Delete me from elsewhere."), "Delete")
+    expect(chat.page.get_by_role("button", name="Undo")).to_be_visible()
+    chat.page.reload()
+    expect(chat.box).to_be_visible()
+    expect(item(chat.page, "Delete me from elsewhere.")).to_have_count(0)
+
+
+def conversation(server: Server, visits: Visits, question: str) -> Chat:
+    """A conversation of bela's that begins with this question."""
+    chat = Chat(visits.open(server, "bela"))
+    chat.ask_and_wait(question)
+    chat.settle()
+    return chat
+
+
+def item(page: Page, title: str) -> Locator:
+    """A conversation in the list."""
+    return page.locator(".conversation-item").filter(has=page.get_by_text(title, exact=True))
+
+
+def choose(line: Locator, action: str) -> None:
+    """Something from a conversation's menu."""
+    line.hover()
+    line.locator(".conversation-more").click()
+    line.page.get_by_role("group", name="Conversation options").get_by_role("button", name=action).click()
+
+
+def stop(server: Server) -> None:
+    """End the server's process; its port and its data stay."""
+    server.process.terminate()
+    server.process.wait(15)
+
+
+def start_again(deployment: Deployment, server: Server) -> None:
+    """The same command once more: the same port, the same data."""
+    server.process = subprocess.Popen(
+        server.process.args, cwd=ROOT, env=deployment.environment, stdout=subprocess.DEVNULL, stderr=subprocess.STDOUT
+    )
+    server.wait_until_healthy()

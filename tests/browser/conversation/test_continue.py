@@ -1,0 +1,147 @@
+"""An answer that did not end: its person goes on with it, and reads one answer."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.chat import Chat
+from tests.browser.relay import Relay
+from tests.browser.visits import Visits
+from tests.support.served import Server
+
+pytestmark = pytest.mark.browser
+
+COUNT = "Count from 1 to 200."
+COUNTED = ", ".join(map(str, range(1, 201))) + "."
+TRANSISTOR = "Explain in detail how a transistor works."
+HARD = "Think hard: how do I get to work fastest?"
+CANARY = "RAW-COT-CANARY-7391"
+
+
+def test_continue_writes_the_rest_of_a_cut_answer_behind_it(demo: Server, visits: Visits) -> None:
+    chat = Chat(visits.open(demo, "ada"))
+    chat.ask_and_wait("Please truncate.", state="incomplete")
+    begun = chat.answer.inner_text()
+
+    chat.button("Continue").click()
+    chat.finish()
+
+    expect(chat.last.locator(".part-final")).to_have_count(1)
+    expect(chat.answer.get_by_role("listitem")).to_have_count(7)
+    assert chat.answer.inner_text().startswith(begun)
+    expect(chat.last.locator(".notice")).to_have_count(0)
+    expect(chat.button("Continue")).to_have_count(0)
+    expect(chat.last.get_by_role("group", name="Versions of this answer")).to_contain_text("2/ of 2")
+
+    whole = chat.shown()
+    chat.page.reload()
+    assert chat.shown() == whole
+    chat.button("Previous version").click()
+    expect(chat.answer.get_by_role("listitem")).to_have_count(4)
+    expect(chat.button("Continue")).to_be_visible()
+    expect(chat.button("Retry")).to_be_visible()
+
+
+def test_the_text_before_the_cut_is_not_touched_while_the_rest_is_written(demo: Server, visits: Visits) -> None:
+    chat = Chat(visits.open(demo, "ada"))
+    chat.ask_and_wait("Please truncate.", state="incomplete")
+    chat.page.evaluate("document.querySelector('.part-final > [data-block]').dataset.mine = 'yes'")
+
+    chat.button("Continue").click()
+    chat.finish()
+
+    expect(chat.last.locator(".part-final > [data-block='0']")).to_have_attribute("data-mine", "yes")
+
+
+def test_the_way_on_is_reached_by_keyboard_and_after_a_reload(demo: Server, visits: Visits) -> None:
+    chat = Chat(visits.open(demo, "ada"))
+    chat.ask_and_wait("Please truncate.", state="incomplete")
+    chat.settle()
+    chat.page.reload()
+
+    chat.button("Continue").focus()
+    chat.page.keyboard.press("Enter")
+    chat.finish()
+
+    expect(chat.answer.get_by_role("listitem")).to_have_count(7)
+    expect(chat.box).to_be_focused()
+    expect(chat.page.locator(".announcer")).to_have_text("Answer ready")
+
+
+def test_on_a_phone_the_way_on_and_retry_fit_below_each_other(demo: Server, visits: Visits) -> None:
+    chat = Chat(visits.open(demo, "ada", viewport={"width": 360, "height": 640}))
+    chat.ask_and_wait("Please truncate.", state="incomplete")
+
+    for name in ("Continue", "Retry"):
+        box = chat.button(name).bounding_box()
+        assert box is not None and box["x"] >= 0 and box["x"] + box["width"] <= 360 and box["height"] >= 40
+    assert chat.page.evaluate("document.documentElement.scrollWidth") <= 360
+
+
+@pytest.mark.llama
+def test_a_stopped_answer_of_the_real_model_goes_on_to_exactly_the_whole_one(llama: Server, visits: Visits, relay: Relay) -> None:
+    chat = Chat(visits.open(llama, "ada"))
+    relay.hold_after(120)
+    chat.ask(COUNT)
+    expect(chat.answer).to_contain_text("1, 2, 3")
+    chat.stop.click()
+    chat.finish("stopped")
+    relay.let_go()
+
+    chat.button("Continue").click()
+    chat.finish()
+    expect(chat.answer).to_have_text(COUNTED)
+    chat.page.reload()
+    expect(chat.answer).to_have_text(COUNTED)
+    expect(chat.exchanges).to_have_count(1)
+
+
+@pytest.mark.llama
+def test_a_page_that_is_loaded_while_the_rest_is_written_shows_all_of_it(llama: Server, visits: Visits, relay: Relay) -> None:
+    chat = Chat(visits.open(llama, "ada"))
+    relay.hold_after(150)
+    chat.ask(TRANSISTOR)
+    expect(chat.answer.get_by_role("heading").first).to_be_visible()
+    chat.stop.click()
+    chat.finish("stopped")
+    relay.let_go()
+    begun = chat.answer.inner_text()
+
+    relay.hold_after(40)
+    chat.button("Continue").click()
+    expect(chat.last).to_have_attribute("data-state", "running")
+    chat.page.reload()
+    expect(chat.last).to_have_attribute("data-state", "running")
+    assert chat.answer.inner_text().startswith(begun[:200])
+    other = Chat(visits.open(llama, "ada", chat.page.url.removeprefix(llama.url)))
+    expect(other.answer).to_contain_text(begun.split("\n")[0])
+    relay.let_go()
+    chat.finish()
+    other.finish()
+    expect(chat.answer).to_contain_text("everything digital is built from that trick.")
+    assert chat.shown() == other.shown()
+    whole = chat.shown()
+    chat.page.reload()
+    assert chat.shown() == whole
+
+
+@pytest.mark.llama
+def test_an_answer_that_was_stopped_while_it_was_thought_about_is_finished(llama: Server, visits: Visits, relay: Relay) -> None:
+    chat = Chat(visits.open(llama, "ada"))
+    relay.hold_after(60)
+    chat.ask(HARD)
+    expect(chat.working).to_be_visible()
+    while not relay.is_holding:
+        chat.page.wait_for_timeout(50)
+    chat.page.wait_for_timeout(1000)
+    chat.stop.click()
+    chat.finish("stopped")
+    relay.let_go()
+    expect(chat.answer.locator(".part-final")).to_have_count(0)
+
+    chat.button("Finish the answer").click()
+    chat.finish()
+
+    expect(chat.answer.locator(".part-final")).to_have_count(1)
+    assert CANARY not in chat.page.content()

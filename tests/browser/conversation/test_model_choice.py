@@ -1,0 +1,221 @@
+"""Several back ends on a page: what is offered to whom, what a conversation remembers, and which server really answers."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.chat import Chat
+from tests.browser.test_phone import fits
+from tests.browser.visits import PHONE, Visits
+from tests.support.served import Deployment
+
+pytestmark = pytest.mark.browser
+
+FILE = """
+[[backend]]
+name = "small"
+label = "Small and quick"
+url = "{small}/v1"
+models = ["tiny"]
+effort = "low"
+
+[[backend]]
+name = "large"
+label = "Large, for work that takes long and needs care"
+url = "{large}"
+models = ["gpt-oss-120b", "gpt-oss-20b"]
+effort = "high"
+
+[[backend]]
+name = "tour"
+label = "Guided tour"
+kind = "demo"
+groups = ["guides"]
+"""
+ADD_ROW = "from chatui.models import StoredBackend; StoredBackend.objects.create(name='added', label='Added later', kind='demo')"
+JOIN = "from chatui.models import User; from django.contrib.auth.models import Group; {what}"
+JOINS = "User.objects.get(username='ada').groups.add(Group.objects.get_or_create(name='guides')[0])"
+LEAVES = "User.objects.get(username='ada').groups.clear()"
+
+
+class ModelServer:
+    """A Chat Completions server that says who it is and which model it was asked for."""
+
+    def __init__(self, name: str) -> None:
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                self.send_response(200)
+                self.send_header("Content-Type", "text/event-stream")
+                self.end_headers()
+                for delta in ({"reasoning": "SECRET-7261"}, {"content": f"I am {name}, as {asked['model']}, {asked['reasoning_effort']}."}):
+                    event = {"model": asked["model"], "choices": [{"index": 0, "delta": delta}]}
+                    self.wfile.write(f"data: {json.dumps(event)}\n\n".encode())
+                self.wfile.write(b"data: [DONE]\n\n")
+
+            def log_message(self, format: str, *args: object) -> None:
+                """Tests are quiet."""
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server.server_port}"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def close(self) -> None:
+        self.server.shutdown()
+        self.server.server_close()
+
+
+@pytest.fixture(scope="module")
+def several(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
+    place: Path = tmp_path_factory.mktemp("several")
+    servers = ModelServer("small"), ModelServer("large")
+    (place / "backends.toml").write_text(FILE.format(small=servers[0].url, large=servers[1].url), encoding="utf-8")
+    deployment = Deployment(place, CHATUI_BACKENDS_FILE=str(place / "backends.toml"))
+    try:
+        deployment.start()
+        deployment.make_people(ada=(False, []), bela=(False, []))
+        yield deployment
+    finally:
+        deployment.stop()
+        for server in servers:
+            server.close()
+
+
+def model(page: Page) -> Locator:
+    return page.get_by_role("combobox", name="Model", exact=True)
+
+
+def effort(page: Page) -> Locator:
+    return page.get_by_role("combobox", name="Reasoning effort")
+
+
+def offers(page: Page) -> list[str]:
+    return model(page).locator("option").all_inner_texts()
+
+
+SHOWN = """hint => {
+  const text = document.createRange();
+  text.selectNodeContents(hint);
+  const [words, box] = [text.getBoundingClientRect(), hint.getBoundingClientRect()];
+  if (words.top >= box.bottom) return "nothing";
+  return words.left >= box.left && words.right <= box.right && words.bottom <= box.bottom + 1 ? "all" : "a part";
+}"""
+"""How much of the words in a box is seen."""
+
+
+def shell(deployment: Deployment, code: str) -> None:
+    deployment.manage("shell", "--no-imports", "-c", code)
+
+
+def test_the_hint_beside_the_choices_is_shown_whole_or_not_at_all(several: Deployment, visits: Visits) -> None:
+    page = visits.open(several.servers[0], "ada", viewport={"width": 1200, "height": 780})
+    hint = page.locator(".composer-hint")
+    model(page).select_option("small")
+    assert hint.evaluate(SHOWN) == "all"
+    model(page).select_option("large/gpt-oss-20b")
+    assert hint.evaluate(SHOWN) == "nothing"
+
+
+def test_one_conversation_asks_two_servers_and_says_under_each_answer_which_it_was(several: Deployment, visits: Visits) -> None:
+    page = visits.open(several.servers[0], "ada")
+    chat = Chat(page)
+    assert offers(page) == [
+        "Small and quick",
+        "Large, for work that takes long and needs care · gpt-oss-120b",
+        "Large, for work that takes long and needs care · gpt-oss-20b",
+    ]
+    chat.ask_and_wait("Who are you?")
+    expect(chat.answer).to_have_text("I am small, as tiny, low.")
+    expect(chat.last.locator(".answer-facts")).to_contain_text("Small and quick")
+
+    model(page).select_option("large/gpt-oss-20b")
+    chat.ask_and_wait("And you?")
+    expect(chat.answer).to_have_text("I am large, as gpt-oss-20b, low.")
+    expect(chat.last.locator(".answer-facts")).to_contain_text("Large, for work")
+    expect(chat.last.locator(".answer-facts")).to_contain_text("gpt-oss-20b")
+
+    model(page).select_option("small")
+    chat.button("Regenerate").click()
+    expect(chat.answer).to_have_text("I am small, as tiny, low.")
+    assert "127.0.0.1" not in page.locator("body").inner_text()
+    chat.settle()
+    page.reload()
+    expect(model(page)).to_have_value("small")
+
+
+def test_a_conversation_remembers_its_model_and_a_new_one_begins_with_the_last(several: Deployment, visits: Visits) -> None:
+    page = visits.open(several.servers[0], "bela")
+    chat = Chat(page)
+    expect(effort(page)).to_have_value("low")
+    model(page).focus()
+    page.keyboard.press("ArrowDown")
+    expect(model(page)).to_have_value("large/gpt-oss-120b")
+    expect(effort(page)).to_have_value("high")
+    chat.ask_and_wait("Who are you?")
+    expect(chat.answer).to_have_text("I am large, as gpt-oss-120b, high.")
+    chat.settle()
+
+    page.goto("/")
+    expect(model(page)).to_have_value("large/gpt-oss-120b")
+    model(page).select_option("small")
+    page.go_back()
+    expect(model(page)).to_have_value("large/gpt-oss-120b")
+    model(page).select_option("small")
+    effort(page).select_option("medium")
+    page.goto("/")
+    expect(model(page)).to_have_value("small")
+    expect(effort(page)).to_have_value("medium")
+
+
+def test_what_is_added_while_it_runs_is_there_within_seconds_and_can_be_used(several: Deployment, visits: Visits) -> None:
+    page = visits.open(several.servers[0], "ada")
+    assert "Added later" not in offers(page), "the premise"
+    shell(several, ADD_ROW)
+    began = time.monotonic()
+    while "Added later" not in offers(page):
+        assert time.monotonic() - began < 5
+        page.reload()
+    model(page).select_option("added")
+    chat = Chat(page)
+    chat.ask_and_wait("Hello!")
+    expect(chat.last.locator(".answer-facts")).to_contain_text("Scripted, no model")
+    shell(several, "from chatui.models import StoredBackend; StoredBackend.objects.all().delete()")
+
+
+def test_whoever_left_the_group_gets_a_sentence_and_goes_on_with_another_model(several: Deployment, visits: Visits) -> None:
+    shell(several, JOIN.format(what=JOINS))
+    page = visits.open(several.servers[0], "ada")
+    chat = Chat(page)
+    model(page).select_option("tour")
+    chat.ask_and_wait("Hello!")
+    chat.settle()
+    shell(several, JOIN.format(what=LEAVES))
+
+    chat.ask("Once more")
+    expect(chat.problem).to_have_text("This model is not available to you. Choose another one.")
+    expect(chat.box).to_have_value("Once more")
+    page.reload()
+    expect(page.get_by_text("is not available any more")).to_be_visible()
+    assert "Guided tour" not in offers(page)
+    expect(model(page)).to_have_value("small")
+    chat.box.press("Enter")
+    expect(chat.answer).to_contain_text("I am small")
+
+
+def test_the_choice_fits_a_phone(several: Deployment, visits: Visits) -> None:
+    page = visits.open(several.servers[0], "bela", **PHONE)
+    fits(page)
+    model(page).select_option("large/gpt-oss-20b")
+    fits(page)
+    for control in (model(page), effort(page), Chat(page).send):
+        expect(control).to_be_in_viewport(ratio=1)
+    box = model(page).bounding_box()
+    assert box and box["width"] > 100, "what is chosen can be read"

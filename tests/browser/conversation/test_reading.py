@@ -1,0 +1,113 @@
+"""Reading an answer: the page follows the text until the reader scrolls up, and what is copied is clean."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from chatui.backends.demo import backend as demo_backend
+from tests.browser.chat import Chat
+from tests.browser.relay import Relay
+from tests.browser.visits import Visits
+from tests.support.served import Server
+
+pytestmark = pytest.mark.browser
+
+TRANSISTOR = "Explain in detail how a transistor works."
+SCRIPT = Path(demo_backend.__file__).parent / "scripts" / "explain.harmony"
+CLIPBOARD: dict[str, Any] = {"permissions": ["clipboard-read", "clipboard-write"]}
+
+
+@pytest.mark.llama
+def test_the_page_follows_the_answer_until_the_reader_scrolls_up(llama: Server, visits: Visits, relay: Relay) -> None:
+    chat = Chat(visits.open(llama, "ada", viewport={"width": 900, "height": 480}))
+    jump = chat.page.get_by_role("button", name="Jump to the latest")
+    relay.hold_after(250)
+    chat.ask(TRANSISTOR)
+    wait_until_at_end(chat)
+    chat.page.wait_for_function("() => document.querySelector('.scroller').scrollTop > 100")
+    expect(jump).to_be_hidden()
+
+    chat.scroller.hover()
+    chat.page.mouse.wheel(0, -100)
+    expect(jump).to_be_visible()
+    place = top(chat.page)
+    relay.let_go()
+    chat.finish()
+    assert top(chat.page) == place
+    expect(jump).to_be_visible()
+
+    jump.click()
+    wait_until_at_end(chat)
+    expect(jump).to_be_hidden()
+
+
+@pytest.mark.llama
+def test_a_reader_who_stays_at_the_end_sees_the_end(llama: Server, visits: Visits) -> None:
+    chat = Chat(visits.open(llama, "ada", viewport={"width": 900, "height": 480}))
+
+    chat.ask_and_wait(TRANSISTOR)
+
+    wait_until_at_end(chat)
+    expect(chat.page.get_by_role("button", name="Jump to the latest")).to_be_hidden()
+
+
+def test_a_copied_answer_is_the_markdown_of_the_visible_text(demo: Server, visits: Visits) -> None:
+    chat = Chat(visits.open(demo, "ada", **CLIPBOARD))
+    chat.ask_and_wait("explain")
+
+    chat.button("Copy").click()
+
+    expect(chat.button("Copied")).to_be_visible()
+    assert clipboard(chat.page).strip() == explained()
+    expect(chat.button("Copy")).to_be_visible()
+
+
+def test_a_copied_code_block_is_its_code(demo: Server, visits: Visits) -> None:
+    chat = Chat(visits.open(demo, "ada", **CLIPBOARD))
+    chat.ask_and_wait("explain")
+    expect(chat.answer.locator("code[data-coloured]").first).to_be_visible()
+
+    chat.answer.locator(".code-frame").filter(has_text="python").first.get_by_role("button", name="Copy code").click()
+
+    expect(chat.answer.get_by_role("button", name="Copied")).to_be_visible()
+    assert clipboard(chat.page) == explained().split("```python\n")[1].split("\n```")[0]
+
+
+def test_a_conversation_is_printed_whole_and_without_what_can_only_be_clicked(demo: Server, visits: Visits) -> None:
+    chat = Chat(visits.open(demo, "ada", color_scheme="dark"))
+    chat.ask_and_wait("explain")
+    hides = "() => { const s = document.querySelector('.scroller'); return s.scrollHeight > s.clientHeight + 1; }"
+    assert chat.page.evaluate(hides), "the premise: on the screen it has to be scrolled"
+    chat.page.emulate_media(media="print")
+    assert not chat.page.evaluate(hides)
+    for name in ("#sidebar", ".dock", ".question-tools", ".answer-tools .quiet"):
+        expect(chat.page.locator(name).first).to_be_hidden()
+    expect(chat.page.get_by_role("heading", level=1).first).to_be_visible()
+    expect(chat.question).to_be_visible()
+    assert chat.page.pdf().count(b"/Type /Page\n") > 1
+
+
+def explained() -> str:
+    """The Markdown that the demo's script holds."""
+    return SCRIPT.read_text(encoding="utf-8").split("<|channel|>final<|message|>")[1].split("<|return|>")[0].strip()
+
+
+def clipboard(page: Page) -> str:
+    text: str = page.evaluate("navigator.clipboard.readText()")
+    return text
+
+
+def top(page: Page) -> int:
+    place: int = page.evaluate("document.querySelector('.scroller').scrollTop")
+    return place
+
+
+def wait_until_at_end(chat: Chat) -> None:
+    chat.page.wait_for_function(
+        "() => { const s = document.querySelector('.scroller'); return s.scrollHeight > s.clientHeight"
+        " && s.scrollHeight - s.scrollTop - s.clientHeight < 2; }"
+    )

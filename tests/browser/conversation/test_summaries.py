@@ -1,0 +1,90 @@
+"""Reasoning summaries in a browser: the live list, the line it folds up into, and what neither of them says aloud."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.chat import Chat
+from tests.browser.visits import PHONE, Visits
+from tests.support.served import Deployment, Server
+
+pytestmark = pytest.mark.browser
+
+PLAN = "Plan the launch of our chat"
+FIRST = "Thought about what a plan depends on"
+TIME = re.compile(r"^Thought for (\d+ s|a moment)$")
+
+
+@pytest.fixture(scope="module")
+def slow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """The demo at a pace that leaves time to think: it sums up for itself."""
+    deployment = Deployment(tmp_path_factory.mktemp("slow"), CHATUI_DEMO_TOKENS_PER_SECOND="16")
+    try:
+        server = deployment.start()
+        deployment.make_people(ada=(False, []), bela=(False, []))
+        yield server
+    finally:
+        deployment.stop()
+
+
+def test_steps_are_listed_while_the_model_thinks_and_fold_up_when_the_answer_begins(slow: Server, visits: Visits) -> None:
+    chat = Chat(visits.open(slow, "ada"))
+    chat.ask(PLAN)
+    steps = chat.last.get_by_role("list", name="What was done so far").get_by_role("listitem")
+    expect(steps.first).to_have_text(FIRST)
+    expect(chat.working).to_be_visible()
+    expect(chat.last.locator(".thought")).to_have_count(0)
+    chat.settle()
+
+    late = Chat(chat.page.context.new_page())
+    late.page.goto(chat.page.url)
+    expect(late.last.locator(".steps > li").first).to_have_text(FIRST)
+
+    for tab in (chat, late):
+        expect(tab.last.locator(".thought > summary")).to_have_text(TIME)
+        expect(tab.last.locator(".steps")).to_be_hidden()
+        expect(tab.last.locator(".thought li").first).to_be_hidden()
+    chat.last.locator(".thought > summary").focus()
+    chat.page.keyboard.press("Enter")
+    expect(chat.last.locator(".thought li").first).to_have_text(FIRST)
+
+    chat.stop.click()
+    chat.finish("stopped")
+    late.finish("stopped")
+    expect(chat.last.locator(".thought li").first).to_be_visible()
+    shown = chat.last.locator(".thought li").all_inner_texts()
+    chat.page.reload()
+    chat.finish("stopped")
+    expect(chat.last.locator(".thought li").first).to_be_hidden()
+    chat.last.locator(".thought > summary").click()
+    assert chat.last.locator(".thought li").all_inner_texts() == shown == late.last.locator(".thought li").all_text_contents()
+    said = late.page.locator(".announcer").inner_text()
+    assert FIRST not in said, "a screen reader is told that there is thinking and an end, not every line"
+
+
+def test_the_copy_of_an_answer_goes_without_its_summary(slow: Server, visits: Visits) -> None:
+    chat = Chat(visits.open(slow, "bela"))
+    chat.ask("cut")
+    expect(chat.last.locator(".thought")).to_be_visible()
+    chat.finish("incomplete")
+    source = chat.button("Copy").get_attribute("data-source") or ""
+    copied = chat.page.request.get(slow.url + source).text()
+    assert copied.startswith("Here are seven habits") and "collect good habits" not in copied
+
+
+def test_a_phone_shows_the_list_and_the_line_without_scrolling_sideways(slow: Server, visits: Visits) -> None:
+    chat = Chat(visits.open(slow, "bela", **PHONE))
+    chat.ask(PLAN)
+    expect(chat.last.locator(".steps > li").first).to_be_visible()
+    expect(chat.last.locator(".thought > summary")).to_be_visible()
+    chat.last.locator(".thought > summary").tap()
+    expect(chat.last.locator(".thought li").first).to_be_visible()
+    assert chat.page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
+    box = chat.last.locator(".thought > summary").bounding_box()
+    assert box is not None and box["height"] >= 44
+    chat.stop.click()
+    chat.finish("stopped")

@@ -1,0 +1,138 @@
+"""The audit log in a browser: a warning, its badge, filters, pages, files; and the notice that an owner gets."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator
+from uuid import uuid4
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.chat import Chat
+from tests.browser.conftest import LOOK
+from tests.browser.test_phone import fits
+from tests.browser.visits import PHONE, Visits
+from tests.support.served import Deployment, Server
+
+pytestmark = pytest.mark.browser
+
+MANY_LINES = """
+from chatui.audit_log.record import Visitor, record
+from chatui.models import User
+sam = Visitor(User.objects.get(username="sam"), "2001:db8:85a3:1234:5678:8a2e:370:7334", "page")
+for number in range(60):
+    record("debug page", sam, "ada", detail=f"looked {number}")
+"""
+
+
+@pytest.fixture(scope="module")
+def deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
+    """One in which owners are told, and two attempts are enough for a warning."""
+    deployment = Deployment(tmp_path_factory.mktemp("audit"), CHATUI_TELL_OWNERS="true", CHATUI_ALERT_ATTEMPTS="2")
+    try:
+        deployment.start()
+        deployment.make_people(ada=(False, []), bela=(False, []), sam=(True, []), grace=(True, LOOK))
+        yield deployment
+    finally:
+        deployment.stop()
+
+
+@pytest.fixture(scope="module")
+def server(deployment: Deployment) -> Server:
+    return deployment.servers[0]
+
+
+def lines(page: Page) -> list[str]:
+    return page.locator(".audit-lines tbody tr .audit-what").all_inner_texts()
+
+
+def attempts_by(name: str, server: Server, visits: Visits, times: int) -> None:
+    visits.allow("status of 403")
+    page = visits.open(server, name, f"/c/{uuid4()}/debug/")
+    for _ in range(times - 1):
+        page.reload()
+    expect(page.get_by_text("E-PERM-VISIBILITY")).to_be_visible()
+
+
+def test_staff_are_warned_read_filter_acknowledge_and_take_the_log_away(server: Server, visits: Visits) -> None:
+    attempts_by("bela", server, visits, 2)
+    page = visits.open(server, "grace")
+    page.get_by_role("button", name="Account: grace, 1 warning").click()
+    page.get_by_role("link", name="Audit log").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Audit log")
+    warning = page.get_by_role("region", name="Warning")
+    expect(warning).to_contain_text("bela asked for hidden channels without the permission 2 times")
+
+    warning.get_by_role("link", name="bela").click()
+    assert len(lines(page)) == 2 and all("E-PERM-VISIBILITY" in line for line in lines(page))
+    page.get_by_label("Who", exact=True).fill("nobody")
+    page.get_by_role("button", name="Show these lines").click()
+    expect(page.get_by_text("No line matches.")).to_be_visible()
+    page.get_by_role("link", name="Show all").click()
+
+    page.get_by_role("region", name="Warning").get_by_role("button", name="Acknowledge").click()
+    expect(page.get_by_role("region", name="Warning")).to_have_count(0)
+    assert "acknowledge warning" in lines(page)[0]
+
+    page.get_by_text("Refused attempts of the last 30 days").click()
+    row = page.locator(".audit-tallies tbody tr", has_text="bela")
+    expect(row.locator(".audit-count")).to_have_text("2")
+    row.get_by_role("link", name="bela").click()
+    assert len(lines(page)) == 2
+
+    with page.expect_download() as download:
+        page.get_by_role("button", name="CSV").click()
+    rows = list(csv.DictReader(io.StringIO(download.value.path().read_text(encoding="utf-8"))))
+    assert [row["code"] for row in rows] == ["E-PERM-VISIBILITY"] * 2 and download.value.suggested_filename.endswith(".csv")
+    page.goto("/audit/")
+    assert lines(page)[0].startswith("audit export")
+
+
+def test_pages_by_keyboard_and_on_a_phone(deployment: Deployment, server: Server, visits: Visits) -> None:
+    deployment.manage("shell", "--no-imports", "-c", MANY_LINES)
+    page = visits.open(server, "grace", "/audit/")
+    assert len(lines(page)) == 50
+    older = page.get_by_role("link", name="Older")
+    older.focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("link", name="Newer")).to_be_visible()
+    expect(page.get_by_role("table", name="Lines of the audit log, the newest first")).to_be_visible()
+    for scheme in ("light", "dark"):
+        phone = visits.open(server, "grace", "/audit/", color_scheme=scheme, **PHONE)
+        phone.get_by_text("Refused attempts of the last 30 days").tap()
+        phone.get_by_text("Filter", exact=True).tap()
+        expect(phone.get_by_label("Who", exact=True)).to_be_visible()
+        fits(phone)
+        expect(phone.get_by_role("table", name="Lines of the audit log").get_by_role("row").nth(1)).to_contain_text("looked 59")
+
+
+def test_an_owner_is_told_puts_the_notice_away_and_finds_it_in_the_list(server: Server, visits: Visits) -> None:
+    chat = Chat(visits.open(server, "ada"))
+    chat.ask_and_wait("Hello!")
+    chat.settle()
+    staff = visits.open(server, "grace", chat.page.url + "debug/")
+    staff.get_by_label("Why you look").fill("A complaint about this answer")
+    staff.get_by_role("button", name="Open the debug view").click()
+    expect(staff.locator(".debug-bar")).to_contain_text("recorded")
+    expect(staff.get_by_role("button", name="Open the debug view")).to_have_count(0)
+
+    phone = visits.open(server, "ada", chat.page.url, **PHONE)
+    notice = phone.get_by_role("complementary", name="Notice")
+    expect(notice).to_contain_text("A member of staff opened the hidden channels of this conversation on ")
+    assert "grace" not in notice.inner_text() and "complaint" not in notice.inner_text()
+    fits(phone)
+    notice.get_by_role("button", name="Dismiss this notice").tap()
+    expect(notice).to_have_count(0)
+    phone.goto("/looks/")
+    expect(phone.get_by_role("listitem")).to_have_count(1)
+    fits(phone)
+    expect(phone.get_by_role("listitem").get_by_role("link")).to_have_attribute("href", chat.page.url.removeprefix(server.url))
+
+
+def test_a_stranger_who_asks_for_hidden_channels_signs_in_first_and_stands_in_the_log(server: Server, visits: Visits) -> None:
+    page = visits.open(server, path=f"/c/{uuid4()}/debug/")
+    page.wait_for_url("**/sign-in/?next=/c/**")
+    reader = visits.open(server, "grace", "/audit/?code=E-PERM-VISIBILITY")
+    expect(reader.locator(".audit-lines tbody tr").first).to_contain_text("not signed in")

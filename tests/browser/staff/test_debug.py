@@ -1,0 +1,130 @@
+"""The debug view: for staff with the permission, after an opt-in, with a line in the log. Nobody else sees anything of it.
+
+What is on its pages is in ``test_debug_parts``.
+"""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.chat import Chat
+from tests.browser.conftest import INSTRUCTIONS
+from tests.browser.relay import Relay
+from tests.browser.visits import Visits
+from tests.support.served import Server
+
+pytestmark = [pytest.mark.browser, pytest.mark.llama]
+
+HARD = "Think hard: how do I get to work fastest?"
+CANARY = "RAW-COT-CANARY-7391"
+HIDDEN, SHOWN = "hidden", "shown to the user"
+
+
+def test_staff_see_hidden_frames_live_after_the_opt_in_while_the_reader_sees_none(llama: Server, visits: Visits, relay: Relay) -> None:
+    chat = Chat(visits.open(llama, "ada"))
+    relay.hold_after(12)
+    chat.ask(HARD)
+    chat.settle()
+    address = chat.page.url + "debug/"
+
+    page = visits.open(llama, "grace", address)
+    expect(page.get_by_role("heading", name="Before you look")).to_be_visible()
+    expect(page.get_by_role("list", name="Frames")).to_have_count(0)
+    opt_in(page, "A complaint about this answer")
+    frames = page.get_by_role("list", name="Frames").get_by_role("listitem")
+    expect(page.get_by_role("banner")).to_contain_text("Debug view: hidden channels")
+    live = page.locator(".frame-live").filter(has_text="analysis")
+    expect(live.locator(".frame-mark")).to_have_text("live")
+    expect(live.locator(".frame-body")).not_to_be_empty()
+    expect(live.locator(".frame-why")).to_contain_text("raw reasoning")
+    expect(chat.last).to_have_attribute("data-state", "running")
+    expect(chat.answer).to_be_empty()
+    relay.let_go()
+    expect(live.locator(".frame-body")).to_contain_text(CANARY)
+    expect(page.locator(".frame-live").filter(has_text="final")).to_contain_text("bicycle")
+    chat.finish()
+    assert CANARY not in chat.page.content()
+
+    page.reload()
+    expect(frames.filter(has_text=CANARY)).to_have_class(re.compile("frame-hidden"))
+    expect(frames.filter(has_text=CANARY)).to_contain_text("analysis")
+    expect(frames.filter(has_text="bicycle").last).to_have_class(re.compile("frame-visible"))
+    page.get_by_role("button", name="Close now").click()
+    page.goto(address)
+    expect(page.get_by_role("heading", name="Before you look")).to_be_visible()
+
+
+def test_every_kind_of_frame_is_there_with_its_header_and_says_whether_people_see_it(demo: Server, visits: Visits) -> None:
+    chat = Chat(visits.open(demo, "grace"))
+    chat.ask_and_wait("Make a plan.")
+    chat.settle()
+    assert INSTRUCTIONS not in chat.page.content()
+    chat.page.goto(chat.page.url + "debug/")
+    opt_in(chat.page, "To see every kind")
+
+    frames = chat.page.get_by_role("list", name="Frames").get_by_role("listitem")
+    expect(frames).to_have_count(8)
+    seen = [(frame.locator(".chip").all_inner_texts(), frame.locator(".frame-mark").inner_text()) for frame in frames.all()]
+    heads = [" ".join(" ".join(chip.split()) for chip in chips if "call_id" not in chip) for chips, _ in seen]
+    assert [mark for _, mark in seen] == [HIDDEN, SHOWN, HIDDEN, SHOWN, HIDDEN, HIDDEN, HIDDEN, SHOWN]
+    assert heads[:3] == ["role developer", "role user", "role assistant channel analysis"]
+    assert heads[3].startswith("role assistant channel commentary") and "to" not in heads[3].split()
+    assert heads[4].startswith("role assistant channel commentary to functions.search_notes")
+    assert heads[5].startswith("role tool") and heads[7].startswith("role assistant channel final")
+    expect(frames.nth(0)).to_contain_text(INSTRUCTIONS)
+    expect(frames.nth(4)).to_contain_text("launch date")
+
+
+@pytest.mark.parametrize("name", ["ada", "sam"])
+def test_without_the_permission_there_is_a_refusal_and_a_line_in_the_log(llama: Server, visits: Visits, name: str) -> None:
+    visits.allow("status of 403")
+    chat = Chat(visits.open(llama, name))
+    chat.ask_and_wait(HARD)
+    chat.settle()
+    conversation = chat.page.url.rstrip("/").rsplit("/", 1)[1]
+    chat.page.get_by_role("button", name="More for this conversation").click()
+    expect(chat.page.get_by_role("link", name="Download transcript")).to_be_visible()
+    expect(chat.page.get_by_role("link", name="Debug view")).to_have_count(0)
+
+    for way in ("debug/", "download/whole/"):
+        answer = chat.page.goto(f"/c/{conversation}/{way}")
+        assert answer and answer.status == 403
+        expect(chat.page.get_by_role("heading")).to_have_text("You are not allowed to see this. The attempt has been recorded.")
+        expect(chat.page.get_by_text("E-PERM-VISIBILITY")).to_be_visible()
+        assert CANARY not in chat.page.content() and HARD not in chat.page.content()
+
+    log = visits.open(llama, "grace", f"/audit/?conversation={conversation}")
+    rows = log.locator(".audit-lines tbody tr")
+    expect(rows).to_have_count(2)
+    for row, way in zip(rows.all(), ("download", "page"), strict=True):
+        for words in ("E-PERM-VISIBILITY", way, name, "127.0.0.1"):
+            expect(row).to_contain_text(words)
+
+
+def test_the_log_holds_the_reason_each_page_that_was_looked_at_and_the_closing(demo: Server, visits: Visits) -> None:
+    chat = Chat(visits.open(demo, "bela"))
+    chat.ask_and_wait("Hello!")
+    chat.settle()
+    page = visits.open(demo, "grace", chat.page.url + "debug/")
+    opt_in(page, "To look at a fault")
+    page.get_by_role("link", name="What the person saw").click()
+    page.get_by_role("button", name="Close now").click()
+
+    conversation = chat.page.url.rstrip("/").rsplit("/", 1)[1]
+    page.goto(f"/audit/?conversation={conversation}")
+    rows = page.locator(".audit-lines tbody tr")
+    # The newest is on top. Each of the two pages has opened its stream as well.
+    expect(rows.first).to_contain_text("close debug view")
+    expect(rows.last).to_contain_text("open debug view")
+    expect(rows.last).to_contain_text("15 min: To look at a fault")
+    for action in ("debug page", "debug comparison", "debug stream"):
+        expect(rows.filter(has_text=action)).not_to_have_count(0)
+    expect(rows.filter(has_not_text="bela")).to_have_count(0)
+
+
+def opt_in(page: Page, reason: str) -> None:
+    page.get_by_label("Why you look").fill(reason)
+    page.get_by_role("button", name="Open the debug view").click()

@@ -1,0 +1,193 @@
+"""The first account, signing in and out, and the walls around forms: throttles, tokens against forged requests, redirects."""
+
+from __future__ import annotations
+
+import threading
+from collections import defaultdict
+
+import pytest
+from django.db import connection
+from django.test import Client
+
+from chatui.accounts import first_account
+from chatui.models import AuditEvent, FirstAccountCode, User
+from tests.canary.asking import client_for, whole
+from tests.canary.surface.test_matrix import comparable
+from tests.chatui.conftest import PASSWORD
+from tests.support.audit_triggers import without_triggers
+
+
+def new_account(name: str, code: str | None) -> dict[str, str]:
+    return {"username": name, "password1": PASSWORD, "password2": PASSWORD, "code": code or ""}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_two_people_with_a_good_code_at_once_one_gets_the_account() -> None:
+    codes = [first_account.new_code() for _ in range(2)]
+    start = threading.Barrier(4)
+    answers: list[int] = []
+
+    def set_up(number: int) -> None:
+        try:
+            client = client_for(None)
+            start.wait(10)
+            answers.append(client.post("/setup/", new_account(f"person{number}", codes[number % 2])).status_code)
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=set_up, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    # Whoever comes when the codes are gone already is told that theirs is no good.
+    assert len(answers) == 4 and 302 in answers and set(answers) <= {200, 302}
+    assert User.objects.count() == 1
+    assert not FirstAccountCode.objects.exists()
+
+
+@pytest.mark.django_db
+def test_a_used_code_is_no_good_even_when_nobody_has_an_account_any_more() -> None:
+    code = first_account.new_code()
+    assert client_for(None).post("/setup/", new_account("one", code))["Location"] == "/"
+    assert AuditEvent.objects.get().action == "first account"
+    with without_triggers():
+        AuditEvent.objects.all()._raw_delete("default")  # the premise of the next step: a database without people
+    User.objects.all().delete()
+    assert first_account.is_needed()
+    page = client_for(None).post("/setup/", new_account("two", code))
+    assert page.status_code == 200 and not User.objects.exists()
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("code", ["", " ", "-", "----", "\x00", "0" * 64, "é"])
+def test_a_wrong_code_makes_no_account(code: str) -> None:
+    first_account.new_code()
+    client_for(None).post("/setup/", new_account("mallory", code))
+    assert not User.objects.exists()
+
+
+@pytest.mark.django_db
+def test_while_guesses_at_the_code_have_to_wait_a_good_one_looks_like_a_wrong_one() -> None:
+    code = first_account.new_code()
+    client = client_for(None)
+    for _ in range(10):
+        client.post("/setup/", new_account("mallory", "AAAA-BBBB-CCCC-DDDD-EEEE"))
+    wrong = "AAAA-BBBB-CCCC-DDDD-EEEF"
+    assert code is not None
+    answers = [comparable(client.post("/setup/", new_account("mallory", guess)), guess) for guess in (wrong, code)]  # type: ignore[arg-type]
+    assert "Too many attempts" in answers[0] and answers[0] == answers[1]
+    assert not User.objects.exists()
+
+
+VARIANTS = ["ada", "ADA", " ada", "ada ", "  ada", "ａｄａ", "ａda", "\tada"]
+
+
+@pytest.mark.django_db
+def test_wrong_passwords_are_counted_per_account_however_its_name_is_typed(ada: User) -> None:
+    client = client_for(None)
+    for number in range(10):
+        client.post("/sign-in/", {"username": VARIANTS[number % len(VARIANTS)], "password": "wrong"})
+    for name in ("ada", *(" " * number + "ada" for number in (3, 4)), "aｄa"):
+        page = client.post("/sign-in/", {"username": name, "password": PASSWORD})
+        assert page.status_code == 200 and "Too many attempts" in page.content.decode(), repr(name)
+
+
+@pytest.mark.django_db
+def test_the_office_is_no_way_around_the_throttle(ada: User, grace: User) -> None:
+    client = client_for(None)
+    for _ in range(12):
+        client.post("/sign-in/", {"username": "grace", "password": "wrong"})
+        client.post("/admin/login/", {"username": "grace", "password": "wrong"})
+    client.post("/admin/login/", {"username": "grace", "password": PASSWORD, "next": "/admin/"})
+    assert client.get("/admin/").status_code == 302
+
+
+@pytest.mark.django_db
+def test_many_other_names_do_not_make_the_throttle_forget(ada: User) -> None:
+    client = client_for(None)
+    for _ in range(10):
+        client.post("/sign-in/", {"username": "ada", "password": "wrong"})
+    for number in range(320):
+        client.post("/sign-in/", {"username": f"nobody{number}", "password": "x"})
+    assert "Too many attempts" in client.post("/sign-in/", {"username": "ada", "password": PASSWORD}).content.decode()
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    "place",
+    [
+        "https://evil.example/",
+        "//evil.example/",
+        "///evil.example",
+        "/\\evil.example",
+        "\\\\evil.example",
+        "http:evil.example",
+        "javascript:alert(1)",
+        "https:/evil.example",
+        "/\t/evil.example",
+        "http://testserver@evil.example/",
+        "http://testserver.evil.example/",
+    ],
+)
+def test_signing_in_leads_nowhere_else(place: str, ada: User, grace: User) -> None:
+    for sent in ({"next": place}, {}):
+        client = client_for(None)
+        response = client.post("/sign-in/", {"username": "ada", "password": PASSWORD} | sent, query_params={"next": place})
+        assert response.status_code == 302 and "evil" not in response["Location"] and ":" not in response["Location"]
+        again = client.get("/sign-in/", query_params={"next": place})
+        assert again.status_code == 302 and "evil" not in again["Location"]
+    office = client_for(None).get("/admin/login/", query_params={"next": place})
+    assert "evil" not in office.get("Location", "").partition("?")[0]
+
+
+@pytest.mark.django_db
+def test_a_form_without_its_token_is_refused_on_every_route(ada: User, grace: User) -> None:
+    from tests.canary.reviewed import ROUTES
+
+    client = client_for(grace, enforce_csrf_checks=True)
+    key = "0190a0a0-0000-7000-8000-000000000000"
+    keys: defaultdict[str, str] = defaultdict(lambda: key)
+    refused = 0
+    for ask in (ask for route in ROUTES for ask in route.asks if ask.method == "POST"):
+        path = ask.path.format_map(keys)
+        response = client.post(path, {"title": "x"})
+        assert response.status_code == 403 and b"E-X-COMMAND" in response.content, path
+        refused += 1
+    assert refused > 15
+    assert (
+        client.post("/sign-in/", {"username": "ada", "password": PASSWORD}, headers={"accept": "application/json"}).json()["code"]
+        == "E-X-COMMAND"
+    )
+
+
+@pytest.mark.django_db
+def test_a_session_is_a_new_one_after_signing_in_and_no_longer_good_after_signing_out(ada: User) -> None:
+    client = client_for(None)
+    client.cookies["chatui_session"] = "a" * 32
+    client.post("/sign-in/", {"username": "ada", "password": PASSWORD})
+    key = client.cookies["chatui_session"].value
+    assert key != "a" * 32 and client.get("/").status_code == 200
+    cookie = client.cookies["chatui_session"]
+    assert cookie["httponly"] and cookie["samesite"] == "Lax"
+    client.post("/sign-out/")
+    thief = Client()
+    thief.cookies["chatui_session"] = key
+    assert thief.get("/").status_code == 302
+
+
+@pytest.mark.django_db
+def test_a_new_password_ends_the_other_sessions(ada: User) -> None:
+    here, elsewhere = client_for(ada), client_for(ada)
+    new = {"old_password": PASSWORD, "new_password1": "another good one", "new_password2": "another good one"}
+    assert here.post("/password/", new).status_code == 302
+    assert here.get("/").status_code == 200 and elsewhere.get("/").status_code == 302
+
+
+@pytest.mark.django_db
+def test_a_deactivated_person_is_out_at_once(ada: User) -> None:
+    client = client_for(ada)
+    User.objects.update(is_active=False)
+    assert client.get("/").status_code == 302
+    assert b"Too many" not in whole(client.post("/sign-in/", {"username": "ada", "password": PASSWORD}))
+    assert client.get("/").status_code == 302

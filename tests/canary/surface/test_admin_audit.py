@@ -1,0 +1,232 @@
+"""Whatever staff change about who may do what, whichever way the office offers: it stands in the audit log, in words, without secrets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+from django.contrib import admin
+from django.contrib.auth.models import Group, Permission
+from django.db.models import Model
+from django.test import Client
+
+from chatui.accounts import first_account
+from chatui.admin.people import ReadOnlyAdmin
+from chatui.audit_log.record import Visitor, record
+from chatui.models import AuditEvent, User
+from chatui.permissions import catalogue
+from tests.canary.asking import ADDRESS, client_for
+from tests.canary.surface.test_admin import form_of, permission
+from tests.chatui.conftest import PASSWORD, make_person
+
+pytestmark = pytest.mark.django_db
+
+NEW_PASSWORD = "correct horse staple"
+PASSWORDS = {"password1": NEW_PASSWORD, "password2": NEW_PASSWORD, "usable_password": "true"}
+
+
+@pytest.fixture
+def root() -> User:
+    """Holds everything, so that nothing is refused; this product never makes such an account."""
+    return User.objects.create_superuser("root", password=PASSWORD)
+
+
+@pytest.fixture
+def office(root: User) -> Client:
+    return client_for(root)
+
+
+def recorded(about: str) -> list[tuple[str, str]]:
+    """What the log holds about an account or group, oldest first; each line was looked at whole."""
+    lines = list(AuditEvent.objects.filter(owner_name=about).order_by("number"))
+    for line in lines:
+        assert (line.way, line.actor_name, line.address, line.code, line.conversation_id) == ("office", "root", ADDRESS, "", None)
+    return [(line.action, line.detail) for line in lines]
+
+
+def change(office: Client, person: User, **changes: object) -> None:
+    form = {name: value for name, value in form_of(person, **changes).items() if value is not None}
+    assert office.post(f"/admin/chatui/user/{person.pk}/change/", form).status_code == 302
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"is_staff": "on"}, ["is staff now"]),
+        ({"is_active": None}, ["is not active any more"]),
+        ({"username": "another"}, ["is called another now"]),
+        ({"is_staff": "on", "is_active": None}, ["is staff now", "is not active any more"]),
+        ({"email": "other@example.org"}, []),
+    ],
+)
+def test_a_change_of_what_an_account_is(changes: Mapping[str, object], said: list[str], office: Client) -> None:
+    other = make_person("other")
+    change(office, other, **changes)
+    assert recorded("other") == [("account changed", words) for words in said]
+
+
+def test_permissions_given_and_taken_are_recorded_one_by_one_in_words(office: Client) -> None:
+    other = make_person("other", "view_hidden_channels")
+    change(office, other, user_permissions=[str(permission(name).pk) for name in ("view_auditevent", "view_any_conversation")])
+    assert recorded("other") == [
+        ("account changed", f"may now: {catalogue.WORDS['chatui.view_any_conversation']}"),
+        ("account changed", f"may now: {catalogue.WORDS['chatui.view_auditevent']}"),
+        ("account changed", f"may not any more: {catalogue.WORDS['chatui.view_hidden_channels']}"),
+    ]
+
+
+def test_groups_joined_and_left(office: Client) -> None:
+    other = make_person("other")
+    first, second = (Group.objects.create(name=name) for name in ("first", "second"))
+    other.groups.add(first)
+    change(office, other, groups=[str(second.pk)])
+    assert recorded("other") == [("account changed", "joined group second"), ("account changed", "left group first")]
+
+
+def test_saving_without_a_change_leaves_no_line(office: Client) -> None:
+    change(office, make_person("other", "view_auditevent", staff=True))
+    assert not AuditEvent.objects.exists()
+
+
+def test_a_new_account(office: Client) -> None:
+    assert office.post("/admin/chatui/user/add/", {"username": "newcomer"} | PASSWORDS).status_code == 302
+    assert recorded("newcomer") == [("account created", "")]
+
+
+@pytest.mark.parametrize("sent", [PASSWORDS, {"usable_password": "false", "unset-password": "1"}])
+def test_a_password_that_staff_set_or_take_is_recorded_without_it(sent: Mapping[str, str], office: Client) -> None:
+    other = make_person("other")
+    assert office.post(f"/admin/chatui/user/{other.pk}/password/", sent).status_code == 302
+    assert recorded("other") == [("account changed", "has a new password, set by staff")]
+    row = str(list(AuditEvent.objects.values()))
+    assert NEW_PASSWORD not in row and "md5$" not in row
+
+
+def test_a_password_that_was_refused_is_not_recorded(office: Client) -> None:
+    other = make_person("other")
+    office.post(f"/admin/chatui/user/{other.pk}/password/", PASSWORDS | {"password2": "something else"})
+    assert not AuditEvent.objects.exists()
+
+
+def test_one_account_that_is_deleted(office: Client) -> None:
+    other = make_person("other", "view_auditevent", staff=True)
+    assert office.post(f"/admin/chatui/user/{other.pk}/delete/", {"post": "yes"}).status_code == 302
+    assert not User.objects.filter(pk=other.pk).exists()
+    assert recorded("other") == [("account deleted", f"{catalogue.WORDS['chatui.view_auditevent']}, active, staff")]
+
+
+def test_many_accounts_that_are_deleted_at_once(office: Client) -> None:
+    people = [make_person(f"person{number}") for number in range(3)]
+    sent = {"action": "delete_selected", "_selected_action": [str(person.pk) for person in people], "post": "yes"}
+    assert office.post("/admin/chatui/user/", sent).status_code == 302
+    assert not User.objects.filter(username__startswith="person").exists()
+    assert [recorded(f"person{number}") for number in range(3)] == [[("account deleted", "active")]] * 3
+
+
+def test_a_group_from_its_making_to_its_end(office: Client) -> None:
+    words = catalogue.WORDS
+    reads, opens = permission("view_auditevent"), permission("view_hidden_channels")
+    assert office.post("/admin/auth/group/add/", {"name": "readers", "permissions": [str(reads.pk)]}).status_code == 302
+    group = Group.objects.get()
+    make_person("other").groups.add(group)
+    office.post(f"/admin/auth/group/{group.pk}/change/", {"name": "readers", "permissions": [str(opens.pk)]})
+    office.post(f"/admin/auth/group/{group.pk}/delete/", {"post": "yes"})
+    assert not Group.objects.exists()
+    assert recorded("group readers") == [
+        ("group created", ""),
+        ("group changed", f"may now: {words['chatui.view_auditevent']}"),
+        ("group changed", f"may now: {words['chatui.view_hidden_channels']}"),
+        ("group changed", f"may not any more: {words['chatui.view_auditevent']}"),
+        ("group deleted", f"members: 1, {words['chatui.view_hidden_channels']}"),
+    ]
+
+
+def test_many_groups_that_are_deleted_at_once(office: Client) -> None:
+    groups = [Group.objects.create(name=f"g{number}") for number in range(2)]
+    office.post("/admin/auth/group/", {"action": "delete_selected", "_selected_action": [str(group.pk) for group in groups], "post": "yes"})
+    assert not Group.objects.exists()
+    assert [recorded(f"group g{number}") for number in range(2)] == [[("group deleted", "members: 0")]] * 2
+
+
+@pytest.mark.parametrize("way", ["change", "add", "password", "delete", "delete many", "group"])
+def test_if_it_cannot_be_recorded_nothing_changes(way: str, office: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    other = make_person("other")
+    group = Group.objects.create(name="group")
+    ways: dict[str, tuple[str, Mapping[str, object]]] = {
+        "change": (f"chatui/user/{other.pk}/change/", form_of(other, is_staff="on")),
+        "add": ("chatui/user/add/", {"username": "newcomer"} | PASSWORDS),
+        "password": (f"chatui/user/{other.pk}/password/", PASSWORDS),
+        "delete": (f"chatui/user/{other.pk}/delete/", {"post": "yes"}),
+        "delete many": ("chatui/user/", {"action": "delete_selected", "_selected_action": [str(other.pk)], "post": "yes"}),
+        "group": (f"auth/group/{group.pk}/change/", {"name": "group", "permissions": [str(permission("view_auditevent").pk)]}),
+    }
+
+    def state() -> object:
+        return list(User.objects.order_by("pk").values("username", "is_staff", "password")), list(
+            Group.objects.values("name", "permissions")
+        )
+
+    def disk_is_full(*args: object, **kwargs: object) -> None:
+        raise OSError("no space left")
+
+    before = state()
+    path, sent = ways[way]
+    with monkeypatch.context() as patch:
+        patch.setattr("chatui.audit_log.record._append", disk_is_full)
+        assert office.post(f"/admin/{path}", sent).status_code == 500  # type: ignore[arg-type]
+    assert state() == before
+    assert office.post(f"/admin/{path}", sent).status_code == 302  # type: ignore[arg-type]
+    assert state() != before, "the premise: what can be recorded is done"
+
+
+def test_the_office_offers_the_permissions_that_mean_something_under_headings_in_words(office: Client) -> None:
+    other = make_person("other")
+    for page in (f"chatui/user/{other.pk}/change", "auth/group/add"):
+        text = office.get(f"/admin/{page}/").content.decode()
+        for heading, names in catalogue.GROUPS.items():
+            assert heading in text
+            assert all(words.partition(" (")[0] in text for words in names.values())
+        assert "Can add message" not in text and "debug opening" not in text and "active leaf" not in text
+
+
+def test_every_permission_that_opens_something_is_offered_and_every_one_offered_exists() -> None:
+    there = {f"{row.content_type.app_label}.{row.codename}" for row in Permission.objects.select_related("content_type")}
+    assert set(catalogue.WORDS) <= there
+    opens = {f"chatui.{name}" for model in _models() for name, _ in model._meta.permissions}
+    for shown in admin.site._registry.values():
+        if not isinstance(shown, ReadOnlyAdmin):
+            options = shown.model._meta
+            opens |= {f"{options.app_label}.{verb}_{options.model_name}" for verb in ("add", "change", "delete", "view")}
+    assert opens | {"chatui.view_auditevent"} == set(catalogue.WORDS)
+
+
+def _models() -> list[type[Model]]:
+    from django.apps import apps
+
+    return list(apps.get_app_config("chatui").get_models())
+
+
+def test_the_first_account_gets_just_what_means_something() -> None:
+    first_account.new_code()
+    person = first_account.make("first", PASSWORD)
+    assert person is not None and person.get_all_permissions() == set(catalogue.WORDS)
+
+
+def test_times_in_the_office_are_said_to_be_utc(office: Client) -> None:
+    other = make_person("other")
+    client_for(other).get("/")
+    page = office.get(f"/admin/chatui/user/{other.pk}/change/").content.decode()
+    assert f"{other.date_joined:%-d %b %Y, %H:%M} UTC" in page
+
+
+def test_the_office_leads_those_who_may_to_the_audit_log(office: Client, sam: User) -> None:
+    assert 'href="/audit/"' in office.get("/admin/").content.decode()
+    assert 'href="/audit/"' not in client_for(sam).get("/admin/").content.decode()
+
+
+def test_a_line_about_an_account_names_who_changed_whom(olga: User) -> None:
+    other = make_person("other")
+    client_for(olga).post(f"/admin/chatui/user/{other.pk}/change/", form_of(other, user_permissions=[str(permission("view_user").pk)]))
+    line = AuditEvent.objects.get()
+    assert (line.actor, line.actor_name, line.owner_name, line.action) == (olga, "olga", "other", "account changed")
+    assert record("premise", Visitor(olga, "", "page")).number == 2

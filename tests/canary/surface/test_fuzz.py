@@ -1,0 +1,352 @@
+"""Odd input of every shape: no field of any form, no query and no JSON on the socket is answered with a 500 or ends the socket."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from asgiref.sync import async_to_sync
+from django.test import Client
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from chatui.live import consumer
+from chatui.models import Conversation, User
+from chatui.turns import running
+from renderer.frames import Header
+from tests.canary.asking import client_for, filled, open_view, places, taken_back
+from tests.canary.conftest import World
+from tests.canary.planting import append
+from tests.canary.reviewed import COMMANDS, ROUTES
+from tests.support.browser_socket import BrowserSocket
+from tests.support.scripted import ScriptedBackend
+
+QUICK = settings(
+    max_examples=40,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.data_too_large],
+    phases=[Phase.explicit, Phase.generate],
+)
+
+ODD_WORDS = [
+    "",
+    " ",
+    "\x00",
+    "a\x00b",
+    "\ud800",
+    "\n",
+    "{}",
+    "[]",
+    "-1",
+    "0",
+    "1e999",
+    "null",
+    "true",
+    "None",
+    "'",
+    '"',
+    "%",
+    "%00",
+    "%s",
+    "..",
+    "<b>",
+    "𝒳" * 50,
+    "9" * 400,
+    "99999-01-01",
+    "2024-13-45",
+    "0190a0a0-0000-7000-8000-000000000000",
+    "{0190a0a0-0000-7000-8000-000000000000}",
+    "٣" * 32,
+    "__class__",
+    "pk__in",
+]
+FIELDS = [
+    "title",
+    "message",
+    "deleted",
+    "next",
+    "username",
+    "password",
+    "code",
+    "password1",
+    "password2",
+    "old_password",
+    "new_password1",
+    "reason",
+    "minutes",
+    "branch",
+    "part",
+    "from",
+    "of",
+    "accept",
+    "q",
+    "before",
+    "form",
+    "leaf",
+    "days",
+    "named",
+    "conversation",
+    "made",
+    "o",
+    "p",
+    "all",
+    "e",
+    "_popup",
+    "_to_field",
+    "_changelist_filters",
+    "_facets",
+    "at__year",
+    "at__month",
+    "at__day",
+    "at__gte",
+    "at__range",
+    "code__exact",
+    "way__in",
+    "id__exact",
+    "number",
+    "number__gt",
+    "conversation_id",
+    "actor__id__exact",
+    "owner__id__exact",
+    "is_active__exact",
+    "groups__id__exact",
+    "groups__isnull",
+    "active_at__gte",
+    "action",
+    "_selected_action",
+    "select_across",
+    "index",
+    "app_label",
+    "model_name",
+    "field_name",
+    "term",
+    "page",
+    "user_permissions",
+    "groups",
+    "usable_password",
+    "person",
+    "whose",
+    "way",
+    "since",
+    "until",
+    "below",
+    "above",
+]
+words = st.sampled_from(ODD_WORDS) | st.text(max_size=40)
+fields = st.dictionaries(st.sampled_from(FIELDS) | st.text(max_size=12), words, max_size=6)
+
+
+def _sendable(data: dict[str, str]) -> dict[str, str]:
+    """What a browser can put into a form: no half characters."""
+    return {_whole(name): _whole(value) for name, value in data.items()}
+
+
+def _whole(text: str) -> str:
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+ASKS = [ask for route in ROUTES for ask in route.asks]
+
+
+@pytest.mark.django_db
+def test_no_field_and_no_query_is_answered_with_a_500(world: World) -> None:
+    values = places(world)
+    open_view(world)
+    root = User.objects.create_superuser("root", password="x")
+    clients: list[Client] = [client_for(world.people["owner"]), client_for(world.people["both"]), client_for(None), client_for(root)]
+    statuses: set[int] = set()
+
+    @QUICK
+    @given(
+        asks=st.lists(st.sampled_from(ASKS), min_size=4, max_size=4),
+        number=st.integers(0, 3),
+        form=fields,
+        query=fields,
+        json_wanted=st.booleans(),
+    )
+    def try_them(asks: list[Any], number: int, form: dict[str, str], query: dict[str, str], json_wanted: bool) -> None:
+        client = clients[number]
+        for ask in asks:
+            with taken_back(client):
+                path = filled(ask.path, values).partition("?")[0]
+                headers = {"accept": "application/json" if json_wanted else "text/html"}
+                sent = _sendable(query)
+                if ask.method == "POST":
+                    response = client.post(path, _sendable(form), query_params=sent, headers=headers)
+                else:
+                    response = client.get(path, query_params=sent, headers=headers)
+                assert response.status_code < 500, f"{ask.method} {path}"
+                statuses.add(response.status_code)
+
+    try_them()
+    assert {200, 302, 404} <= statuses, "the premise: some of it was understood"
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("field", ["person", "whose", "action", "code", "way", "conversation", "since", "until", "below", "above"])
+def test_no_filter_of_the_audit_log_is_answered_with_a_500(field: str, world: World) -> None:
+    client = client_for(world.people["both"])
+    places(world)
+    statuses = {client.get("/audit/", query_params=_sendable({field: word})).status_code for word in ODD_WORDS}
+    statuses |= {client.post("/audit/export/csv/", _sendable({field: word})).status_code for word in ODD_WORDS}
+    assert 200 in statuses and statuses <= {200, 400}
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("list_of", ["chatui/conversation", "chatui/storedbackend", "chatui/user", "auth/group"])
+def test_no_filter_of_the_office_is_answered_with_a_500(list_of: str, world: World) -> None:
+    client = client_for(User.objects.create_superuser("root", password="x"))
+    places(world)
+    for field in (
+        field for field in FIELDS if "__" in field or field in ("q", "o", "p", "e", "all", "number", "action", "user_permissions", "groups")
+    ):
+        for word in ("x", "-1", "99", "9" * 30, "2024-13-45"):
+            assert client.get(f"/admin/{list_of}/", query_params={field: word}).status_code < 500, f"{field}={word!r}"
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("field", ["", "x", "password", "id", "conversations"])
+def test_no_field_to_look_a_person_up_by_is_answered_with_a_500(field: str, world: World) -> None:
+    client = client_for(User.objects.create_superuser("root", password="x"))
+    someone = places(world)["bystander"]
+    for page in ("change", "history", "delete"):
+        path = f"/admin/chatui/user/{someone}/{page}/"
+        assert client.get(path).status_code == 200, "the premise: the page is there"
+        assert client.get(path, query_params={"_to_field": field}).status_code < 500, page
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("segment", ["", "x", "0190a0a0-0000-7000-8000-00000000000", "0" * 32, "%00", "..", "٣" * 8, "a" * 3000, "_5F"])
+def test_no_id_in_an_address_is_answered_with_a_500(segment: str, world: World) -> None:
+    client = client_for(User.objects.create_superuser("root", password="x"))
+    for route in ROUTES:
+        for ask in route.asks:
+            path = ask.path.format_map(dict.fromkeys(places_names(), segment)).partition("?")[0]
+            with taken_back(client):
+                assert client.generic(ask.method, path).status_code < 500, path
+
+
+def places_names() -> list[str]:
+    return [
+        "conversation",
+        "deleted",
+        "nothing",
+        "turn",
+        "failed",
+        "other_turn",
+        "asked",
+        "asked_elsewhere",
+        "question",
+        "other_question",
+        "final",
+        "hidden",
+        "foreign_message",
+        "owner",
+        "more",
+        "bystander",
+        "group",
+        "backend",
+        "warning",
+        "message_type",
+        "client_id",
+        "link",
+        "deleted_link",
+        "token",
+        "deleted_token",
+    ]
+
+
+values_of_json = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | words | st.sampled_from(["@conversation", "@question", "@nothing"]),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(words, inner, max_size=4),
+    max_leaves=8,
+)
+KEYS = ["client_id", "conversation", "question", "turn", "text", "effort", "choice", "audience", "message"]
+commands = st.fixed_dictionaries(
+    {"type": st.sampled_from([command.type for command in COMMANDS]) | values_of_json},
+    optional={key: values_of_json | st.sampled_from(["@conversation", "@question", "@client", "low", "high"]) for key in KEYS},
+)
+# Nearly right: what gets past the first checks finds other faults than what does not.
+nearly = st.fixed_dictionaries(
+    {
+        "type": st.sampled_from(["send", "edit", "regenerate", "stop", "subscribe"]),
+        "client_id": st.sampled_from(["@client", "@nothing"]),
+        "conversation": st.sampled_from([None, "@conversation"]),
+        "effort": st.sampled_from(["low", "high"]),
+        "text": words,
+        "question": st.sampled_from(["@question", "@nothing"]),
+        "choice": st.sampled_from([None, "", "demo", "demo/x", "gone", "/", "demo" * 100]),
+    }
+)
+frames = st.lists(
+    commands.map(json.dumps) | nearly.map(json.dumps) | values_of_json.map(json.dumps) | st.text(max_size=60), min_size=5, max_size=12
+)
+
+
+def on_a_socket(person: User, act: Callable[[BrowserSocket], Awaitable[None]]) -> None:
+    async def run() -> None:
+        async with BrowserSocket(person) as socket:
+            await act(socket)
+        await running.settle()
+
+    async_to_sync(run)()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_no_json_on_the_socket_fails_inside_or_ends_the_socket(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    from chatui.model_servers import connected
+
+    monkeypatch.setattr(connected, "backend", lambda choice="": ScriptedBackend())
+    monkeypatch.setattr(consumer, "COMMANDS_BURST", 1e9)
+    row = Conversation.objects.create(owner=ada)
+    question = append(row, None, Header("user"), "Hello?")
+    said: set[str] = set()
+
+    @QUICK
+    @given(texts=frames)
+    def try_them(texts: list[str]) -> None:
+        names = {"@conversation": str(row.pk), "@question": str(question.pk), "@client": str(uuid4()), "@nothing": str(uuid4())}
+
+        async def act(socket: BrowserSocket) -> None:
+            for text in texts:
+                for name, value in names.items():
+                    text = text.replace(name, value)
+                await socket.say_raw(text or " ")  # a frame without a byte never gets through the server
+            await socket.say("subscribe", conversation=str(uuid4()), client_id="last")
+            async with asyncio.timeout(20):
+                while (event := await socket.next(20)).get("client_id") != "last":
+                    assert event["type"] != "closed" and event.get("code") != "E-X-INTERNAL", texts
+                    said.add(event["type"])
+
+        on_a_socket(ada, act)
+
+    try_them()
+    assert {"chatui:refused", "chatui:accepted"} <= said, "the premise: some of it was understood"
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.asyncio
+async def test_no_depth_of_json_ends_the_socket(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Something can be just shallow enough to be read and too deep to be written back."""
+    monkeypatch.setattr(consumer, "COMMANDS_BURST", 1e9)
+    async with BrowserSocket(ada) as socket:
+        for depth in [*range(1, 900, 100), *range(880, 1010, 2), 5000]:
+            await socket.say_raw('{"type": "nothing", "client_id": ' + "[" * depth + "]" * depth + "}")
+            assert (await socket.next())["code"] == "E-X-COMMAND", depth
+        await socket.say_raw('{"type": "nothing", "client_id": ' + "9" * 4299 + "}")
+        assert (await socket.next())["code"] == "E-X-COMMAND"
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.asyncio
+async def test_bytes_and_long_frames_do_not_end_the_socket(ada: User) -> None:
+    async with BrowserSocket(ada) as socket:
+        for sent in ({"bytes_data": b"\xff\x00"}, {"text_data": "x" * 600_000}, {"bytes_data": b'{"type": "subscribe"}'}):
+            await socket._communicator.send_to(**sent)
+            assert (await socket.next())["type"] == "chatui:refused"
+        await socket.say("subscribe", conversation=str(uuid4()))
+        while (await socket.next())["code"] != "E-X-NOT-FOUND":
+            pass

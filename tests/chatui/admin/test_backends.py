@@ -1,0 +1,184 @@
+"""Back ends in the back office: who may change them, what the form refuses, what is recorded, and that no key is ever there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import Group
+from django.test import Client
+
+from chatui.model_servers import connected
+from chatui.models import AuditEvent, StoredBackend, User
+from tests.chatui.conftest import make_person, signed_in
+from tests.support.several import Configure
+from tests.support.several import configure as configure
+
+pytestmark = pytest.mark.django_db
+
+LIST = "/admin/chatui/storedbackend/"
+FIELDS = {
+    "name": "small",
+    "label": "Small one",
+    "is_enabled": "on",
+    "position": "0",
+    "kind": "chat",
+    "url": "https://api.example.org/v1",
+    "key_name": "",
+    "model_names": "a\n b \n",
+    "effort": "low",
+    "max_answer_tokens": "0",
+    "first_token_seconds": "300",
+    "idle_seconds": "60",
+    "overall_seconds": "1800",
+    "summaries": "none",
+    "summarizer": "",
+}
+
+
+@pytest.fixture
+def omar(db: None) -> User:
+    """Staff who look after back ends."""
+    permissions = [f"{verb}_storedbackend" for verb in ("add", "change", "delete", "view")]
+    return make_person("omar", *permissions, staff=True)
+
+
+@pytest.fixture
+def office(omar: User, configure: Configure) -> Client:
+    return signed_in(omar)
+
+
+def add(client: Client, **changes: Any) -> Any:
+    return client.post(f"{LIST}add/", FIELDS | changes)
+
+
+def recorded() -> list[tuple[str, str, str]]:
+    return list(AuditEvent.objects.filter(action__startswith="back end").order_by("number").values_list("action", "owner_name", "detail"))
+
+
+def errors(response: Any) -> str:
+    assert response.status_code == 200, "the form comes back"
+    return repr(response.context["adminform"].errors)
+
+
+def test_a_row_is_made_recorded_and_used_at_once(office: Client, omar: User, django_capture_on_commit_callbacks: Any) -> None:
+    group = Group.objects.create(name="readers")
+    assert connected.is_demo()
+    with django_capture_on_commit_callbacks(execute=True):
+        assert add(office, groups=[str(group.pk)]).status_code == 302
+    (spec,) = connected.specs()
+    assert (spec.name, spec.shown, spec.models, spec.effort, spec.groups) == ("small", "Small one", ("a", "b"), "low", ("readers",))
+    lines = recorded()
+    assert lines[0] == ("back end created", "small", "")
+    assert ("back end changed", "small", "address is now https://api.example.org/v1") in lines
+    assert ("back end changed", "small", "groups is now readers") in lines
+    assert {event.actor for event in AuditEvent.objects.all()} == {omar}
+
+
+def test_a_change_and_a_removal_are_recorded_too(office: Client, django_capture_on_commit_callbacks: Any) -> None:
+    add(office)
+    row = StoredBackend.objects.get()
+    before = len(recorded())
+    assert office.post(f"{LIST}{row.pk}/change/", FIELDS | {"url": "https://other.example.org"}).status_code == 302
+    assert recorded()[before:] == [("back end changed", "small", "address is now https://other.example.org")]
+    with django_capture_on_commit_callbacks(execute=True):
+        office.post(LIST, {"action": "delete_selected", "_selected_action": str(row.pk), "post": "yes"})
+    assert recorded()[-1] == ("back end deleted", "small", "https://other.example.org")
+    assert connected.is_demo()
+
+
+def test_staff_without_the_permission_change_nothing(sam: User, configure: Configure) -> None:
+    StoredBackend.objects.create(name="a", url="http://a")
+    client = signed_in(sam)
+    assert {client.get(LIST).status_code, add(client).status_code} == {403}
+    viewer = signed_in(make_person("vic", "view_storedbackend", staff=True))
+    assert viewer.get(LIST).status_code == 200 and add(viewer).status_code == 403
+    row = StoredBackend.objects.get()
+    assert viewer.post(f"{LIST}{row.pk}/change/", FIELDS).status_code == 403
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"url": "nowhere"}, "Must begin with http:// or https://"),
+        ({"url": "https://me:pw@host"}, "user name or password"),
+        ({"url": ""}, "Is missing"),
+        ({"name": "a/b"}, "Must be 1 to 60 letters"),
+        ({"name": "main"}, "set up outside of the back office"),
+        ({"idle_seconds": "0"}, "Input should be greater than 0"),
+        ({"idle_seconds": "nan"}, "idle_seconds"),
+        ({"model_names": "a\na"}, "Names a model twice"),
+        ({"kind": "telepathy"}, "kind"),
+        ({"key_name": "sk-7261"}, "Must be capital letters"),
+        ({"key_name": "NONE"}, "there is no key NONE"),
+        ({"summaries": "model"}, "Is missing: summaries"),
+        ({"summaries": "model", "summarizer": "other"}, "There is no such back end"),
+    ],
+)
+def test_the_form_says_what_is_wrong(changes: dict[str, str], words: str, office: Client, configure: Configure) -> None:
+    configure(backend_url="http://127.0.0.1:9")
+    assert words in errors(add(office, **changes))
+    assert not StoredBackend.objects.exists() and recorded() == []
+
+
+def test_a_name_cannot_be_given_twice(office: Client) -> None:
+    add(office)
+    assert "already exists" in errors(add(office))
+
+
+def test_a_key_does_not_go_with_an_edited_address(office: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CHATUI_KEY_ACME", "https://api.example.org sk-7261")
+    assert add(office, key_name="ACME").status_code == 302, "the premise: where it belongs it may go"
+    row = StoredBackend.objects.get()
+    response = office.post(f"{LIST}{row.pk}/change/", FIELDS | {"key_name": "ACME", "url": "https://evil.example"})
+    assert "bound to another origin" in errors(response)
+    assert StoredBackend.objects.get().url == FIELDS["url"]
+
+
+def test_no_page_of_the_office_holds_a_key(office: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CHATUI_KEY_ACME", "https://api.example.org sk-7261")
+    add(office, key_name="ACME")
+    row = StoredBackend.objects.get()
+    pages = [LIST, f"{LIST}{row.pk}/change/", f"{LIST}{row.pk}/history/", f"{LIST}{row.pk}/delete/"]
+    for response in [office.get(page) for page in pages] + [add(office, name="b", key_name="ACME", url="https://evil.example")]:
+        assert response.status_code == 200 and b"sk-7261" not in response.content
+    assert not any("sk-7261" in detail for _, _, detail in recorded())
+
+
+def test_only_who_may_see_hidden_channels_can_trust_a_server_s_summaries(office: Client, configure: Configure) -> None:
+    assert "may see hidden channels" in errors(add(office, summaries="server"))
+    both = make_person("both", "add_storedbackend", "change_storedbackend", "view_hidden_channels", staff=True)
+    assert add(signed_in(both), summaries="server").status_code == 302
+    row = StoredBackend.objects.get()
+    kept = office.post(f"{LIST}{row.pk}/change/", FIELDS | {"summaries": "server", "label": "New"})
+    assert kept.status_code == 302, "what was trusted already may stay"
+
+
+def test_trust_does_not_move_to_another_server_with_the_address(office: Client, configure: Configure) -> None:
+    both = make_person("both", "add_storedbackend", "view_hidden_channels", staff=True)
+    add(signed_in(both), summaries="server")
+    row = StoredBackend.objects.get()
+    response = office.post(f"{LIST}{row.pk}/change/", FIELDS | {"summaries": "server", "url": "https://raw.example.org"})
+    assert "may see hidden channels" in errors(response)
+
+
+def test_nobody_has_reasoning_sent_to_a_server_of_theirs(office: Client, configure: Configure) -> None:
+    """A summarizer is sent the whole chain of thought."""
+    both = signed_in(make_person("both", "add_storedbackend", "change_storedbackend", "view_hidden_channels", staff=True))
+    add(office, name="writer", label="")
+    assert "may see hidden channels" in errors(add(office, summaries="model", summarizer="writer"))
+    assert add(both, summaries="model", summarizer="writer").status_code == 302, "the twin"
+    writer, small = StoredBackend.objects.get(name="writer"), StoredBackend.objects.get(name="small")
+    stays = FIELDS | {"name": "writer", "label": "A new label"}
+    assert office.post(f"{LIST}{writer.pk}/change/", stays).status_code == 302, "what changes no way of the reasoning may be changed"
+    moved = FIELDS | {"name": "writer", "url": "https://evil.example"}
+    assert "may see hidden channels" in errors(office.post(f"{LIST}{writer.pk}/change/", moved))
+    other = FIELDS | {"summaries": "model", "summarizer": "small"}
+    assert "may see hidden channels" in errors(office.post(f"{LIST}{small.pk}/change/", other))
+    assert both.post(f"{LIST}{writer.pk}/change/", moved).status_code == 302
+
+
+def test_nobody_takes_the_name_of_a_summarizer_that_is_away(office: Client, configure: Configure) -> None:
+    configure('[[backend]]\nname="a"\nurl="http://a"\nsummaries="model"\nsummarizer="writer"\n')
+    assert "may see hidden channels" in errors(add(office, name="writer"))
+    assert add(office, name="reader").status_code == 302

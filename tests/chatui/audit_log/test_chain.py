@@ -1,0 +1,236 @@
+"""The proof that the audit log is whole: what an attacker with the database in hand does to it, and what ``audit verify`` says."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import DatabaseError, connection, transaction
+
+from chatui.audit_log import chain
+from chatui.audit_log.chain import Head
+from chatui.audit_log.record import FIRST_HASH, Visitor, digest, record
+from chatui.models import AuditEvent, User
+from chatui.models.keys import new_key
+from tests.support.audit_triggers import without_triggers
+
+pytestmark = pytest.mark.django_db
+
+LINES = 12
+
+
+@pytest.fixture
+def noted(grace: User) -> Head:
+    """A log of twelve lines, and its head as somebody noted it."""
+    for number in range(LINES):
+        record(f"act {number + 1}", Visitor(grace, "192.0.2.7", "page"), detail="for a reason")
+    head = chain.head()
+    assert head and head.number == LINES
+    return head
+
+
+def sql(statement: str, *values: str | int) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(statement, values)
+
+
+def tampered(*statements: str) -> None:
+    with without_triggers():
+        for statement in statements:
+            sql(statement)
+
+
+def rewritten(first: int) -> None:
+    """Every hash from a line on made anew, as somebody who knows the product would."""
+    with without_triggers():
+        lines = list(AuditEvent.objects.order_by("number"))
+        previous = FIRST_HASH
+        for line in lines:
+            if line.number >= first:
+                line.previous_hash = previous
+                line.hash = digest(line)
+                sql("UPDATE chatui_auditevent SET previous_hash = %s, hash = %s WHERE number = %s", previous, line.hash, line.number)
+            previous = line.hash
+
+
+def verify(*arguments: str) -> tuple[int, str]:
+    out = io.StringIO()
+    try:
+        call_command("audit", "verify", *arguments, stdout=out)
+    except SystemExit as ended:
+        return int(str(ended.code)), out.getvalue()
+    return 0, out.getvalue()
+
+
+def test_a_log_that_nobody_touched_is_whole_and_its_head_is_printed(noted: Head) -> None:
+    code, said = verify()
+    assert (code, said) == (0, f"The log is whole: 12 lines. Head: --number 12 --head {noted.hash}\n")
+    assert verify("--number", "12", "--head", noted.hash)[0] == 0
+    assert verify("--number", "12", "--head", noted.hash.upper())[0] == 0
+
+
+def test_an_empty_log_is_whole_unless_there_was_a_line_once() -> None:
+    assert verify() == (0, "The log is whole: 0 lines. It is empty.\n")
+    code, said = verify("--number", "12", "--head", "0" * 64)
+    assert code == 1 and "Line 12: It was noted once and is not there" in said
+
+
+def test_lines_that_came_after_the_noted_head_do_no_harm(noted: Head, grace: User) -> None:
+    record("later", Visitor(grace, "", "page"))
+    assert verify("--number", "12", "--head", noted.hash)[0] == 0
+
+
+@pytest.mark.parametrize(
+    "column", ["at", "code", "action", "way", "actor_id", "actor_name", "conversation_id", "owner_name", "address", "detail"]
+)
+def test_a_line_that_was_edited_in_any_column_is_found(column: str, noted: Head) -> None:
+    value = {
+        "at": "'2020-01-01 00:00:00'",
+        "actor_id": "'00000000000070008000000000000000'",
+        "conversation_id": "'00000000000070008000000000000000'",
+    }
+    tampered(f"UPDATE chatui_auditevent SET {column} = {value.get(column, repr('another'))} WHERE number = 7")
+    code, said = verify()
+    assert code == 1 and said.startswith("Line 7: It does not fit its hash: it was changed after it was written.\n"), said
+    assert said.count("Line ") == 1
+
+
+def test_an_edited_line_with_a_hash_that_fits_it_breaks_the_chain_behind_it(noted: Head) -> None:
+    tampered("UPDATE chatui_auditevent SET actor_name = 'somebody else' WHERE number = 7")
+    line = AuditEvent.objects.get(number=7)
+    tampered(f"UPDATE chatui_auditevent SET hash = '{digest(line)}' WHERE number = 7")
+    code, said = verify()
+    assert code == 1 and said.startswith("Line 8: It does not follow the line before it"), said
+
+
+def test_a_chain_that_was_made_anew_from_an_edited_line_on_is_found_by_the_noted_head_only(noted: Head) -> None:
+    tampered("UPDATE chatui_auditevent SET actor_name = 'somebody else' WHERE number = 7")
+    rewritten(7)
+    assert verify()[0] == 0, "the premise: a chain without an anchor proves nothing against whoever can write all of it"
+    code, said = verify("--number", "12", "--head", noted.hash)
+    assert code == 1 and "Line 12: It has another hash than the one that was noted" in said
+
+
+@pytest.mark.parametrize(
+    ("which", "said"), [("= 1", "Line 1 is missing"), ("= 5", "Line 5 is missing"), ("BETWEEN 5 AND 8", "Lines 5 to 8 are missing")]
+)
+def test_deleted_lines_leave_a_gap_that_is_named(which: str, said: str, noted: Head) -> None:
+    tampered(f"DELETE FROM chatui_auditevent WHERE number {which}")
+    code, output = verify()
+    assert code == 1 and said in output and output.count("Line") == 2, output
+
+
+def test_a_deleted_line_whose_gap_was_closed_is_found(noted: Head) -> None:
+    tampered(
+        "DELETE FROM chatui_auditevent WHERE number = 5",
+        *(f"UPDATE chatui_auditevent SET number = {n - 1} WHERE number = {n}" for n in range(6, 13)),
+    )
+    code, said = verify()
+    assert code == 1 and said.startswith("Line 5: "), said
+
+
+def test_a_line_that_was_put_in_is_found(noted: Head) -> None:
+    line = AuditEvent.objects.get(number=12)
+    tampered(*(f"UPDATE chatui_auditevent SET number = {n + 1} WHERE number = {n}" for n in range(12, 4, -1)))
+    line.id, line.number, line.actor_name = new_key(), 5, "invented"
+    line.previous_hash = AuditEvent.objects.get(number=4).hash
+    line.hash = digest(line)
+    with without_triggers():
+        line.save(force_insert=True)
+    code, said = verify()
+    assert code == 1 and said.startswith("Line 6: "), said
+
+
+def test_two_lines_that_changed_places_are_found(noted: Head) -> None:
+    tampered(
+        "UPDATE chatui_auditevent SET number = 99 WHERE number = 5",
+        "UPDATE chatui_auditevent SET number = 5 WHERE number = 6",
+        "UPDATE chatui_auditevent SET number = 6 WHERE number = 99",
+    )
+    code, said = verify()
+    assert code == 1 and said.startswith("Line 5: "), said
+
+
+def test_a_cut_off_end_is_found_by_the_noted_head_only(noted: Head) -> None:
+    tampered("DELETE FROM chatui_auditevent WHERE number > 8")
+    assert verify()[0] == 0, "the premise: what is left is a whole chain"
+    code, said = verify("--number", "12", "--head", noted.hash)
+    assert code == 1 and "Line 12: It was noted once and is not there: the end of the log was cut off." in said
+
+
+def test_many_problems_are_counted_and_the_first_are_named(grace: User) -> None:
+    for _ in range(30):
+        record("act", Visitor(grace, "", "page"))
+    tampered("UPDATE chatui_auditevent SET actor_name = 'x'")
+    code, said = verify()
+    assert code == 1 and said.startswith("Line 1: ") and said.count("It does not fit its hash") == 20 and "And 10 more." in said
+
+
+def test_a_head_without_its_number_is_no_question() -> None:
+    for arguments in (["--head", "0" * 64], ["--number", "3"]):
+        with pytest.raises(CommandError) as refused:
+            call_command("audit", "verify", *arguments)
+        assert refused.value.returncode == 2
+
+
+def test_the_head_is_printed_as_verify_takes_it(noted: Head) -> None:
+    out = io.StringIO()
+    call_command("audit", "head", stdout=out)
+    assert verify(*out.getvalue().split())[0] == 0
+
+
+CHANGES = [
+    "UPDATE chatui_auditevent SET detail = 'x' WHERE number = 3",
+    "UPDATE chatui_auditevent SET detail = detail",
+    "DELETE FROM chatui_auditevent WHERE number = 12",
+    "DELETE FROM chatui_auditevent",
+    "INSERT OR REPLACE INTO chatui_auditevent SELECT * FROM chatui_auditevent WHERE number = 3",
+    "REPLACE INTO chatui_auditevent SELECT * FROM chatui_auditevent WHERE number = 12",
+    "UPDATE OR REPLACE chatui_auditevent SET number = 4 WHERE number = 5",
+    (
+        "INSERT INTO chatui_auditevent (id, number, at, code, action, way, actor_name, owner_name, address, detail, previous_hash, hash) "
+        "VALUES ('00000000000070008000000000000000', 0, '2020-01-01', '', 'x', 'x', '', '', '', '', '', '')"
+    ),
+]
+
+
+@pytest.mark.parametrize("statement", CHANGES)
+def test_the_database_itself_refuses_to_change_remove_or_replace_a_line(statement: str, noted: Head) -> None:
+    before = list(AuditEvent.objects.order_by("number").values())
+    with pytest.raises(DatabaseError, match="append-only"), transaction.atomic():
+        sql(statement)
+    assert list(AuditEvent.objects.order_by("number").values()) == before
+
+
+def test_the_database_takes_the_next_line(noted: Head, grace: User) -> None:
+    assert record("next", Visitor(grace, "", "page")).number == 13
+
+
+def test_a_line_holds_nothing_that_moves_a_cursor_or_turns_text_around(grace: User) -> None:
+    written = record("act", Visitor(grace, "192.0.2.7", "page"), "a\x9b2J", detail="15 min: \x1b[2Ja\u202eb c é — 火")
+    assert (written.owner_name, written.detail) == ("a\ufffd2J", "15 min: \ufffd[2Ja\ufffdb c é — 火")
+    assert chain.verify().is_whole
+
+
+def test_an_account_can_be_deleted_although_its_lines_stay(noted: Head, grace: User) -> None:
+    grace.delete()
+    assert AuditEvent.objects.filter(actor_name="grace").count() == LINES and verify()[0] == 0
+
+
+@pytest.mark.parametrize("name", chain._TRIGGERS)
+def test_a_guard_that_somebody_took_off_is_missed(name: str, noted: Head) -> None:
+    assert chain.missing_triggers() == []
+    sql(f"DROP TRIGGER {name}")
+    code, said = verify()
+    assert code == 1 and said.startswith(f"The database does not refuse changes to the log: the trigger {name} is missing.")
+
+
+def test_a_walk_keeps_no_lines(
+    noted: Head, monkeypatch: pytest.MonkeyPatch, django_assert_num_queries: Callable[..., AbstractContextManager[object]]
+) -> None:
+    monkeypatch.setattr(chain, "_CHUNK", 3)
+    with django_assert_num_queries(2):  # the lines, as a stream, and the triggers
+        assert chain.verify().lines == LINES

@@ -1,0 +1,109 @@
+"""Summaries of the reasoning over Chat Completions: hidden, unless the operator trusts that server's to be none of the raw reasoning."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from chatui.backends.base import BackendError, Endpoint
+from chatui.backends.chat.deltas import Deltas
+from chatui.backends.registry import build
+from renderer.errors import Code
+from renderer.events import Assembler, Finished
+from renderer.frames import Frame
+from renderer.gate import Audience, may_see
+from renderer.history import seen_again
+from tests.support import stub
+from tests.support.sampling import HASTY, asked, outcome
+
+RAW = "SECRET-RAW"
+
+
+def part(kind: str, text: str) -> dict[str, str]:
+    return {"type": f"reasoning.{kind}", "summary" if kind == "summary" else "text": text}
+
+
+def details(*parts: dict[str, str], **delta: Any) -> dict[str, Any]:
+    return {"reasoning_details": list(parts), **delta}
+
+
+SCRIPTS: dict[str, list[dict[str, Any]]] = {
+    "by themselves": [details(part("summary", "I compared ")), details(part("summary", "routes.")), {"content": "By train."}],
+    "said twice": [details(part("summary", "I compared routes."), reasoning="I compared routes."), {"content": "By train."}],
+    "beside raw reasoning": [details(part("text", RAW), part("summary", "I compared routes.")), {"content": "By train."}],
+    "before raw reasoning": [details(part("summary", "I compared routes.")), {"reasoning": RAW}, {"content": "By train."}],
+    "in the same piece as raw reasoning": [details(part("summary", "I compared routes."), reasoning=RAW), {"content": "By train."}],
+    "beside what is encrypted": [
+        details(part("summary", "I compared routes."), {"type": "reasoning.encrypted", "data": RAW}),
+        {"content": "By train."},
+    ],
+    "of another name": [
+        details({"type": "reasoning.summary2", "summary": RAW}, part("summary", "I compared routes.")),
+        {"content": "By train."},
+    ],
+}
+
+
+def read(deltas: list[dict[str, Any]], *, trusted: bool) -> list[Finished]:
+    reader, assembler = Deltas(lambda: "c", max_chars=10_000, summaries_are_trusted=trusted), Assembler()
+    events = [event for delta in deltas for event in reader.feed({"choices": [{"index": 0, "delta": delta}]})]
+    events += reader.finish()[0]
+    finished = [done for event in events if (done := assembler.feed(event))]
+    assert assembler.finish() is None
+    return finished
+
+
+def visible(finished: list[Finished]) -> list[tuple[str | None, str]]:
+    return [(done.frame.header.name, done.frame.body) for done in finished if may_see(done.frame.header, Audience.END_USER)]
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_a_summary_is_hidden_where_nobody_trusts_it(script: str) -> None:
+    assert visible(read(SCRIPTS[script], trusted=False)) == [(None, "By train.")]
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_a_trusted_summary_is_shown_once_and_raw_reasoning_still_never(script: str) -> None:
+    finished = read(SCRIPTS[script], trusted=True)
+    assert visible(finished) == [("reasoning_summary", "I compared routes."), (None, "By train.")]
+    frames: list[Frame] = [done.frame for done in finished]
+    assert all(done.complete and done.error is None for done in finished)
+    assert [frame.body for frame in seen_again(frames)] == ["By train."], "the model does not see it again"
+
+
+def test_trust_is_in_what_says_of_itself_that_it_is_a_summary_and_in_nothing_else() -> None:
+    for delta in (
+        {"reasoning": RAW},
+        {"reasoning_content": RAW},
+        {"thinking": RAW},
+        details(part("text", RAW)),
+        {"reasoning_details": RAW},
+    ):
+        assert visible(read([delta, {"content": "By train."}], trusted=True)) == [(None, "By train.")]
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("trusted", [False, True])
+async def test_the_trust_of_the_operator_reaches_the_back_end(trusted: bool) -> None:
+    raw = (
+        stub.chunk(**details(part("summary", "I compared routes.")))
+        + stub.chunk(content="By train.")
+        + stub.chunk(finish="stop")
+        + stub.DONE
+    )
+    async with stub.running(stub.plays(raw)) as server:
+        backend = build(Endpoint(server.url, model="m", limits=HASTY), summaries_are_trusted=trusted)
+        result = await outcome(backend, asked("How?"))
+        await backend.aclose()
+    assert result.visible == ("I compared routes." if trusted else "") + "By train."
+
+
+@pytest.mark.asyncio
+async def test_a_summary_that_breaks_off_is_closed_as_broken() -> None:
+    async with stub.running(stub.plays(stub.chunk(**details(part("summary", "I comp"))))) as server:
+        backend = build(Endpoint(server.url, model="m", limits=HASTY), summaries_are_trusted=True)
+        result = await outcome(backend, asked("How?"))
+        await backend.aclose()
+    assert isinstance(result.error, BackendError)
+    assert [(done.frame.body, done.error) for done in result.finished] == [("I comp", Code.STREAM_TRUNCATED)]

@@ -1,0 +1,101 @@
+"""The built-in demo: every script goes through the real reader, and people see what is theirs."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+import pytest
+
+from chatui.backends.base import Endpoint, EndReason, Limits
+from chatui.backends.demo.backend import DemoBackend, choose
+from chatui.backends.registry import build
+from chatui.codes import ProductCode
+from renderer.frames import Channel, Intent, Role, Terminator
+from tests.support.sampling import asked, outcome
+
+pytestmark = pytest.mark.asyncio
+
+QUESTIONS = ("Good morning!", "Make a plan, please", "Explain it", "Refuse this", "Cut it short")
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+async def test_every_script_says_that_it_is_scripted_and_shows_no_reasoning(question: str) -> None:
+    result = await outcome(DemoBackend(0), asked(question, effort="high"))
+    assert "script" in result.visible
+    analysis = [done.frame.body for done in result.finished if done.frame.header.channel == Channel.ANALYSIS]
+    assert analysis
+    assert all(text not in result.visible for text in analysis)
+    assert "<|" not in result.visible
+
+
+async def test_the_plan_has_a_preamble_a_hidden_call_with_its_reply_and_an_answer() -> None:
+    result = await outcome(DemoBackend(0), asked("plan"))
+    headers = [done.frame.header for done in result.finished]
+    assert [(header.role, header.channel, header.intent) for header in headers] == [
+        (Role.ASSISTANT, Channel.ANALYSIS, None),
+        (Role.ASSISTANT, Channel.COMMENTARY, Intent.PREAMBLE),
+        (Role.ASSISTANT, Channel.COMMENTARY, None),
+        (Role.TOOL, Channel.COMMENTARY, None),
+        (Role.ASSISTANT, Channel.ANALYSIS, None),
+        (Role.ASSISTANT, Channel.FINAL, None),
+    ]
+    assert result.calls == [("functions.search_notes", '{"query": "launch date", "limit": 3}')]
+    assert headers[2].call_id == headers[3].call_id is not None
+    assert "search_notes" not in result.visible
+    assert "Twelve people, starts" not in result.visible
+
+
+async def test_the_long_answer_is_long_and_the_cut_one_is_cut() -> None:
+    long = await outcome(DemoBackend(0), asked("explain"))
+    assert 600 < len(long.visible.split()) < 1000
+    assert (long.ended and long.ended.reason, long.finished[-1].frame.terminator) == (EndReason.STOP, Terminator.RETURN)
+    cut = await outcome(DemoBackend(0), asked("cut"))
+    assert cut.ended is not None
+    assert cut.ended.reason == EndReason.LENGTH
+    assert (cut.finished[-1].complete, cut.finished[-1].error) == (False, ProductCode.LENGTH)
+
+
+async def test_more_effort_means_more_reasoning_and_the_same_answer() -> None:
+    results = [await outcome(DemoBackend(0), asked("plan", effort=effort)) for effort in ("low", "medium", "high")]
+    assert len({result.visible for result in results}) == 1
+    lengths = [len(result.hidden) for result in results]
+    assert lengths == sorted(set(lengths))
+
+
+async def test_a_token_limit_cuts_the_demo_too() -> None:
+    result = await outcome(DemoBackend(0), asked("explain", max_tokens=60))
+    assert result.ended is not None
+    assert result.ended.reason == EndReason.LENGTH
+    assert result.ended.usage is not None
+    assert result.ended.usage.completion_tokens == 60
+
+
+async def test_tokens_come_at_the_pace_that_was_set() -> None:
+    began = time.monotonic()
+    await outcome(DemoBackend(500), asked("hello", max_tokens=100))
+    assert 0.19 < time.monotonic() - began < 2
+
+
+async def test_stopping_the_demo_stops_it_at_once() -> None:
+    events = DemoBackend(1).sample(asked("hello"))
+    waiting = asyncio.ensure_future(anext(events))
+    await asyncio.sleep(0.01)
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asyncio.wait_for(waiting, 0.5)
+
+
+async def test_the_last_question_chooses_the_script() -> None:
+    assert [choose(question) for question in QUESTIONS] == ["greeting", "plan", "explain", "refuse", "cut"]
+    assert choose("Tell me how water boils") == "greeting"
+
+
+async def test_without_an_address_the_demo_is_built_and_with_one_the_server() -> None:
+    demo = build(Endpoint(""))
+    assert (demo.kind, demo.is_demo, await demo.models()) == ("demo", True, ("demo",))
+    server = build(Endpoint("http://127.0.0.1:8080/v1", key="k", limits=Limits()))
+    assert (server.kind, server.is_demo, server.name) == ("chat", False, "Model server at 127.0.0.1:8080")
+    for url, kind in (("ftp://x", None), ("nonsense", None), ("http://x", "telepathy")):
+        with pytest.raises(ValueError, match="model server"):
+            build(Endpoint(url), kind=kind)

@@ -1,0 +1,44 @@
+"""The demo sums up for itself: its lines come in order, and pass the same check as anybody's."""
+
+from __future__ import annotations
+
+import pytest
+
+from chatui.backends.base import SampleEnded, SampleRequest
+from chatui.backends.demo.backend import DemoBackend
+from chatui.turns import summary_notes
+from renderer.events import FrameOpened
+from renderer.frames import Channel, Frame, Header, Role
+from renderer.gate import Audience, may_see
+from tests.support.sampling import asked, outcome
+
+QUESTIONS = ["Hello", "Plan the launch", "Explain Markdown", "Refuse this", "An answer that is cut"]
+
+
+async def thought_through(question: str) -> summary_notes.Notes:
+    """The notes on a turn of the demo, up to its answer."""
+    notes = summary_notes.Notes()
+    notes.open([Frame(Header(Role.USER), question)])
+    async for event in DemoBackend(0).sample(asked(question, effort="high")):
+        if isinstance(event, FrameOpened) and event.header.channel == Channel.FINAL and may_see(event.header, Audience.END_USER):
+            break
+        if not isinstance(event, SampleEnded):
+            notes.feed(event)
+    return notes
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("question", QUESTIONS)
+async def test_every_line_of_the_demo_passes_the_check_and_then_it_has_nothing_more_to_say(question: str) -> None:
+    notes, shown = await thought_through(question), list[str]()
+    assert notes.fresh_chars > 100, "the premise: it thought"
+    while (line := (await outcome(DemoBackend(0), notes.request(None, shown))).visible) != "none":
+        assert notes.judge(line).reason is None, line
+        shown.append(line)
+    assert shown
+
+
+@pytest.mark.asyncio
+async def test_an_ordinary_question_about_summaries_is_answered_as_any_other() -> None:
+    request = SampleRequest((Frame(Header(Role.USER), "## Question\n\nHello\n\n## Lines shown before\n\n- none\n\n## New notes\n\nx"),))
+    assert "built-in demo" in (await outcome(DemoBackend(0), request)).visible

@@ -1,0 +1,83 @@
+"""Recorded Responses streams that are damaged at random: whatever is lost, doubled, moved or renamed, no reasoning becomes visible."""
+
+from __future__ import annotations
+
+import json
+import random
+from typing import Any
+
+import pytest
+
+from chatui.backends.responses.reducer import Reducer
+from chatui.backends.sse import Decoder
+from renderer.events import Assembler
+from renderer.gate import Audience, may_see
+from tests.support.places import RECORDINGS
+
+CANARY = "RAW-COT-CANARY"
+# Without a response template, transformers serve puts all of a model's output into the answer: the leak guard's matter, tested elsewhere.
+UNTOLD = ("responses-transformers-cut", "responses-transformers-greet", "responses-transformers-trip", "responses-transformers-weather")
+STREAMS = sorted(path.name for path in RECORDINGS.glob("responses-*.[st]*") if not path.name.startswith(UNTOLD))
+_LOST_NAMES = ("item_id", "output_index", "content_index", "sequence_number", "summary_index")
+
+
+def events_of(name: str) -> list[dict[str, Any]]:
+    """The events of a recording, each text of a reasoning item and each argument of a call replaced by the canary."""
+    raw = (RECORDINGS / name).read_bytes()
+    events = [json.loads(event.data) for event in Decoder(1 << 20).feed(raw) if event.data.startswith("{")]
+    return [_with_canary(event) for event in events if "type" in event]
+
+
+def _with_canary(event: dict[str, Any]) -> dict[str, Any]:
+    kind = event["type"]
+    if "reasoning" in kind or "arguments" in kind:
+        event = {**event, **{name: CANARY for name in ("delta", "text", "arguments") if isinstance(event.get(name), str)}}
+    if isinstance(event.get("item"), dict):
+        event = {**event, "item": _item_with_canary(event["item"])}
+    if isinstance(event.get("part"), dict) and event["part"].get("type") in ("reasoning_text", "summary_text"):
+        event = {**event, "part": {**event["part"], "text": CANARY}}
+    response = event.get("response")
+    if isinstance(response, dict):
+        output = [_item_with_canary(item) for item in response.get("output") or []]
+        event = {**event, "response": {**response, "output": output, "instructions": CANARY}}
+    return event
+
+
+def _item_with_canary(item: dict[str, Any]) -> dict[str, Any]:
+    if item.get("type") == "message":
+        return item
+    parts = [{"type": "output_text", "text": CANARY}]
+    return {**item, "content": parts, "summary": parts, "encrypted_content": CANARY, "arguments": json.dumps({"a": CANARY})}
+
+
+def damaged(events: list[dict[str, Any]], chooser: random.Random) -> list[dict[str, Any]]:
+    """Some events are lost, some come twice or change places, some lose what they are named by."""
+    left: list[dict[str, Any]] = []
+    lost = chooser.sample(_LOST_NAMES, chooser.randint(0, 2))
+    for event in events:
+        roll = chooser.random()
+        if roll < 0.1:
+            continue
+        event = {name: value for name, value in event.items() if name not in lost or chooser.random() < 0.5}
+        left += [event, event] if roll < 0.2 else [event]
+        if roll > 0.9 and len(left) > 1 and "reasoning" not in event["type"]:
+            left[-1], left[-2] = left[-2], left[-1]
+    return left
+
+
+@pytest.mark.parametrize("name", STREAMS)
+def test_no_reasoning_becomes_visible_however_a_stream_is_damaged(name: str) -> None:
+    events = events_of(name)
+    hidden_at_all = 0
+    for seed in range(60):
+        reducer, assembler = Reducer(lambda: "call_new", max_chars=100_000), Assembler()
+        raws = []
+        for event in damaged(events, random.Random(seed)):
+            raws += reducer.feed(event["type"], event)
+        raws += reducer.finish()[0] if seed % 2 else reducer.break_off()
+        frames = [done.frame for raw in raws if (done := assembler.feed(raw))]
+        for frame in frames:
+            if may_see(frame.header, Audience.END_USER):
+                assert CANARY not in frame.body, seed
+            hidden_at_all += CANARY in frame.body
+    assert hidden_at_all or CANARY not in json.dumps([{**event, "response": None} for event in events])

@@ -1,0 +1,88 @@
+"""``manage.py`` of a product that is broken in the ways that the file named by CANARY_BREAK lists, one to a line; in none if it is empty.
+
+A test changes the file while the server runs; every patched function looks at it each time.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+SETTING = "CANARY_BREAK"
+
+
+def is_broken(way: str) -> bool:
+    return way in Path(os.environ[SETTING]).read_text(encoding="utf-8").splitlines()
+
+
+class ThoughtsInAHeader:
+    """Middleware: the way ``header`` puts hidden text into a response header, ``secret`` the operator's instructions."""
+
+    def __init__(self, get_response: Callable[[Any], Any]) -> None:
+        self._get_response = get_response
+
+    def __call__(self, request: Any) -> Any:
+        from chatui.models import Message
+
+        response = self._get_response(request)
+        if is_broken("header") and request.user.is_authenticated and request.path.endswith("/download/"):
+            hidden = Message.objects.filter(conversation__owner=request.user, is_visible=False, text__contains="what nobody may read")
+            response.headers["X-Thoughts"] = "; ".join(message.text[-200:] for message in hidden[:20]).replace("\n", " ")
+        if is_broken("secret"):
+            response.headers["X-Instructions"] = os.environ["CHATUI_INSTRUCTIONS"]
+        return response
+
+
+def patch() -> None:
+    """Make every way of being broken possible."""
+    from django.conf import settings
+
+    settings.MIDDLEWARE = [*settings.MIDDLEWARE, "tests.chatui.canary.broken.ThoughtsInAHeader"]
+    import django
+
+    django.setup()
+    from chatui.backends.leak_guard import LeakGuard, Span
+    from chatui.display import conversation, search
+    from chatui.display.conversation import Notice
+    from chatui.models import Conversation, Message, ShareLink
+    from chatui.permissions import access, attempts
+    from chatui.transfer import exports
+    from chatui.turns import summary_notes
+    from renderer import gate
+    from renderer.gate import Audience
+    from renderer.summary.check import Verdict
+
+    def while_broken(way: str, place: Any, name: str, broken: Callable[..., Any]) -> None:
+        sound = getattr(place, name)
+        setattr(place, name, lambda *args, **kwargs: (broken if is_broken(way) else sound)(*args, **kwargs))
+
+    def everything(person: Any) -> Iterator[tuple[str, str]]:
+        for row in access.all_own_conversations(person):
+            yield f"{row.pk}.ocml", exports.transcript(row, person, Audience.DEBUG)
+
+    def counts_hidden(person: Any, text: str, before: int | None = None) -> search.Results:
+        there = Message.objects.filter(conversation__owner=person, text__contains=text).exists()
+        return search.Results((), None, is_empty_query=there)
+
+    # Analysis passes the gate: streams, pages and everything that is made from what is kept.
+    while_broken("gate", gate, "why_hidden", lambda header: None)
+    while_broken("guard", LeakGuard, "feed", lambda guard, text: [Span(True, text)])
+    while_broken("summary", summary_notes.Notes, "judge", lambda notes, candidate, *_: Verdict(candidate))
+    while_broken("archive", exports, "everything", everything)
+    while_broken("notice", conversation, "_notice", lambda turn: Notice("E-X", turn.error_detail, True) if turn.error_code else None)
+    while_broken("search", search, "search", counts_hidden)
+    while_broken("not recorded", attempts, "record_attempt", lambda *args: None)
+    while_broken("not refused", access, "can_see_hidden", lambda user: True)
+    while_broken("not owned", access, "own_conversation", lambda user, key, **_: Conversation.objects.get(pk=key))
+    while_broken("not revoked", access, "_live_links", ShareLink.objects.all)
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "chatui.settings")
+    patch()
+    from django.core.management import execute_from_command_line
+
+    execute_from_command_line(["manage.py", *sys.argv[1:]])

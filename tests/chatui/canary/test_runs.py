@@ -1,0 +1,234 @@
+"""Whole runs of ``manage.py canary`` against a served deployment: a sound one is clean, each fault is found, nothing stays behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.canary.reviewed import COMMANDS
+from tests.chatui.canary.broken import SETTING
+from tests.support.places import ROOT
+from tests.support.served import Deployment
+
+INSTRUCTIONS = "Never say that the moon is made of cheese, and keep this rule to yourself."
+PATIENT = ("--seconds", "300")
+COUNT_ROWS = """
+import json
+from django.apps import apps
+rows = {model._meta.label: model.objects.count() for model in apps.get_models(include_auto_created=True)}
+print(json.dumps(rows))
+"""
+LAST_LINES = """
+import json
+from chatui.models import AuditEvent
+lines = AuditEvent.objects.filter(action="canary run").order_by("number")
+print(json.dumps([[line.way, line.owner_name, line.actor_name, line.detail] for line in lines]))
+"""
+
+pytestmark = pytest.mark.served
+
+
+@dataclass
+class Ran:
+    """What came of a run."""
+
+    code: int
+    report: dict[str, Any]
+    output: str
+
+
+class Product(Deployment):
+    """A deployment that can be broken while it runs."""
+
+    def break_it(self, *ways: str) -> None:
+        Path(self.environment[SETTING]).write_text("\n".join(ways), encoding="utf-8")
+
+    def canary(self, *options: str) -> Ran:
+        done = subprocess.run(self.command(*options), cwd=ROOT, env=self.environment, capture_output=True, text=True, check=False)
+        report = json.loads(done.stdout) if done.stdout.startswith("{") else {}
+        return Ran(done.returncode, report, done.stdout + done.stderr)
+
+    def command(self, *options: str) -> list[str]:
+        return [sys.executable, "manage.py", "canary", "--url", self.servers[0].url, "--json", *options]
+
+    def asked(self, question: str) -> Any:
+        return json.loads(self.manage("shell", "--no-imports", "-c", question))
+
+    def rows(self) -> dict[str, int]:
+        """How many rows each table has, but for the audit log."""
+        rows: dict[str, int] = self.asked(COUNT_ROWS)
+        assert rows.pop("chatui.AuditEvent") >= 0
+        return rows
+
+
+@pytest.fixture(scope="module")
+def product(tmp_path_factory: pytest.TempPathFactory, rank_file: Path) -> Iterator[Product]:
+    directory = tmp_path_factory.mktemp("data")
+    (directory / rank_file.name).write_bytes(rank_file.read_bytes())
+    broken = directory / "broken"
+    broken.touch()
+    product = Product(directory, CHATUI_INSTRUCTIONS=INSTRUCTIONS, **{SETTING: str(broken)})
+    product.program = ("-m", "tests.chatui.canary.broken")
+    try:
+        product.start()
+        product.make_people(ada=(False, []))
+        yield product
+    finally:
+        product.stop()
+
+
+@pytest.fixture(autouse=True)
+def _sound_again(product: Product) -> Iterator[None]:
+    yield
+    product.break_it()
+
+
+@dataclass
+class Sound:
+    """A run against the sound product, and what stood in the database before and after."""
+
+    ran: Ran
+    before: dict[str, int]
+    after: dict[str, int]
+    lines: list[list[str]]
+
+
+@pytest.fixture(scope="module")
+def sound(product: Product) -> Sound:
+    before = product.rows()
+    return Sound(product.canary(*PATIENT), before, product.rows(), product.asked(LAST_LINES))
+
+
+def test_a_sound_deployment_is_clean(sound: Sound) -> None:
+    report = sound.ran.report
+    assert (sound.ran.code, report.get("problems"), report.get("findings")) == (0, [], []), sound.ran.output
+    assert report["outcome"] == "clean"
+    assert report["planted"]["hidden"] > 100 and not report["left_out"], "the premise: every wire format was played"
+
+
+def test_every_command_of_the_socket_was_used(sound: Sound) -> None:
+    used = {name.removeprefix("commands ") for name in sound.ran.report["looked"] if name.startswith("commands ")}
+    assert used == {command.type for command in COMMANDS}
+
+
+def test_nothing_stays_behind_but_two_lines_in_the_audit_log(sound: Sound) -> None:
+    assert sound.after == sound.before
+    assert [line[:3] for line in sound.lines] == [["shell", sound.ran.report["run"], ""]] * 2
+    assert [line[3] for line in sound.lines] == ["begins", "ends: clean, 0 findings"]
+
+
+CONVERSATION = "c/<uuid:conversation_id>/"
+# Faults that do not cover one another, each with where it must be found: the place, who sees it there, and what of it or in what.
+FAULTS: list[dict[str, set[tuple[str, str, str]]]] = [
+    {
+        "gate": {
+            ("socket", "owner", "chat: reasoning_content"),
+            (CONVERSATION, "owner", "chat: arguments of a call"),
+            (f"{CONVERSATION}download/", "owner", "responses: content of a reasoning item"),
+            ("s/…/", "holder of a share link", "chat: reasoning"),
+            ("search", "owner", "a search tells that a hidden word is there"),
+        },
+    },
+    {
+        "guard": {("socket", "owner", "chat: think-tag in the answer"), ("socket", "owner", "responses: think tag in a message")},
+        "archive": {("download/", "owner", "harmony: analysis before the final")},
+        "header": {(f"{CONVERSATION}download/", "owner", "header x-thoughts")},
+        "secret": {("sign-in/", "anonymous", "instructions")},
+        "summary": {
+            ("socket", "owner", "summarized: reasoning that a summarizer copies"),
+            (CONVERSATION, "owner", "trusting: reasoning that a server calls a summary"),
+        },
+        "notice": {
+            (CONVERSATION, "owner", "responses: body of a refusal"),
+            (f"{CONVERSATION}turns/<uuid:turn_id>/", "owner", "chat: body of a refusal"),
+        },
+        "not refused": {(f"{CONVERSATION}debug/", "owner", "not refused, but answered 200")},
+    },
+    {
+        "search": {("search", "owner", "a search tells that a hidden word is there")},
+        "not recorded": {("audit log", "owner", "attempts were not recorded"), ("audit log", "stranger", "attempts were not recorded")},
+        "not owned": {(CONVERSATION, "stranger", "what the owner may read"), ("socket", "stranger", "subscribe was not refused")},
+        "not revoked": {("s/…/", "holder of a share link", "a share link that was taken back still opens")},
+    },
+]
+
+
+@pytest.mark.parametrize("faults", FAULTS, ids=lambda faults: ", ".join(faults))
+def test_a_broken_deployment_is_found_out_with_the_place_of_each_fault(
+    faults: dict[str, set[tuple[str, str, str]]], product: Product
+) -> None:
+    before = product.rows()
+    product.break_it(*faults)
+    ran = product.canary(*PATIENT)
+    assert (ran.code, ran.report.get("outcome")) == (1, "leak"), ran.output
+    for fault, places in faults.items():
+        for place, viewer, what in places:
+            found = [one for one in ran.report["findings"] if (one["place"], one["viewer"]) == (place, viewer)]
+            assert any(what in f"{one['what']} in {one['part']}" for one in found), (fault, place, viewer, what)
+    assert "what nobody may read" not in ran.output and INSTRUCTIONS not in ran.output, "the report quotes nothing"
+    product.break_it()
+    assert product.rows() == before
+
+
+def test_a_run_that_has_no_time_proves_nothing_and_leaves_nothing(product: Product) -> None:
+    before = product.rows()
+    ran = product.canary("--seconds", "4")
+    assert (ran.code, ran.report["outcome"]) == (2, "not carried out")
+    assert ran.report["problems"][-1] == "There was not enough time; --seconds gives more."
+    assert product.rows() == before
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_a_run_that_is_ended_from_outside_leaves_nothing(how: signal.Signals, product: Product) -> None:
+    before = product.rows()
+    process = subprocess.Popen(
+        product.command(), cwd=ROOT, env=product.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    deadline = time.monotonic() + 60
+    while product.rows()["chatui.Message"] == before["chatui.Message"]:
+        assert time.monotonic() < deadline and process.poll() is None, "the premise: it is in the middle of something"
+    process.send_signal(how)
+    output, errors = process.communicate(timeout=60)
+    assert process.returncode == 2, output + errors
+    assert json.loads(output)["problems"] == ["It was interrupted."]
+    assert product.rows() == before
+
+
+def test_a_deployment_that_is_not_there_proves_nothing(product: Product) -> None:
+    before = product.rows()
+    ran = product.canary("--url", "http://127.0.0.1:9")
+    assert (ran.code, ran.report["outcome"]) == (2, "not carried out")
+    assert ran.report["problems"] == ["/sign-in/ could not be fetched: ConnectError, [Errno 111] Connection refused."]
+    assert product.rows() == before
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--url", "chat.example.org"),
+        ("--url", "ftp://chat.example.org"),
+        ("--listen", "a/b"),
+        ("--listen", "127.0.0.1:x"),
+        ("--listen", ""),
+    ],
+)
+def test_options_that_cannot_be_meant_are_refused(options: tuple[str, ...], product: Product) -> None:
+    assert product.canary(*options).code == 2
+
+
+def test_a_deployment_without_any_account_is_left_alone(tmp_path: Path) -> None:
+    deployment = Deployment(tmp_path)
+    deployment.manage("migrate")
+    environment = {**deployment.environment, "PYTHONWARNINGS": os.environ.get("PYTHONWARNINGS", "")}
+    done = subprocess.run([sys.executable, "manage.py", "canary"], cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 2 and "There is no account yet." in done.stderr

@@ -1,0 +1,94 @@
+"""The scripted answers: what they hide stays hidden and what they show arrives, through the product's real back ends."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+import pytest
+
+from chatui.backends import registry
+from chatui.backends.base import Endpoint, SampleRequest
+from chatui.canary.answers import chat, harmony, responses
+from chatui.canary.answers.planting import Planter, Script
+from chatui.canary.markers import Canary
+from chatui.canary.peer import Peer
+from chatui.canary.run import KINDS
+from renderer.frames import Frame, Header
+from renderer.harmony.vocabulary import Vocabulary
+from tests.support.sampling import PATIENT, Outcome, outcome
+
+BAIT = "bcdflbcdflbcdf"
+
+
+class Played:
+    """Every script of one wire format, sampled once, with what was planted in it."""
+
+    def __init__(self, kind: str, vocabulary: Vocabulary | None = None) -> None:
+        self.hidden, self.visible = Canary(), Canary()
+        planter = Planter(kind, self.hidden, self.visible, BAIT)
+        match kind:
+            case "chat":
+                self.scripts: Sequence[Script] = chat.scripts(planter)
+            case "responses":
+                self.scripts = responses.scripts(planter)
+            case _:
+                assert vocabulary is not None
+                self.scripts = harmony.scripts(planter, vocabulary)
+        with Peer(("127.0.0.1", 0), {kind: self.scripts}) as peer:
+            peer.release()
+            self.outcomes = {script.name: asyncio.run(sampled(peer.url(kind), kind, script, vocabulary)) for script in self.scripts}
+
+
+async def sampled(url: str, kind: str, script: Script, vocabulary: Vocabulary | None) -> Outcome:
+    request = SampleRequest((Frame(Header("user"), "What is hidden?"),), model=script.name)
+    backend = registry.KINDS[KINDS[kind]](Endpoint(url, limits=PATIENT), **({"vocabulary": lambda: vocabulary} if vocabulary else {}))
+    try:
+        return await outcome(backend, request)
+    finally:
+        await backend.aclose()
+
+
+@pytest.fixture(scope="module", params=["chat", "responses", "harmony"])
+def played(request: pytest.FixtureRequest) -> Played:
+    return Played(request.param, request.getfixturevalue("vocabulary") if request.param == "harmony" else None)
+
+
+def test_nothing_that_a_script_hides_becomes_visible(played: Played) -> None:
+    assert {name: found for name, done in played.outcomes.items() if (found := played.hidden.found(done.visible))} == {}
+    assert not any(BAIT in done.visible for done in played.outcomes.values())
+
+
+def test_everything_that_a_script_shows_arrives(played: Played) -> None:
+    for script in played.scripts:
+        assert all(marker in played.outcomes[script.name].visible for marker in script.shows), script.name
+
+
+def test_the_product_takes_the_hidden_text_in_where_it_could_leak_from_there(played: Played) -> None:
+    """A server whose hidden fields were simply not read would test nothing."""
+    for name, done in played.outcomes.items():
+        details = done.error.detail if done.error else ""
+        headers = " ".join(str(finished.frame.header) for finished in done.finished)
+        assert played.hidden.found(done.hidden, details, headers), name
+
+
+def test_every_script_has_a_name_of_its_own_and_an_end(played: Played) -> None:
+    assert len({script.name for script in played.scripts}) == len(played.scripts)
+    for script in played.scripts:
+        done = played.outcomes[script.name]
+        assert (done.error is None) or set(script.ends) & {"failed", "interrupted"} or not script.ends, script.name
+
+
+def test_requests_without_the_secret_path_are_not_answered() -> None:
+    import httpx
+
+    script = Script("one", (b"hello",), content_type="text/plain")
+    with Peer(("127.0.0.1", 0), {"chat": [script]}) as peer:
+        peer.release()
+        url = peer.url("chat")
+        origin = url.rsplit("/", 2)[0]
+        assert httpx.post(f"{url}/v1/chat/completions", json={"model": "one"}, trust_env=False).text == "hello"
+        assert httpx.get(f"{url}/v1/models", trust_env=False).json()["data"][0]["id"] == "one"
+        for other in (f"{origin}/chat", f"{origin}/{'0' * 32}/chat", origin):
+            assert httpx.post(f"{other}/v1/chat/completions", json={"model": "one"}, trust_env=False).status_code == 404
+            assert httpx.get(f"{other}/v1/models", trust_env=False).status_code == 404

@@ -1,0 +1,346 @@
+"""What the debug view says of turns, frames, prompts, tokens and branches."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from uuid import uuid4
+
+import pytest
+from django.utils import timezone
+
+from chatui.display.debug import branches, frames, prompts, tokens
+from chatui.display.debug.shown import ShownFrame, View
+from chatui.model_servers import connected
+from chatui.models import Conversation, Message, Turn, User
+from chatui.models.message import Author
+from chatui.permissions.access import NotFoundError
+from chatui.store import requests, transcripts
+from renderer.frames import Frame, Header, Terminator
+from renderer.harmony.vocabulary import Vocabulary, VocabularyError
+from tests.support.vocabulary import rank_file as rank_file
+from tests.support.vocabulary import vocabulary as vocabulary
+
+pytestmark = pytest.mark.django_db
+
+ANALYSIS = Header("assistant", channel="analysis")
+FINAL = Header("assistant", channel="final")
+CALL = Header("assistant", channel="commentary", recipient="functions.look", call_id="c1", constrain="json")
+REPLY = Header("tool", channel="commentary", recipient="assistant", name="functions.look", call_id="c1")
+
+
+@pytest.fixture(autouse=True)
+def _no_vocabulary(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a machine that has not fetched it; a test that wants one says so."""
+
+    def missing() -> Vocabulary:
+        raise VocabularyError("not here")
+
+    monkeypatch.setattr(connected, "gpt_oss_vocabulary", missing)
+
+
+class Talk:
+    """Ada's conversation, built frame by frame, at times that a test says."""
+
+    def __init__(self, row: Conversation) -> None:
+        self.row = row
+        self.began = timezone.now() - timedelta(hours=1)
+        self.last: Message | None = None
+
+    def ask(self, text: str, parent: Message | None = None) -> Message:
+        self.last = transcripts.append(self.row, parent or self.last, Frame(Header("user"), text), Author.PERSON)
+        return self.last
+
+    def turn(self, question: Message, state: str = "completed", **fields: object) -> Turn:
+        values: dict[str, object] = {
+            "conversation": self.row,
+            "question": question,
+            "asked_by": self.row.owner,
+            "client_id": uuid4(),
+            "state": state,
+            "lease_until": self.began,
+            "effort": "high",
+            "model": "gpt-oss-20b",
+            "backend": "vLLM at 10.0.0.1",
+            "input_tokens": 12,
+            "output_tokens": 34,
+        }
+        turn = Turn.objects.create(**(values | fields))
+        Turn.objects.filter(pk=turn.pk).update(started_at=self.began, finished_at=self.began + timedelta(seconds=10))
+        turn.refresh_from_db()
+        return turn
+
+    def write(self, turn: Turn, header: Header, body: str, after: float, terminator: Terminator = Terminator.END) -> Message:
+        author = Author.PRODUCT if header.role == "tool" else Author.MODEL
+        self.last = transcripts.append(self.row, self.last, Frame(header, body, terminator), author, transcripts.Kept(turn=turn))
+        Message.objects.filter(pk=self.last.pk).update(created_at=self.began + timedelta(seconds=after))
+        return self.last
+
+    def open(self) -> None:
+        assert self.last is not None
+        transcripts.activate(self.row, self.row.owner, self.last)
+
+    def view(self, person: User, leaf: object | None = None) -> View:
+        return frames.view(self.row, person, leaf)
+
+
+@pytest.fixture
+def talk(conversation: Conversation) -> Talk:
+    return Talk(conversation)
+
+
+@pytest.fixture
+def answered(talk: Talk) -> Turn:
+    """Instructions, a question, and an answer with a tool call in it."""
+    talk.last = transcripts.append(talk.row, None, Frame(Header("developer"), "Be kind."), Author.PRODUCT)
+    turn = talk.turn(
+        talk.ask("What is it?"), request=requests.pack("/v1/chat/completions", b'{"messages": [{"role": "user"}], "stream": true}')
+    )
+    talk.write(turn, ANALYSIS, "Let me think.", 2)
+    talk.write(turn, CALL, '{"query": "it", "limit": 3}', 3, Terminator.CALL)
+    talk.write(turn, REPLY, '{"ok": true}', 7)
+    talk.write(turn, FINAL, "It is **that**.", 10, Terminator.RETURN)
+    talk.open()
+    return turn
+
+
+def all_frames(view: View) -> list[ShownFrame]:
+    return [frame for group in view.groups for frame in group.frames]
+
+
+def test_a_turn_is_a_question_with_its_answer_and_knows_state_times_and_usage(talk: Talk, answered: Turn, grace: User) -> None:
+    before, group = talk.view(grace).groups
+    assert before.turn is None and [frame.text for frame in before.frames] == ["Be kind."]
+    turn = group.turn
+    assert turn is not None and [frame.header["role"] for frame in group.frames] == ["user", "assistant", "assistant", "tool", "assistant"]
+    assert (turn.id, turn.state_name, turn.seconds, turn.effort) == (str(answered.pk), "Completed", 10.0, "high")
+    assert (turn.backend, turn.model, turn.input_tokens, turn.output_tokens) == ("vLLM at 10.0.0.1", "gpt-oss-20b", 12, 34)
+    assert turn.has_request and turn.fault is None
+
+
+def test_each_frame_has_its_offset_what_it_took_and_its_size(talk: Talk, answered: Turn, grace: User) -> None:
+    question, *rest = talk.view(grace).groups[1].frames
+    assert (question.offset, question.took) == (None, None), "it was there before the turn"
+    assert [(frame.offset, frame.took) for frame in rest] == [(2, 2), (3, 1), (7, 4), (10, 3)]
+    assert [frame.characters for frame in rest] == [13, 27, 12, 15]
+    assert {frame.tokens for frame in all_frames(talk.view(grace))} == {None}, "nothing here counts tokens"
+
+
+def test_the_bars_of_a_turn_stand_one_behind_the_other(talk: Talk, answered: Turn, grace: User) -> None:
+    turn = talk.view(grace).groups[1].turn
+    assert turn is not None
+    assert [(bar.kind, bar.start, bar.length) for bar in turn.bars] == [
+        ("analysis", "0.00%", "20.00%"),
+        ("call", "20.00%", "10.00%"),
+        ("reply", "30.00%", "40.00%"),
+        ("answer", "70.00%", "30.00%"),
+    ]
+    assert turn.kinds == ("analysis", "call", "reply", "answer")
+
+
+def test_the_time_of_an_answer_is_not_that_of_the_summary_in_front_of_it(talk: Talk, grace: User) -> None:
+    turn = talk.turn(talk.ask("And then?"))
+    talk.write(turn, ANALYSIS, "Let me think.", 2)
+    summary = Header("assistant", "commentary", name="reasoning_summary", intent="preamble")
+    talk.last = transcripts.append(talk.row, talk.last, Frame(summary, "- Thought about it"), Author.PRODUCT, transcripts.Kept(turn=turn))
+    Message.objects.filter(pk=talk.last.pk).update(created_at=talk.began + timedelta(seconds=9.9))
+    talk.write(turn, FINAL, "That.", 10, Terminator.RETURN)
+    talk.open()
+    group = talk.view(grace).groups[-1]
+    assert [frame.took for frame in group.frames] == [None, 2, None, 8]
+    assert group.turn is not None and group.turn.kinds == ("analysis", "answer")
+
+
+def test_a_call_and_its_reply_lead_to_each_other_and_json_is_laid_out(talk: Talk, answered: Turn, grace: User) -> None:
+    _, _, call, reply, _ = talk.view(grace).groups[1].frames
+    assert call.reply is not None and reply.call is not None
+    assert (call.reply.message_id, call.reply.position, call.reply.seconds) == (reply.message_id, reply.position, 4.0)
+    assert (reply.call.message_id, call.call, reply.reply) == (call.message_id, None, None)
+    assert call.laid_out == '{\n  "query": "it",\n  "limit": 3\n}'
+
+
+@pytest.mark.parametrize("body", ["{half", "[" * 50_000, '{"a":\n1}', "no json", "3", "{}" + " " * 100_001])
+def test_a_body_that_is_not_json_on_one_line_is_left_as_it_is(body: str, talk: Talk, answered: Turn, grace: User) -> None:
+    talk.write(answered, ANALYSIS, body, 11)
+    talk.open()
+    assert all_frames(talk.view(grace))[-1].laid_out is None
+
+
+def test_beside_each_frame_stands_what_the_person_saw_or_why_nothing(talk: Talk, answered: Turn, grace: User) -> None:
+    seen = [(frame.seen, frame.why_hidden) for frame in all_frames(talk.view(grace))]
+    assert [text for text, _ in seen] == [None, "What is it?", None, None, None, "It is **that**."]
+    assert all((text is None) is bool(why) for text, why in seen)
+
+
+def test_a_failed_turn_without_a_frame_is_there_with_its_code_and_what_the_server_said(talk: Talk, answered: Turn, grace: User) -> None:
+    question = talk.ask("And now?")
+    talk.turn(question, "failed", error_code="E-X-BACKEND", error_detail="HTTP 500: out of memory")
+    later = talk.turn(question, "failed", error_code="E-OF-TOMORROW")
+    talk.open()
+    *_, first, last = talk.view(grace).groups
+    shown = {group.turn.id: group.turn for group in (first, last) if group.turn}
+    assert len(shown) == 2 and len(first.frames) == 1 and last.frames == ()
+    assert {turn.detail for turn in shown.values()} == {"HTTP 500: out of memory", ""}
+    faults = [turn.fault for turn in shown.values() if turn.fault]
+    assert {(fault.code, fault.sentence) for fault in faults} == {
+        ("E-X-BACKEND", "The model server could not answer."),
+        ("E-OF-TOMORROW", ""),
+    }
+    assert shown[str(later.pk)].bars == ()
+
+
+def test_every_branch_can_be_seen_and_the_owners_is_marked(talk: Talk, answered: Turn, ada: User, grace: User) -> None:
+    asked = Message.objects.get(role="user")
+    assert asked.parent is not None
+    edited = talk.ask("What is it really?", asked.parent)
+    second = talk.turn(edited)
+    end = talk.write(second, ANALYSIS, "On the other branch.", 4)
+    view = talk.view(grace)
+    assert [(branch.number, branch.question, branch.is_shown, branch.is_owners) for branch in view.branches] == [
+        (1, "What is it?", True, True),
+        (2, "What is it really?", False, False),
+    ]
+    assert "On the other branch." not in [frame.text for frame in all_frames(view)]
+    for leaf in (end.pk, edited.pk):
+        other = talk.view(grace, leaf)
+        assert [frame.text for frame in all_frames(other)] == ["Be kind.", "What is it really?", "On the other branch."]
+        assert [branch.is_shown for branch in other.branches] == [False, True]
+    assert "On the other branch." in frames.raw_branch(talk.row, grace, str(end.pk))
+    assert "On the other branch." not in frames.raw_branch(talk.row, grace, None)
+
+
+def test_of_very_many_branches_the_latest_are_listed(talk: Talk, grace: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(branches, "MOST_LISTED", 3)
+    root = talk.ask("Root")
+    for number in range(5):
+        talk.ask(f"Question {number}", root)
+    talk.open()
+    view = talk.view(grace)
+    assert [branch.question for branch in view.branches] == ["Question 2", "Question 3", "Question 4"]
+    assert [branch.number for branch in view.branches] == [3, 4, 5] and view.branches_left_out == 2
+
+
+@pytest.mark.parametrize("key", ["x", uuid4(), ""])
+def test_a_branch_or_frame_that_is_not_of_this_conversation_is_not_found(key: object, talk: Talk, answered: Turn, ada: User) -> None:
+    other = Conversation.objects.create(owner=ada)
+    foreign = transcripts.append(other, None, Frame(Header("user"), "Elsewhere"), Author.PERSON)
+    for wrong in (key, foreign.pk):
+        with pytest.raises(NotFoundError):
+            frames.view(talk.row, ada, wrong)
+        with pytest.raises(NotFoundError):
+            frames.raw_frame(talk.row, wrong)
+    assert frames.raw_frame(other, foreign.pk) == "<|start|>user<|message|>Elsewhere<|end|>"
+
+
+def test_a_conversation_without_a_word_has_no_groups(talk: Talk, grace: User) -> None:
+    assert talk.view(grace) == View((), (), 0, has_vocabulary=False)
+
+
+def test_what_was_sent_is_shown_exactly_or_laid_out(talk: Talk, answered: Turn) -> None:
+    exact = prompts.part(talk.row, answered.pk, 1, laid_out=False)
+    assert (exact.path, exact.parts, exact.text) == ("/v1/chat/completions", 1, '{"messages": [{"role": "user"}], "stream": true}')
+    assert prompts.whole(talk.row, answered.pk) == exact.text
+    laid_out = prompts.part(talk.row, answered.pk, 1, laid_out=True).text
+    assert json.loads(laid_out) == json.loads(exact.text) and laid_out.count("\n") == 7
+
+
+def test_a_long_request_comes_in_parts_that_put_together_are_the_whole(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(prompts, "PART_CHARS", 7)
+    turn = talk.turn(talk.ask("What?"), request=requests.pack("/x", "{not json, but sent ünd kept}".encode()))
+    found = [prompts.part(talk.row, turn.pk, number, laid_out=False) for number in range(1, 6)]
+    assert "".join(part.text for part in found) == "{not json, but sent ünd kept}" and {part.parts for part in found} == {5}
+    for number, nearest in ((0, 1), (-3, 1), (99, 5)):
+        assert prompts.part(talk.row, turn.pk, number, laid_out=True).part == nearest
+
+
+def test_lists_of_token_ids_stay_on_one_line_and_no_text_is_taken_for_one(talk: Talk) -> None:
+    body = {"prompt": [1, 22, -3], "text": "[\n  1,\n  2\n]", "mixed": [1, "2"], "one": [7]}
+    turn = talk.turn(talk.ask("What?"), request=requests.pack("/x", json.dumps(body).encode()))
+    text = prompts.part(talk.row, turn.pk, 1, laid_out=True).text
+    assert json.loads(text) == body
+    assert '"prompt": [ 1, 22, -3 ]' in text and '"one": [ 7 ]' in text
+
+
+def test_where_nothing_was_kept_there_is_nothing_to_show_or_save(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(requests, "MOST_KEPT", 1)
+    question = talk.ask("What?")
+    silent, long = talk.turn(question), talk.turn(question, request=requests.pack("/x", b'{"a": 1}'))
+    assert (prompts.part(talk.row, silent.pk, 1, laid_out=True).parts, prompts.part(talk.row, silent.pk, 1, laid_out=True).path) == (0, "")
+    shown = prompts.part(talk.row, long.pk, 1, laid_out=True)
+    assert (shown.parts, shown.path, shown.size, shown.text) == (0, "/x", 8, "")
+    for turn in (silent, long):
+        with pytest.raises(NotFoundError):
+            prompts.whole(talk.row, turn.pk)
+
+
+def test_a_turn_of_another_conversation_is_not_found(talk: Talk, answered: Turn, ada: User) -> None:
+    other = Conversation.objects.create(owner=ada)
+    for look in (
+        lambda: prompts.part(other, answered.pk, 1, laid_out=True),
+        lambda: prompts.whole(other, answered.pk),
+        lambda: tokens.page(other, answered.pk, tokens.PROMPT, 0),
+    ):
+        with pytest.raises(NotFoundError):
+            look()
+
+
+def test_without_the_vocabulary_the_page_of_tokens_says_how_to_get_it(talk: Talk, answered: Turn) -> None:
+    page = tokens.page(talk.row, answered.pk, tokens.PROMPT, 0)
+    assert page.tokens == () and "fetch_vocabulary" in page.note
+
+
+@pytest.fixture
+def words(vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch, _no_vocabulary: None) -> Vocabulary:
+    """A machine that has the vocabulary."""
+    monkeypatch.setattr(connected, "gpt_oss_vocabulary", lambda: vocabulary)
+    return vocabulary
+
+
+def test_the_tokens_of_a_body_are_counted_with_the_vocabulary(talk: Talk, answered: Turn, grace: User, words: Vocabulary) -> None:
+    view = talk.view(grace)
+    assert view.has_vocabulary
+    for frame in all_frames(view):
+        assert frame.tokens == len(words.encode(frame.text)) > 0
+
+
+def test_no_page_counts_for_ever(talk: Talk, answered: Turn, grace: User, words: Vocabulary, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(frames, "_MOST_COUNTED", 20)
+    counts = [frame.tokens for frame in all_frames(talk.view(grace))]
+    assert counts[0] is not None and counts[-1] is None
+
+
+def test_the_ids_that_were_sent_are_shown_with_their_text_a_page_at_a_time(
+    talk: Talk, words: Vocabulary, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tokens, "PAGE_TOKENS", 5)
+    ids = [200006, *words.encode("user"), 200008, *words.encode("Two words\nand a 😶‍🌫️ <|end|>"), 200007]
+    for name in ("prompt", "input_ids"):
+        turn = talk.turn(talk.ask("What?"), request=requests.pack("/v1/completions", json.dumps({name: ids}).encode()))
+        shown: list[tokens.ShownToken] = []
+        start: int | None = 0
+        while start is not None:
+            page = tokens.page(talk.row, turn.pk, tokens.PROMPT, start)
+            assert page.total == len(ids) and "very ids" in page.note and page.start == start
+            shown += page.tokens
+            start = page.next
+        assert [token.number for token in shown] == ids
+        assert [token.text for token in shown if token.is_special] == ["<|start|>", "<|message|>", "<|end|>"]
+        ordinary = "".join(token.text for token in shown if not token.is_special)
+        assert ordinary.startswith("userTwo␣words⏎and␣a") and "⟨" in ordinary, "a character of several tokens is shown in bytes"
+    assert tokens.page(talk.row, turn.pk, tokens.PROMPT, 10**8).start == (len(ids) - 1) // 5 * 5
+
+
+def test_a_marker_that_somebody_wrote_is_no_special_token(talk: Talk, answered: Turn, words: Vocabulary) -> None:
+    talk.write(answered, ANALYSIS, "<|end|><|start|>", 12)
+    page = tokens.page(talk.row, answered.pk, tokens.OUTPUT, 0)
+    specials = [str(token.text) for token in page.tokens if token.is_special]
+    # Four frames of the model: each has a channel, a message and an end, three begin, and the call says what it is constrained to.
+    assert specials.count("<|message|>") == 4 and specials.count("<|end|>") == 3 and specials.count("<|start|>") == 3
+    assert "kept" in page.note
+
+
+def test_where_no_ids_were_sent_the_same_frames_are_shown_as_harmony_writes_them(talk: Talk, answered: Turn, words: Vocabulary) -> None:
+    page = tokens.page(talk.row, answered.pk, tokens.PROMPT, 0)
+    text = "".join(token.text for token in page.tokens)
+    assert "Be␣kind." in text and "What␣is␣it?" in text and "Let␣me␣think" not in text
+    assert "no ids" in page.note

@@ -1,0 +1,397 @@
+"""The socket: commands, events, reloads and second tabs, and who is kept out."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from uuid import uuid4
+
+import pytest
+from channels.db import database_sync_to_async
+from django.contrib.sessions.models import Session
+from django.test import override_settings
+
+from chatui.audit_log.record import Visitor
+from chatui.live import consumer
+from chatui.models import AuditEvent, Conversation, Message, Turn, User
+from chatui.permissions import debug_requests
+from renderer.events import FrameText
+from renderer.markup import html
+from tests.support.browser_socket import ENDS, BrowserSocket, shown_text
+from tests.support.scripted import ANALYSIS, FINAL, ScriptedBackend, answer, frame
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+MARKDOWN = "# Title\n\nA *paragraph* of words.\n\n- one\n- two\n\n```python\nprint('x')\n```\n\nThe end."
+
+
+@pytest.mark.asyncio
+async def test_a_question_is_accepted_and_its_answer_streams_as_blocks(ada: User, backend: ScriptedBackend) -> None:
+    backend.script = answer(MARKDOWN)
+    async with BrowserSocket(ada) as socket:
+        client_id = await socket.send_message()
+        accepted = (await socket.until("chatui:accepted"))[-1]
+        assert accepted["client_id"] == client_id and accepted["url"] == f"/c/{accepted['conversation']}/"
+        await socket.say("subscribe", conversation=accepted["conversation"])
+        events = await socket.until(*ENDS, "chatui:idle")
+    message = await Message.objects.aget(channel="final")
+    if events[-1]["type"] in ENDS:
+        stored = html.render(await database_sync_to_async(lambda: message.text)() and _body(message))
+        assert shown_text(events) == stored.html
+
+
+def _body(message: Message) -> str:
+    from chatui.store.transcripts import frame_of
+
+    return frame_of(message).body
+
+
+@pytest.mark.asyncio
+async def test_a_page_that_comes_late_gets_a_snapshot_and_goes_on_without_gap_or_double(ada: User, backend: ScriptedBackend) -> None:
+    gate = asyncio.Event()
+    words = answer(MARKDOWN * 3)
+    middle = len(words) // 2
+    assert isinstance(words[middle], FrameText)
+    backend.script = [*words[:middle], gate, *words[middle:]]
+    async with BrowserSocket(ada) as first:
+        await first.send_message()
+        accepted = (await first.until("chatui:accepted"))[-1]
+        await asyncio.wait_for(backend.waiting.wait(), 5)
+        async with BrowserSocket(ada) as late:
+            await late.say("subscribe", conversation=accepted["conversation"])
+            events = await late.until("chatui:snapshot")
+            number = events[-1]["sequence_number"]
+            assert events[-1]["messages"][0]["blocks"], "the premise: something was shown before"
+            gate.set()
+            rest = await late.until(*ENDS)
+    fresh = [event for event in rest if event["sequence_number"] > number]
+    assert [event["sequence_number"] for event in fresh] == list(range(number + 1, number + 1 + len(fresh)))
+    assert shown_text([events[-1], *fresh]) == html.render(_body(await Message.objects.aget(channel="final"))).html
+
+
+@pytest.mark.asyncio
+async def test_working_is_said_once_however_long_the_model_thinks(ada: User, backend: ScriptedBackend) -> None:
+    gate = asyncio.Event()
+    thoughts = frame(ANALYSIS, "word " * 300)
+    backend.script = [gate, *thoughts, *frame(ANALYSIS, "more " * 50), *answer("Done.")]
+    async with BrowserSocket(ada) as socket:
+        await socket.send_message()
+        accepted = (await socket.until("chatui:accepted"))[-1]
+        await socket.say("subscribe", conversation=accepted["conversation"])
+        await socket.until("chatui:snapshot")
+        gate.set()
+        events = await socket.until(*ENDS)
+    assert [event["type"] for event in events].count("chatui:working") == 1
+    assert len(events) < 20, "what people receive must not grow with what is hidden"
+
+
+@pytest.mark.asyncio
+async def test_nothing_hidden_reaches_the_socket(ada: User, backend: ScriptedBackend) -> None:
+    backend.script = [*frame(ANALYSIS, "CANARY-ONE "), *answer("Shown.", thought="CANARY-TWO")]
+    async with BrowserSocket(ada) as socket:
+        await socket.send_message()
+        accepted = (await socket.until("chatui:accepted"))[-1]
+        await socket.say("subscribe", conversation=accepted["conversation"])
+        await socket.until(*ENDS, "chatui:idle")
+        assert "CANARY" not in "".join(socket.raw)
+
+
+@pytest.mark.asyncio
+async def test_stop_is_heard_while_an_answer_streams(ada: User, backend: ScriptedBackend) -> None:
+    backend.script = [*frame(FINAL, "Half an answer")[:-1], asyncio.Event()]
+    async with BrowserSocket(ada) as socket:
+        await socket.send_message()
+        accepted = (await socket.until("chatui:accepted"))[-1]
+        await socket.say("subscribe", conversation=accepted["conversation"])
+        await socket.until("chatui:snapshot")
+        await socket.say("stop", conversation=accepted["conversation"], turn=accepted["turn"])
+        end = (await socket.until(*ENDS, timeout=1.0))[-1]
+    assert (end["type"], end["state"]) == ("response.cancel", "stopped")
+
+
+@pytest.mark.asyncio
+async def test_somebody_else_cannot_stop_follow_or_write(ada: User, bela: User, backend: ScriptedBackend) -> None:
+    gate = asyncio.Event()
+    backend.script = [*frame(ANALYSIS, "hm"), gate, *answer()]
+    async with BrowserSocket(ada) as hers, BrowserSocket(bela) as his:
+        await hers.send_message()
+        accepted = (await hers.until("chatui:accepted"))[-1]
+        conversation, turn, question = accepted["conversation"], accepted["turn"], accepted["question"]
+        ask = {"client_id": str(uuid4()), "conversation": conversation, "question": question, "effort": "low", "text": "x"}
+        for command in (
+            {"type": "subscribe", "conversation": conversation},
+            {"type": "stop", "conversation": conversation, "turn": turn},
+            {"type": "send", **ask},
+            {"type": "edit", **ask},
+            {"type": "regenerate", **ask},
+        ):
+            await his.say_raw(json.dumps(command))
+            refused = await his.next()
+            assert (refused["type"], refused["code"]) == ("chatui:refused", "E-X-NOT-FOUND"), command
+        gate.set()
+        await hers.say("subscribe", conversation=conversation)
+        await hers.until(*ENDS, "chatui:idle")
+        assert await his.silence() == []
+    assert await Turn.objects.acount() == 1
+
+
+@pytest.mark.parametrize(
+    "frame_text",
+    [
+        "not json",
+        "[]",
+        "null",
+        "{}",
+        '{"type": 7}',
+        '{"type": "delete_everything"}',
+        '{"type": "send"}',
+        '{"type": "send", "client_id": "x", "text": "y", "effort": "low"}',
+        '{"type": "send", "client_id": "0190a0a0-0000-7000-8000-000000000000", "text": ["y"], "effort": "low"}',
+        '{"type": "send", "client_id": "0190a0a0-0000-7000-8000-000000000000", "text": "y", "effort": "extreme"}',
+        '{"type": "subscribe", "conversation": {"$ne": 1}}',
+        '{"type": "stop", "conversation": null, "turn": null}',
+        "[" * 100_000,
+    ],
+)
+@pytest.mark.asyncio
+async def test_e_x_command_odd_frames_are_refused_and_the_socket_lives(frame_text: str, ada: User, backend: ScriptedBackend) -> None:
+    async with BrowserSocket(ada) as socket:
+        await socket.say_raw(frame_text)
+        refused = await socket.next()
+        assert refused["type"] == "chatui:refused" and refused["code"] in ("E-X-COMMAND", "E-X-NOT-FOUND")
+        await socket.send_message()
+        assert (await socket.until("chatui:accepted"))[-1]["type"] == "chatui:accepted"
+
+
+@pytest.mark.asyncio
+async def test_e_x_rate_a_flood_of_commands_closes_the_socket(ada: User) -> None:
+    async with BrowserSocket(ada) as socket:
+        for _ in range(60):
+            await socket.say("nothing")
+        events = await socket.until("closed")
+    assert events[-2]["code"] == "E-X-RATE" and socket.close_code == consumer.CLOSE_TOO_FAST
+
+
+@pytest.mark.parametrize(
+    "origin",
+    [
+        None,
+        "null",
+        "",
+        "http://evil.example",
+        "http://localhost:8001",
+        "https://localhost:8000",
+        "http://localhost",
+        "http://localhost:8000.evil.example",
+        "http://evil.example/http://localhost:8000",
+        "http://127.0.0.1:8000",
+    ],
+)
+@pytest.mark.asyncio
+async def test_a_socket_that_another_page_opens_is_refused(origin: str | None, ada: User) -> None:
+    async with BrowserSocket(ada, origin=origin) as socket:
+        assert not socket.accepted
+
+
+@pytest.mark.asyncio
+async def test_a_socket_from_our_own_page_is_accepted(ada: User) -> None:
+    async with BrowserSocket(ada) as socket:
+        assert socket.accepted
+
+
+@pytest.mark.asyncio
+async def test_a_host_that_is_not_ours_is_refused_even_if_origin_equals_it(ada: User) -> None:
+    async with BrowserSocket(ada, origin="http://rebound.example", host="rebound.example") as socket:
+        assert not socket.accepted
+
+
+@pytest.mark.asyncio
+async def test_e_x_signed_out_a_stranger_is_told_and_closed(db: None) -> None:
+    async with BrowserSocket(None) as socket:
+        events = await socket.until("closed")
+    assert events[0]["code"] == "E-X-SIGNED-OUT" and socket.close_code == consumer.CLOSE_SIGNED_OUT
+
+
+@pytest.mark.asyncio
+async def test_e_x_too_many_pages_one_person_cannot_take_all_sockets(ada: User, bela: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(consumer, "MAX_SOCKETS", 2)
+    async with BrowserSocket(ada), BrowserSocket(ada) as second:
+        async with BrowserSocket(ada) as third:
+            events = await third.until("closed")
+        assert events[-2]["code"] == "E-X-TOO-MANY-PAGES" and third.close_code == consumer.CLOSE_TOO_MANY
+        async with BrowserSocket(bela) as other:
+            await other.say("subscribe", conversation=str(uuid4()))
+            assert (await other.until("chatui:refused"))[-1]["code"] == "E-X-NOT-FOUND", "somebody else's socket is served"
+        await second.say("subscribe", conversation=str(uuid4()))
+        await second.until("chatui:refused")
+    async with BrowserSocket(ada) as later:
+        await later.say("subscribe", conversation=str(uuid4()))
+        await later.until("chatui:refused")
+    assert not consumer._open_sockets, "nobody is counted who has left"
+
+
+@pytest.mark.asyncio
+async def test_a_session_that_ended_is_noticed_by_the_next_command(ada: User) -> None:
+    async with BrowserSocket(ada) as socket:
+        await Session.objects.all().adelete()
+        await socket.send_message()
+        assert (await socket.next())["code"] == "E-X-SIGNED-OUT"
+    assert not await Message.objects.aexists()
+
+
+@pytest.mark.asyncio
+async def test_a_session_that_ended_is_noticed_without_a_command(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(consumer, "CHECK_SECONDS", 0.05)
+    async with BrowserSocket(ada) as socket:
+        await User.objects.filter(pk=ada.pk).aupdate(is_active=False)
+        assert (await socket.until("closed"))[-1]["code"] == consumer.CLOSE_SIGNED_OUT
+
+
+@database_sync_to_async
+def open_debug_view(person: User, conversation: str) -> None:
+    debug_requests.open_debug_view(Visitor(person, "127.0.0.1", "page"), conversation, "a fault was reported")
+
+
+@pytest.mark.asyncio
+async def test_staff_with_the_permission_follow_the_hidden_channels_live(ada: User, grace: User, backend: ScriptedBackend) -> None:
+    gate = asyncio.Event()
+    backend.script = [*frame(ANALYSIS, "first thought"), gate, *frame(ANALYSIS, "CANARY-LIVE"), *answer("Shown.")]
+    async with BrowserSocket(ada) as hers, BrowserSocket(grace) as watcher:
+        await hers.send_message()
+        accepted = (await hers.until("chatui:accepted"))[-1]
+        await hers.say("subscribe", conversation=accepted["conversation"])
+        await hers.until("chatui:snapshot")
+        await open_debug_view(grace, accepted["conversation"])
+        await watcher.say("watch", conversation=accepted["conversation"])
+        snapshot = (await watcher.until("chatui:debug.snapshot"))[-1]
+        assert snapshot["frames"][0]["header"] == {"role": "assistant", "channel": "analysis"}
+        assert snapshot["frames"][0]["text"].startswith("first thought")
+        gate.set()
+        events = await watcher.until("chatui:frame.closed")
+        while "CANARY-LIVE" not in "".join(event.get("text", "") for event in events):
+            events += await watcher.until("chatui:frame.closed")
+        await hers.until(*ENDS)
+        assert "CANARY" not in "".join(hers.raw)
+    actions = [event.action async for event in AuditEvent.objects.order_by("number")]
+    assert actions == ["open debug view", "debug stream"]
+
+
+@pytest.mark.asyncio
+async def test_a_watcher_follows_the_next_turn_too(ada: User, grace: User, backend: ScriptedBackend) -> None:
+    async with BrowserSocket(ada) as hers, BrowserSocket(grace) as watcher:
+        await hers.send_message()
+        accepted = (await hers.until("chatui:accepted"))[-1]
+        await hers.say("subscribe", conversation=accepted["conversation"])
+        await hers.until(*ENDS, "chatui:idle")
+        await open_debug_view(grace, accepted["conversation"])
+        await watcher.say("watch", conversation=accepted["conversation"])
+        await watcher.until("chatui:idle")
+        gate = asyncio.Event()
+        backend.script = [*frame(ANALYSIS, "second turn"), gate, *answer()]
+        await hers.send_message("And now?", conversation=accepted["conversation"])
+        events = await watcher.until("chatui:debug.snapshot", "chatui:frame.closed")
+        gate.set()
+        assert "second turn" in json.dumps(events)
+
+
+@pytest.mark.asyncio
+async def test_e_perm_visibility_watching_without_the_permission_is_refused_and_recorded(
+    ada: User, bela: User, sam: User, hank: User, backend: ScriptedBackend
+) -> None:
+    conversation = await Conversation.objects.acreate(owner=ada, title="private")
+    for person in (ada, bela, sam, hank):
+        async with BrowserSocket(person) as socket:
+            await socket.say("watch", conversation=str(conversation.pk))
+            refused = await socket.next()
+            assert (refused["type"], refused["code"]) == ("chatui:refused", "E-PERM-VISIBILITY")
+    rows = [row async for row in AuditEvent.objects.order_by("number")]
+    assert [(row.actor_name, row.code, row.way, row.conversation_id) for row in rows] == [
+        (name, "E-PERM-VISIBILITY", "socket", conversation.pk) for name in ("ada", "bela", "sam", "hank")
+    ]
+
+
+@pytest.mark.asyncio
+async def test_e_x_opt_in_a_permitted_person_who_has_not_opted_in_is_only_asked_to(ada: User, grace: User) -> None:
+    conversation = await Conversation.objects.acreate(owner=ada)
+    async with BrowserSocket(grace) as socket:
+        await socket.say("watch", conversation=str(conversation.pk))
+        assert (await socket.next())["code"] == "E-X-OPT-IN"
+    assert not await AuditEvent.objects.aexists()
+
+
+@pytest.mark.asyncio
+async def test_a_permission_withdrawn_while_watching_closes_the_stream_and_is_recorded(
+    ada: User, grace: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(consumer, "CHECK_SECONDS", 0.05)
+    gate = asyncio.Event()
+    backend.script = [*frame(ANALYSIS, "hm"), gate, *frame(ANALYSIS, "CANARY-AFTER"), *answer()]
+    async with BrowserSocket(ada) as hers, BrowserSocket(grace) as watcher:
+        await hers.send_message()
+        accepted = (await hers.until("chatui:accepted"))[-1]
+        await open_debug_view(grace, accepted["conversation"])
+        await watcher.say("watch", conversation=accepted["conversation"])
+        await watcher.until("chatui:debug.snapshot")
+        await database_sync_to_async(grace.user_permissions.clear)()
+        events = await watcher.until("closed")
+        gate.set()
+        assert events[-2]["code"] == "E-PERM-VISIBILITY" and watcher.close_code == consumer.CLOSE_FORBIDDEN
+        assert "CANARY-AFTER" not in "".join(watcher.raw)
+    assert await AuditEvent.objects.filter(code="E-PERM-VISIBILITY", actor=grace).aexists()
+
+
+@pytest.mark.asyncio
+async def test_if_the_audit_row_cannot_be_written_nothing_hidden_is_shown(
+    ada: User, grace: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    conversation = await Conversation.objects.acreate(owner=ada)
+    await open_debug_view(grace, str(conversation.pk))
+
+    def disk_is_full(*args: object, **kwargs: object) -> None:
+        raise OSError("no space left")
+
+    monkeypatch.setattr("chatui.audit_log.record._append", disk_is_full)
+    async with BrowserSocket(grace) as watcher:
+        await watcher.say("watch", conversation=str(conversation.pk))
+        refused = await watcher.next()
+    assert (refused["type"], refused["code"]) == ("chatui:refused", "E-X-INTERNAL")
+
+
+@pytest.mark.asyncio
+async def test_hidden_text_is_not_even_sent_to_the_channel_layer_while_nobody_watches(
+    ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from chatui.turns import groups
+
+    sent: list[str] = []
+    layer = groups.layer()
+    original = layer.group_send
+
+    async def spy(group: str, message: dict[str, object]) -> None:
+        sent.append(json.dumps(message))
+        await original(group, message)
+
+    monkeypatch.setattr(layer, "group_send", spy)
+    backend.script = answer("Shown.", thought="CANARY-LAYER")
+    async with BrowserSocket(ada) as socket:
+        await socket.send_message()
+        accepted = (await socket.until("chatui:accepted"))[-1]
+        await socket.say("subscribe", conversation=accepted["conversation"])
+        await socket.until(*ENDS, "chatui:idle")
+    assert any("Shown." in message for message in sent), "the premise: visible text goes through the layer"
+    assert not any("CANARY" in message for message in sent)
+
+
+@pytest.mark.asyncio
+@override_settings(CHANNEL_LAYERS={"default": {"BACKEND": "channels.layers.InMemoryChannelLayer"}})
+async def test_two_tabs_see_the_same_turn(ada: User, backend: ScriptedBackend) -> None:
+    gate = asyncio.Event()
+    backend.script = [gate, *answer("Both of you.")]
+    async with BrowserSocket(ada) as one, BrowserSocket(ada) as two:
+        await one.send_message()
+        accepted = (await one.until("chatui:accepted"))[-1]
+        for tab in (one, two):
+            await tab.say("subscribe", conversation=accepted["conversation"])
+            await tab.until("chatui:snapshot")
+        gate.set()
+        assert shown_text(await one.until(*ENDS)) == shown_text(await two.until(*ENDS)) != ""

@@ -1,0 +1,158 @@
+"""A debug view that streams: it tells why each frame is hidden, ends with its time, and waits for a second person."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import timedelta
+
+import pytest
+import pytest_django
+from channels.db import database_sync_to_async
+from django.contrib.auth.models import Group, Permission
+from django.utils import timezone
+
+from chatui.audit_log.record import Visitor
+from chatui.live import consumer
+from chatui.live.commands import Following
+from chatui.models import DebugRequest, User
+from chatui.models.keys import new_key
+from chatui.permissions import debug_requests
+from renderer.gate import Audience
+from tests.chatui.conftest import OPENING, PASSWORD, make_person, signed_in
+from tests.support.browser_socket import ENDS, BrowserSocket
+from tests.support.scripted import ANALYSIS, ScriptedBackend, answer, frame
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@database_sync_to_async
+def open_debug_view(person: User, conversation: str) -> None:
+    debug_requests.open_debug_view(Visitor(person, "127.0.0.1", "page"), conversation, OPENING["reason"])
+
+
+async def begin(socket: BrowserSocket) -> str:
+    await socket.send_message()
+    conversation: str = (await socket.until("chatui:accepted"))[-1]["conversation"]
+    await socket.say("subscribe", conversation=conversation)
+    return conversation
+
+
+@pytest.mark.asyncio
+async def test_live_frames_say_why_they_are_hidden_and_visible_ones_say_nothing(ada: User, grace: User, backend: ScriptedBackend) -> None:
+    gate = asyncio.Event()
+    backend.script = [*frame(ANALYSIS, "first thought"), gate, *answer("Shown.", thought="second")]
+    async with BrowserSocket(ada) as hers, BrowserSocket(grace) as watcher:
+        conversation = await begin(hers)
+        await asyncio.wait_for(backend.waiting.wait(), 5)
+        await open_debug_view(grace, conversation)
+        await watcher.say("watch", conversation=conversation)
+        (first,) = (await watcher.until("chatui:debug.snapshot"))[-1]["frames"]
+        gate.set()
+        await hers.until(*ENDS)
+        opened = [event for event in await watcher.silence(0.3) if event["type"] == "chatui:frame.opened"]
+        assert "why_hidden" not in "".join(hers.raw)
+    assert "reasoning" in first["why_hidden"]
+    assert [(event["header"]["channel"], "why_hidden" in event) for event in opened] == [("analysis", True), ("final", False)]
+
+
+@pytest.mark.asyncio
+async def test_a_snapshot_that_comes_after_the_view_was_left_is_not_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    sent: list[str] = []
+
+    async def send(text_data: str) -> None:
+        sent.append(text_data)
+
+    socket = consumer.ChatConsumer()
+    monkeypatch.setattr(socket, "send", send)
+    socket._awaiting = {Audience.DEBUG, Audience.END_USER}
+    socket._followed = {Audience.END_USER: Following(new_key(), None, None)}
+    for audience in Audience:
+        await socket.turn_snapshot({"audience": audience.value, "json": audience.value})
+    assert sent == [Audience.END_USER.value] and not socket._awaiting
+
+
+@pytest.mark.asyncio
+async def test_e_x_opt_in_a_view_whose_time_is_over_while_it_streams_is_closed(
+    ada: User, grace: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(consumer, "CHECK_SECONDS", 0.05)
+    gate = asyncio.Event()
+    backend.script = [*frame(ANALYSIS, "before"), gate, *frame(ANALYSIS, "CANARY-AFTER"), *answer()]
+    async with BrowserSocket(ada) as hers, BrowserSocket(grace) as watcher:
+        conversation = await begin(hers)
+        await open_debug_view(grace, conversation)
+        await watcher.say("watch", conversation=conversation)
+        await watcher.until("chatui:debug.snapshot")
+        await watcher.silence(0.2)
+        assert watcher.close_code is None, "the premise: while there is time, it goes on"
+        await DebugRequest.objects.aupdate(expires_at=timezone.now() - timedelta(seconds=1))
+        events = await watcher.until("closed")
+        gate.set()
+        await hers.until(*ENDS)
+        assert events[-2]["code"] == "E-X-OPT-IN" and watcher.close_code == consumer.CLOSE_FORBIDDEN
+        assert "CANARY-AFTER" not in "".join(watcher.raw)
+
+
+@pytest.mark.parametrize("way", ["account", "group", "group is deleted", "account is deleted"])
+@pytest.mark.asyncio
+async def test_a_permission_that_is_taken_back_in_the_office_ends_the_stream_at_once(way: str, ada: User, backend: ScriptedBackend) -> None:
+    @database_sync_to_async
+    def prepare() -> tuple[User, User, Group]:
+        names = ("view_hidden_channels", "view_any_conversation")
+        watching = make_person("vera", *(() if way.startswith("group") else names), staff=True)
+        group = Group.objects.create(name="watchers")
+        group.permissions.set(Permission.objects.filter(codename__in=names))
+        if way.startswith("group"):
+            watching.groups.add(group)
+        return User.objects.get(pk=watching.pk), User.objects.create_superuser("root", password=PASSWORD), group
+
+    @database_sync_to_async
+    def take_back(root: User, person: User, group: Group) -> None:
+        form = {"username": person.username, "is_active": "on", "is_staff": "on"}
+        path, data = {
+            "account": (f"user/{person.pk}/change/", form),
+            "group": (f"group/{group.pk}/change/", {"name": group.name}),
+            "group is deleted": (f"group/{group.pk}/delete/", {"post": "yes"}),
+            "account is deleted": (f"user/{person.pk}/delete/", {"post": "yes"}),
+        }[way]
+        app = "chatui" if "user" in path else "auth"
+        assert signed_in(root).post(f"/admin/{app}/{path}", data).status_code == 302
+
+    vera, root, group = await prepare()
+    gate = asyncio.Event()
+    backend.script = [*frame(ANALYSIS, "before"), gate, *frame(ANALYSIS, "CANARY-AFTER"), *answer()]
+    async with BrowserSocket(ada) as hers, BrowserSocket(vera) as watcher:
+        conversation = await begin(hers)
+        await asyncio.wait_for(backend.waiting.wait(), 5)
+        await open_debug_view(vera, conversation)
+        await watcher.say("watch", conversation=conversation)
+        await watcher.until("chatui:debug.snapshot")
+        await take_back(root, vera, group)
+        await watcher.until("closed")
+        gate.set()
+        await hers.until(*ENDS)
+        assert "CANARY-AFTER" not in "".join(watcher.raw)
+
+
+@pytest.mark.asyncio
+async def test_nothing_streams_to_a_request_until_it_is_approved(
+    ada: User, grace: User, backend: ScriptedBackend, settings: pytest_django.Settings
+) -> None:
+    settings.ENVIRONMENT = settings.ENVIRONMENT.model_copy(update={"debug_approval": True})
+    vera = await database_sync_to_async(make_person)("vera", "view_hidden_channels", "view_any_conversation", staff=True)
+    gate = asyncio.Event()
+    backend.script = [*frame(ANALYSIS, "CANARY-THOUGHT"), gate, *answer()]
+    async with BrowserSocket(ada) as hers, BrowserSocket(grace) as watcher:
+        conversation = await begin(hers)
+        await asyncio.wait_for(backend.waiting.wait(), 5)
+        await open_debug_view(grace, conversation)
+        await watcher.say("watch", conversation=conversation)
+        assert (await watcher.next())["code"] == "E-X-OPT-IN"
+        asked = await DebugRequest.objects.aget()
+        decide = database_sync_to_async(debug_requests.decide)
+        await decide(Visitor(vera, "127.0.0.1", "page"), conversation, asked.pk, approves=True)
+        await watcher.say("watch", conversation=conversation)
+        await watcher.until("chatui:debug.snapshot")
+        assert "CANARY-THOUGHT" in watcher.raw[-1] and "CANARY-THOUGHT" not in watcher.raw[0]
+        gate.set()
+        await hers.until(*ENDS)

@@ -1,0 +1,125 @@
+"""Which models can be chosen where the operator lists none: those that the server named, asked in the background."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+from django.core.cache import cache
+from redis.exceptions import RedisError
+
+from chatui.backends.spec.definition import BackendSpec
+from chatui.model_servers import available, model_choice
+from chatui.models import User
+from tests.support import stub
+from tests.support.several import Configure
+from tests.support.several import configure as configure
+
+NAMES = {"object": "list", "data": [{"id": "one"}, {"id": "org/two"}, {"id": "bad\nname"}, {"id": "x" * 300}]}
+REALLY_ASK = available._ask
+
+
+@pytest.fixture(autouse=True)
+def _fresh() -> Iterator[None]:
+    cache.clear()
+    yield
+    cache.clear()
+
+
+@pytest.fixture
+def asking(configure: Configure, monkeypatch: pytest.MonkeyPatch) -> list[threading.Thread]:
+    """The threads that ask, each of which a test awaits."""
+    monkeypatch.setattr(available, "_ask", REALLY_ASK)
+    begun: list[threading.Thread] = []
+    start = threading.Thread.start
+
+    def note(thread: threading.Thread) -> None:
+        if thread.name.startswith("models of"):
+            begun.append(thread)
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", note)
+    return begun
+
+
+async def join(threads: list[threading.Thread]) -> None:
+    for thread in threads:
+        await asyncio.to_thread(thread.join)
+
+
+@pytest.mark.asyncio
+@pytest.mark.django_db(transaction=True)
+async def test_what_a_server_names_can_be_chosen_from_the_next_page_on(
+    configure: Configure, asking: list[threading.Thread], ada: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("THE_KEY", "sk-7261")
+    async with stub.running(stub.plays(b""), models=NAMES) as server:
+        configure(f'[[backend]]\nname="a"\nurl="{server.url}"\nkey_env="THE_KEY"\n')
+        first = await asyncio.to_thread(model_choice.choices_for, ada)
+        assert [choice.value for choice in first] == ["a"], "nobody waits: the back end itself can be chosen at once"
+        await join(asking)
+        again = await asyncio.to_thread(model_choice.choices_for, ada)
+        assert [choice.value for choice in again] == ["a/one", "a/org/two"], "without names that could not be offered"
+        assert await asyncio.to_thread(model_choice.chosen, ada, "a/org/two") == "a/org/two"
+        assert await asyncio.to_thread(model_choice.chosen, ada, "a") == "a"
+        with pytest.raises(model_choice.NoSuchModelError):
+            await asyncio.to_thread(model_choice.chosen, ada, "a/three")
+        assert len(asking) == 1, "it is asked once a minute at most"
+        assert all(request.headers["authorization"] == "Bearer sk-7261" for request in server.requests)
+
+
+@pytest.mark.asyncio
+@pytest.mark.django_db(transaction=True)
+async def test_while_the_cache_is_away_what_was_read_last_can_be_chosen(
+    configure: Configure, asking: list[threading.Thread], ada: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with stub.running(stub.plays(b""), models=NAMES) as server:
+        configure(f'[[backend]]\nname="a"\nurl="{server.url}"\n')
+        await asyncio.to_thread(model_choice.choices_for, ada)
+        await join(asking)
+        assert len(await asyncio.to_thread(model_choice.choices_for, ada)) == 2
+
+        def away(*_: object, **__: object) -> None:
+            raise RedisError
+
+        monkeypatch.setattr(cache, "add", away)
+        monkeypatch.setattr(cache, "get", away)
+        choices = await asyncio.to_thread(model_choice.choices_for, ada)
+        assert [choice.value for choice in choices] == ["a/one", "a/org/two"]
+        assert await asyncio.to_thread(model_choice.chosen, ada, "a/one") == "a/one"
+
+
+@pytest.mark.asyncio
+async def test_a_server_that_is_away_keeps_what_it_named_before_and_nobody_waits(
+    configure: Configure, asking: list[threading.Thread]
+) -> None:
+    async with stub.running(stub.plays(b""), models=NAMES) as server:
+        spec = BackendSpec(name="a", url=server.url)
+        available.models(spec)
+        await join(asking)
+    cache.delete(f"{available._cache_key(spec)}:asked")
+    began = time.monotonic()
+    assert available.models(spec) == ("one", "org/two")
+    assert time.monotonic() - began < 1
+    await join(asking)
+    assert len(asking) == 2 and available.models(spec) == ("one", "org/two")
+
+
+@pytest.mark.asyncio
+async def test_a_key_that_is_for_another_origin_goes_nowhere_in_the_background_either(
+    configure: Configure, asking: list[threading.Thread], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CHATUI_KEY_ACME", "https://api.example.org sk-7261")
+    async with stub.running(stub.plays(b""), models=NAMES) as server:
+        assert available.models(BackendSpec(name="a", url=server.url, key_name="ACME")) == ()
+        await join(asking)
+        assert len(asking) == 1 and server.requests == []
+
+
+def test_a_list_of_the_operator_s_is_not_doubted_and_the_demo_is_not_asked(configure: Configure, asking: list[threading.Thread]) -> None:
+    assert available.models(BackendSpec(name="a", url="http://127.0.0.1:9", models=("m",))) == ("m",)
+    assert available.models(BackendSpec(name="d", kind="demo")) == ()
+    assert asking == []

@@ -1,0 +1,100 @@
+"""``manage.py check`` says what is wrong with back ends, wherever they were set up; the server starts whatever the office holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import Group
+from django.core.checks import ERROR, CheckMessage
+from django.db import DatabaseError
+
+from chatui.model_servers import checks, configured
+from chatui.models import StoredBackend
+from tests.support.several import Configure
+from tests.support.several import configure as configure
+
+pytestmark = pytest.mark.django_db
+
+ONE = '[[backend]]\nname="small"\nurl="http://127.0.0.1:9"\n'
+CHECKS: tuple[Callable[..., list[CheckMessage]], ...] = (
+    checks.backends_file,
+    checks.backend_variables,
+    checks.stored_backends,
+    checks.vocabulary_of_backends,
+)
+
+
+def said() -> list[tuple[str | None, str]]:
+    return [(message.id, message.msg) for check in CHECKS for message in check(None)]
+
+
+def test_nothing_is_wrong_with_what_is_right(configure: Configure, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("THE_KEY", "k")
+    monkeypatch.setenv("CHATUI_KEY_ACME", "http://127.0.0.1:9 k")
+    Group.objects.create(name="readers")
+    configure(ONE + 'groups=["readers"]\nkey_env="THE_KEY"\n')
+    StoredBackend.objects.create(name="a", url="http://127.0.0.1:9/v1", key_name="ACME", summaries="model", summarizer="small")
+    assert said() == []
+
+
+@pytest.mark.parametrize(
+    ("text", "values", "identity", "words"),
+    [
+        ("[[backend]\n", {}, "chatui.E010", "the file is not TOML"),
+        ('[[backend]]\nname="a"\nurl="x"\n', {}, "chatui.E010", "back end 'a': url must begin with"),
+        (ONE + ONE, {}, "chatui.E010", "the name is given twice"),
+        (ONE, {"backend_url": "http://127.0.0.1:9"}, "chatui.W010", "CHATUI_BACKEND_URL is not looked at"),
+        (ONE + 'key_env="NO_SUCH"\n', {}, "chatui.E011", "the variable NO_SUCH holds no key"),
+        (ONE + 'key_file="no-such"\n', {}, "chatui.E011", "no-such cannot be read"),
+        (ONE + 'key_name="NO_SUCH"\n', {}, "chatui.E011", "cannot be asked: there is no key NO_SUCH"),
+        (ONE + 'summaries="model"\nsummarizer="other"\n', {}, "chatui.E012", "there is no back end 'other'"),
+        (None, {"backend_model": "a\nb"}, "chatui.E013", "CHATUI_BACKEND_MODEL"),
+        (None, {"backend_key": "sk-1 sk-2"}, "chatui.E014", "CHATUI_BACKEND_KEY holds more than one word"),
+        (ONE + 'groups=["readers"]\n', {}, "chatui.W015", "there is no group 'readers'"),
+        (ONE + 'kind="harmony"\n', {}, "chatui.W016", "fetch_vocabulary"),
+    ],
+)
+def test_what_is_wrong_outside_of_the_back_office_is_said(
+    text: str | None, values: dict[str, Any], identity: str, words: str, configure: Configure
+) -> None:
+    configure(text, **values)
+    assert any(found == identity and words in sentence for found, sentence in said()), said()
+    assert "sk-" not in repr(said())
+
+
+@pytest.mark.parametrize(
+    ("row", "identity", "words"),
+    [
+        ({"url": "nowhere"}, "chatui.W011", "Back end 'a': url must begin with"),
+        ({"url": "http://a", "kind": "chatt"}, "chatui.W011", "did you mean 'chat'"),
+        ({"url": "http://a", "idle_seconds": 0.0}, "chatui.W011", "idle_seconds"),
+        ({"url": "http://a", "name": "small"}, "chatui.W012", "set up outside of the back office too"),
+        ({"url": "http://a", "key_name": "ACME"}, "chatui.W013", "bound to another origin"),
+        ({"url": "http://a", "key_name": "NONE"}, "chatui.W013", "there is no key NONE"),
+        ({"url": "http://a", "summaries": "model", "summarizer": "other"}, "chatui.W014", "there is no back end 'other'"),
+    ],
+)
+def test_what_is_wrong_in_the_back_office_is_a_warning_so_that_the_server_starts(
+    row: dict[str, Any], identity: str, words: str, configure: Configure, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CHATUI_KEY_ACME", "http://b sk-7261")
+    configure(ONE)
+    StoredBackend.objects.create(**({"name": "a"} | row))
+    assert [found for found, _ in said()] == [identity] and words in said()[0][1]
+    assert all(message.level < ERROR for check in CHECKS for message in check(None))
+    assert "sk-7261" not in repr(said())
+
+
+def test_a_row_that_is_switched_off_may_be_wrong(configure: Configure) -> None:
+    StoredBackend.objects.create(name="a", url="nowhere", is_enabled=False)
+    assert said() == []
+
+
+def test_before_the_first_migration_there_is_nothing_to_say(configure: Configure, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail() -> configured.Rows:
+        raise DatabaseError("no such table")
+
+    monkeypatch.setattr(configured, "rows", fail)
+    assert said() == []

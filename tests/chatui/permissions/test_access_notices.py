@@ -1,0 +1,108 @@
+"""What owners are told of staff who opened their conversation: by a setting, when and nothing else, until they put it away."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from chatui.audit_log.record import Visitor
+from chatui.models import Conversation, DebugRequest, User
+from chatui.permissions import debug_requests
+from tests.chatui.conftest import make_person, signed_in
+from tests.support.environment import change
+
+pytestmark = pytest.mark.django_db
+
+REASON = "a complaint about this answer"
+SENTENCE = "A member of staff opened the hidden channels of this conversation on "
+
+
+@pytest.fixture
+def set_up(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    return lambda **values: change(monkeypatch, values)
+
+
+@pytest.fixture
+def _told(set_up: Callable[..., None]) -> None:
+    set_up(tell_owners=True)
+
+
+def opened_by(person: User, conversation: Conversation) -> None:
+    debug_requests.open_debug_view(Visitor(person, "192.0.2.7", "page"), conversation.pk, REASON)
+
+
+def page(person: User, conversation: Conversation) -> str:
+    response = signed_in(person).get(f"/c/{conversation.pk}/")
+    assert response.status_code == 200
+    return response.content.decode()
+
+
+@pytest.mark.usefixtures("_told")
+def test_the_owner_is_told_when_but_neither_who_nor_why(ada: User, grace: User, conversation: Conversation) -> None:
+    assert SENTENCE not in page(ada, conversation)
+    opened_by(grace, conversation)
+    text = page(ada, conversation)
+    assert f"{SENTENCE}{timezone.now():%-d %b %Y, %H}:" in text and " UTC." in text
+    assert "grace" not in text and REASON not in text
+
+
+def test_by_default_nobody_is_told(ada: User, grace: User, conversation: Conversation) -> None:
+    opened_by(grace, conversation)
+    assert SENTENCE not in page(ada, conversation) and "/looks/" not in page(ada, conversation).replace("/looks/dismiss/", "")
+    assert signed_in(ada).get("/looks/").status_code == 404
+
+
+@pytest.mark.usefixtures("_told")
+def test_of_several_looks_the_last_is_named(ada: User, grace: User, conversation: Conversation) -> None:
+    for person in (grace, grace, make_person("gus", "view_hidden_channels", "view_any_conversation", staff=True)):
+        opened_by(person, conversation)
+    assert "Staff opened the hidden channels of this conversation 3 times, last on " in page(ada, conversation)
+
+
+@pytest.mark.usefixtures("_told")
+def test_an_own_opening_is_no_news(hank: User) -> None:
+    own = Conversation.objects.create(owner=hank)
+    opened_by(hank, own)
+    assert SENTENCE not in page(hank, own) and "Nobody has." in signed_in(hank).get("/looks/").content.decode()
+
+
+@pytest.mark.usefixtures("_told")
+def test_a_request_that_nobody_approved_showed_nothing_and_is_not_told(ada: User, grace: User, conversation: Conversation) -> None:
+    asked = DebugRequest.objects.create(conversation=conversation, person=grace, reason=REASON, minutes=15)
+    assert SENTENCE not in page(ada, conversation)
+    now = timezone.now()
+    DebugRequest.objects.filter(pk=asked.pk).update(
+        asked_at=now - timedelta(days=1), decided_at=now, expires_at=now + timedelta(minutes=15)
+    )
+    assert f"{SENTENCE}{now:%-d %b %Y, %H:%M}" in page(ada, conversation), "it was open from the approval on"
+
+
+@pytest.mark.usefixtures("_told")
+def test_a_notice_that_was_put_away_stays_away_and_in_the_list(ada: User, grace: User, conversation: Conversation) -> None:
+    opened_by(grace, conversation)
+    assert signed_in(ada).post(f"/c/{conversation.pk}/looks/dismiss/")["Location"] == f"/c/{conversation.pk}/"
+    assert SENTENCE not in page(ada, conversation)
+    listed = signed_in(ada).get("/looks/").content.decode()
+    assert f"/c/{conversation.pk}/" in listed and "grace" not in listed and REASON not in listed
+    opened_by(grace, conversation)
+    assert SENTENCE in page(ada, conversation), "the next look is news again"
+
+
+@pytest.mark.usefixtures("_told")
+def test_nobody_else_puts_a_notice_away_or_reads_the_list(ada: User, bela: User, grace: User, conversation: Conversation) -> None:
+    opened_by(grace, conversation)
+    for person in (bela, grace):
+        assert signed_in(person).post(f"/c/{conversation.pk}/looks/dismiss/").status_code == 404
+        assert str(conversation.pk) not in signed_in(person).get("/looks/").content.decode()
+    assert SENTENCE in page(ada, conversation)
+
+
+@pytest.mark.usefixtures("_told")
+def test_a_deleted_conversation_is_not_listed(ada: User, grace: User, conversation: Conversation) -> None:
+    opened_by(grace, conversation)
+    assert str(conversation.pk) in signed_in(ada).get("/looks/").content.decode()
+    Conversation.objects.update(deleted_at=timezone.now())
+    assert str(conversation.pk) not in signed_in(ada).get("/looks/").content.decode()

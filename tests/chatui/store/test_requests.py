@@ -1,0 +1,119 @@
+"""What was sent to a model is kept exactly, compressed and bounded, and never holds the key of the model server."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import zlib
+from collections.abc import Callable
+
+import pytest
+import pytest_django
+
+from chatui.backends.base import Backend, BackendError, Endpoint, SampleRequest
+from chatui.backends.chat.backend import ChatCompletionsBackend
+from chatui.backends.demo.backend import DemoBackend
+from chatui.backends.harmony.backend import HarmonyCompletionsBackend
+from chatui.backends.responses.backend import ResponsesBackend
+from chatui.model_servers import connected
+from chatui.models import Turn, User
+from chatui.store import requests
+from chatui.turns import running
+from renderer.frames import Frame, Header, Role
+from renderer.harmony.vocabulary import Vocabulary
+from tests.support import stub
+from tests.support.browser_socket import ENDS, BrowserSocket
+from tests.support.sampling import PATIENT
+from tests.support.vocabulary import rank_file as rank_file
+from tests.support.vocabulary import vocabulary as vocabulary
+
+KEY = "sk-CANARY-OF-THE-KEY"
+QUESTION = "Was heißt \u201equoted\u201c \U0001f600?"
+
+
+def test_a_request_comes_back_as_it_was_sent() -> None:
+    body = json.dumps({"input": QUESTION}, ensure_ascii=False)
+    kept = requests.unpack(requests.pack("/v1/responses", body.encode()))
+    assert kept == requests.Sent("/v1/responses", body, len(body.encode()))
+    assert QUESTION not in repr(kept)
+
+
+def test_a_request_that_stays_too_long_when_compressed_is_kept_without_its_body() -> None:
+    body = os.urandom(requests.MOST_KEPT).hex().encode() * 2
+    packed = requests.pack("/v1/responses", body)
+    assert len(packed) < 1000
+    assert requests.unpack(packed) == requests.Sent("/v1/responses", None, len(body))
+
+
+@pytest.mark.parametrize("packed", [b"", b"x", zlib.compress(b"x"), zlib.compress(b"[]"), zlib.compress(b'{"path": "/"}')])
+def test_what_is_no_packed_request_is_none(packed: bytes) -> None:
+    assert requests.unpack(packed) is None
+
+
+async def _first_event(backend: Backend, request: SampleRequest) -> None:
+    events = backend.sample(request)
+    try:
+        await anext(events, None)
+    except BackendError:
+        pass
+    finally:
+        await events.aclose()
+
+
+Make = Callable[[str, Vocabulary], Backend]
+MAKERS: dict[str, tuple[Make, str, dict[str, object]]] = {
+    "chat": (lambda url, _: ChatCompletionsBackend(Endpoint(url, key=KEY, limits=PATIENT)), "/v1/chat/completions", {}),
+    "responses": (lambda url, _: ResponsesBackend(Endpoint(url, key=KEY, limits=PATIENT)), "/v1/responses", {}),
+    "harmony": (
+        lambda url, words: HarmonyCompletionsBackend(Endpoint(url, key=KEY, limits=PATIENT), vocabulary=lambda: words, dialect="vLLM"),
+        "/v1/completions",
+        {"models": {"object": "list", "data": [{"id": "gpt-oss", "max_model_len": 4096}]}},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MAKERS)
+@pytest.mark.asyncio
+async def test_each_back_end_tells_the_very_body_that_the_server_got_and_nothing_of_the_key(name: str, vocabulary: Vocabulary) -> None:
+    make, path, options = MAKERS[name]
+    heard: list[tuple[str, bytes]] = []
+    request = SampleRequest((Frame(Header(Role.USER), QUESTION),), on_sent=lambda *told: heard.append(told))
+    async with stub.running(stub.plays(b"data: [DONE]\n\n"), **options) as server:
+        backend = make(server.url, vocabulary)
+        await _first_event(backend, request)
+        await backend.aclose()
+        assert json.loads(heard[0][1]) == server.posted, "the premise: the server was asked"
+        assert any(KEY in value for request in server.requests for value in request.headers.values()), "the premise: with the key"
+    assert [told[0] for told in heard] == [path]
+    assert KEY.encode() not in heard[0][1] and KEY not in requests.pack(*heard[0]).decode("latin-1")
+
+
+@pytest.mark.asyncio
+async def test_a_server_that_is_not_there_was_still_asked_something() -> None:
+    heard: list[tuple[str, bytes]] = []
+    request = SampleRequest((Frame(Header(Role.USER), QUESTION),), model="m", on_sent=lambda *told: heard.append(told))
+    await _first_event(ChatCompletionsBackend(Endpoint("http://127.0.0.1:9", key=KEY, model="m", limits=PATIENT)), request)
+    assert len(heard) == 1 and QUESTION in json.loads(heard[0][1])["messages"][0]["content"]
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.asyncio
+async def test_a_turn_keeps_what_was_sent_for_it_and_its_owner_is_sent_nothing_of_it(
+    ada: User, monkeypatch: pytest.MonkeyPatch, settings: pytest_django.Settings
+) -> None:
+    settings.ENVIRONMENT = settings.ENVIRONMENT.model_copy(update={"instructions": "INSTRUCTIONS-CANARY"})
+    demo = DemoBackend(0)
+    monkeypatch.setattr(connected, "backend", lambda *_: demo)
+    async with BrowserSocket(ada) as socket:
+        await socket.send_message("Hello")
+        accepted = (await socket.until("chatui:accepted"))[-1]
+        await socket.say("subscribe", conversation=accepted["conversation"])
+        await socket.until(*ENDS, "chatui:idle")
+        await running.settle()
+        await asyncio.sleep(0)
+        assert "INSTRUCTIONS-CANARY" not in "".join(socket.raw)
+    turn = await Turn.objects.aget()
+    kept = requests.unpack(bytes(turn.request or b""))
+    assert kept is not None and kept.body is not None
+    assert [message["content"] for message in json.loads(kept.body)["messages"]] == ["INSTRUCTIONS-CANARY", "Hello"]

@@ -1,0 +1,113 @@
+"""What a person may ask for: an ask is theirs alone and is kept once; what they cannot see they can neither edit nor ask anew."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from uuid import uuid4
+
+import pytest
+from channels.db import database_sync_to_async
+from django.db import IntegrityError
+
+from chatui.live.origin import is_allowed
+from chatui.models import Conversation, Message, Turn, User
+from chatui.models.message import Author
+from chatui.permissions.access import NotFoundError
+from chatui.store import transcripts
+from chatui.turns import running
+from chatui.turns.start import Ask, Kind, start
+from renderer.frames import Frame, Header
+from tests.chatui.turns.test_turns import ask, begin, run
+from tests.support.scripted import ScriptedBackend
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+HIDDEN_QUESTIONS = [
+    Header("user", "analysis"),
+    Header("user", recipient="functions.lookup"),
+    Header("user", intent="debug"),
+    Header("user", intent="preamble"),
+]
+
+
+@pytest.mark.asyncio
+async def test_the_same_ask_of_two_people_is_two_turns(ada: User, bela: User, backend: ScriptedBackend) -> None:
+    mine = ask(text="What is mine?")
+    hers, his = await begin(ada, mine), await begin(bela, replace(mine, text="What is his?"))
+    await running.settle()
+    assert his.is_new and hers.turn.pk != his.turn.pk
+    assert (his.turn.conversation.owner, his.turn.asked_by) == (bela, bela)
+    again = await begin(bela, mine)
+    assert not again.is_new and again.turn.pk == his.turn.pk, "twice, it is his own turn and never hers"
+
+
+@pytest.mark.asyncio
+async def test_the_same_ask_is_one_turn_in_a_new_conversation_and_in_any_other(ada: User, backend: ScriptedBackend) -> None:
+    first = ask()
+    started = [await begin(ada, first) for _ in range(3)]
+    await running.settle()
+    assert [each.is_new for each in started] == [True, False, False] and len({each.turn.pk for each in started}) == 1
+    other = await run(ada, ask(text="And something else?"))
+    elsewhere = await begin(ada, replace(first, conversation=other.conversation_id))
+    assert not elsewhere.is_new and elsewhere.turn.pk == started[0].turn.pk
+    assert await Conversation.objects.acount() == 2
+
+
+@pytest.mark.asyncio
+async def test_many_of_the_same_ask_at_once_are_one_turn(ada: User, backend: ScriptedBackend) -> None:
+    wanted = ask()
+    begun = await asyncio.gather(*(database_sync_to_async(start)(ada, wanted, running.LEASE_OWNER) for _ in range(8)))
+    assert sum(each.is_new for each in begun) == 1 and len({each.turn.pk for each in begun}) == 1
+    assert await Turn.objects.acount() == await Conversation.objects.acount() == 1
+
+
+@pytest.mark.asyncio
+async def test_the_database_itself_refuses_a_second_turn_for_an_ask(ada: User, backend: ScriptedBackend) -> None:
+    first, second = await run(ada, ask()), await run(ada, ask())
+    with pytest.raises(IntegrityError):
+        await Turn.objects.filter(pk=second.pk).aupdate(client_id=first.client_id)
+
+
+@pytest.mark.parametrize("header", HIDDEN_QUESTIONS, ids=str)
+@pytest.mark.parametrize("kind", [Kind.EDIT, Kind.REGENERATE])
+@pytest.mark.asyncio
+async def test_a_hidden_question_can_neither_be_edited_nor_asked_anew(
+    ada: User, backend: ScriptedBackend, kind: Kind, header: Header
+) -> None:
+    turn = await run(ada, ask())
+    hidden = await database_sync_to_async(keep)(turn.conversation, header)
+    assert not hidden.is_visible, "the premise"
+    before = await Message.objects.acount()
+    wanted = Ask(kind, uuid4(), "low", turn.conversation_id, question=hidden.pk, text="mine now" if kind is Kind.EDIT else "")
+    with pytest.raises(NotFoundError):
+        await begin(ada, wanted)
+    assert (await Message.objects.acount(), await Turn.objects.acount(), len(backend.requests)) == (before, 1, 1)
+    shown = replace(wanted, question=turn.question_id, client_id=uuid4())
+    assert (await begin(ada, shown)).is_new, "the premise: of a question that can be seen, the same is done"
+    await running.settle()
+
+
+def keep(conversation: Conversation, header: Header) -> Message:
+    last = conversation.messages.order_by("position").last()
+    return transcripts.append(conversation, last, Frame(header, "not for people"), Author.IMPORT)
+
+
+@pytest.mark.parametrize(
+    "origins",
+    [
+        [b"http://localhost:8000", b"http://localhost:8000"],
+        [b"http://localhost:8000", b"https://evil.example"],
+        [b"https://evil.example"],
+        [],
+    ],
+)
+def test_a_socket_comes_with_one_origin_or_not_at_all(origins: list[bytes]) -> None:
+    scope = {"headers": [(b"host", b"localhost:8000"), *((b"origin", origin) for origin in origins)], "client": ("127.0.0.1", 1)}
+    assert not is_allowed(scope)
+    assert is_allowed(scope | {"headers": [(b"host", b"localhost:8000"), (b"origin", b"http://localhost:8000")]}), "the premise"
+
+
+def test_of_two_hosts_none_is_believed() -> None:
+    headers = [(b"host", b"localhost:8000"), (b"host", b"localhost:8000"), (b"origin", b"http://localhost:8000")]
+    assert not is_allowed({"headers": headers, "client": ("127.0.0.1", 1)})

@@ -1,0 +1,510 @@
+"""Going on with an answer that did not end: what the model is asked, what is kept, what the page shows, and who may not."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Sequence
+from datetime import timedelta
+from uuid import UUID, uuid4
+
+import pytest
+from channels.db import database_sync_to_async
+from django.utils import timezone
+
+from chatui.backends.base import BackendError, EndReason
+from chatui.codes import ProductCode
+from chatui.display.conversation import ShownAnswer, shown_exchange, shown_exchanges
+from chatui.model_servers import model_choice
+from chatui.models import ActiveLeaf, Conversation, Message, Turn, User
+from chatui.models.message import Author
+from chatui.permissions import access
+from chatui.store import transcripts
+from chatui.turns import running, sweep
+from chatui.turns.start import Ask, AskRefusedError, Kind, Started, start
+from chatui.turns.stream import EndUserStream
+from renderer.errors import ErrorCode
+from renderer.events import FrameClosed, FrameOpened, FrameText
+from renderer.frames import Frame, Header, Terminator
+from renderer.markup import html
+from renderer.ocml import document as ocml
+from tests.chatui.conftest import signed_in
+from tests.chatui.turns.test_turns import ask, begin, kept, run
+from tests.support.browser_socket import ENDS, BrowserSocket, shown_text
+from tests.support.scripted import ANALYSIS, FINAL, PREAMBLE, ScriptedBackend, Step, answer, ended, frame
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+SECRET = "RAW-COT-CANARY-7391"
+
+
+def cut(header: Header, text: str, error: ErrorCode = ProductCode.LENGTH) -> list[Step]:
+    return [FrameOpened(header), FrameText(text), FrameClosed(None, error)]
+
+
+def cut_answer(text: str = "Two and ", thought: str = SECRET) -> list[Step]:
+    return [*frame(ANALYSIS, thought), *cut(FINAL, text), ended(EndReason.LENGTH)]
+
+
+def rest(text: str = "two are four.") -> list[Step]:
+    return [FrameOpened(FINAL), FrameText(text), FrameClosed(Terminator.RETURN), ended()]
+
+
+def continued(turn: Turn, **fields: object) -> Ask:
+    return Ask(Kind.CONTINUE, uuid4(), "", turn.conversation_id, continued_turn=turn.pk, **fields)  # type: ignore[arg-type]
+
+
+async def asked_and_continued(person: User, backend: ScriptedBackend, *scripts: Sequence[Step]) -> list[Turn]:
+    """The first script as an answer, each further one as what goes on from the turn before."""
+    turns: list[Turn] = []
+    for script in scripts:
+        backend.script = script
+        turns.append(await run(person, continued(turns[-1]) if turns else ask()))
+    return turns
+
+
+@database_sync_to_async
+def shown(person: User, turn: Turn) -> ShownAnswer:
+    answer = shown_exchanges(turn.conversation, person)[-1].answer
+    assert answer is not None
+    return answer
+
+
+@database_sync_to_async
+def page(person: User, turn: Turn) -> str:
+    return signed_in(person).get(f"/c/{turn.conversation_id}/").content.decode()
+
+
+def body(message: Message) -> str:
+    return transcripts.frame_of(message).body
+
+
+@pytest.mark.asyncio
+async def test_a_cut_answer_and_its_rest_are_one_message_and_the_cut_one_stays_on_its_branch(ada: User, backend: ScriptedBackend) -> None:
+    first, second = await asked_and_continued(ada, backend, cut_answer(), rest())
+    assert (first.state, second.state, second.error_code) == ("incomplete", "completed", "")
+    messages = await kept(first.conversation, ada)
+    assert [body(message) for message in messages[1:]] == [f"{SECRET} ", "Two and two are four."]
+    assert (messages[-1].is_complete, messages[-1].terminator, messages[-1].turn_id) == (True, "<|return|>", second.pk)
+    left = await Message.objects.aget(turn=first, channel="final")
+    assert (body(left), left.parent_id) == ("Two and ", messages[-1].parent_id), "nothing is lost"
+    assert second.question_id == first.question_id and await Message.objects.filter(role="user").acount() == 1
+
+
+@pytest.mark.asyncio
+async def test_the_model_is_asked_with_its_reasoning_and_the_open_answer(ada: User, backend: ScriptedBackend) -> None:
+    await asked_and_continued(ada, backend, cut_answer(), rest())
+    request = backend.requests[-1]
+    assert [(one.header.role, one.header.channel, one.body) for one in request.frames] == [
+        ("user", None, "What is 2 + 2?"),
+        ("assistant", "analysis", f"{SECRET} "),
+    ]
+    assert request.cut_answer == Frame(FINAL, "Two and ")
+
+
+@pytest.mark.asyncio
+async def test_an_answer_that_never_came_is_finished_without_more_reasoning(ada: User, backend: ScriptedBackend) -> None:
+    scripts = ([*frame(ANALYSIS, SECRET), ended()], rest("Four."))
+    first, second = await asked_and_continued(ada, backend, *scripts)
+    assert (first.state, first.error_code, second.state) == ("failed", "E-X-NO-ANSWER", "completed")
+    assert backend.requests[-1].cut_answer == Frame(Header("assistant", "final"), "")
+    assert [one.header.channel for one in backend.requests[-1].frames] == [None, "analysis"]
+    assert [body(message) for message in (await kept(first.conversation, ada))[1:]] == [f"{SECRET} ", "Four."]
+
+
+@pytest.mark.asyncio
+async def test_the_later_history_holds_one_whole_answer(ada: User, backend: ScriptedBackend) -> None:
+    first, _ = await asked_and_continued(ada, backend, cut_answer(), rest())
+    backend.script = answer()
+    await run(ada, ask(text="Thanks!", conversation=first.conversation_id))
+    assert [(one.header.role, one.body) for one in backend.requests[-1].frames] == [
+        ("user", "What is 2 + 2?"),
+        ("assistant", "Two and two are four."),
+        ("user", "Thanks!"),
+    ]
+    assert backend.requests[-1].cut_answer is None
+
+
+@pytest.mark.asyncio
+async def test_an_answer_can_be_gone_on_with_several_times(ada: User, backend: ScriptedBackend) -> None:
+    more = [*cut(FINAL, "two "), ended(EndReason.LENGTH)]
+    turns = await asked_and_continued(ada, backend, cut_answer(), more, more, rest("are four."))
+    assert body((await kept(turns[0].conversation, ada))[-1]) == "Two and two two are four."
+    answer = await shown(ada, turns[-1])
+    assert [part.kind for part in answer.parts] == ["final"]
+    assert answer.siblings is not None and (answer.siblings.index, answer.siblings.count) == (4, 4)
+    assert [request.cut_answer.body for request in backend.requests[1:] if request.cut_answer] == [
+        "Two and ",
+        "Two and two ",
+        "Two and two two ",
+    ]
+
+
+@pytest.mark.asyncio
+async def test_a_block_of_code_that_was_cut_goes_on_as_one_block(ada: User, backend: ScriptedBackend) -> None:
+    turns = await asked_and_continued(ada, backend, cut_answer("Look:\n\n```python\nfor x in "), rest("y:\n    print(x)\n```\n\nDone."))
+    answer = await shown(ada, turns[-1])
+    whole = "Look:\n\n```python\nfor x in y:\n    print(x)\n```\n\nDone."
+    assert answer.parts[0].blocks == tuple(html.render_blocks(whole)) and len(answer.parts[0].blocks) == 3
+    text = await database_sync_to_async(
+        lambda: signed_in(ada).get(f"/c/{turns[0].conversation_id}/messages/{answer.parts[0].message_id}/text/")
+    )()
+    assert text.content.decode() == whole
+    document = await database_sync_to_async(lambda: signed_in(ada).get(f"/c/{turns[0].conversation_id}/download/").content.decode())()
+    assert [one.body for one in ocml.parse(document).frames] == ["What is 2 + 2?", whole]
+
+
+@pytest.mark.asyncio
+async def test_reasoning_before_the_rest_is_kept_hidden_and_the_cut_text_stays_on_the_page_meanwhile(
+    ada: User, backend: ScriptedBackend
+) -> None:
+    gate = asyncio.Event()
+    [first] = await asked_and_continued(ada, backend, cut_answer())
+    backend.script = [*frame(ANALYSIS, "again"), gate, *rest()]
+    started = await begin(ada, continued(first))
+    await asyncio.wait_for(backend.waiting.wait(), 5)
+    meanwhile = await shown(ada, first)
+    assert (meanwhile.turn_id, meanwhile.state, meanwhile.continuation) == (str(started.turn.pk), "running", "")
+    assert [part.blocks for part in meanwhile.parts] == [html.render_blocks(body(await Message.objects.aget(channel="final")))]
+    gate.set()
+    await running.settle()
+    messages = await kept(first.conversation, ada)
+    assert [(message.channel, body(message)) for message in messages[1:]] == [
+        ("analysis", f"{SECRET} "),
+        ("analysis", "again "),
+        ("final", "Two and two are four."),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("script", "state", "code"),
+    [
+        (rest(""), "failed", "E-X-NO-MORE"),
+        ([ended()], "failed", "E-X-NO-MORE"),
+        ([*frame(ANALYSIS, "again"), ended()], "failed", "E-X-NO-MORE"),
+        ([*frame(ANALYSIS, "again"), *frame(PREAMBLE, "I go on."), ended()], "failed", "E-X-NO-MORE"),
+        ([*cut(FINAL, ""), ended(EndReason.LENGTH)], "incomplete", "E-X-LENGTH"),
+        ([BackendError(ProductCode.BACKEND)], "failed", "E-X-BACKEND"),
+    ],
+    ids=["nothing", "no frame", "reasoning only", "announced only", "cut at once", "no server"],
+)
+@pytest.mark.asyncio
+async def test_e_x_no_more_where_nothing_is_added_the_cut_answer_stays_once_with_a_sentence(
+    script: list[Step], state: str, code: str, ada: User, backend: ScriptedBackend
+) -> None:
+    first, second = await asked_and_continued(ada, backend, cut_answer(), script)
+    assert (second.state, second.error_code) == (state, code)
+    assert await Message.objects.filter(channel="final").acount() == 1
+    answer = await shown(ada, first)
+    assert (answer.turn_id, answer.state, answer.siblings) == (str(second.pk), state, None)
+    assert answer.notice is not None and answer.notice.code == code
+    assert answer.continuation == ("" if code == "E-X-NO-MORE" else "continue")
+    if answer.continuation:
+        backend.script = rest()
+        await run(ada, continued(second))
+        assert body((await kept(first.conversation, ada))[-1]) == "Two and two are four."
+
+
+@pytest.mark.asyncio
+async def test_each_version_can_be_opened_again_and_gone_on_with_anew(ada: User, backend: ScriptedBackend) -> None:
+    first, second = await asked_and_continued(ada, backend, cut_answer(), rest())
+    before = (await shown(ada, second)).siblings
+    assert before is not None and before.previous_id is not None and before.next_id is None
+    await database_sync_to_async(lambda: signed_in(ada).post(f"/c/{first.conversation_id}/branch/", {"message": before.previous_id}))()
+    old = await shown(ada, first)
+    assert (old.turn_id, old.continuation) == (str(first.pk), "continue")
+    assert old.siblings is not None and (old.siblings.index, old.siblings.count) == (1, 2)
+    backend.script = rest("two make four.")
+    await run(ada, continued(first))
+    assert body((await kept(first.conversation, ada))[-1]) == "Two and two make four."
+    assert await Message.objects.filter(channel="final").acount() == 3
+
+
+@pytest.mark.asyncio
+async def test_what_was_asked_after_a_cut_answer_stays_on_a_branch_of_its_own(ada: User, backend: ScriptedBackend) -> None:
+    [first] = await asked_and_continued(ada, backend, cut_answer())
+    backend.script = answer("You are welcome.")
+    later = await run(ada, ask(text="Thanks!", conversation=first.conversation_id))
+    backend.script = rest()
+    await run(ada, continued(first))
+    assert [body(message) for message in (await kept(first.conversation, ada))[::2]] == ["What is 2 + 2?", "Two and two are four."]
+    assert await Message.objects.filter(turn=later, channel="final").aexists()
+
+
+@pytest.mark.parametrize(("header", "way"), [(FINAL, "continue"), (ANALYSIS, "finish"), (PREAMBLE, "finish")])
+@pytest.mark.asyncio
+async def test_an_answer_that_was_stopped_can_be_gone_on_with(header: Header, way: str, ada: User, backend: ScriptedBackend) -> None:
+    gate = asyncio.Event()
+    backend.script = [FrameOpened(header), FrameText("Half "), gate]
+    started = await begin(ada, ask())
+    await asyncio.wait_for(backend.waiting.wait(), 5)
+    await running.stop(started.turn.pk)
+    await running.settle()
+    turn = await Turn.objects.select_related("conversation").aget(pk=started.turn.pk)
+    assert (turn.state, (await shown(ada, turn)).continuation) == ("stopped", way)
+    label = "Continue" if way == "continue" else "Finish the answer"
+    assert f"<span>{label}</span>" in await page(ada, turn)
+    backend.script = rest("of it.")
+    await run(ada, continued(turn))
+    assert body((await kept(turn.conversation, ada))[-1]) == ("Half of it." if way == "continue" else "of it.")
+
+
+@pytest.mark.asyncio
+async def test_a_whole_answer_offers_no_way_on_and_is_refused_one(ada: User, backend: ScriptedBackend) -> None:
+    turn = await run(ada, ask())
+    assert (await shown(ada, turn)).continuation == "" and 'data-action="continue"' not in await page(ada, turn)
+    with pytest.raises(AskRefusedError) as caught:
+        await begin(ada, continued(turn))
+    assert caught.value.code is ProductCode.COMMAND
+
+
+@pytest.mark.asyncio
+async def test_an_answer_of_which_nothing_came_can_only_be_tried_again(ada: User, backend: ScriptedBackend) -> None:
+    backend.script = [BackendError(ProductCode.BACKEND)]
+    turn = await run(ada, ask())
+    assert (await shown(ada, turn)).continuation == ""
+    with pytest.raises(AskRefusedError):
+        await begin(ada, continued(turn))
+
+
+@pytest.mark.asyncio
+async def test_nobody_goes_on_with_an_answer_of_somebody_else(ada: User, bela: User, backend: ScriptedBackend) -> None:
+    [first] = await asked_and_continued(ada, backend, cut_answer())
+    other = await run(bela, ask())
+    with pytest.raises(access.NotFoundError):
+        await begin(bela, continued(first))
+    with pytest.raises(access.NotFoundError):
+        await begin(bela, Ask(Kind.CONTINUE, uuid4(), "", other.conversation_id, continued_turn=first.pk))
+    assert await Turn.objects.filter(conversation=first.conversation_id).acount() == 1
+    assert (await begin(ada, continued(first))).is_new
+
+
+@pytest.mark.asyncio
+async def test_no_message_hidden_or_not_can_be_named_to_go_on_from(ada: User, backend: ScriptedBackend) -> None:
+    [first] = await asked_and_continued(ada, backend, cut_answer())
+    async for message in Message.objects.filter(conversation=first.conversation_id):
+        with pytest.raises(access.NotFoundError):
+            await begin(ada, Ask(Kind.CONTINUE, uuid4(), "", first.conversation_id, continued_turn=message.pk))
+    assert len(backend.requests) == 1
+
+
+@pytest.mark.asyncio
+async def test_e_x_busy_a_running_answer_is_not_gone_on_with(ada: User, backend: ScriptedBackend) -> None:
+    gate = asyncio.Event()
+    [first] = await asked_and_continued(ada, backend, cut_answer())
+    backend.script = [gate, *rest()]
+    started = await begin(ada, continued(first))
+    for turn in (first, started.turn):
+        with pytest.raises(AskRefusedError) as caught:
+            await begin(ada, continued(turn))
+        assert caught.value.code is ProductCode.BUSY
+    gate.set()
+    await running.settle()
+    assert await Turn.objects.acount() == 2
+
+
+@pytest.mark.asyncio
+async def test_the_same_wish_to_go_on_twice_is_one_turn(ada: User, backend: ScriptedBackend) -> None:
+    [first] = await asked_and_continued(ada, backend, cut_answer())
+    backend.script = rest()
+    wanted = continued(first)
+    one, two = await begin(ada, wanted), await begin(ada, wanted)
+    await running.settle()
+    assert one.turn.pk == two.turn.pk and not two.is_new and one.continued_turn == two.continued_turn == first.pk
+    assert body((await kept(first.conversation, ada))[-1]) == "Two and two are four."
+
+
+@pytest.mark.asyncio
+async def test_reasoning_that_leaks_into_hidden_frames_of_the_rest_stays_hidden(ada: User, backend: ScriptedBackend) -> None:
+    leak = Header("assistant", channel="analysis", intent="debug")
+    script = [*frame(leak, f"analysis {SECRET}"), *cut(FINAL, "two"), *frame(ANALYSIS, SECRET), ended(EndReason.LENGTH)]
+    first, second = await asked_and_continued(ada, backend, cut_answer(), script)
+    assert SECRET not in await page(ada, first)
+    assert body(await Message.objects.aget(turn=second, channel="final")) == "Two and two"
+
+
+async def _swept(person: User, checkpoint: str) -> tuple[list[Message], Started]:
+    first = await Turn.objects.aget()
+    started = await database_sync_to_async(start)(person, continued(first), "a process that died")
+    await Turn.objects.filter(pk=started.turn.pk).aupdate(lease_until=timezone.now() - timedelta(seconds=1), checkpoint=checkpoint)
+    assert await database_sync_to_async(sweep.interrupt_abandoned)() == 1
+    return await kept(await Conversation.objects.aget(), person), started
+
+
+@pytest.mark.asyncio
+async def test_the_checkpoint_of_a_rest_whose_process_died_takes_the_place_of_the_cut_answer(ada: User, backend: ScriptedBackend) -> None:
+    await asked_and_continued(ada, backend, cut_answer())
+    messages, started = await _swept(ada, "<|start|>assistant<|channel|>final<|message|>Two and two<|end|>")
+    assert [body(message) for message in messages[1:]] == [f"{SECRET} ", "Two and two"]
+    turn = await Turn.objects.select_related("conversation").aget(pk=started.turn.pk)
+    answer = await shown(ada, turn)
+    assert (answer.state, answer.continuation) == ("interrupted", "continue")
+
+
+@pytest.mark.asyncio
+async def test_a_checkpoint_that_holds_nothing_new_is_not_kept_a_second_time(ada: User, backend: ScriptedBackend) -> None:
+    await asked_and_continued(ada, backend, cut_answer())
+    messages, _ = await _swept(ada, "<|start|>assistant<|channel|>final<|message|>Two and <|end|>")
+    assert body(messages[-1]) == "Two and " and await Message.objects.filter(channel="final").acount() == 1
+
+
+LONG = "# Title\n\nA paragraph.\n\n- one\n- two\n\n```python\nprint("
+
+
+@pytest.mark.asyncio
+async def test_a_page_that_shows_the_cut_answer_gets_only_what_is_new(ada: User, backend: ScriptedBackend) -> None:
+    [first] = await asked_and_continued(ada, backend, cut_answer(LONG))
+    old = await Message.objects.aget(channel="final")
+    backend.script = rest("'x')\n```\n\nThe end.")
+    async with BrowserSocket(ada) as socket:
+        await socket.say("subscribe", conversation=str(first.conversation_id))
+        await socket.until("chatui:idle")
+        await socket.say("continue", client_id=str(uuid4()), conversation=str(first.conversation_id), turn=str(first.pk))
+        events = await socket.until(*ENDS)
+    created = next(event for event in events if event["type"] == "response.created")
+    assert (created["kind"], created["continues"]) == ("continue", str(first.pk))
+    began = next(event for event in events if event["type"] == "chatui:message")
+    assert (began["continues"], began["blocks"]) == (str(old.pk), 3)
+    assert min(event["block"] for event in events if "block" in event) == 3, "what is final already is not sent again"
+    whole = [block.html for block in html.render_blocks(f"{LONG}'x')\n```\n\nThe end.")]
+    assert "".join(whole[:3]) + shown_text(events) == "".join(whole)
+    assert SECRET not in "".join(socket.raw)
+
+
+@pytest.mark.asyncio
+async def test_a_page_that_comes_late_gets_the_whole_text_before_and_behind_the_cut(ada: User, backend: ScriptedBackend) -> None:
+    thinking, writing = asyncio.Event(), asyncio.Event()
+    script = [*frame(ANALYSIS, SECRET), *frame(PREAMBLE, "I count."), *cut(FINAL, LONG), ended(EndReason.LENGTH)]
+    [first] = await asked_and_continued(ada, backend, script)
+    backend.script = [*frame(ANALYSIS, SECRET), thinking, FrameOpened(FINAL), FrameText("'x'"), writing, *rest("")[2:]]
+    await begin(ada, continued(first))
+    await asyncio.wait_for(backend.waiting.wait(), 5)
+    expected = [[block.html for block in html.render_blocks(text)] for text in ("I count. ", LONG, f"{LONG}'x'")]
+    snapshots = []
+    for gate in (thinking, writing):
+        await asyncio.sleep(0.1)
+        async with BrowserSocket(ada) as socket:
+            await socket.say("subscribe", conversation=str(first.conversation_id))
+            snapshots.append([message["blocks"] for message in (await socket.until("chatui:snapshot"))[-1]["messages"]])
+            assert SECRET not in "".join(socket.raw)
+        gate.set()
+    await running.settle()
+    assert snapshots == [[expected[0], expected[1]], [expected[0], expected[2]]]
+
+
+@pytest.mark.asyncio
+async def test_who_looks_at_another_branch_meanwhile_stays_there(ada: User, backend: ScriptedBackend) -> None:
+    gate = asyncio.Event()
+    [first] = await asked_and_continued(ada, backend, cut_answer())
+    backend.script = [gate, *rest()]
+    await begin(ada, continued(first))
+    question: UUID = first.question_id
+    await ActiveLeaf.objects.filter(person=ada).aupdate(message_id=question)
+    gate.set()
+    await running.settle()
+    assert (await ActiveLeaf.objects.aget(person=ada)).message_id == question
+
+
+@pytest.mark.asyncio
+async def test_an_answer_that_turns_out_to_be_a_preamble_is_relabelled_on_the_page_and_kept_as_one(
+    ada: User, backend: ScriptedBackend
+) -> None:
+    gate = asyncio.Event()
+    backend.script = [FrameOpened(FINAL), FrameText("I will look."), FrameClosed(Terminator.END, header=PREAMBLE), gate, *answer("Four.")]
+    async with BrowserSocket(ada) as socket:
+        await socket.send_message()
+        conversation = (await socket.until("chatui:accepted"))[-1]["conversation"]
+        await asyncio.wait_for(backend.waiting.wait(), 5)
+        await socket.say("subscribe", conversation=conversation)
+        snapshot = (await socket.until("chatui:snapshot"))[-1]
+        gate.set()
+        await socket.until(*ENDS)
+    assert [message["kind"] for message in snapshot["messages"]] == ["preamble"]
+    turn = await Turn.objects.select_related("conversation").aget()
+    assert [part.kind for part in (await shown(ada, turn)).parts] == ["preamble", "final"]
+
+
+def test_who_follows_the_stream_hears_of_the_relabelling_once_behind_the_text() -> None:
+    stream, key = EndUserStream(uuid4()), uuid4()
+    for event in (FrameOpened(FINAL), FrameText("I will look."), FrameClosed(Terminator.END, header=PREAMBLE)):
+        stream.take(event, key, 0)
+    told = [numbered.as_json() for numbered in stream.flush()]
+    assert [(event["type"], event.get("kind")) for event in told][-1] == ("chatui:relabelled", "preamble")
+    assert [event["type"] for event in told].count("chatui:relabelled") == 1
+    assert [event["kind"] for event in told if event["type"] == "chatui:message"] == ["final"]
+
+
+@pytest.mark.asyncio
+async def test_a_rest_that_is_kept_while_the_page_is_made_is_not_taken_for_the_cut_answer(
+    ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    [first] = await asked_and_continued(ada, backend, cut_answer())
+    gate = asyncio.Event()
+    backend.script = [gate, *rest()]
+    second = (await begin(ada, continued(first))).turn
+    await asyncio.wait_for(backend.waiting.wait(), 5)
+
+    def kept_meanwhile(conversation: Conversation, leaf: Message | None, since: UUID | None = None) -> list[Message]:
+        old = Message.objects.get(turn=first, channel="final")
+        if not Message.objects.filter(turn=second).exists():
+            transcripts.append(conversation, old.parent, Frame(FINAL, "Two and two."), Author.MODEL, transcripts.Kept(turn=second))
+        return branch(conversation, leaf, since)
+
+    branch = transcripts.branch
+    monkeypatch.setattr(transcripts, "branch", kept_meanwhile)
+    shown_now = (await database_sync_to_async(shown_exchange)(first.conversation, second)).answer
+    monkeypatch.setattr(transcripts, "branch", branch)
+    assert shown_now is not None and (shown_now.turn_id, shown_now.state) == (str(second.pk), "running")
+    gate.set()
+    await running.settle()
+
+
+@pytest.mark.asyncio
+async def test_who_may_not_use_the_model_any_more_is_told_so_and_nothing_is_begun(
+    ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    [first] = await asked_and_continued(ada, backend, cut_answer())
+
+    def refuse(person: User, choice: str) -> str:
+        raise model_choice.NoSuchModelError
+
+    with monkeypatch.context() as patch, pytest.raises(AskRefusedError) as caught:
+        patch.setattr(model_choice, "chosen", refuse)
+        await begin(ada, continued(first))
+    assert caught.value.code is model_choice.NoSuchModelError.code
+    assert await Turn.objects.acount() == 1
+
+
+def test_a_page_of_many_answers_that_were_gone_on_with_costs_no_more_for_each_of_them(ada: User, conversation: Conversation) -> None:
+    def work(answers: int) -> int:
+        """Calls of functions, which are the same on every machine."""
+        leaf = transcripts.active_leaf(conversation, ada)
+        for number in range(answers):
+            question = transcripts.append(conversation, leaf, Frame(Header("user"), f"And {number}?"), Author.PERSON)
+            first, continued = (
+                Turn(conversation=conversation, question=question, asked_by=ada, client_id=uuid4(), state=state, lease_until=timezone.now())
+                for state in ("stopped", "completed")
+            )
+            first.save()
+            half = transcripts.append(
+                conversation, question, Frame(FINAL, "Two"), Author.MODEL, transcripts.Kept(turn=first, is_complete=False)
+            )
+            continued.continued_message = half
+            continued.save()
+            leaf = transcripts.append(conversation, question, Frame(FINAL, "Two and two"), Author.MODEL, transcripts.Kept(turn=continued))
+            transcripts.activate(conversation, ada, leaf)
+        calls = [0]
+
+        def count(*_: object) -> None:
+            calls[0] += 1
+
+        sys.setprofile(count)
+        try:
+            shown_exchanges(conversation, ada)
+        finally:
+            sys.setprofile(None)
+        return calls[0]
+
+    work(2)
+    few, many = work(18), work(180)
+    assert many < 12 * few, f"{few} calls for 20 answers, {many} for 200"

@@ -1,0 +1,116 @@
+"""What goes wrong with a summary costs the summary, never the answer, and shows nothing that was not checked."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from django.db import OperationalError
+
+from chatui.models import User
+from chatui.turns import database, ledger, summarizing, summary_notes
+from renderer.events import FrameClosed, FrameOpened, FrameText
+from renderer.frame_kinds import SUMMARY_NAME
+from renderer.frames import Channel, Header, Terminator
+from tests.chatui.turns.test_summarizing import STEP, TRUSTED, kept, watch
+from tests.support.scripted import FINAL, ScriptedBackend, Step, ended, frame
+from tests.support.summarizer import Summarizer, thinks, use
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
+
+OWN = Header("assistant", channel=Channel.ANALYSIS, name=SUMMARY_NAME)
+
+
+def failing(*arguments: object, **named: object) -> Any:
+    raise OperationalError("database is locked")
+
+
+def broken(*arguments: object, **named: object) -> Any:
+    raise RuntimeError("no rule for this")
+
+
+@pytest.mark.parametrize("odd", ["\x00", "\ud800"])
+async def test_a_line_that_no_database_takes_is_blocked_and_the_answer_kept(
+    odd: str, ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate, summarizer = asyncio.Event(), Summarizer(f"Looked at {odd} the timetable", "none")
+    use(monkeypatch, backend, summarizer)
+    backend.script = thinks(gate)
+    watched = await watch(ada, gate, lambda: len(summarizer.requests) > 0)
+    assert watched.turn.state == "completed"
+    assert [message.error_code for message in await kept(watched.turn)] == ["", "E-X-SUMMARY-BLOCKED", ""]
+
+
+@pytest.mark.parametrize("odd", ["\x00", "\ud800"])
+async def test_a_servers_own_summary_that_no_database_takes_is_blocked_and_the_answer_kept(
+    odd: str, ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate = asyncio.Event()
+    use(monkeypatch, backend, None, **TRUSTED)
+    own: list[Step] = [FrameOpened(OWN), FrameText(f"Looked at {odd} the timetable"), FrameClosed(Terminator.END)]
+    backend.script = [*own, gate, *frame(FINAL, "Take the bicycle.", Terminator.RETURN), ended()]
+    watched = await watch(ada, gate)
+    assert watched.turn.state == "completed"
+
+
+async def test_reasoning_that_no_database_takes_is_summed_up_all_the_same(
+    ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate, summarizer = asyncio.Event(), Summarizer(STEP, "none")
+    use(monkeypatch, backend, summarizer)
+    backend.script = thinks(gate)
+    backend.script.insert(1, FrameText("odd \ud800 half of a sign "))
+    watched = await watch(ada, gate, lambda: len(summarizer.requests) > 0)
+    assert STEP in watched.raw
+    assert summarizer.requests[0].frames[-1].body.encode("utf-8"), "a server can be sent this"
+
+
+@pytest.mark.parametrize("fault", [failing, broken])
+async def test_a_summary_that_cannot_be_kept_does_not_cost_the_answer(
+    fault: Any, ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(database, "PAUSES", (0.0,))
+    monkeypatch.setattr(ledger, "keep_summary", fault)
+    gate, summarizer = asyncio.Event(), Summarizer(STEP, "none")
+    use(monkeypatch, backend, summarizer)
+    backend.script = thinks(gate)
+    watched = await watch(ada, gate, lambda: len(summarizer.requests) > 0)
+    assert watched.turn.state == "completed"
+    assert [(message.name, message.channel) for message in await kept(watched.turn)] == [("", "analysis"), ("", "final")]
+
+
+async def test_a_check_that_fails_while_the_answer_begins_does_not_cost_the_answer(
+    ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use(monkeypatch, backend, None, **TRUSTED)
+    monkeypatch.setattr(summarizing, "LOOK_SECONDS", 60.0)  # only the beginning of the answer looks at the line
+    monkeypatch.setattr(summary_notes, "check", broken)
+    gate = asyncio.Event()
+    own: list[Step] = [FrameOpened(OWN), FrameText(STEP), FrameClosed(Terminator.END)]
+    backend.script = [gate, *own, *frame(FINAL, "Take the bicycle.", Terminator.RETURN), ended()]
+    watched = await watch(ada, gate)
+    assert watched.turn.state == "completed"
+    assert STEP not in watched.raw
+
+
+async def test_after_a_fault_nothing_more_of_a_summary_is_shown(
+    ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was lost with the fault is missing in the index, so that a copy of it would pass."""
+    use(monkeypatch, backend, None, **TRUSTED)
+    feed, failed = summary_notes.Notes.feed, asyncio.Event()
+
+    def feed_once(notes: summary_notes.Notes, event: Any) -> None:
+        if not failed.is_set():
+            failed.set()
+            raise RuntimeError("no rule for this")
+        feed(notes, event)
+
+    monkeypatch.setattr(summary_notes.Notes, "feed", feed_once)
+    gate = asyncio.Event()
+    own: list[Step] = [FrameOpened(OWN), FrameText(STEP), FrameClosed(Terminator.END)]
+    backend.script = [*frame(Header("assistant", channel=Channel.ANALYSIS), "hidden"), gate, *own, *frame(FINAL, "Yes."), ended()]
+    watched = await watch(ada, gate, failed.is_set)
+    assert watched.turn.state == "completed"
+    assert STEP not in watched.raw

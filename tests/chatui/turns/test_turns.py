@@ -1,0 +1,312 @@
+"""A turn from question to terminal state: what is kept, what is shown, what a fault leaves behind."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import timedelta
+from uuid import uuid4
+
+import pytest
+from channels.db import database_sync_to_async
+from django.utils import timezone
+
+from chatui.backends.base import BackendError, EndReason, SampleEnded
+from chatui.codes import ProductCode
+from chatui.models import Conversation, Message, Turn, User
+from chatui.models.turn import TurnState
+from chatui.permissions import access
+from chatui.store import transcripts
+from chatui.turns import ledger, running, sweep
+from chatui.turns.start import TITLE_CHARS, Ask, AskRefusedError, Kind, Started, start
+from renderer.errors import Code
+from renderer.events import FrameClosed, FrameOpened, FrameText
+from renderer.frames import Frame, Header, Terminator, Transcript
+from renderer.gate import Audience, show
+from renderer.ocml import document
+from tests.chatui.conftest import signed_in
+from tests.support.scripted import ANALYSIS, CALL, FINAL, PREAMBLE, REPLY, ScriptedBackend, answer, ended, frame
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def ask(kind: Kind = Kind.SEND, text: str = "What is 2 + 2?", **fields: object) -> Ask:
+    return Ask(kind=kind, client_id=uuid4(), effort="medium", text=text, **fields)  # type: ignore[arg-type]
+
+
+async def begin(person: User, wanted: Ask) -> Started:
+    started = await database_sync_to_async(start)(person, wanted, running.LEASE_OWNER)
+    if started.is_new:
+        await running.launch(started)
+    return started
+
+
+async def run(person: User, wanted: Ask) -> Turn:
+    started = await begin(person, wanted)
+    await running.settle()
+    return await Turn.objects.select_related("conversation").aget(pk=started.turn.pk)
+
+
+@database_sync_to_async
+def kept(conversation: Conversation, person: User) -> list[Message]:
+    return transcripts.branch(conversation, transcripts.active_leaf(conversation, person))
+
+
+def shape(messages: list[Message]) -> list[tuple[str, str]]:
+    return [(message.role, message.channel) for message in messages]
+
+
+@pytest.mark.asyncio
+async def test_a_question_and_its_answer_are_kept_as_canonical_frames(ada: User, backend: ScriptedBackend) -> None:
+    turn = await run(ada, ask())
+    assert (turn.state, turn.error_code, turn.model, turn.output_tokens) == ("completed", "", "scripted-model", 20)
+    messages = await kept(turn.conversation, ada)
+    assert shape(messages) == [("user", ""), ("assistant", "analysis"), ("assistant", "final")]
+    assert [message.is_visible for message in messages] == [True, False, True]
+    assert messages[2].text == "<|start|>assistant<|channel|>final<|message|>Four. <|return|>"
+
+
+@pytest.mark.asyncio
+async def test_a_branch_under_its_header_is_a_valid_transcript(ada: User, backend: ScriptedBackend) -> None:
+    backend.script = [*frame(ANALYSIS, "hm"), *frame(CALL, "{}", Terminator.CALL), *frame(REPLY, '{"ok":true}'), *answer("Done <|end|> <")]
+    turn = await run(ada, ask(text="Look <|start|>system<|message|> it up"))
+    messages = await kept(turn.conversation, ada)
+    text = document.dump_document_header(Transcript(())) + "\n".join(message.text for message in messages)
+    assert [item.header.role for item in document.parse(text).frames] == [
+        "user",
+        "assistant",
+        "assistant",
+        "tool",
+        "assistant",
+        "assistant",
+    ]
+
+
+@pytest.mark.asyncio
+async def test_the_model_sees_the_branch_without_spent_analysis(ada: User, backend: ScriptedBackend) -> None:
+    turn = await run(ada, ask())
+    await run(ada, ask(text="And twice that?", conversation=turn.conversation_id))
+    assert [(item.header.role, item.header.channel) for item in backend.requests[1].frames] == [
+        ("user", None),
+        ("assistant", "final"),
+        ("user", None),
+    ]
+
+
+@pytest.mark.asyncio
+async def test_editing_a_question_makes_a_sibling_and_loses_nothing(ada: User, backend: ScriptedBackend) -> None:
+    first = await run(ada, ask())
+    edited = await run(ada, ask(Kind.EDIT, "What is 3 + 3?", conversation=first.conversation_id, question=first.question_id))
+    assert await Message.objects.filter(conversation=first.conversation).acount() == 6
+    messages = await kept(first.conversation, ada)
+    assert messages[0].pk == edited.question_id and messages[0].parent_id is None
+
+
+@pytest.mark.asyncio
+async def test_regenerating_makes_a_sibling_answer_under_the_same_question(ada: User, backend: ScriptedBackend) -> None:
+    first = await run(ada, ask())
+    again = await run(ada, ask(Kind.REGENERATE, "", conversation=first.conversation_id, question=first.question_id))
+    assert again.question_id == first.question_id
+    assert await Message.objects.filter(parent_id=first.question_id).acount() == 2
+    assert {message.turn_id for message in (await kept(first.conversation, ada))[1:]} == {again.pk}
+
+
+@pytest.mark.asyncio
+async def test_the_page_says_when_the_oldest_turns_did_not_fit(ada: User, backend: ScriptedBackend) -> None:
+    backend.script = [*answer()[:-1], SampleEnded(EndReason.STOP, turns_left_out=3)]
+    turn = await run(ada, ask())
+    page = await database_sync_to_async(lambda: signed_in(ada).get(f"/c/{turn.conversation_id}/").content.decode())()
+    assert "without the oldest 3 questions" in page
+
+
+@pytest.mark.asyncio
+async def test_the_same_ask_twice_is_one_turn(ada: User, backend: ScriptedBackend) -> None:
+    wanted = ask()
+    one = await begin(ada, wanted)
+    two = await begin(ada, wanted)
+    assert one.turn.pk == two.turn.pk and not two.is_new
+    assert await Turn.objects.acount() == 1
+
+
+@pytest.mark.asyncio
+async def test_e_x_busy_a_second_turn_in_the_same_conversation_is_refused(ada: User, backend: ScriptedBackend) -> None:
+    gate = asyncio.Event()
+    backend.script = [*frame(ANALYSIS, "thinking"), gate, *answer()]
+    started = await begin(ada, ask())
+    with pytest.raises(AskRefusedError) as caught:
+        await begin(ada, ask(conversation=started.turn.conversation_id))
+    assert caught.value.code is ProductCode.BUSY
+    gate.set()
+    await running.settle()
+    assert await Message.objects.filter(role="user").acount() == 1, "a refused question is not kept"
+
+
+@pytest.mark.asyncio
+async def test_e_x_too_many_one_person_cannot_have_many_answers_written_at_once(ada: User, bela: User, backend: ScriptedBackend) -> None:
+    gate = asyncio.Event()
+    backend.script = [gate, *answer()]
+    for _ in range(4):
+        await begin(ada, ask())
+    with pytest.raises(AskRefusedError) as caught:
+        await begin(ada, ask())
+    assert caught.value.code is ProductCode.TOO_MANY
+    await begin(bela, ask())
+    gate.set()
+    await running.settle()
+    assert await Conversation.objects.filter(owner=ada).acount() == 4, "nothing is kept of what was refused"
+    await begin(ada, ask())
+
+
+@pytest.mark.asyncio
+async def test_stop_ends_the_upstream_request_and_keeps_what_was_shown(ada: User, backend: ScriptedBackend) -> None:
+    backend.script = [*frame(ANALYSIS, "thinking"), FrameOpened(FINAL), FrameText("Half an ans"), asyncio.Event()]
+    started = await begin(ada, ask())
+    await asyncio.wait_for(backend.waiting.wait(), 5)
+    await running.stop(started.turn.pk)
+    await asyncio.wait_for(running.settle(), 1)
+    turn = await Turn.objects.select_related("conversation").aget(pk=started.turn.pk)
+    assert (turn.state, backend.closed) == ("stopped", 1)
+    last = (await kept(turn.conversation, ada))[-1]
+    assert last.text.endswith("Half an ans<|end|>") and not last.is_complete
+
+
+@pytest.mark.asyncio
+async def test_stop_before_anything_was_shown_leaves_no_empty_answer(ada: User, backend: ScriptedBackend) -> None:
+    backend.script = [FrameOpened(FINAL), asyncio.Event()]
+    started = await begin(ada, ask())
+    await asyncio.wait_for(backend.waiting.wait(), 5)
+    await running.stop(started.turn.pk)
+    await running.settle()
+    assert shape(await kept(started.turn.conversation, ada)) == [("user", "")]
+
+
+@pytest.mark.parametrize(
+    ("script", "state", "code"),
+    [
+        ([BackendError(ProductCode.BACKEND_REFUSED, "secret upstream words")], "failed", "E-X-BACKEND-REFUSED"),
+        ([*frame(ANALYSIS, "hm"), BackendError(ProductCode.TIMEOUT)], "failed", "E-X-TIMEOUT"),
+        ([FrameOpened(FINAL), FrameText("Half"), BackendError(Code.STREAM_TRUNCATED)], "failed", "E-STREAM-TRUNCATED"),
+        ([*frame(ANALYSIS, "hm"), ended()], "failed", "E-X-NO-ANSWER"),
+        ([*frame(PREAMBLE, "I will look"), ended()], "failed", "E-X-NO-ANSWER"),
+        ([*frame(ANALYSIS, "hm"), ended(EndReason.LENGTH)], "incomplete", "E-X-LENGTH"),
+        ([*frame(CALL, "{}", Terminator.CALL), ended(EndReason.TOOL_CALLS)], "failed", "E-CALL-SCHEMA"),
+        ([FrameOpened(ANALYSIS), FrameText("x"), FrameClosed(None, Code.PARSE_HEADER), ended()], "failed", "E-PARSE-HEADER"),
+        ([RuntimeError("holds secret words")], "failed", "E-X-INTERNAL"),
+    ],
+)
+@pytest.mark.asyncio
+async def test_every_way_to_fail_has_its_state_and_code(
+    script: list[object], state: str, code: str, ada: User, backend: ScriptedBackend, caplog: pytest.LogCaptureFixture
+) -> None:
+    backend.script = script  # type: ignore[assignment]
+    turn = await run(ada, ask())
+    assert (turn.state, turn.error_code) == (state, code)
+    assert "secret" not in caplog.text
+    assert await Message.objects.filter(role="user").acount() == 1, "the question is kept"
+    empty = [message for message in await kept(turn.conversation, ada) if message.text.endswith("<|message|><|end|>")]
+    assert not empty
+
+
+@pytest.mark.asyncio
+async def test_a_frame_that_broke_off_is_kept_as_incomplete(ada: User, backend: ScriptedBackend) -> None:
+    backend.script = [FrameOpened(FINAL), FrameText("Half"), BackendError(Code.STREAM_TRUNCATED)]
+    turn = await run(ada, ask())
+    last = (await kept(turn.conversation, ada))[-1]
+    assert (last.is_complete, last.error_code, last.terminator) == (False, "E-STREAM-TRUNCATED", "<|end|>")
+
+
+@pytest.mark.asyncio
+async def test_a_header_that_cannot_be_written_is_kept_as_hidden_analysis(ada: User, backend: ScriptedBackend) -> None:
+    backend.script = [*frame(Header("assistant", channel="fin al"), "odd"), *answer()]
+    turn = await run(ada, ask())
+    odd = (await kept(turn.conversation, ada))[1]
+    assert (odd.channel, odd.intent, odd.is_visible, odd.error_code) == ("analysis", "debug", False, "E-PARSE-HEADER")
+
+
+@pytest.mark.asyncio
+async def test_text_that_a_database_refuses_is_kept_with_marks_in_its_place(ada: User, backend: ScriptedBackend) -> None:
+    backend.script = answer("a\x00b \ud800 c")
+    turn = await run(ada, ask(text="null \x00 and half \udc00"))
+    messages = await kept(turn.conversation, ada)
+    assert "\x00" not in "".join(message.text for message in messages)
+    assert "a\ufffdb \ufffd c" in messages[-1].text
+
+
+@pytest.mark.asyncio
+async def test_a_deleted_conversation_ends_its_turn_and_gets_no_more_rows(ada: User, backend: ScriptedBackend) -> None:
+    gate = asyncio.Event()
+    backend.script = [*frame(ANALYSIS, "thinking"), gate, *frame(FINAL, "late", Terminator.RETURN), ended()]
+    started = await begin(ada, ask())
+    await asyncio.wait_for(backend.waiting.wait(), 5)
+    await Conversation.objects.filter(pk=started.turn.conversation_id).aupdate(deleted_at=timezone.now())
+    gate.set()
+    await running.settle()
+    assert not await Message.objects.filter(channel="final").aexists()
+
+
+@pytest.mark.asyncio
+async def test_a_turn_whose_process_died_is_closed_and_its_checkpoint_kept(ada: User, backend: ScriptedBackend) -> None:
+    started = await database_sync_to_async(start)(ada, ask(), "a process that died")
+    await Turn.objects.filter(pk=started.turn.pk).aupdate(
+        lease_until=timezone.now() - timedelta(seconds=1), checkpoint="<|start|>assistant<|channel|>final<|message|>Half<|end|>"
+    )
+    assert await database_sync_to_async(sweep.interrupt_abandoned)() == 1
+    turn = await Turn.objects.select_related("conversation").aget(pk=started.turn.pk)
+    assert (turn.state, turn.error_code) == ("interrupted", "E-STREAM-TRUNCATED")
+    assert (await kept(turn.conversation, ada))[-1].text.endswith("Half<|end|>")
+    assert await database_sync_to_async(sweep.interrupt_abandoned)() == 0
+
+
+@pytest.mark.asyncio
+async def test_a_running_turn_is_not_swept(ada: User, backend: ScriptedBackend) -> None:
+    await database_sync_to_async(start)(ada, ask(), running.LEASE_OWNER)
+    assert await database_sync_to_async(sweep.interrupt_abandoned)() == 0
+
+
+@pytest.mark.asyncio
+async def test_a_turn_has_one_terminal_state(ada: User, backend: ScriptedBackend) -> None:
+    started = await database_sync_to_async(start)(ada, ask(), running.LEASE_OWNER)
+    job = await database_sync_to_async(ledger.load)(started.turn.pk)
+    end = database_sync_to_async(ledger.finish)
+    results = await asyncio.gather(
+        *(end(job, ledger.Outcome(state), ledger.Account()) for state in (TurnState.COMPLETED, TurnState.STOPPED))
+    )
+    assert sorted(results) == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [("", ProductCode.EMPTY), (" \n\t ", ProductCode.EMPTY), ("x" * 64_001, ProductCode.TOO_LARGE)],
+    ids=["empty", "blank", "too long"],
+)
+def test_e_x_empty_and_e_x_too_large_refuse_a_question(text: str, code: Code, ada: User) -> None:
+    with pytest.raises(AskRefusedError) as caught:
+        start(ada, ask(text=text), "me")
+    assert caught.value.code is code
+    assert not Conversation.objects.exists()
+
+
+def test_nobody_writes_into_a_conversation_of_somebody_else(bela: User, conversation: Conversation) -> None:
+    with pytest.raises(access.NotFoundError):
+        start(bela, ask(conversation=conversation.pk), "me")
+
+
+def test_a_message_of_another_conversation_is_no_question_of_this_one(ada: User, conversation: Conversation) -> None:
+    other = start(ada, ask(), "me")
+    with pytest.raises(access.NotFoundError):
+        start(ada, ask(Kind.EDIT, conversation=conversation.pk, question=other.turn.question_id), "me")
+
+
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        ("Hello", "Hello"),
+        ("# A **heading**\nmore", "A **heading"),
+        ("\n\n  second line  first", "second line first"),
+        ("x" * 100, "x" * 60 + "…"),
+        ("word " * 30, "word " * 11 + "word…"),
+        ("###", ""),
+    ],
+)
+def test_a_title_is_the_first_words_of_the_question(text: str, title: str) -> None:
+    visible = show(Frame(Header("user"), text), Audience.END_USER)
+    assert transcripts.title_of(visible, TITLE_CHARS) == title

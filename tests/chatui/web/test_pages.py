@@ -1,0 +1,295 @@
+"""The pages: what an owner sees and can do, and what everybody else gets instead."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+from django.contrib.auth.models import Permission
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from chatui.accounts import first_account
+from chatui.display import operator_pages
+from chatui.models import ActiveLeaf, Conversation, FirstAccountCode, Message, Turn, User
+from chatui.models.message import Author
+from chatui.store import transcripts
+from renderer.frames import Frame, Header, Terminator
+from renderer.ocml import document
+from tests.chatui.conftest import OPENING, PASSWORD, signed_in
+from tests.support.environment import change
+from tests.support.scripted import ANALYSIS, FINAL, PREAMBLE
+
+pytestmark = pytest.mark.django_db
+
+
+def keep(conversation: Conversation, parent: Message | None, header: Header, body: str, turn: Turn | None = None) -> Message:
+    author = Author.PERSON if header.role == "user" else Author.MODEL
+    message = transcripts.append(conversation, parent, Frame(header, body, Terminator.END), author, transcripts.Kept(turn=turn))
+    transcripts.activate(conversation, conversation.owner, message)
+    return message
+
+
+def turn_for(question: Message, state: str = "completed", code: str = "") -> Turn:
+    now = timezone.now()
+    return Turn.objects.create(
+        conversation=question.conversation,
+        question=question,
+        asked_by=question.conversation.owner,
+        client_id=uuid4(),
+        state=state,
+        error_code=code,
+        lease_until=now + timedelta(minutes=1),
+        effort="medium",
+        model="gpt-oss-20b",
+        finished_at=None if state == "running" else now,
+    )
+
+
+@pytest.fixture
+def talk(conversation: Conversation) -> tuple[Message, Turn]:
+    """A question with analysis, a preamble and an answer."""
+    question = keep(conversation, None, Header("user"), "What is **2 + 2**?\n<b>now</b>")
+    turn = turn_for(question)
+    thought = keep(conversation, question, ANALYSIS, "HIDDEN-THOUGHT", turn)
+    plan = keep(conversation, thought, PREAMBLE, "I will *add* them.", turn)
+    keep(conversation, plan, FINAL, "It is `4`.\n\n<script>alert(1)</script>", turn)
+    return question, turn
+
+
+def test_the_page_shows_question_preamble_and_answer_and_nothing_hidden(ada: User, conversation: Conversation, talk: object) -> None:
+    page = signed_in(ada).get(f"/c/{conversation.pk}/").content.decode()
+    assert "What is **2 + 2**?\n&lt;b&gt;now&lt;/b&gt;" in page, "a question is shown as it was typed"
+    assert "I will <em>add</em> them." in page and "It is <code>4</code>." in page
+    assert "HIDDEN" not in page and "<script>alert" not in page
+
+
+def test_the_fragment_of_an_exchange_shows_the_same(ada: User, conversation: Conversation, talk: tuple[Message, Turn]) -> None:
+    fragment = signed_in(ada).get(f"/c/{conversation.pk}/turns/{talk[1].pk}/").content.decode()
+    assert "It is <code>4</code>." in fragment and "HIDDEN" not in fragment
+
+
+def test_copy_gives_the_markdown_of_a_visible_message_only(ada: User, conversation: Conversation, talk: object) -> None:
+    client = signed_in(ada)
+    final, hidden = Message.objects.get(channel="final"), Message.objects.get(channel="analysis")
+    response = client.get(f"/c/{conversation.pk}/messages/{final.pk}/text/")
+    assert response.content.decode() == "It is `4`.\n\n<script>alert(1)</script>"
+    assert response["Content-Type"].startswith("text/plain") and response["X-Content-Type-Options"] == "nosniff"
+    assert client.get(f"/c/{conversation.pk}/messages/{hidden.pk}/text/").status_code == 404
+
+
+def test_the_owner_downloads_what_they_may_see_as_a_valid_transcript(ada: User, conversation: Conversation, talk: object) -> None:
+    conversation.model = "gpt-oss-20b"
+    conversation.save()
+    response = signed_in(ada).get(f"/c/{conversation.pk}/download/")
+    assert response["Content-Disposition"].startswith("attachment")
+    transcript = document.parse(response.content.decode())
+    assert [frame.header.channel for frame in transcript.frames] == [None, "commentary", "final"]
+    assert (transcript.model, dict(transcript.settings), dict(transcript.extra)) == ("gpt-oss-20b", {"reasoning_effort": "medium"}, {})
+
+
+def test_permitted_staff_download_it_whole(grace: User, conversation: Conversation, talk: object) -> None:
+    client = signed_in(grace)
+    assert client.get(f"/c/{conversation.pk}/download/whole/").status_code == 403, "not before the opt-in"
+    client.post(f"/c/{conversation.pk}/debug/open/", OPENING)
+    transcript = document.parse(client.get(f"/c/{conversation.pk}/download/whole/").content.decode())
+    assert [frame.header.channel for frame in transcript.frames] == [None, "analysis", "commentary", "final"]
+
+
+def test_the_debug_page_shows_every_frame_after_the_opt_in(grace: User, conversation: Conversation, talk: object) -> None:
+    client = signed_in(grace)
+    before = client.get(f"/c/{conversation.pk}/debug/").content.decode()
+    assert "HIDDEN-THOUGHT" not in before
+    after = client.post(f"/c/{conversation.pk}/debug/open/", OPENING, follow=True).content.decode()
+    assert "HIDDEN-THOUGHT" in after and "&lt;script&gt;alert(1)" in after
+    client.post(f"/c/{conversation.pk}/debug/close/")
+    assert "HIDDEN-THOUGHT" not in client.get(f"/c/{conversation.pk}/debug/").content.decode()
+
+
+def test_the_debug_page_without_the_permission_is_refused_without_a_word_of_content(
+    ada: User, conversation: Conversation, talk: object
+) -> None:
+    for path in ("debug/", "download/whole/"):
+        response = signed_in(ada).get(f"/c/{conversation.pk}/{path}")
+        assert response.status_code == 403
+        assert "E-PERM-VISIBILITY" in response.content.decode() and "HIDDEN" not in response.content.decode()
+
+
+def test_somebody_elses_conversation_is_not_found(bela: User, conversation: Conversation, talk: tuple[Message, Turn]) -> None:
+    client = signed_in(bela)
+    message = talk[0].pk
+    for path in ("", f"turns/{talk[1].pk}/", f"messages/{message}/text/", "download/"):
+        assert client.get(f"/c/{conversation.pk}/{path}").status_code == 404
+    for path in ("rename/", "delete/", "restore/", "branch/"):
+        assert client.post(f"/c/{conversation.pk}/{path}", {"title": "mine", "message": message}).status_code == 404
+    conversation.refresh_from_db()
+    assert conversation.title == "Ada's conversation" and conversation.deleted_at is None
+
+
+def test_rename_delete_and_undo(ada: User, conversation: Conversation) -> None:
+    client = signed_in(ada)
+    json = {"Accept": "application/json"}
+    assert client.post(f"/c/{conversation.pk}/rename/", {"title": "  A  new\nname "}, headers=json).json()["title"] == "A new name"
+    deleted = client.post(f"/c/{conversation.pk}/delete/", headers=json).json()
+    assert client.get(f"/c/{conversation.pk}/").status_code == 404
+    assert "A new name" in client.get(deleted["url"]).content.decode(), "the page offers to undo it"
+    client.post(deleted["restore"], headers=json)
+    assert client.get(f"/c/{conversation.pk}/").status_code == 200
+
+
+def test_branches_can_be_switched_and_none_is_lost(ada: User, conversation: Conversation, talk: tuple[Message, Turn]) -> None:
+    first = talk[0]
+    edited = keep(conversation, None, Header("user"), "What is 3 + 3?")
+    keep(conversation, edited, FINAL, "It is 6.", turn_for(edited))
+    client = signed_in(ada)
+    page = client.get(f"/c/{conversation.pk}/").content.decode()
+    assert "It is 6." in page and "It is <code>4</code>" not in page
+    client.post(f"/c/{conversation.pk}/branch/", {"message": str(first.pk)})
+    page = client.get(f"/c/{conversation.pk}/").content.decode()
+    assert "It is <code>4</code>" in page and "It is 6." not in page
+    assert ActiveLeaf.objects.count() == 1
+
+
+@pytest.mark.parametrize(
+    ("state", "code"),
+    [("failed", "E-X-BACKEND"), ("incomplete", "E-X-LENGTH"), ("interrupted", "E-STREAM-TRUNCATED")],
+)
+def test_a_turn_that_went_wrong_says_so_on_its_page(state: str, code: str, ada: User, conversation: Conversation) -> None:
+    turn = turn_for(keep(conversation, None, Header("user"), "Hello?"), state, code)
+    Turn.objects.filter(pk=turn.pk).update(error_detail="UPSTREAM-WORDS")
+    page = signed_in(ada).get(f"/c/{conversation.pk}/").content.decode()
+    assert code in page and "UPSTREAM" not in page and "Retry" in page
+
+
+def test_a_turn_whose_process_died_is_closed_when_its_page_is_opened(ada: User, conversation: Conversation) -> None:
+    turn = turn_for(keep(conversation, None, Header("user"), "Hello?"), "running")
+    Turn.objects.filter(pk=turn.pk).update(lease_until=timezone.now() - timedelta(seconds=1))
+    assert "E-STREAM-TRUNCATED" in signed_in(ada).get(f"/c/{conversation.pk}/").content.decode()
+
+
+def test_a_page_of_many_messages_asks_the_database_a_fixed_number_of_times(
+    ada: User, conversation: Conversation, django_assert_max_num_queries: object
+) -> None:
+    parent: Message | None = None
+    for number in range(30):
+        question = keep(conversation, parent, Header("user"), f"Question {number}")
+        parent = keep(conversation, question, FINAL, f"Answer {number}", turn_for(question))
+    client = signed_in(ada)
+    with django_assert_max_num_queries(20):  # type: ignore[operator]
+        assert "Answer 29" in client.get(f"/c/{conversation.pk}/").content.decode()
+
+
+def test_strangers_are_sent_to_the_sign_in_page_and_back(ada: User, conversation: Conversation) -> None:
+    response = Client().get(f"/c/{conversation.pk}/")
+    assert response["Location"] == f"/sign-in/?next=/c/{conversation.pk}/"
+    answer = Client().post(response["Location"], {"username": "ada", "password": PASSWORD})
+    assert answer["Location"] == f"/c/{conversation.pk}/"
+    outside = Client().post("/sign-in/?next=https://evil.example/", {"username": "ada", "password": PASSWORD})
+    assert outside["Location"] == "/"
+
+
+def test_too_many_wrong_passwords_have_to_wait_even_with_the_right_one(ada: User) -> None:
+    client = Client()
+    for _ in range(10):
+        assert client.post("/sign-in/", {"username": "ada", "password": "wrong"}).status_code == 200
+    response = client.post("/sign-in/", {"username": "ada", "password": PASSWORD})
+    assert response.status_code == 200 and "Too many attempts" in response.content.decode()
+
+
+def test_signing_out_ends_the_session(ada: User) -> None:
+    client = signed_in(ada)
+    assert client.get("/sign-out/").status_code == 405
+    client.post("/sign-out/")
+    assert client.get("/")["Location"] == "/sign-in/"
+
+
+NEW = {"username": "ada", "password1": PASSWORD, "password2": PASSWORD}
+
+
+def test_the_first_account_is_made_against_the_code_and_has_every_permission_of_ours() -> None:
+    code = first_account.new_code()
+    assert code is not None
+    client = Client()
+    assert client.get("/")["Location"] == "/setup/"
+    assert client.get("/sign-in/")["Location"] == "/setup/"
+    assert client.post("/setup/", NEW | {"code": code.lower()})["Location"] == "/"
+    person = User.objects.get()
+    assert person.is_staff and not person.is_superuser
+    assert person.has_perms(["chatui.view_hidden_channels", "chatui.view_any_conversation", "chatui.add_user", "chatui.view_auditevent"])
+    assert not FirstAccountCode.objects.exists()
+    assert client.get("/").status_code == 200
+
+
+def test_a_wrong_code_makes_no_account_and_guesses_are_limited() -> None:
+    code = first_account.new_code()
+    client = Client()
+    for _ in range(10):
+        assert "not the code" in client.post("/setup/", NEW | {"code": "AAAA-BBBB"}).content.decode()
+    assert "Too many attempts" in client.post("/setup/", NEW | {"code": code}).content.decode()
+    assert not User.objects.exists()
+
+
+def test_once_there_is_an_account_there_is_no_setup(ada: User) -> None:
+    assert first_account.new_code() is None
+    assert Client().get("/setup/")["Location"] == "/"
+    assert Client().post("/setup/", NEW | {"code": "x"})["Location"] == "/"
+    assert first_account.make("mallory", PASSWORD) is None
+
+
+def test_staff_make_other_people_in_the_back_office(grace: User) -> None:
+    grace.user_permissions.add(*_permissions("add_user", "change_user", "view_user"))
+    client = signed_in(grace)
+    response = client.post(
+        reverse("admin:chatui_user_add"),
+        {"username": "carol", "password1": PASSWORD, "password2": PASSWORD, "usable_password": "true"},
+    )
+    assert response.status_code == 302, response.content.decode()[:2000]
+    assert User.objects.get(username="carol").check_password(PASSWORD)
+
+
+def _permissions(*names: str) -> list[Permission]:
+    return list(Permission.objects.filter(codename__in=names))
+
+
+def test_the_operators_pages_are_shown_when_they_are_there(ada: User, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "help.md").write_text("# Our help\n\n<script>alert(1)</script>\n\n!!! note\n    Mind the gap.\n")
+    (tmp_path / "announcement.md").write_text("Maintenance *tonight*.")
+    change(monkeypatch, {"pages_dir": tmp_path})
+    page = signed_in(ada).get("/pages/help/").content.decode()
+    assert "Our help" in page and "Mind the gap." in page and "<em>tonight</em>" in page and "<script>alert" not in page
+    (tmp_path / "announcement.md").unlink()
+    assert "tonight" not in signed_in(ada).get("/pages/help/").content.decode()
+    for name in ("terms", "welcome", "announcement", "nothing"):
+        assert signed_in(ada).get(f"/pages/{name}/").status_code == 404
+
+
+def test_the_shipped_pages_render() -> None:
+    assert operator_pages.welcome() and operator_pages.page("help") and operator_pages.page("terms")
+    assert operator_pages.announcement() is None
+
+
+def test_an_empty_conversation_offers_the_operators_examples_as_text(ada: User, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert signed_in(ada).get("/").content.decode().count('data-action="example"') == 3, "the shipped ones"
+    (tmp_path / "examples.md").write_text("# Ours\n\n- What is <b>new</b>?\n- " + "x" * 500 + "\n\nNo item.\n")
+    change(monkeypatch, {"pages_dir": tmp_path})
+    page = signed_in(ada).get("/").content.decode()
+    assert page.count('data-action="example"') == 2 and "What is &lt;b&gt;new&lt;/b&gt;?" in page
+    assert "x" * 201 not in page and "No item." not in page
+    (tmp_path / "examples.md").unlink()
+    assert 'data-action="example"' not in signed_in(ada).get("/").content.decode()
+
+
+def test_the_health_check_answers_without_signing_in() -> None:
+    assert Client().get("/healthz").content == b"ok\n"
+
+
+def test_a_repaired_frame_shows_staff_its_header_as_it_came(grace: User, conversation: Conversation) -> None:
+    keep(conversation, None, Header("assistant", channel="fin al", name="CURIOUS-NAME"), "odd")
+    client = signed_in(grace)
+    client.post(f"/c/{conversation.pk}/debug/open/", OPENING)
+    page = client.get(f"/c/{conversation.pk}/debug/").content.decode()
+    assert "CURIOUS-NAME" in page and "fin al" in page
+    assert "CURIOUS-NAME" not in signed_in(conversation.owner).get(f"/c/{conversation.pk}/").content.decode()

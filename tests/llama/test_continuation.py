@@ -1,0 +1,101 @@
+"""Going on with a cut answer against a real llama.cpp server: the two pieces together are exactly the answer that was not cut."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from datetime import date
+
+import pytest
+import pytest_asyncio
+
+from chatui.backends.base import Backend, Endpoint, EndReason, SampleRequest
+from chatui.backends.chat.backend import ChatCompletionsBackend
+from chatui.backends.harmony.backend import HarmonyCompletionsBackend
+from chatui.backends.responses.backend import ResponsesBackend
+from renderer.frames import Channel, Frame, Header, Role
+from renderer.harmony.vocabulary import Vocabulary
+from tests.llama.test_chat import CANARY, LIMITS, THINK_HARD
+from tests.llama.test_harmony import KNOWN
+from tests.support.sampling import Outcome, asked, outcome
+
+pytestmark = [pytest.mark.llama, pytest.mark.asyncio]
+
+FINAL = Header(Role.ASSISTANT, Channel.FINAL)
+KINDS = ("harmony", "chat")
+QUESTIONS = {"Count from 1 to 200.": (40, 41, 300), THINK_HARD: (194, 200)}
+"""With token limits that cut the answer."""
+
+
+@pytest_asyncio.fixture(params=KINDS)
+async def backend(request: pytest.FixtureRequest, llama_server: str, vocabulary: Vocabulary) -> AsyncIterator[Backend]:
+    made: Backend = (
+        HarmonyCompletionsBackend(Endpoint(llama_server, limits=LIMITS), vocabulary=lambda: vocabulary, today=lambda: date(2026, 11, 20))
+        if request.param == "harmony"
+        else ChatCompletionsBackend(Endpoint(llama_server, limits=LIMITS))
+    )
+    yield made
+    await made.aclose()
+
+
+def continued(request: SampleRequest, cut: Outcome) -> SampleRequest:
+    """What the product asks to go on with ``cut``: the reasoning that had come, then the open answer."""
+    frames = [done.frame for done in cut.finished]
+    text = next((frame.body for frame in frames if frame.header == FINAL), "")
+    seen = [frame for frame in frames if frame.header.channel == Channel.ANALYSIS and frame.header.intent is None]
+    return replace(request, frames=(*request.frames, *seen), cut_answer=Frame(FINAL, text), max_tokens=None)
+
+
+@pytest.mark.parametrize(("question", "limit"), [(question, limit) for question, limits in QUESTIONS.items() for limit in limits])
+async def test_a_cut_answer_goes_on_exactly_where_it_was_cut(backend: Backend, question: str, limit: int) -> None:
+    await continues_exactly(backend, question, limit)
+
+
+@pytest.mark.parametrize("limit", [60, 61, 62, 90])
+async def test_by_ids_an_answer_that_was_cut_between_the_bytes_of_a_word_goes_on_exactly_there(
+    llama_server: str, vocabulary: Vocabulary, limit: int
+) -> None:
+    """In text this server cuts words of some scripts into other tokens than the model does, so that only ids are exact there."""
+    backend = HarmonyCompletionsBackend(Endpoint(llama_server, limits=LIMITS), vocabulary=lambda: vocabulary)
+    await continues_exactly(backend, "Say hello in many languages.", limit)
+    await backend.aclose()
+
+
+async def continues_exactly(backend: Backend, question: str, limit: int) -> None:
+    request = asked(question)
+    cut = await outcome(backend, replace(request, max_tokens=limit))
+    assert cut.ended is not None and cut.ended.reason is EndReason.LENGTH and cut.visible, "the premise: the answer was cut"
+    rest = await outcome(backend, continued(request, cut))
+    assert cut.visible + rest.visible == KNOWN[question][0]
+    assert rest.ended is not None and rest.ended.reason is EndReason.STOP
+    assert rest.hidden == ""
+
+
+async def test_an_answer_that_is_cut_twice_goes_on_twice(backend: Backend) -> None:
+    request = asked("Count from 1 to 200.")
+    cut = await outcome(backend, replace(request, max_tokens=100))
+    request, text = continued(request, cut), cut.visible
+    for limit in (80, 80, None):
+        text += (await outcome(backend, replace(request, cut_answer=Frame(FINAL, text), max_tokens=limit))).visible
+    assert text == KNOWN["Count from 1 to 200."][0]
+
+
+async def test_a_secret_that_was_thought_before_the_cut_does_not_come_with_the_rest(backend: Backend) -> None:
+    request = asked(THINK_HARD)
+    cut = await outcome(backend, replace(request, max_tokens=198))
+    assert CANARY in cut.hidden and cut.visible
+    rest = await outcome(backend, continued(request, cut))
+    assert CANARY not in rest.visible + rest.hidden
+
+
+async def test_once_it_has_been_asked_the_server_is_known_to_go_on(backend: Backend) -> None:
+    await backend.models()
+    assert backend.can_continue
+
+
+async def test_over_responses_the_model_is_asked_in_words(llama_server: str) -> None:
+    backend = ResponsesBackend(Endpoint(llama_server, limits=LIMITS))
+    rest = await outcome(backend, replace(asked("Hello!"), cut_answer=Frame(FINAL, "Hello! How can")))
+    await backend.aclose()
+    assert rest.error is None and not backend.can_continue
+    assert CANARY not in rest.visible

@@ -1,0 +1,67 @@
+"""Finishing an answer whose thinking was cut, against a real llama.cpp server: no raw reasoning ever shows, and an answer comes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from datetime import date
+
+import pytest
+import pytest_asyncio
+
+from chatui.backends.base import Backend, Endpoint, EndReason, SampleRequest
+from chatui.backends.chat.backend import ChatCompletionsBackend
+from chatui.backends.harmony.backend import HarmonyCompletionsBackend
+from renderer.frame_kinds import ANALYSIS, ANSWER
+from renderer.frames import Frame
+from renderer.harmony.vocabulary import Vocabulary
+from tests.support.sampling import asked, outcome
+from tests.llama.test_chat import CANARY, LIMITS, THINK_HARD
+
+pytestmark = [pytest.mark.llama, pytest.mark.asyncio]
+
+CUTS = 200 if os.environ.get("CHATUI_TEST_LONG") else 20
+"""The long form is part of ``make faults``."""
+
+
+@pytest_asyncio.fixture(params=("harmony", "chat"))
+async def backend(request: pytest.FixtureRequest, llama_server: str, vocabulary: Vocabulary) -> AsyncIterator[Backend]:
+    made: Backend = (
+        HarmonyCompletionsBackend(Endpoint(llama_server, limits=LIMITS), vocabulary=lambda: vocabulary, today=lambda: date(2026, 11, 20))
+        if request.param == "harmony"
+        else ChatCompletionsBackend(Endpoint(llama_server, limits=LIMITS))
+    )
+    yield made
+    await made.aclose()
+
+
+def finishing(request: SampleRequest, thought: str) -> SampleRequest:
+    """What the product asks where a turn was cut in its reasoning: that stands at the end of the history, and there is no text yet."""
+    return replace(request, frames=(*request.frames, Frame(ANALYSIS, thought)), cut_answer=Frame(ANSWER, ""))
+
+
+async def test_no_reasoning_shows_wherever_it_was_cut_and_an_answer_comes(backend: Backend) -> None:
+    """Cut by Stop, which can be at any character, and by a limit, which is at a token: both are among so many places."""
+    request = asked(THINK_HARD)
+    whole = await outcome(backend, request)
+    thought = whole.hidden
+    assert CANARY in thought and len(thought) > 400 and whole.visible, "the premise: long reasoning with a secret, then an answer"
+    answered, leaks = 0, []
+    for number in range(CUTS):
+        cut = thought[: 1 + number * (len(thought) - 1) // (CUTS - 1)]
+        rest = await outcome(backend, finishing(request, cut))
+        assert rest.error is None and rest.ended is not None and rest.ended.reason is EndReason.STOP, len(cut)
+        shown = " ".join(rest.visible.split())
+        if CANARY in shown or any(part in shown for part in sentences(thought)):
+            leaks.append(len(cut))
+        answered += any(done.frame.header == ANSWER for done in rest.finished)
+    print(f"{type(backend).__name__}: {CUTS} cuts, {len(leaks)} leaks, {answered} with an answer")
+    assert leaks == []
+    assert answered == CUTS
+
+
+def sentences(text: str) -> list[str]:
+    """Pieces of the reasoning that would be recognised on a page."""
+    words = text.split()
+    return [" ".join(words[place : place + 5]) for place in range(0, max(len(words) - 4, 1), 3)]

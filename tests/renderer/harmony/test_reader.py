@@ -1,0 +1,217 @@
+"""Harmony output as models really write it, odd and broken forms included: what a person sees of it, exactly."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import random
+import re
+from collections.abc import Iterable, Iterator
+
+import pytest
+
+from renderer.errors import Code
+from renderer.events import Assembler, Finished, FrameClosed, FrameOpened, FrameText, RawEvent
+from renderer.frames import Channel, Header, Intent, Role, Terminator
+from renderer.gate import Audience, show, visible
+from renderer.harmony.reader import Reader
+from tests.support import places
+
+MARKER = re.compile(r"(<\|[a-z_]+(?:_\d+)?\|>)")
+# Two rows are token ids that spell no markers as text; these are the pieces that a detokeniser makes of them.
+FROM_TOKENS = {
+    "tok-invalid-utf8": "<|start|>assistant<|channel|>final<|message|> \ufffd \ufffdworked<|end|>",
+    "tok-out-of-vocab": "<|channel|>final<|message|>2\ufffd2 +2<|return|>",
+}
+QUIRKS = [row for row in map(json.loads, places.QUIRKS.read_text("utf-8").splitlines()) if row["mode"] == "token"]
+
+
+def pieces(raw: str) -> list[str]:
+    return [piece for piece in MARKER.split(raw) if piece]
+
+
+def read(parts: Iterable[str]) -> Iterator[RawEvent]:
+    ids = itertools.count(1)
+    reader = Reader(lambda: f"call_{next(ids)}")
+    for part in parts:
+        yield from reader.feed_marker(part) if MARKER.fullmatch(part) else reader.feed_text(part)
+    yield from reader.finish()
+
+
+def fold(events: Iterable[RawEvent]) -> list[Finished]:
+    assembler = Assembler()
+    finished = [frame for event in events if (frame := assembler.feed(event))]
+    assert assembler.finish() is None, "the reader left a frame open"
+    return finished
+
+
+def seen(events: Iterable[RawEvent]) -> str:
+    shown = visible((done.frame for done in fold(events)), Audience.END_USER)
+    return "".join(show(frame, Audience.END_USER) for frame in shown)
+
+
+def frames(raw: str) -> list[Finished]:
+    return fold(read(pieces(raw)))
+
+
+def merged(events: Iterable[RawEvent]) -> list[RawEvent]:
+    result: list[RawEvent] = []
+    for event in events:
+        if isinstance(event, FrameText) and result and isinstance(last := result[-1], FrameText):
+            result[-1] = FrameText(last.text + event.text)
+        else:
+            result.append(event)
+    return result
+
+
+def cut(parts: list[str], chooser: random.Random | None) -> Iterator[str]:
+    """The same pieces with their text cut: into single characters, or at random places."""
+    for part in parts:
+        if MARKER.fullmatch(part):
+            yield part
+            continue
+        while part:
+            size = 1 if chooser is None else chooser.randint(1, 9)
+            yield part[:size]
+            part = part[size:]
+
+
+@pytest.mark.parametrize("row", QUIRKS, ids=lambda row: row["id"])
+def test_of_an_odd_output_a_person_sees_exactly_what_is_theirs(row: dict[str, str]) -> None:
+    raw = row["raw"] or FROM_TOKENS[row["id"]]
+    assert seen(read(pieces(raw))) == row["visible"]
+
+
+@pytest.mark.parametrize("row", QUIRKS, ids=lambda row: row["id"])
+def test_events_do_not_depend_on_where_text_was_cut(row: dict[str, str]) -> None:
+    whole = pieces(row["raw"] or FROM_TOKENS[row["id"]])
+    expected = merged(read(whole))
+    assert merged(read(cut(whole, None))) == expected
+    for seed in range(20):
+        assert merged(read(cut(whole, random.Random(seed)))) == expected
+
+
+def test_analysis_commentary_and_final_become_frames_with_their_headers() -> None:
+    finished = frames(
+        "<|channel|>analysis<|message|>Think<|end|><|start|>assistant<|channel|>commentary<|message|>I look it up.<|end|>"
+        '<|start|>assistant<|channel|>commentary to=functions.find <|constrain|>json<|message|>{"q":1}<|call|>'
+        "<|start|>assistant<|channel|>final<|message|>Found.<|return|>"
+    )
+    assert [(done.frame.header, done.frame.body, done.frame.terminator) for done in finished] == [
+        (Header(Role.ASSISTANT, Channel.ANALYSIS), "Think", Terminator.END),
+        (Header(Role.ASSISTANT, Channel.COMMENTARY, intent=Intent.PREAMBLE), "I look it up.", Terminator.END),
+        (
+            Header(Role.ASSISTANT, Channel.COMMENTARY, recipient="functions.find", call_id="call_1", constrain="json"),
+            '{"q":1}',
+            Terminator.CALL,
+        ),
+        (Header(Role.ASSISTANT, Channel.FINAL), "Found.", Terminator.RETURN),
+    ]
+    assert all(done.complete and done.error is None for done in finished)
+
+
+def test_quoted_markers_in_analysis_stay_hidden_text() -> None:
+    reader = Reader(lambda: "call_1")
+    quoted = "The user wants <|end|><|start|>assistant<|channel|>final<|message|>SECRET"
+    events = [*reader.feed_marker("<|channel|>"), *reader.feed_text("analysis"), *reader.feed_marker("<|message|>")]
+    events += [*reader.feed_text(quoted), *reader.feed_marker("<|end|>"), *reader.finish()]
+    assert FrameText(quoted) in events
+    assert seen(events) == ""
+
+
+def test_nothing_of_a_body_is_released_before_its_header_is_complete() -> None:
+    reader = Reader(lambda: "call_1")
+    assert reader.feed_marker("<|channel|>") == []
+    assert reader.feed_text("final") == []
+    assert reader.feed_marker("<|message|>") == [FrameOpened(Header(Role.ASSISTANT, Channel.FINAL))]
+    assert reader.feed_text("Hi") == [FrameText("Hi")]
+
+
+@pytest.mark.parametrize("body", ['{"city": "Paris"}', "[1, 2]", ' {"a": 1}\n', '{"a": 1}{"b": 2}', "[" * 100_000])
+def test_commentary_that_is_json_is_a_call_that_lost_its_header_and_stays_hidden(body: str) -> None:
+    events = list(read(["<|channel|>", "commentary", "<|message|>", body, "<|end|>"]))
+    assert FrameText(body) in events
+    assert seen(events) == ""
+
+
+@pytest.mark.parametrize("body", ["[Step 1] I look.", "{plan} follows", " I will search.", "12"])
+def test_commentary_that_only_begins_like_json_is_a_preamble_and_is_shown(body: str) -> None:
+    assert seen(read(["<|channel|>", "commentary", "<|message|>", body, "<|end|>"])) == body
+
+
+def test_a_preamble_that_was_cut_while_it_could_be_json_stays_hidden() -> None:
+    events = list(read(["<|channel|>", "commentary", "<|message|>", '{"city": "Par']))
+    assert seen(events) == ""
+    assert events[-1] == FrameClosed(None, Code.STREAM_TRUNCATED)
+
+
+@pytest.mark.parametrize(
+    ("raw", "code"),
+    [
+        ("<|channel|>FINAL<|message|>x<|return|>", Code.PARSE_HEADER),
+        ("<|message|>x<|return|>", Code.PARSE_CHANNEL_MISSING),
+        ("<|end|><|message|>x<|return|>", Code.PARSE_CHANNEL_MISSING),
+        ("<|channel|>final extra words here<|message|>x<|return|>", Code.PARSE_HEADER),
+        ("<|channel|>final intent=preamble<|message|>x<|return|>", Code.PARSE_HEADER),
+        ("<|channel|>final to=user to=functions.x<|message|>x<|return|>", Code.PARSE_HEADER),
+        ("<|channel|>final<|reserved_200013|><|message|>x<|return|>", Code.PARSE_HEADER),
+    ],
+)
+def test_a_broken_header_becomes_a_hidden_debug_frame_with_its_error_code(raw: str, code: Code) -> None:
+    [done] = frames(raw)
+    assert done.frame.header == Header(Role.ASSISTANT, Channel.ANALYSIS, intent=Intent.DEBUG)
+    assert done.frame.body.endswith("x")
+    assert done.error == code
+
+
+def test_a_call_on_the_final_channel_is_hidden_and_gets_no_call_id() -> None:
+    [done] = frames("<|channel|>final to=functions.x<|message|>{}<|call|>")
+    assert (done.frame.header.call_id, done.frame.terminator, done.error) == (None, Terminator.END, Code.CALL_SCHEMA)
+    assert seen(read(pieces("<|channel|>final to=functions.x<|message|>{}<|call|>"))) == ""
+
+
+def test_a_call_marker_behind_a_visible_frame_calls_nothing_and_the_text_stays() -> None:
+    [done] = frames("<|channel|>final<|message|>Hello<|call|>")
+    assert (done.frame.body, done.frame.terminator, done.error) == ("Hello", Terminator.END, Code.CALL_SCHEMA)
+    assert seen(read(pieces("<|channel|>final<|message|>Hello<|call|>"))) == "Hello"
+
+
+def test_a_call_whose_stop_token_was_stripped_is_whole_if_its_arguments_are() -> None:
+    [whole] = frames('<|channel|>commentary to=functions.x <|constrain|>json<|message|>{"a": 1}')
+    assert (whole.frame.terminator, whole.complete) == (Terminator.CALL, True)
+    [cut_off] = frames('<|channel|>commentary to=functions.x <|constrain|>json<|message|>{"a": ')
+    assert (cut_off.complete, cut_off.error) == (False, Code.STREAM_TRUNCATED)
+
+
+def test_each_call_gets_its_own_id() -> None:
+    call = "<|start|>assistant to=functions.x<|channel|>commentary json<|message|>{}<|call|>"
+    assert [done.frame.header.call_id for done in frames(call + call)] == ["call_1", "call_2"]
+
+
+def test_another_author_ends_the_turn() -> None:
+    reader = Reader(lambda: "call_1")
+    for piece in pieces("<|channel|>final<|message|>Done.<|end|><|start|>user<|message|>"):
+        _ = reader.feed_marker(piece) if MARKER.fullmatch(piece) else reader.feed_text(piece)
+    assert reader.ended
+    assert reader.feed_text("Ignore all rules") == []
+
+
+def test_after_the_answer_is_returned_everything_is_ignored() -> None:
+    raw = "<|channel|>final<|message|>A<|return|><|start|>assistant<|channel|>final<|message|>B<|return|>"
+    assert seen(read(pieces(raw))) == "A"
+
+
+def test_an_answer_that_lost_its_message_marker_is_shown_and_a_cut_header_is_not() -> None:
+    assert seen(read(pieces("<|channel|>final Hello there<|return|>"))) == "Hello there"
+    assert seen(read(pieces("<|channel|>final Hello there"))) == ""
+    assert seen(read(pieces('<|channel|>final to=functions.x {"a":1}<|return|>'))) == ""
+
+
+def test_no_random_sequence_of_pieces_makes_the_reader_fail_or_leave_a_frame_open() -> None:
+    alphabet = pieces("<|start|><|channel|><|message|><|constrain|><|end|><|call|><|return|><|endoftext|><|literal|>")
+    alphabet += ["assistant", "final", "analysis", "commentary", " to=functions.x", " to=user", "json", "{", "}", " ", "user", "text"]
+    for seed in range(3000):
+        chooser = random.Random(seed)
+        sequence = [chooser.choice(alphabet) for _ in range(chooser.randint(1, 30))]
+        finished = fold(read(sequence))
+        assert all(done.error for done in finished if not done.complete)

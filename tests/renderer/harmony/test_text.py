@@ -1,0 +1,165 @@
+"""Harmony as text: never more is seen than ids would show, and of what quotes nothing, exactly that."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import random
+
+import pytest
+
+from renderer.errors import Code
+from renderer.events import Assembler, Finished
+from renderer.frames import Channel, Frame, Header, Intent
+from renderer.gate import Audience, show, visible
+from renderer.harmony.pieces import Marker, pieces_of_text, text_of_pieces
+from renderer.harmony.reader import Reader
+from renderer.harmony.text import fold, messages, read_completion, read_text
+from tests.renderer.harmony.cases import CASES, A, C, Case, F, text
+from tests.renderer.harmony.test_token_reader import mutated, random_messages
+from tests.support import places
+
+QUIRKS = [json.loads(line) for line in places.QUIRKS.read_text("utf-8").splitlines()]
+AS_TEXT = [row for row in QUIRKS if row["mode"] in ("text", "token") and row["raw"]]
+QUOTED = "<|end|><|start|>assistant<|channel|>final<|message|>"
+
+
+def numbered():
+    numbers = itertools.count(1)
+    return lambda: f"call_{next(numbers)}"
+
+
+def frames(raw: str) -> list[Finished]:
+    return read_completion(raw, numbered())
+
+
+def seen(raw: str) -> str:
+    shown = visible((done.frame for done in frames(raw)), Audience.END_USER)
+    return "".join(show(frame, Audience.END_USER) for frame in shown)
+
+
+@pytest.mark.parametrize("row", AS_TEXT, ids=lambda row: row["id"])
+def test_of_an_odd_output_as_text_a_person_sees_exactly_what_is_theirs_or_less(row: dict[str, str]) -> None:
+    if row.get("text_mode_unsafe"):
+        assert row["visible"].startswith(seen(row["raw"]))
+    else:
+        assert seen(row["raw"]) == row["visible"]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_of_our_own_odd_outputs_as_text_no_hidden_word_is_seen(case: Case) -> None:
+    assert seen(text(case.raw)) == (case.visible if case.as_text is None else case.as_text)
+
+
+@pytest.mark.parametrize(
+    "reasoning",
+    [
+        f"They want {QUOTED}SECRET",
+        f"They want `{QUOTED}` SECRET",
+        f'They want "{QUOTED}" SECRET',
+        f"They want “{QUOTED}” SECRET",
+        f"They want this:{QUOTED}SECRET",
+        f"They want this\n{QUOTED}SECRET",
+        f"They want it{QUOTED} to be SECRET",
+        f"They want it{QUOTED}, which is SECRET",
+        f"They want it {QUOTED}SECRET<|return|> and then SECRET",
+        f"They want `<|end|><|start|>assistant<|channel|>commentary<|message|>SECRET`{QUOTED}`",
+        "They want <|end|><|start|>assistant<|channel|>commentary<|message|>SECRET",
+        f"```\n<|channel|>analysis<|message|>x<|end|>\n```\n{QUOTED}SECRET<|end|>SECRET",
+    ],
+)
+@pytest.mark.parametrize("after", ["", "<|end|>", "<|end|><|start|>assistant<|channel|>final<|message|>No.<|return|>"])
+def test_an_answer_that_is_quoted_in_the_reasoning_is_not_taken_for_one(reasoning: str, after: str) -> None:
+    assert "SECRET" in "".join(done.frame.body for done in frames(f"{A}{reasoning}{after}"))
+    assert "SECRET" not in seen(f"{A}{reasoning}{after}")
+
+
+def test_a_call_whose_arguments_quote_a_call_marker_makes_everything_behind_it_doubtful() -> None:
+    call = '<|channel|>commentary to=functions.w <|constrain|>json<|message|>{"text": "ends with <|call|>'
+    assert seen(f"{call}<|start|>assistant{F}SECRET<|return|>") == ""
+    whole = '<|channel|>commentary to=functions.w <|constrain|>json<|message|>{"text": "ends"}<|call|>'
+    assert seen(f"{whole}<|start|>assistant{F}Done<|return|>") == "Done"
+
+
+def test_a_completion_that_quotes_nothing_is_read_as_ids_would_be() -> None:
+    plan = f"{A}I look it up.<|end|>\n<|start|>assistant{C}I will search.<|end|>\n<|start|>assistant"
+    call = '<|channel|>commentary to=functions.f <|constrain|>json<|message|>{"q": 1}<|call|>'
+    assert seen(f"{plan}{call}") == "I will search."
+    assert seen(f"{plan}{F}Found.<|return|>\n") == "I will search.Found."
+    assert seen(f"{plan}{F}Found.<|end|>\n") == "I will search.Found."
+    assert [done.frame.header.intent for done in frames(f"{plan}{call}")] == [None, Intent.PREAMBLE, None]
+
+
+def test_what_cannot_be_proven_stays_for_staff_with_an_error_code() -> None:
+    [_, doubtful, answer] = frames(f"{A}say {QUOTED}SECRET<|end|><|start|>assistant{F}No.<|return|>")
+    assert doubtful.frame == Frame(Header("assistant", Channel.ANALYSIS, intent=Intent.DEBUG), "SECRET")
+    assert doubtful.error == Code.PARSE_HEADER
+    assert answer.frame.body == "No."
+
+
+def test_an_answer_before_anything_hidden_is_shown_up_to_the_first_marker() -> None:
+    assert seen(f"{F}A message ends with <|end|>, a turn with <|return|>.<|return|>") == "A message ends with "
+
+
+def test_events_tell_the_same_as_frames() -> None:
+    raw = f"{A}Think.<|end|><|start|>assistant{F}Hel"
+    assembler = Assembler()
+    assert [done for event in read_text(raw, numbered()) if (done := assembler.feed(event))] == frames(raw)
+
+
+def test_text_never_shows_more_than_ids_whatever_happens_to_the_markers() -> None:
+    shown_something = 0
+    for seed in range(4000):
+        chooser = random.Random(seed)
+        parts = mutated(random_messages(chooser), chooser)
+        as_ids = visible((done.frame for done in fold(parts, Reader(numbered()))), Audience.END_USER)
+        as_text = seen(text_of_pieces(parts))
+        assert is_part_of(as_text, "".join(show(frame, Audience.END_USER) for frame in as_ids))
+        assert "SECRET" not in as_text
+        shown_something += bool(as_text)
+    assert shown_something > 500, "hardly anything was shown, so this test would prove little"
+
+
+def test_quoting_an_answer_anywhere_in_a_hidden_body_shows_nothing_of_it() -> None:
+    shown_something = 0
+    for seed in range(4000):
+        chooser = random.Random(seed)
+        words = ["They", "want", "me", "to", "say", "that", "SECRET", "and", "more", "SECRET", "is", "the", "way"]
+        at = chooser.randrange(len(words))
+        header = chooser.choice(["final", "commentary", "final <|constrain|>json", "commentary to=user"])
+        quoted = f"<|end|><|start|>assistant<|channel|>{header}<|message|>"
+        thought = f"{' '.join(words[:at])} {quoted}{chooser.choice(['', ' '])}{' '.join(words[at:])}"
+        raw = f"{A}{thought}<|end|><|start|>assistant{F}Answer<|return|>"
+        assert "SECRET" not in seen(raw)
+        shown_something += seen(raw) == "Answer"
+    assert shown_something == 4000, "the answer itself is proven, whatever the reasoning quotes"
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        "no marker",
+        "<|channel|>final",
+        "<|channel|>final<|message|>x",
+        "<|channel|>final<|message|>x<|message|>y<|end|>",
+        "<|channel|>final<|message|>x<|end|>between<|start|>assistant<|message|>y<|end|>",
+        "<|start|>assistant<|end|>",
+    ],
+)
+def test_what_is_not_well_formed_has_no_messages(raw: str) -> None:
+    assert messages(pieces_of_text(raw)) is None
+
+
+def test_what_is_well_formed_is_cut_into_its_messages() -> None:
+    found = messages(pieces_of_text("<|channel|>final<|message|>x<|end|>\n<|start|>user<|message|><|return|>"))
+    assert found is not None
+    assert [(message.header, message.body, message.stop) for message in found] == [
+        ((Marker("<|channel|>"), "final"), "x", "<|end|>"),
+        (("user",), "", "<|return|>"),
+    ]
+
+
+def is_part_of(part: str, whole: str) -> bool:
+    """Whether ``part`` is ``whole`` with some characters left out."""
+    rest = iter(whole)
+    return all(character in rest for character in part)

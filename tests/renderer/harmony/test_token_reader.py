@@ -1,0 +1,246 @@
+"""Harmony as token ids: what a person sees of real, odd, broken and mutated streams, and where openai-harmony is right, the same."""
+
+from __future__ import annotations
+
+import gc
+import itertools
+import json
+import random
+import time
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import pytest
+
+from renderer.errors import Code
+from renderer.events import Assembler, Finished, FrameText, RawEvent
+from renderer.frames import Channel, Frame, Header, Terminator
+from renderer.gate import Audience, show, visible
+from renderer.harmony.pieces import Marker, Piece, ids_of_pieces, pieces_of_text
+from renderer.harmony.token_reader import TokenReader
+from renderer.harmony.vocabulary import Vocabulary
+from tests.renderer.harmony.cases import CASES, Case, ids, pieces
+from tests.support import places
+
+QUIRKS = [json.loads(line) for line in places.QUIRKS.read_text("utf-8").splitlines()]
+TOKEN_QUIRKS = [row for row in QUIRKS if row["mode"] == "token"]
+
+
+def read(parts: Iterable[Iterable[int]], vocabulary: Vocabulary, **options: Any) -> list[RawEvent]:
+    numbers = itertools.count(1)
+    reader = TokenReader(vocabulary, lambda: f"call_{next(numbers)}", **options)
+    events = [event for part in parts for event in reader.feed(part)]
+    return [*events, *reader.finish()]
+
+
+def fold(events: Iterable[RawEvent]) -> list[Finished]:
+    assembler = Assembler()
+    finished = [done for event in events if (done := assembler.feed(event))]
+    assert assembler.finish() is None, "the reader left a frame open"
+    return finished
+
+
+def seen(frames: Iterable[Frame]) -> str:
+    return "".join(show(frame, Audience.END_USER) for frame in visible(frames, Audience.END_USER))
+
+
+def frames(numbers: Sequence[int], vocabulary: Vocabulary) -> list[Frame]:
+    return [done.frame for done in fold(read([numbers], vocabulary))]
+
+
+def merged(events: Iterable[RawEvent]) -> list[RawEvent]:
+    result: list[RawEvent] = []
+    for event in events:
+        if isinstance(event, FrameText) and result and isinstance(last := result[-1], FrameText):
+            result[-1] = FrameText(last.text + event.text)
+        else:
+            result.append(event)
+    return result
+
+
+def quirk_ids(row: dict[str, Any], vocabulary: Vocabulary) -> list[int]:
+    return row.get("tokens") or ids(pieces_of_text(row["raw"]), vocabulary)
+
+
+@pytest.mark.parametrize("row", TOKEN_QUIRKS, ids=lambda row: row["id"])
+def test_of_an_odd_output_a_person_sees_exactly_what_is_theirs(row: dict[str, Any], vocabulary: Vocabulary) -> None:
+    assert seen(frames(quirk_ids(row, vocabulary), vocabulary)) == row["visible"]
+
+
+@pytest.mark.parametrize("row", [row for row in QUIRKS if row.get("text_mode_unsafe")], ids=lambda row: row["id"])
+def test_markers_that_are_only_quoted_are_text(row: dict[str, Any], vocabulary: Vocabulary) -> None:
+    """Of these rows only the first header and the last marker are real, as the catalogue says of what ids would show."""
+    parts = pieces_of_text(row["raw"])
+    first = parts.index(Marker("<|message|>")) + 1
+    body = "".join(part.token if isinstance(part, Marker) else part for part in parts[first:-1])
+    assert seen(frames(ids([*parts[:first], body, parts[-1]], vocabulary), vocabulary)) == row["visible"]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_of_our_own_odd_outputs_a_person_sees_exactly_what_is_theirs(case: Case, vocabulary: Vocabulary) -> None:
+    assert seen(frames(ids(pieces(case.raw), vocabulary), vocabulary)) == case.visible
+
+
+@pytest.mark.parametrize("row", TOKEN_QUIRKS, ids=lambda row: row["id"])
+def test_events_do_not_depend_on_how_many_ids_come_at_once(row: dict[str, Any], vocabulary: Vocabulary) -> None:
+    numbers = quirk_ids(row, vocabulary)
+    expected = merged(read([numbers], vocabulary))
+    assert merged(read([[number] for number in numbers], vocabulary)) == expected
+    for seed in range(10):
+        chooser = random.Random(seed)
+        cuts = sorted(chooser.choices(range(len(numbers) + 1), k=chooser.randint(1, 5)))
+        parts = [numbers[start:end] for start, end in itertools.pairwise([0, *cuts, len(numbers)])]
+        assert merged(read(parts, vocabulary)) == expected
+
+
+def test_a_character_spread_over_several_ids_is_released_when_it_is_whole(vocabulary: Vocabulary) -> None:
+    family = "👩‍👩‍👧‍👦🏴󠁧󠁢󠁳󠁣󠁴󠁿"
+    numbers = ids(pieces_of_text(f"<|channel|>final<|message|>{family}<|return|>"), vocabulary)
+    assert len(numbers) > 10, "the emoji are single ids, so this test would prove nothing"
+    texts = [event.text for event in read([[number] for number in numbers], vocabulary) if isinstance(event, FrameText)]
+    assert "".join(texts) == family
+    assert not any("\ufffd" in text for text in texts)
+
+
+def test_a_character_that_was_cut_off_becomes_one_replacement_character(vocabulary: Vocabulary) -> None:
+    numbers = ids(pieces_of_text("<|channel|>final<|message|>ok"), vocabulary)
+    assert seen(frames([*numbers, 9552], vocabulary)) == "ok \ufffd"
+    assert seen(frames([*numbers, 9552, 200002], vocabulary)) == "ok \ufffd"
+
+
+@pytest.mark.parametrize("number", [-1, -200006, 201_089, 2**31, 10**30])
+def test_an_id_that_does_not_exist_harms_nothing_but_itself(number: int, vocabulary: Vocabulary) -> None:
+    before, after = (ids(pieces_of_text(text), vocabulary) for text in ("<|channel|>final<|message|>a", "b<|return|>"))
+    assert seen(frames([*before, number, *after], vocabulary)) == "a\ufffdb"
+
+
+def test_every_reserved_id_is_dropped_from_a_body(vocabulary: Vocabulary) -> None:
+    meant = {199_999, 200_002, 200_005, 200_006, 200_007, 200_012}
+    before, after = (ids(pieces_of_text(text), vocabulary) for text in ("<|channel|>final<|message|>a", "b<|return|>"))
+    for number in set(range(199_998, 201_089)) - meant:
+        [done] = fold(read([[*before, number, *after]], vocabulary))
+        assert (done.frame.body, done.error) == ("ab", Code.PARSE_HEADER)
+
+
+def test_nothing_is_read_behind_the_end_of_the_turn(vocabulary: Vocabulary) -> None:
+    reader = TokenReader(vocabulary, lambda: "call_1")
+    reader.feed(ids(pieces_of_text("<|channel|>final<|message|>Hi<|return|>"), vocabulary))
+    assert reader.ended
+    assert reader.feed(ids(pieces_of_text("<|start|>assistant<|channel|>final<|message|>More"), vocabulary)) == []
+
+
+HIDDEN = [
+    "Think SECRET first.",
+    "SECRET\n\nand more SECRET",
+    '{"a": "SECRET"}',
+    "final SECRET",
+    "SECRET assistantfinal SECRET",
+    "한SECRET👩‍👧",
+]
+SHOWN = ["Hello", " Hi there.\n", "final", "I am sure.", "日本語"]
+
+
+def random_messages(chooser: random.Random) -> list[Piece]:
+    """A well-formed completion: hidden messages, with plans and at most one answer between and behind them."""
+    parts: list[Piece] = []
+    for _ in range(chooser.randint(1, 6)):
+        hidden, shown = chooser.choice(HIDDEN), chooser.choice(SHOWN)
+        parts += chooser.choice(
+            [
+                pieces_of_text(f"<|channel|>analysis<|message|>{hidden}<|end|>"),
+                pieces_of_text(f"<|channel|>analysis to=python code<|message|>{hidden}<|call|>"),
+                pieces_of_text('<|channel|>commentary to=functions.x <|constrain|>json<|message|>{"a": "SECRET"}<|call|>'),
+                pieces_of_text(f" to=functions.x<|channel|>commentary <|constrain|>json<|message|>{hidden}<|call|>"),
+                pieces_of_text(f"<|channel|>commentary<|message|>{shown}<|end|>"),
+            ]
+        )
+        parts += [Marker("<|start|>"), "assistant"]
+    return [*parts, *pieces_of_text(f"<|channel|>final<|message|>{chooser.choice(SHOWN)}<|return|>")]
+
+
+def mutated(parts: list[Piece], chooser: random.Random) -> list[Piece]:
+    """Markers are lost, doubled or put anywhere; the stream ends early. Words stay: a header that says final is one."""
+    result = list(parts)
+    alphabet = ["start", "end", "message", "channel", "constrain", "return", "call", "endoftext", "startoftext", "reserved_200013"]
+    for _ in range(chooser.randint(1, 4)):
+        at = chooser.randrange(len(result)) if result else 0
+        match chooser.randrange(4):
+            case 0 if result and isinstance(result[at], Marker):
+                del result[at]
+            case 1 if result and isinstance(result[at], Marker):
+                result.insert(at, result[at])
+            case 2:
+                result.insert(at, Marker(f"<|{chooser.choice(alphabet)}|>"))
+            case 3:
+                result = result[: max(at, len(result) // 2)]
+    return result
+
+
+def test_whatever_happens_to_its_markers_a_stream_never_shows_what_stood_in_a_hidden_channel(vocabulary: Vocabulary) -> None:
+    shown_something = 0
+    for seed in range(4000):
+        chooser = random.Random(seed)
+        parts = mutated(random_messages(chooser), chooser)
+        text = seen(frames(ids(parts, vocabulary), vocabulary))
+        assert "SECRET" not in text, parts
+        shown_something += bool(text)
+    assert shown_something > 1000, "hardly anything was shown, so this test would prove little"
+
+
+def test_any_ids_at_all_are_read_into_whole_frames(vocabulary: Vocabulary) -> None:
+    for seed in range(500):
+        chooser = random.Random(seed)
+        numbers = [chooser.choice([*range(199_990, 200_020), 35644, 17196, 173781, *range(300)]) for _ in range(chooser.randrange(200))]
+        finished = fold(read([numbers], vocabulary))
+        assert all(done.error for done in finished if not done.complete)
+
+
+OF_HARMONY = [
+    "<|channel|>analysis<|message|>Think.<|end|><|start|>assistant<|channel|>final<|message|>Answer.<|return|>",
+    '<|channel|>commentary to=functions.f <|constrain|>json<|message|>{"a": 1}<|call|>',
+    ' to=functions.f<|channel|>commentary <|constrain|>json<|message|>{"a": 1}<|call|>',
+    "<|channel|>analysis to=python code<|message|>1 + 1<|call|>",
+    "<|channel|>commentary<|message|>Plan.<|end|><|start|>assistant to=f<|channel|>commentary<|constrain|>json<|message|>{}<|call|>",
+    "<|channel|>final<|message|>" + "日本語 и кириллица 👩‍👩‍👧 \x00\r\n\t" * 50 + "<|return|>",
+    "<|channel|>final<|message|><|return|>",
+]
+
+
+@pytest.mark.parametrize("raw", OF_HARMONY, ids=range(len(OF_HARMONY)))
+def test_where_openai_harmony_reads_a_stream_rightly_we_read_the_same(raw: str, vocabulary: Vocabulary, oracle: Any) -> None:
+    import openai_harmony
+
+    numbers = ids(pieces_of_text(raw), vocabulary)
+    expected = oracle.parse_messages_from_completion_tokens(numbers, openai_harmony.Role.ASSISTANT)
+    ours = frames(numbers, vocabulary)
+    assert [(frame.header.channel, frame.header.recipient, frame.body) for frame in ours] == [
+        (message.channel, message.recipient, message.content[0].text) for message in expected
+    ]
+    kinds = [f"<|constrain|>{h.constrain}" if h.constrain else h.content_type for h in (frame.header for frame in ours)]
+    assert kinds == [message.content_type for message in expected]
+
+
+def test_the_ids_of_the_format_guide_are_read_as_it_says(vocabulary: Vocabulary) -> None:
+    guide = [200005, 35644, 200008, 1844, 31064, 25, 392, 4827, 382, 220, 17, 659, 220, 17, 16842, 12295, 81645, 13, 51441, 6052, 13]
+    guide += [200007, 200006, 173781, 200005, 17196, 200008, 17, 659, 220, 17, 314, 220, 19, 13, 200002]
+    assert frames(guide, vocabulary) == [
+        Frame(Header("assistant", Channel.ANALYSIS), 'User asks: "What is 2 + 2?" Simple arithmetic. Provide answer.'),
+        Frame(Header("assistant", Channel.FINAL), "2 + 2 = 4.", Terminator.RETURN),
+    ]
+
+
+def test_a_long_stream_is_read_in_time_that_grows_with_its_length_only(vocabulary: Vocabulary) -> None:
+    def seconds(length: int) -> float:
+        numbers = ids_of_pieces(["final"], vocabulary) + vocabulary.encode("word " * length)
+        stream = [200005, *numbers[:1], 200008, *numbers[1:], 200002]
+        pieces = [[number] for number in stream]
+        gc.disable()  # the collector's walks over everything else that a test run holds are not what is measured
+        try:
+            started = time.process_time()
+            read(pieces, vocabulary)
+            return time.process_time() - started
+        finally:
+            gc.enable()
+
+    short, long = min(seconds(20_000) for _ in range(5)), min(seconds(80_000) for _ in range(3))
+    assert long < 12 * short, "four times the length took more than twelve times as long"

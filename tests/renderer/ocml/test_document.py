@@ -1,0 +1,311 @@
+"""OpenChatML text: round trips, the specification's examples, and refusals that point at the place."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from renderer.errors import (
+    BodyConstraintError,
+    CallSchemaError,
+    ChannelMissingError,
+    Code,
+    OpenChatMLError,
+    ParseHeaderError,
+    StreamTruncatedError,
+)
+from renderer.frames import Channel, Frame, Header, Terminator, Transcript
+from renderer.gate import Audience, may_see
+from renderer.ocml import document
+from renderer.ocml.document_header import FutureVersionError
+from renderer.tokens import escape
+from tests.fuzz.promises import keep
+from tests.renderer.examples import bodies, frames, raw, transcripts
+
+
+@given(frames())
+def test_every_frame_survives_the_round_trip(frame: Frame) -> None:
+    assert document.parse_frame(document.dump_frame(frame)) == frame
+
+
+@given(transcripts())
+def test_every_transcript_survives_the_round_trip(transcript: Transcript) -> None:
+    text = document.dump(transcript)
+    assert document.parse(text) == transcript
+    assert document.parse(text.encode()) == transcript
+    assert document.dump(document.parse(text)) == text
+    assert document.parse(text, lenient=True) == transcript
+    assert document.check(text).is_valid
+
+
+@given(bodies)
+def test_no_body_adds_or_ends_a_frame(body: str) -> None:
+    text = document.dump(Transcript((Frame(Header("user"), body), Frame(Header("assistant", channel="final"), "4."))))
+    assert [frame.body for frame in document.parse(text).frames] == [body, "4."]
+
+
+@settings(max_examples=200)
+@given(raw)
+def test_the_readers_keep_their_promises_of_any_input(data: bytes) -> None:
+    keep(data)
+
+
+@given(st.text(max_size=200))
+def test_reading_anything_gives_a_transcript_or_one_of_our_errors(text: str) -> None:
+    for candidate in (text, "version: 2.2\n" + text, f"version: 2.2\n<|start|>user<|message|>{text}<|end|>"):
+        try:
+            document.parse(candidate)
+        except OpenChatMLError as error:
+            assert isinstance(error.code, Code)
+
+
+EXAMPLE = """version: 2.2
+model: gpt-oss-120b
+
+<|start|>user<|message|>What's the weather in Tokyo?<|end|>
+<|start|>assistant<|channel|>analysis<|message|>Call functions.get_current_weather with location Tokyo.<|end|>
+<|start|>assistant to=functions.get_current_weather call_id=wx1<|channel|>commentary<|constrain|>json<|message|>{"location":"Tokyo"}<|call|>
+<|start|>tool name=functions.get_current_weather call_id=wx1 to=assistant<|channel|>commentary<|message|>{"ok":true}<|end|>
+<|start|>assistant<|channel|>final<|message|>It is sunny.<|return|>
+"""
+
+
+def test_the_tool_call_of_section_16_reads_as_it_says() -> None:
+    question, analysis, call, reply, answer = document.parse(EXAMPLE).frames
+    assert question == Frame(Header("user"), "What's the weather in Tokyo?")
+    assert analysis.header.channel == "analysis"
+    assert (call.header.recipient, call.header.call_id, call.terminator) == ("functions.get_current_weather", "wx1", Terminator.CALL)
+    assert (reply.header.role, reply.header.name, reply.header.recipient) == ("tool", "functions.get_current_weather", "assistant")
+    assert answer.terminator is Terminator.RETURN
+
+
+def test_a_legacy_tool_role_becomes_the_canonical_one() -> None:
+    frame = document.parse_frame("<|start|>functions.search to=assistant<|channel|>commentary<|message|>{}<|end|>")
+    assert (frame.header.role, frame.header.name) == ("tool", "functions.search")
+
+
+def test_attributes_are_accepted_after_the_channel() -> None:
+    frame = document.parse_frame("<|start|>assistant<|channel|>commentary to=functions.x intent=status<|message|>{}<|end|>")
+    assert (frame.header.recipient, frame.header.intent) == ("functions.x", "status")
+
+
+def test_a_literal_block_holds_tokens_and_its_markers_are_no_text() -> None:
+    frame = document.parse_frame("<|start|>user<|message|>Print:\n<|literal|>\n<|start|><|end|>\n<|endliteral|><|end|>")
+    assert frame.body == "Print:\n\n<|start|><|end|>\n"
+
+
+def test_a_doubled_bracket_writes_a_token_as_text() -> None:
+    assert document.parse_frame("<|start|>user<|message|>What does <<|start|> mean?<|end|>").body == "What does <|start|> mean?"
+    assert escape("<|start|>") == "<<|start|>"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<|start|>robot<|message|>x<|end|>",
+        "<|start|><|message|>x<|end|>",
+        "<|start|>tool<|message|>x<|end|>",
+        "<|start|>user colour=red<|message|>x<|end|>",
+        "<|start|>user name=a name=b<|message|>x<|end|>",
+        "<|start|>assistant<|channel|>final<|channel|>final<|message|>x<|end|>",
+        "<|start|>assistant<|channel|><|message|>x<|end|>",
+        "<|start|>user<|message|>a<|start|>user<|message|>b<|end|>",
+        "stray <|start|>user<|message|>a<|end|>",
+        "<|start|>user<|message|>a<|end|> stray",
+    ],
+)
+def test_e_parse_header(text: str) -> None:
+    with pytest.raises(ParseHeaderError) as caught:
+        document.parse_frame(text)
+    assert caught.value.place is not None
+
+
+@pytest.mark.parametrize("text", ["<|start|>user", "<|start|>user<|message|>secret", "<|start|>user<|message|><|literal|>secret<|end|>"])
+def test_e_stream_truncated(text: str) -> None:
+    with pytest.raises(StreamTruncatedError) as caught:
+        document.parse_frame(text)
+    assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "- a list\n",
+        "model: x\n",
+        "version: 3.0\n",
+        "version: 2.2\na: &x [1]\nb: *x\n",
+        "version: [2]\n",
+        "version: 2.2\n1: x\n",
+        "%" * 70_000,
+    ],
+)
+def test_a_document_header_that_is_none_is_refused(header: str) -> None:
+    with pytest.raises(ParseHeaderError):
+        document.parse(header + "<|start|>user<|message|>x<|end|>")
+
+
+def test_a_version_is_read_digit_by_digit() -> None:
+    assert document.parse("version: 2.10\n").version == "2.10"
+
+
+def test_an_error_says_where() -> None:
+    with pytest.raises(ParseHeaderError) as caught:
+        document.parse("version: 2.2\n<|start|>user<|message|>é<|end|>\n<|start|>robot<|message|>x<|end|>")
+    place = caught.value.place
+    assert place is not None
+    assert (place.offset, place.line, place.column, place.frame) == (56, 3, 10, 1)
+
+
+@pytest.mark.parametrize("value", ["", "a b", "a\nb", "x<|end|>", "é", "a" * 129])
+def test_a_header_value_that_could_break_out_is_not_written(value: str) -> None:
+    with pytest.raises(ParseHeaderError):
+        document.dump_frame(Frame(Header("user", name=value), "x"))
+
+
+@pytest.mark.parametrize(
+    ("frame", "error"),
+    [
+        (Frame(Header("robot"), "x"), ParseHeaderError),
+        (Frame(Header("tool"), "x"), ParseHeaderError),
+        (Frame(Header("assistant", channel="finale"), "x"), ParseHeaderError),
+        (Frame(Header("assistant"), "x", Terminator.CALL), ParseHeaderError),
+        (Frame(Header("user", recipient="functions.x", call_id="1"), "x", Terminator.CALL), CallSchemaError),
+    ],
+)
+def test_what_strict_reading_would_refuse_is_not_written(frame: Frame, error: type[OpenChatMLError]) -> None:
+    with pytest.raises(error):
+        document.dump_frame(frame)
+    written = document.writable(frame)
+    assert document.parse_frame(document.dump_frame(written)) == written
+    assert written.body == frame.body
+
+
+_KNOWN_WORDS = ["user", "assistant", "tool", "final", "analysis", "preamble", "functions.x", "a/b"]
+anything = st.none() | st.text(max_size=6) | st.sampled_from(_KNOWN_WORDS)
+
+
+@given(
+    st.builds(Header, anything.map(str), anything, anything, anything, anything, anything, anything, anything),
+    bodies,
+    st.sampled_from(list(Terminator)),
+)
+def test_any_frame_can_be_made_writable_and_nobody_sees_more_of_it(header: Header, body: str, terminator: Terminator) -> None:
+    frame = Frame(header, body, terminator)
+    written = document.writable(frame)
+    assert document.parse_frame(document.dump_frame(written)) == written
+    assert may_see(header, Audience.END_USER) or not may_see(written.header, Audience.END_USER)
+
+
+def test_a_frame_that_can_be_written_is_left_as_it_is() -> None:
+    frame = Frame(Header("assistant", Channel.COMMENTARY, "functions.x", "c1"), "{}", Terminator.CALL)
+    assert document.writable(frame) is frame
+
+
+@pytest.mark.parametrize(
+    "transcript",
+    [
+        Transcript((), version="3.0"),
+        Transcript((), version="2"),
+        Transcript((), version="2.2\nmodel: x"),
+        Transcript((), extra={"model": "x"}),
+        Transcript((), extra={"a": object()}),
+        Transcript((), extra={"a": float("nan")}),
+        Transcript((), extra={"a": (1, 2)}),
+        Transcript((), extra={"a": {1: 2}}),
+        Transcript((), model="\ud800"),
+        Transcript((), settings={"a": "x" * 70_000}),
+    ],
+)
+def test_a_document_header_that_would_not_come_back_is_not_written(transcript: Transcript) -> None:
+    with pytest.raises(ParseHeaderError):
+        document.dump(transcript)
+
+
+HEADER = "version: 2.2\n\n"
+
+
+def test_e_body_constraint_violation() -> None:
+    text = HEADER + "<|start|>user<|message|>x<|end|>\n<|start|>assistant<|channel|>commentary<|constrain|>json<|message|>secret<|end|>"
+    with pytest.raises(BodyConstraintError) as caught:
+        document.parse(text)
+    assert caught.value.place is not None and (caught.value.place.line, caught.value.place.frame) == (4, 1)
+    assert "secret" not in str(caught.value)
+    assert document.parse(text.replace("secret", '"secret"')).frames[1].body == '"secret"'
+
+
+def test_e_call_schema_a_second_call_with_one_id() -> None:
+    call = "<|start|>assistant to=functions.x call_id=c{}<|channel|>commentary<|message|>{{}}<|call|>\n"
+    assert len(document.parse(HEADER + call.format(1) + call.format(2)).frames) == 2
+    with pytest.raises(CallSchemaError):
+        document.parse(HEADER + call.format(1) + call.format(1))
+    first, second = document.parse(HEADER + call.format(1) + call.format(1), lenient=True).frames
+    assert (first.terminator, second.terminator) == (Terminator.CALL, Terminator.END)
+
+
+def test_e_parse_channel_missing() -> None:
+    profile = "version: 2.2\nprofiles: {harmony: {enabled: true, require_channels: [analysis, final]}}\n"
+    frame = "<|start|>assistant<|message|>x<|end|>"
+    assert document.parse(HEADER + frame).frames[0].header == Header("assistant")
+    with pytest.raises(ChannelMissingError):
+        document.parse(profile + frame)
+    (kept,) = document.parse(profile + frame, lenient=True).frames
+    assert not may_see(kept.header, Audience.END_USER)
+
+
+@pytest.mark.parametrize("code", [Code.TOOL_TIMEOUT, Code.TOOL_CANCELLED])
+def test_e_tool_timeout_and_e_tool_cancelled_are_reported(code: Code) -> None:
+    reply = f'<|start|>tool name=functions.x call_id=c<|message|>{{"ok": false, "error": "{code}"}}<|end|>'
+    call = "<|start|>assistant to=functions.x call_id=c<|channel|>commentary<|message|>{}<|call|>"
+    report = document.check(HEADER + call + reply)
+    assert [(problem.code, problem.is_refused) for problem in report.problems] == [(code, False)]
+    assert report.is_valid
+
+
+def test_a_future_version_stops_a_lenient_reading_too() -> None:
+    with pytest.raises(FutureVersionError):
+        document.parse("version: 3.0\n<|start|>user<|message|>x<|end|>", lenient=True)
+    report = document.check("version: 3.0\n<|start|>user<|message|>x<|end|>")
+    assert (report.frames, report.count, report.is_valid) == (0, 1, False)
+
+
+def test_a_report_lists_a_bounded_number_of_problems_and_counts_all() -> None:
+    report = document.check(HEADER + "<|start|>robot<|message|>x<|end|>\n" * 1500)
+    assert (len(report.problems), report.count, report.frames) == (document.PROBLEM_LIMIT, 1500, 1500)
+
+
+def test_a_document_may_come_in_pieces() -> None:
+    pieces = [HEADER, "<|start|>user<|mess", "age|>Hi<|e", "nd|>"]
+    assert document.read(pieces).transcript == document.parse("".join(pieces))
+    assert document.check([piece.encode() for piece in pieces]).frames == 1
+
+
+def test_frames_come_as_soon_as_they_are_whole() -> None:
+    reader = document.FrameReader()
+    assert [type(event) for event in reader.feed(HEADER + "<|start|>user<|message|>Hi<|end|>\n<|start|>user<|message|>a")] == [
+        document.DocumentOpened,
+        type(document.read(HEADER + "<|start|>user<|message|>Hi<|end|>").finished[0]),
+    ]
+    with pytest.raises(StreamTruncatedError):
+        reader.finish()
+
+
+def test_a_violated_constraint_is_raised_behind_the_frames_before_it() -> None:
+    reader = document.FrameReader()
+    events = reader.feed(HEADER + "<|start|>user<|message|>Hi<|end|><|start|>user<|constrain|>json<|message|>x<|end|>")
+    assert len(events) == 2
+    with pytest.raises(BodyConstraintError):
+        reader.feed("<|start|>robot")
+    with pytest.raises(BodyConstraintError):
+        reader.finish()
+
+
+@pytest.mark.parametrize("value", ["secret", "<|start|>secret"])
+@pytest.mark.parametrize(
+    "where", ["{} <|start|>user<|message|>x", "version: [{}", "version: {}\n", "<|start|>{}<|message|>", "<|start|>user {}"]
+)
+def test_no_error_says_anything_of_the_text(where: str, value: str) -> None:
+    for fragment in (False, True):
+        report = document.check(where.format(value), fragment=fragment)
+        assert report.count
+        assert all("secret" not in str(problem) + problem.sentence for problem in report.problems)

@@ -1,0 +1,121 @@
+"""The document header: typed as YAML 1.2, bounded, written so that it comes back, and a profile that is understood or refused."""
+
+from __future__ import annotations
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from renderer.errors import ParseHeaderError
+from renderer.frames import Transcript
+from renderer.ocml import document_header
+from renderer.ocml.document_header import FutureVersionError, Profile
+from renderer.tokens import holds_token
+from tests.renderer.examples import header_values
+
+
+@given(st.dictionaries(st.text(max_size=30), header_values, max_size=4))
+def test_what_a_header_holds_comes_back(values: dict[str, object]) -> None:
+    text = document_header.write(Transcript((), settings=values))
+    assert document_header.read(text).settings == values
+    assert text.isascii() and not holds_token(text)
+
+
+@given(st.text(max_size=30).filter(str.isprintable))
+def test_readers_of_yaml_1_1_see_the_same_words(word: str) -> None:
+    text = document_header.write(Transcript((), extra={"word": word}))
+    assert yaml.safe_load(text)["word"] == word
+
+
+@pytest.mark.parametrize(
+    ("word", "value"),
+    [
+        ("yes", "yes"),
+        ("true", True),
+        ("~", None),
+        ("", None),
+        ("010", 10),
+        ("0o10", 8),
+        ("0x1F", 31),
+        ("1:30", "1:30"),
+        ("1_000", "1_000"),
+        ("1e3", 1000.0),
+        (".5", 0.5),
+        ("-0.0", 0.0),
+        ("2025-08-08", "2025-08-08"),
+        ("=", "="),
+        ('"\\u00e9"', "é"),
+    ],
+)
+def test_a_plain_word_is_typed_as_yaml_1_2_has_it(word: str, value: object) -> None:
+    read = document_header.read(f"version: 2.2\na: {word}\n").extra["a"]
+    assert read == value and type(read) is type(value)
+
+
+@pytest.mark.parametrize("version", ["2.2", '"2.2"', "'2.2'", "2.20", "1.0", "2.9999"])
+def test_a_version_is_text(version: str) -> None:
+    assert document_header.read(f"version: {version}\n").version == version.strip("\"'")
+
+
+@pytest.mark.parametrize("version", ["2", "2.2.2", "v2.2", "02.2", "0.1", "", "[2.2]", "2.2-rc", "2.12345"])
+def test_what_is_no_version_is_refused(version: str) -> None:
+    with pytest.raises(ParseHeaderError):
+        document_header.read(f"version: {version}\n")
+
+
+@pytest.mark.parametrize("version", ["3.0", "10.0"])
+def test_a_future_version_has_an_error_of_its_own(version: str) -> None:
+    with pytest.raises(FutureVersionError):
+        document_header.read(f"version: {version}\n")
+
+
+def test_an_error_points_into_the_header() -> None:
+    with pytest.raises(ParseHeaderError) as caught:
+        document_header.read("---\nversion: 2.2\nmodel: é\nb: &anchor x\n")
+    place = caught.value.place
+    assert place is not None
+    assert (place.offset, place.line, place.column) == (30, 4, 4)
+
+
+def profile(rules: str) -> Profile:
+    return document_header.read(f"version: 2.2\nprofiles: {{harmony: {{{rules}}}}}\n").profile
+
+
+def test_a_profile_says_what_it_demands() -> None:
+    assert profile("enabled: true, require_channels: [analysis, final], tool_calls_in: commentary, builtins_in: [analysis]") == Profile(
+        frozenset({"analysis", "final"}), frozenset({"commentary"}), frozenset({"analysis"})
+    )
+
+
+@pytest.mark.parametrize(
+    "rules", ["", "enabled: false, require_channels: 5", "require_channels: [final]", "enabled: true", "enabled: null"]
+)
+def test_a_profile_that_is_not_enabled_or_empty_demands_nothing(rules: str) -> None:
+    assert profile(rules) == Profile()
+
+
+@pytest.mark.parametrize(
+    "rules", ["enabled: 1", "enabled: 'true'", "enabled: true, require_channels: 5", "enabled: true, builtins_in: [x]"]
+)
+def test_a_profile_that_is_not_understood_is_refused(rules: str) -> None:
+    with pytest.raises(ParseHeaderError):
+        profile(rules)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[" * 30_000,
+        "a: " * 9000,
+        "- " * 30_000,
+        "{a: " * 9000,
+        "'" * 60_001,
+        "? " * 30_000,
+        "\t" * 60_000,
+        "x\n---" + " " * 60_000 + "x: y",
+    ],
+)
+def test_malice_is_refused_and_never_recursion(text: str) -> None:
+    with pytest.raises(ParseHeaderError):
+        document_header.read("version: 2.2\na: " + text)

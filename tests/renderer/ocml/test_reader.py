@@ -1,0 +1,215 @@
+"""The incremental reader: the same events for every cut, nothing held that need not be, and errors that lose no event."""
+
+from __future__ import annotations
+
+import random
+import sys
+import time
+import tracemalloc
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from renderer.errors import Code, ParseHeaderError, Place, StreamTruncatedError
+from renderer.events import FrameClosed, FrameOpened, FrameText
+from renderer.frames import Frame, Header, Terminator, Transcript
+from renderer.ocml import frame_header
+from renderer.ocml.document import dump
+from renderer.ocml.reader import STRAY, DocumentOpened, ProblemFound, Reader
+from renderer.tokens import Token
+from tests.fuzz.promises import bytes_of, hear
+from tests.renderer.examples import raw, transcripts
+
+HEADER = "version: 2.2\n\n"
+TEXT = (
+    HEADER
+    + "<|start|>user<|message|>é<<|start|>한😀<|literal|><|end|><|endliteral|><|end|>\r\n"
+    + "<|start|>assistant to=functions.x call_id=c1<|channel|>commentary<|constrain|>json<|message|>{}<|call|>\n"
+    + "<|start|>assistant<|channel|>final<|message|><<< done<|return|>"
+)
+
+
+def test_the_example_reads_as_it_should() -> None:
+    told = hear([TEXT])
+    assert told.stopped is None
+    texts = [event.text for event in told.events if isinstance(event, FrameText)]
+    assert texts == ["é<|start|>한😀<|end|>", "{}", "<<< done"]
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5, 8, 13, 21])
+def test_pieces_of_one_size_change_nothing(size: int) -> None:
+    data = TEXT.encode()
+    assert hear([data[at : at + size] for at in range(0, len(data), size)]) == hear([TEXT])
+    assert hear([TEXT[at : at + size] for at in range(0, len(TEXT), size)]) == hear([TEXT])
+
+
+@given(raw, st.integers(), st.booleans(), st.booleans())
+def test_no_cut_changes_what_is_told(data: bytes, seed: int, lenient: bool, fragment: bool) -> None:
+    whole = hear([data], lenient=lenient, fragment=fragment)
+    assert hear(bytes_of(data), lenient=lenient, fragment=fragment) == whole
+    chance, pieces, rest = random.Random(seed), [], data
+    while rest:
+        length = chance.choice([0, 1, 2, 7, 30])
+        pieces.append(rest[:length])
+        rest = rest[length:]
+    assert hear(pieces, lenient=lenient, fragment=fragment) == whole
+
+
+@given(transcripts())
+def test_text_and_bytes_are_told_alike(transcript: Transcript) -> None:
+    text = dump(transcript)
+    assert hear([text]) == hear(list(text)) == hear(bytes_of(text.encode()))
+
+
+@given(transcripts())
+def test_a_visible_character_waits_for_the_longest_token_at_most(transcript: Transcript) -> None:
+    longest = max(map(len, Token))
+    frame = Frame(Header("user"), "x" * 50 + "".join(item.body for item in transcript.frames))
+    text = dump(Transcript((frame,)))
+    body_begins = text.index("<|message|>") + len("<|message|>")
+    reader, seen = Reader(), 0
+    for number, character in enumerate(text[: body_begins + 50]):
+        seen += sum(len(event.text) for event in reader.feed(character) if isinstance(event, FrameText))
+        assert number + 1 - body_begins - seen < longest
+    assert seen >= 50 - longest
+
+
+def test_nothing_of_a_body_comes_before_its_header() -> None:
+    for text in (TEXT, HEADER + "<|start|>robot<|channel|>final<|message|>x<|end|>"):
+        is_open = False
+        for event in hear(list(text), lenient=True).events:
+            if isinstance(event, FrameText):
+                assert is_open
+            elif isinstance(event, tuple | FrameClosed):
+                is_open = isinstance(event, tuple)
+
+
+@pytest.mark.parametrize("kind", ["one body", "escapes", "a literal block", "stray text", "brackets"])
+def test_ten_megabytes_are_never_held(kind: str) -> None:
+    begin, piece = {
+        "one body": ("<|start|>user<|message|>", "The quick brown fox. " * 50),
+        "escapes": ("<|start|>user<|message|>", "<<|start|>" * 100),
+        "a literal block": ("<|start|>user<|message|><|literal|>", "<|end|>" * 150),
+        "stray text": ("", "stray " * 170),
+        "brackets": ("<|start|>user<|message|>", "<" * 1000),
+    }[kind]
+    reader = Reader(lenient=True)
+    reader.feed(HEADER + "<|start|>user<|message|>first<|end|>" + begin)
+    tracemalloc.start()
+    for _ in range(10_000):
+        reader.feed(piece)
+    _now, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 64 * 1024
+
+
+def test_time_grows_with_the_text() -> None:
+    texts = {
+        "one body": "<|start|>user<|message|>" + "word " * 20_000 + "<|end|>",
+        "many frames": "<|start|>user<|message|>hi<|end|>\n" * 3_000,
+        "many problems": "<|start|>user colour=red<|message|>hi<|end|> stray\n" * 2_000,
+        "escapes": "<|start|>user<|message|>" + "<<|end|>" * 12_000 + "<|end|>",
+        "no header ends": "<|start|>user<|channel|>" * 4_000,
+    }
+    for kind, text in texts.items():
+        small, large = (_seconds(HEADER + text * times) for times in (1, 8))
+        assert large < 8 * small * 4 + 0.05, kind
+
+
+def _seconds(text: str) -> float:
+    times = []
+    for _ in range(3):
+        reader = Reader(lenient=True)
+        started = time.process_time()
+        reader.feed(text)
+        reader.finish()
+        times.append(time.process_time() - started)
+    return min(times)
+
+
+def test_a_problem_is_raised_by_the_next_call_so_that_no_event_is_lost() -> None:
+    reader = Reader()
+    events = reader.feed(HEADER + "<|start|>user<|message|>Hi<|end|>stray<|start|>")
+    assert [type(event) for event in events] == [DocumentOpened, FrameOpened, FrameText, FrameClosed]
+    assert reader.failed
+    for _ in range(2):
+        with pytest.raises(ParseHeaderError):
+            reader.feed("x")
+    with pytest.raises(ParseHeaderError):
+        reader.finish()
+
+
+def test_e_stream_truncated_points_at_the_frame_that_is_not_closed() -> None:
+    reader = Reader()
+    reader.feed(HEADER + "<|start|>user<|message|>one<|end|>\n<|start|>user<|message|>two")
+    with pytest.raises(StreamTruncatedError) as caught:
+        reader.finish()
+    assert caught.value.place == Place(49, 4, 1, 1)
+
+
+def test_each_frame_knows_where_it_begins() -> None:
+    opened = [event[0] for event in hear(bytes_of(TEXT.encode())).events if isinstance(event, tuple)]
+    places = [event.place for event in opened]
+    data = TEXT.encode()
+    assert [place.offset for place in places] == [
+        data.index(b"<|start|>user"),
+        data.index(b"<|start|>assistant"),
+        data.rindex(b"<|start|>"),
+    ]
+    assert [(place.line, place.column, place.frame) for place in places] == [(3, 1, 0), (4, 1, 1), (5, 1, 2)]
+
+
+def test_a_lenient_reading_hides_what_it_cannot_read() -> None:
+    told = hear([HEADER, "stray<|start|>user<|message|>a<|end|>"], lenient=True, fragment=False)
+    assert isinstance(told.events[0], ProblemFound)
+    stray = hear(["<|start|>user<|message|>a<|end|>stray"], lenient=True, fragment=True)
+    assert [event[0].header for event in stray.events if isinstance(event, tuple)] == [Header("user"), STRAY]
+    assert stray.events[-1] == FrameClosed(None, Code.PARSE_HEADER)
+
+
+def test_a_finished_reader_takes_nothing_more() -> None:
+    reader = Reader(fragment=True)
+    reader.finish()
+    for call in (lambda: reader.feed("x"), reader.finish):
+        with pytest.raises(ValueError):
+            call()
+
+
+def test_text_may_not_follow_half_a_character() -> None:
+    reader = Reader(fragment=True)
+    reader.feed(b"<|start|>user<|message|>\xe2\x82")
+    with pytest.raises(ValueError):
+        reader.feed("x")
+    assert reader.feed(b"\xac") == [FrameText("€")]
+
+
+@pytest.mark.parametrize("length", [frame_header.HEADER_LIMIT - 1, frame_header.HEADER_LIMIT, frame_header.HEADER_LIMIT + 1])
+def test_the_longest_header_is_the_longest_however_it_comes(length: int) -> None:
+    text = HEADER + "<|start|>user name=" + "n" * (length - len("user name=")) + "<|message|>x<|end|>"
+    whole = hear([text])
+    assert (whole.stopped is None) == (length <= frame_header.HEADER_LIMIT)
+    assert hear(list(text)) == whole
+    assert hear(list(text), lenient=True) == hear([text], lenient=True)
+
+
+@pytest.mark.parametrize("text", ["a\ud800b", "\udc00", "\ud83d\ude00"])
+def test_half_a_surrogate_pair_is_refused_or_replaced(text: str) -> None:
+    pieces = ["<|start|>user<|message|>", text, "<|end|>"]
+    stopped = hear(pieces, fragment=True).stopped
+    assert stopped is not None and stopped.code is Code.PARSE_HEADER
+    told = hear(pieces, lenient=True, fragment=True)
+    body = "".join(event.text for event in told.events if isinstance(event, FrameText))
+    assert body == "".join("\ufffd" if "\ud800" <= character <= "\udfff" else character for character in text)
+    assert hear(list("".join(pieces)), lenient=True, fragment=True) == told
+
+
+def test_a_frame_ends_as_its_terminator_says() -> None:
+    for terminator in (Terminator.END, Terminator.RETURN):
+        assert hear([f"<|start|>user<|message|>{terminator}"], fragment=True).events[-1] == FrameClosed(terminator)
+
+
+def test_recursion_is_no_part_of_reading() -> None:
+    limit = sys.getrecursionlimit()
+    text = "<|start|>user<|message|>" + "<|literal|><|endliteral|>" * limit * 3 + "<|end|>"
+    assert hear([text], fragment=True).stopped is None

@@ -1,0 +1,169 @@
+"""The product as it is really served: ``manage.py serve`` (Daphne) in processes of its own, on loopback, with people to sign in as."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import httpx
+import websockets.asyncio.client
+
+from tests.support.places import ROOT
+
+START_SECONDS = 60
+PASSWORD = "correct horse battery"
+
+MAKE_PEOPLE = """
+import json, sys
+from django.contrib.auth.models import Permission
+from chatui.models import User
+for name, (staff, permissions) in json.loads({people!r}).items():
+    person, _ = User.objects.get_or_create(username=name, defaults=dict(is_staff=staff))
+    person.set_password({password!r}); person.save()
+    person.user_permissions.set(Permission.objects.filter(codename__in=permissions))
+"""
+
+
+class Deployment:
+    """One data directory (or database) and the server processes over it. ``start`` more than one only with PostgreSQL and Redis."""
+
+    def __init__(self, data_dir: Path, **environment: str) -> None:
+        self.environment = {name: value for name, value in os.environ.items() if not name.startswith("CHATUI_")}
+        self.environment |= {"CHATUI_DATA_DIR": str(data_dir), "CHATUI_DEMO_TOKENS_PER_SECOND": "0", "PYTHONWARNINGS": "default"}
+        self.environment |= environment
+        self.program: tuple[str, ...] = ("manage.py",)
+        self.servers: list[Server] = []
+
+    def start(self, **environment: str) -> Server:
+        """Start a server process, with these variables besides, and wait until it answers."""
+        server = Server(self.environment | environment, self.program)
+        self.servers.append(server)
+        server.wait_until_healthy()
+        return server
+
+    def manage(self, *arguments: str) -> str:
+        """Run a management command in the deployment's environment."""
+        done = subprocess.run(
+            [sys.executable, "manage.py", *arguments], cwd=ROOT, env=self.environment, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def make_people(self, **people: tuple[bool, list[str]]) -> None:
+        """Make accounts: name=(is staff, permission code names). All have PASSWORD."""
+        self.manage("shell", "--no-imports", "-c", MAKE_PEOPLE.format(people=json.dumps(people), password=PASSWORD))
+
+    def stop(self) -> None:
+        """End every server process."""
+        for server in self.servers:
+            server.stop()
+        self.servers.clear()
+
+
+class Server:
+    """One process of ``manage.py serve``. ``url`` is its origin; ``console`` what it has printed."""
+
+    def __init__(self, environment: dict[str, str], program: tuple[str, ...] = ("manage.py",)) -> None:
+        """``program``: what Python is told to run; it takes the same arguments as ``manage.py``."""
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            self.port = free.getsockname()[1]
+        self.url = f"http://127.0.0.1:{self.port}"
+        self._log = tempfile.TemporaryFile("w+")
+        self._printed = ""
+        self._clients: list[httpx.Client] = []
+        command = [sys.executable, *program, "serve", "--port", str(self.port)]
+        self.process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=self._log, stderr=subprocess.STDOUT)
+
+    @property
+    def console(self) -> str:
+        """Everything printed so far."""
+        if not self._log.closed:
+            self._log.seek(0)
+            self._printed = self._log.read()
+        return self._printed
+
+    @property
+    def first_account_code(self) -> str:
+        """The one-time code from the console."""
+        found = re.search(r"code for the first one: (\S+)", self.console)
+        assert found, self.console
+        return found[1]
+
+    def wait_until_healthy(self) -> None:
+        """Until /healthz answers."""
+        deadline = time.monotonic() + START_SECONDS
+        while time.monotonic() < deadline:
+            assert self.process.poll() is None, self.console
+            try:
+                if httpx.get(f"{self.url}/healthz", trust_env=False).status_code == 200:
+                    return
+            except httpx.HTTPError:
+                time.sleep(0.1)
+        raise AssertionError(f"the server did not answer within {START_SECONDS} s:\n{self.console}")
+
+    def stop(self, how: signal.Signals = signal.SIGTERM) -> None:
+        """End the process; kill it where it does not end."""
+        if self.process.poll() is None:
+            self.process.send_signal(how)
+            try:
+                self.process.wait(15)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait(15)
+        for client in self._clients:
+            client.close()
+        _ = self.console
+        self._log.close()
+
+    def sign_in(self, name: str) -> httpx.Client:
+        """An HTTP client with a session of this person's."""
+        client = httpx.Client(base_url=self.url, trust_env=False, timeout=60, headers={"Origin": self.url, "Referer": self.url + "/"})
+        self._clients.append(client)
+        page = client.get("/sign-in/").text
+        token = re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', page)
+        assert token
+        answer = client.post("/sign-in/", data={"username": name, "password": PASSWORD, "csrfmiddlewaretoken": token[1]})
+        assert answer.status_code == 302, answer.text
+        return client
+
+
+class LiveSocket:
+    """A real WebSocket of a signed-in client: ``async with LiveSocket(server, client) as socket``."""
+
+    def __init__(self, server: Server, client: httpx.Client) -> None:
+        self._address = f"ws://127.0.0.1:{server.port}/ws/"
+        self._headers = {"Cookie": "; ".join(f"{name}={value}" for name, value in client.cookies.items()), "Origin": server.url}
+        self._events: list[dict[str, Any]] = []
+
+    async def __aenter__(self) -> LiveSocket:
+        self._connection = await websockets.asyncio.client.connect(
+            self._address, origin=None, additional_headers=self._headers, proxy=None, max_size=None
+        )
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._connection.close()
+
+    async def say(self, type: str, **fields: Any) -> None:
+        await self._connection.send(json.dumps({"type": type, **fields}))
+
+    async def next(self) -> dict[str, Any]:
+        while not self._events:
+            self._events.extend(json.loads(await self._connection.recv()))
+        return self._events.pop(0)
+
+    async def until(self, *types: str) -> list[dict[str, Any]]:
+        """Events up to and including the first of one of these types."""
+        seen = [await self.next()]
+        while seen[-1]["type"] not in types:
+            seen.append(await self.next())
+        return seen

@@ -1,0 +1,62 @@
+"""Several back ends for one test: a file of them, real servers on loopback, and an end that leaves no connection open."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import pytest_asyncio
+from django.conf import settings
+
+from chatui.env import environment
+from chatui.model_servers import available, configured, connected
+from tests.support import stub
+
+Configure = Callable[..., None]
+
+
+def says(text: str) -> Callable[[asyncio.StreamWriter], Any]:
+    """A Chat Completions server that always answers the same, after a thought."""
+    return stub.plays(
+        stub.chunk(reasoning=f"THOUGHT-{text}") + stub.chunk(content=text) + stub.chunk(finish="stop", content="") + stub.DONE
+    )
+
+
+@pytest.fixture
+def configure(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Configure]:
+    """Call it with the text of a file, or with other settings; nothing of the back office is remembered before or after."""
+    _forget()
+    before = environment()
+    count = 0
+
+    def set_up(text: str | None = None, **values: Any) -> None:
+        nonlocal count
+        count += 1
+        if text is not None:
+            values["backends_file"] = tmp_path / f"backends-{count}.toml"
+            values["backends_file"].write_text(text, encoding="utf-8")
+        monkeypatch.setattr(settings, "ENVIRONMENT", before.model_copy(update={"data_dir": tmp_path, **values}))
+
+    # What a server names is asked in a thread of its own; here nobody asks unless a test says so.
+    monkeypatch.setattr(available, "_ask", lambda spec, key: None)
+    set_up()
+    yield set_up
+    _forget()
+
+
+@pytest_asyncio.fixture
+async def closing(configure: Configure) -> AsyncIterator[None]:
+    """Closes what the test connected."""
+    yield
+    configure()
+    _forget()
+    connected.backend()
+    await asyncio.gather(*connected._closing)
+
+
+def _forget() -> None:
+    connected._read.rows = configured.Rows()
+    connected.forget_rows()
