@@ -131,11 +131,6 @@ class Backend(Protocol):
         """Whether its answers are scripted; pages say so."""
         ...
 
-    @property
-    def can_continue(self) -> bool:
-        """Whether it can put the model back into the middle of an answer, as far as is known yet; else the model is asked to go on."""
-        ...
-
     def sample(self, request: SampleRequest) -> AsyncGenerator[SampleEvent, None]:
         """Ask the model once. Every frame that is opened is closed, also before an error is raised.
 

@@ -29,11 +29,6 @@ class FoundServer:
         server = self._discovered[1].server if self._discovered else None
         return f"{server or 'Model server'} at {self._upstream.place}"
 
-    @property
-    def can_continue(self) -> bool:
-        """See ``base.Backend``."""
-        return False
-
     async def models(self) -> tuple[str, ...]:
         """See ``base.Backend``. The server is asked at most once a minute."""
         now = asyncio.get_running_loop().time()

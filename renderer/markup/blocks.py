@@ -7,7 +7,7 @@ a closed block, and only one that asked for it. After ``finish`` the blocks are 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from renderer.markup import html, markdown
@@ -44,10 +44,9 @@ Final = BlockClosed | BlockPatched
 
 
 class Blocks:
-    """Markdown in, blocks out. With a ``clock`` (seconds, any origin) an open block that is slow to show is shown as plain text."""
+    """Markdown in, blocks out."""
 
-    def __init__(self, clock: Callable[[], float] | None = None) -> None:
-        self._clock = clock
+    def __init__(self) -> None:
         self._definitions = Definitions()
         self._closed: list[SafeHtml] = []
         self._waiting = Waiting()
@@ -57,7 +56,7 @@ class Blocks:
         self._carriage_return = False
         self._overflow: list[str] | None = None
         self._trigger = Trigger()
-        self._tail = Tail(0, "", self._definitions, clock)
+        self._tail = Tail(0, "", self._definitions)
 
     def feed(self, text: str) -> list[Final]:
         """Take more text. Returns what is final now; costs little, and never renders the open block."""
@@ -79,7 +78,7 @@ class Blocks:
         self._tail = self._new_tail()
         if self._tail.html() is not None:
             events.append(BlockPatched(len(self._closed), SafeHtml.join(())))
-            self._tail = Tail(len(self._closed), "", self._definitions, self._clock)
+            self._tail = Tail(len(self._closed), "", self._definitions)
         return events
 
     def html(self) -> tuple[SafeHtml, ...]:
@@ -107,7 +106,7 @@ class Blocks:
         if len(text) > room:
             events += self._close(final=True)
             self._overflow = []
-            self._tail = Tail(len(self._closed), "", self._definitions, self._clock)
+            self._tail = Tail(len(self._closed), "", self._definitions)
             self._tail.stay_plain()
             self._grow_overflow(text[room:])
         return events
@@ -160,7 +159,7 @@ class Blocks:
     def _new_tail(self) -> Tail:
         text = self._text()
         shown = self._tail.html() if self._tail.index == len(self._closed) else None
-        return Tail(len(self._closed), text if text.strip() else "", self._definitions, self._clock, shown=shown)
+        return Tail(len(self._closed), text if text.strip() else "", self._definitions, shown=shown)
 
     def _commit(self, layer: Definitions, cut: int) -> set[str]:
         """Keep the definitions that stand before the cut; those after it can still change. Returns the labels, a footnote's with ``^``."""

@@ -26,9 +26,6 @@ as 49, a line end as 21 (measured). So an open block costs at most 7 µs a chara
 TAIL_LIMIT = 96 * 1024
 """The cost from which on an open block is not rendered anew: about what takes 50 ms. The rest is plain text until it closes."""
 
-SECONDS_LIMIT = 0.05
-"""Where the caller supplies a clock: an open block that once took longer is shown as plain text until it closes."""
-
 
 @dataclass(frozen=True, slots=True)
 class BlockOpen:
@@ -71,13 +68,11 @@ class Tail:
         index: int,
         text: str,
         definitions: Definitions,
-        clock: Callable[[], float] | None,
         *,
         shown: SafeHtml | None = None,
     ) -> None:
         self.index = index
         self._definitions = definitions
-        self._clock = clock
         self._length = len(text)
         self._cost = _cost(text)
         # What was shown at this index before may have turned out to be no block (a definition): then showing nothing is news.
@@ -129,7 +124,6 @@ class Tail:
 
     def _open(self, text: str) -> BlockOpen | None:
         self._work += self._cost
-        started = self._clock() if self._clock else 0.0
         blocks, definitions, shown = _presentable(text, self._definitions)
         self._code = _open_code(blocks, text)
         self._fresh, self._appending = [], False
@@ -140,9 +134,6 @@ class Tail:
         rendered = _blocks_html(blocks, shown, definitions)
         if self._code is None and not self._in_budget(self._length + 12, self._cost + 16):
             rendered, self._appending = html.with_pending(*_head_and_rest(text, rendered, self._definitions)), True
-        if self._clock and self._clock() - started > SECONDS_LIMIT:
-            self._plain = True
-            return self._open_plain(text)
         return self._replace(rendered)
 
     def _open_plain(self, text: str) -> BlockOpen | None:

@@ -37,7 +37,6 @@ class ScriptedBackend:
     name = "Scripted"
     kind = "scripted"
     is_demo = False
-    can_continue = True
 
     def __init__(self) -> None:
         self.script: Sequence[Step] = answer()

@@ -27,7 +27,7 @@ Says = str | float | Exception | Sequence[SampleEvent]
 class Summarizer:
     """Plays one of ``says`` for each request, the last one again and again: a line, seconds of silence, an error, or raw events."""
 
-    name, kind, is_demo, can_continue = "Summarizer", "scripted", False, False
+    name, kind, is_demo = "Summarizer", "scripted", False
 
     def __init__(self, *says: Says) -> None:
         self.says = list(says)

@@ -37,11 +37,6 @@ class ChatCompletionsBackend(FoundServer):
         super().__init__(endpoint)
         self._summaries_are_trusted = summaries_are_trusted
 
-    @property
-    def can_continue(self) -> bool:
-        """See ``base.Backend``."""
-        return self._discovered is not None and self._discovered[1].server in _PREFILLING
-
     async def sample(self, request: SampleRequest) -> AsyncGenerator[SampleEvent, None]:
         """See ``base.Backend``."""
         async with aclosing(self._continue(request) if request.cut_answer else self._sample(request)) as events:

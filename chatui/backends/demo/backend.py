@@ -43,7 +43,6 @@ class DemoBackend:
     name = "Demo"
     kind = "demo"
     is_demo = True
-    can_continue = True
 
     def __init__(self, tokens_per_second: float = 50.0) -> None:
         """``tokens_per_second`` 0 plays as fast as it goes."""

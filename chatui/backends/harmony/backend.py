@@ -42,7 +42,6 @@ class HarmonyCompletionsBackend:
 
     kind = "harmony"
     is_demo = False
-    can_continue = True
 
     def __init__(
         self,

@@ -16,7 +16,7 @@ from renderer.harmony.pieces import Marker, pieces_of_text, text_of_pieces
 from renderer.harmony.reader import Reader
 from renderer.harmony.text import fold, messages, read_completion, read_text
 from tests.renderer.harmony.cases import CASES, A, C, Case, F, text
-from tests.renderer.harmony.test_token_reader import mutated, random_messages
+from tests.renderer.harmony.test_tokens import mutated, random_messages
 from tests.support import places
 
 QUIRKS = [json.loads(line) for line in places.QUIRKS.read_text("utf-8").splitlines()]

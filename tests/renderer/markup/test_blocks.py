@@ -12,7 +12,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from renderer.markup import html, repair, tails
+from renderer.markup import html, repair
 from renderer.markup.blocks import BlockClosed, BlockOpen, BlockPatched, Blocks, BlockText
 from renderer.markup.html import SafeHtml, plain, render, render_blocks
 from tests.renderer.markup.samples import EXAMPLES, FRAGMENTS, answers, mix
@@ -407,25 +407,6 @@ def test_new_text_shows_in_the_frame_it_came_in_even_in_one_long_block(shape: st
 def test_a_hostile_run_of_openers_takes_no_second_while_it_grows(opener: str) -> None:
     # Processor time, too, is longer where two share a core: the best of three counts.
     assert any(stream(opener * 20_000)[0] < 1 for _ in range(3))
-
-
-def test_a_slow_open_block_is_plain_text_until_it_closes() -> None:
-    seconds = iter(number * 10 * tails.SECONDS_LIMIT for number in range(100))
-    blocks = Blocks(clock=lambda: next(seconds))
-    blocks.feed("a *slow* block")
-    assert blocks.tail() == BlockOpen(0, html.with_pending(SafeHtml.join(()), "a *slow* block"))
-    blocks.feed(" goes *on*")
-    assert blocks.tail() == BlockText(0, " goes *on*")
-    (closed, *_) = blocks.feed("\n\n")
-    assert closed.html == render_blocks("a *slow* block goes *on*")[0]
-
-
-def test_a_quick_open_block_is_not() -> None:
-    blocks = Blocks(clock=lambda: 1.0)
-    blocks.feed("a *quick* block")
-    event = blocks.tail()
-    assert isinstance(event, BlockOpen)
-    assert "<em>quick</em>" in event.html.html
 
 
 def test_nothing_new_is_nothing_to_show() -> None:

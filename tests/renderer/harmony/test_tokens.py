@@ -7,7 +7,7 @@ import itertools
 import json
 import random
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -16,8 +16,8 @@ from renderer.errors import Code
 from renderer.events import Assembler, Finished, FrameText, RawEvent
 from renderer.frames import Channel, Frame, Header, Terminator
 from renderer.gate import Audience, show, visible
-from renderer.harmony.pieces import Marker, Piece, ids_of_pieces, pieces_of_text
-from renderer.harmony.token_reader import TokenReader
+from renderer.harmony.pieces import Marker, Piece, TokenPieces, ids_of_pieces, pieces_of_text
+from renderer.harmony.reader import Reader
 from renderer.harmony.vocabulary import Vocabulary
 from tests.renderer.harmony.cases import CASES, Case, ids, pieces
 from tests.support import places
@@ -28,9 +28,14 @@ TOKEN_QUIRKS = [row for row in QUIRKS if row["mode"] == "token"]
 
 def read(parts: Iterable[Iterable[int]], vocabulary: Vocabulary, **options: Any) -> list[RawEvent]:
     numbers = itertools.count(1)
-    reader = TokenReader(vocabulary, lambda: f"call_{next(numbers)}", **options)
-    events = [event for part in parts for event in reader.feed(part)]
-    return [*events, *reader.finish()]
+    pieces, reader = TokenPieces(vocabulary), Reader(lambda: f"call_{next(numbers)}", **options)
+    events = [event for part in parts for event in told(reader, pieces.feed(part))]
+    return [*events, *told(reader, pieces.finish()), *reader.finish()]
+
+
+def told(reader: Reader, pieces: Iterable[Piece]) -> Iterator[RawEvent]:
+    for piece in pieces:
+        yield from reader.feed_text(piece) if isinstance(piece, str) else reader.feed_marker(piece.token)
 
 
 def fold(events: Iterable[RawEvent]) -> list[Finished]:
@@ -123,10 +128,10 @@ def test_every_reserved_id_is_dropped_from_a_body(vocabulary: Vocabulary) -> Non
 
 
 def test_nothing_is_read_behind_the_end_of_the_turn(vocabulary: Vocabulary) -> None:
-    reader = TokenReader(vocabulary, lambda: "call_1")
-    reader.feed(ids(pieces_of_text("<|channel|>final<|message|>Hi<|return|>"), vocabulary))
+    reader = Reader(lambda: "call_1")
+    assert list(told(reader, pieces_of_text("<|channel|>final<|message|>Hi<|return|>")))
     assert reader.ended
-    assert reader.feed(ids(pieces_of_text("<|start|>assistant<|channel|>final<|message|>More"), vocabulary)) == []
+    assert list(told(reader, pieces_of_text("<|start|>assistant<|channel|>final<|message|>More"))) == []
 
 
 HIDDEN = [
