@@ -61,8 +61,9 @@ def shared_dir() -> Path:
 
 
 @pytest.fixture(autouse=True, scope="session")
-def _plain_static_names(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Pages rendered in tests name static files as they are: names with hashes need a collected copy, which only servers have."""
+def _without_static_files(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Static files are for real servers. Names with hashes need a collected copy. And the middleware that serves them knows only the event
+    loop: each request of Django's test client would go through three threads, and take half as long again."""
     if not request.config.pluginmanager.hasplugin("django"):
         yield
         return
@@ -70,7 +71,8 @@ def _plain_static_names(request: pytest.FixtureRequest) -> Iterator[None]:
     from django.test import override_settings
 
     plain = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
-    with override_settings(STORAGES={**settings.STORAGES, "staticfiles": plain}):
+    middleware = [name for name in settings.MIDDLEWARE if not name.startswith("servestatic.")]
+    with override_settings(STORAGES={**settings.STORAGES, "staticfiles": plain}, MIDDLEWARE=middleware):
         yield
 
 
