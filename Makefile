@@ -36,7 +36,7 @@ test: development chromium ## Set everything up, check the code and run every te
 test-fast: development ## The tests that need no browser and no server
 	@$(PY) -m pytest --numprocesses auto --quiet -m $(ALONE) $(PYTEST_FLAGS)
 
-check: development ## Format, lint, types, import contracts, templates, migrations, Dockerfile, JavaScript
+check: development ## Format, lint, types, import contracts, unused code, templates, migrations, Dockerfile, JavaScript
 	@$(PY) -m tests.tools.check $(CHECK_FLAGS)
 
 format: development ## Put the Python code into the one format

@@ -39,8 +39,3 @@ def escape(body: str) -> str:
         return escaped
     stem = escaped.rstrip("<")
     return f"{stem}{Token.LITERAL}{escaped[len(stem) :]}{Token.ENDLITERAL}"
-
-
-def holds_token(text: str) -> bool:
-    """Whether ``text`` spells a control token anywhere, escaped or not: such text may not stand in a header."""
-    return TOKEN_RUN.search(text) is not None

@@ -1,10 +1,9 @@
-"""What is in the repository can be built from it alone: pins without addresses, reasons for dependencies, nothing left half done."""
+"""What is in the repository can be built from it alone: pins without addresses, nothing left half done."""
 
 from __future__ import annotations
 
 import hashlib
 import re
-import tomllib
 
 import pytest
 
@@ -17,7 +16,6 @@ MACHINE_PATHS = re.compile(r"(?<![\w.~-])/(?:home|Users|root|work|workspace)/[\w
 DOWNLOADS = re.compile(r'https?://[^\s"]+\.(?:whl|tgz|tar\.gz|zip|deb)\b|"resolved"\s*:')
 VENDOR = "static/vendor/"
 OF_OURS = ("/CHECKSUMS", "/README.md", ".d.ts")
-NOT_PYTHON = {"highlight.js", "katex", "typescript"}
 
 # Data that was recorded or made to attack is kept as it came.
 DATA = (".sse", ".jsonl", ".json", ".svg", ".min.js")
@@ -33,20 +31,6 @@ def test_each_requirement_is_a_pin_with_hashes_and_names_no_place(name: str) -> 
 def test_what_tests_need_is_pinned_to_what_runs() -> None:
     runs, tests = (dict(re.findall(r"^([\w.\[\]-]+)==(\S+)", (ROOT / name).read_text(encoding="utf-8"), re.MULTILINE)) for name in LOCKS)
     assert {name: version for name, version in runs.items() if tests.get(name) != version} == {}
-
-
-def test_each_direct_dependency_says_what_it_is_for_and_its_licence() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    wanted = project["project"]["dependencies"] + project["dependency-groups"]["dev"]
-    names = {re.split(r"[\[<>=!~ ;]", requirement)[0].lower() for requirement in wanted}
-    rows = [
-        row.strip("| ").split(" | ")
-        for row in (ROOT / "docs/dependencies.md").read_text(encoding="utf-8").splitlines()
-        if row.startswith("| ")
-    ]
-    told = {row[0].strip("`").lower() for row in rows if len(row) == 3 and all(row)}
-    assert names - told == set(), "docs/dependencies.md has no line for these"
-    assert told - names - {"what", "---"} == NOT_PYTHON, "docs/dependencies.md and pyproject.toml differ"
 
 
 def test_vendored_files_are_what_their_checksums_say() -> None:

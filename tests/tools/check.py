@@ -38,6 +38,7 @@ def checks() -> list[Check]:
         Check("dockerfile", lambda: [str(BIN / "hadolint"), "--failure-threshold", "style", "Dockerfile"], _no_hadolint),
         Check("templates", lambda: [str(BIN / "djlint"), "templates", "--lint", "--quiet"]),
         Check("imports", lambda: [str(BIN / "lint-imports"), "--cache-dir", ".cache/import-linter"]),
+        Check("unused", lambda: [sys.executable, "-m", "tests.tools.unused"]),
         Check("settings", lambda: [*MANAGE, "check", "--fail-level", "WARNING"]),
         Check("migrations", lambda: [*MANAGE, "makemigrations", "--check", "--dry-run"]),
         Check("javascript-types", lambda: [*node.typescript(), "--project", "tests/js/tsconfig.json"], node.why_not),

@@ -33,7 +33,7 @@ def view(row: Conversation, person: User, leaf_id: object | None = None) -> View
     counter = _Counter()
     listed, left_out = branches.listed(row, leaf)
     groups = _Page(row, transcripts.branch(row, leaf), counter).groups()
-    return View(groups, listed, left_out, counter.vocabulary is not None)
+    return View(groups, listed, left_out)
 
 
 def leaf_of(row: Conversation, person: User, leaf_id: object | None) -> Message | None:

@@ -120,4 +120,3 @@ class View:
     groups: tuple[Group, ...]
     branches: tuple[Branch, ...]
     branches_left_out: int
-    has_vocabulary: bool

@@ -233,7 +233,7 @@ def test_a_branch_or_frame_that_is_not_of_this_conversation_is_not_found(key: ob
 
 
 def test_a_conversation_without_a_word_has_no_groups(talk: Talk, grace: User) -> None:
-    assert talk.view(grace) == View((), (), 0, has_vocabulary=False)
+    assert talk.view(grace) == View((), (), 0)
 
 
 def test_what_was_sent_is_shown_exactly_or_laid_out(talk: Talk, answered: Turn) -> None:
@@ -298,7 +298,7 @@ def words(vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch, _no_vocabular
 
 def test_the_tokens_of_a_body_are_counted_with_the_vocabulary(talk: Talk, answered: Turn, grace: User, words: Vocabulary) -> None:
     view = talk.view(grace)
-    assert view.has_vocabulary
+    assert all_frames(view)
     for frame in all_frames(view):
         assert frame.tokens == len(words.encode(frame.text)) > 0
 

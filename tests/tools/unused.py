@@ -1,0 +1,155 @@
+"""``make check``: no code of the product that nothing uses, found by vulture; what only a test uses is unused.
+
+Usage: ``python -m tests.tools.unused``. vulture reads Python only, so this adds what templates and strings name, and leaves out what a
+framework calls: whatever overrides something of a library's class. The rest that has to stay is in ``STAYS``, with the reason.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import os
+import re
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import cache
+from keyword import iskeyword
+from pathlib import Path
+
+import django
+import vulture
+from django.conf import global_settings
+
+from tests.support.places import ROOT
+
+PRODUCT = ("chatui", "renderer", "manage.py")
+GENERATED = "*/migrations/*"
+
+# A function that one of these has registered is called by the library.
+REGISTERED = ["@register", "@admin.register", "@field_validator", "@model_validator"]
+
+STAYS = {
+    "ChatUiConfig": "found by Django in apps.py",
+    "Command": "found by Django in the module of a management command",
+    "clean_*": "called by Django for the field of a form",
+    "async_capable": "asked by Django of a middleware",
+    "sync_capable": "asked by Django of a middleware",
+    "urlpatterns": "found by Django in the module of routes",
+    "handler*": "found by Django there too, for errors",
+    "*_FORMAT": "found by Django by language",
+    "ROOT_URLCONF": "a setting of Django",
+    "ASGI_APPLICATION": "a setting of Channels",
+    "app_configs": "handed to a check by Django",
+    "session": "what Django's sign-in reads from a request",
+    "do_*": "called by http.server",
+    "close_connection": "read by http.server",
+    "_verify": "called by the name of a sub-command, as are the next two",
+    "_export": "see there",
+    "_convert": "see there",
+    "LOW": "a choice that is stored and offered, never named in the code; so are the next two",
+    "HIGH": "see there",
+    "SERVER": "see there",
+    "read_call": "for whoever carries out calls with the library; docs/openchatml.md names it",
+    "raise_for_error": "see there",
+}
+"""Names, or patterns of names, that are found unused and must stay, and why."""
+
+
+def main() -> int:
+    """Print what nothing uses; 1 if there is anything."""
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "chatui.settings")
+    django.setup()
+    found = unused(ROOT, PRODUCT)
+    excused = {pattern for pattern in STAYS for item in found if fnmatchcase(item.name, pattern)}
+    problems = [item.line for item in found if not any(fnmatchcase(item.name, pattern) for pattern in STAYS)]
+    problems += [f"{pattern} in STAYS is no longer needed" for pattern in STAYS if pattern not in excused]
+    print(*problems, sep="\n")
+    return 1 if problems else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Unused:
+    """A name that nothing uses, and the line that says where it stands."""
+
+    name: str
+    line: str
+
+
+def unused(root: Path, product: Iterable[str]) -> list[Unused]:
+    """What nothing uses below these files and directories of ``root``, from which they can be imported."""
+    places = [root / name for name in product]
+    sources = [source for place in places for source in ([place] if place.is_file() else place.rglob("*.py"))]
+    search = vulture.Vulture(ignore_decorators=REGISTERED)
+    search.scavenge([str(place) for place in places], exclude=[GENERATED])
+    search.scan(
+        "\n".join(f"_.{name}" for name in sorted({*_named_in_templates(root), *_named_in_strings(sources)}) if not iskeyword(name)),
+        filename="names in templates and strings",
+    )
+    return [
+        Unused(item.name, f"{place.as_posix()}:{item.first_lineno}: unused {item.typ} {item.name}")
+        for item in search.get_unused_code(min_confidence=60)
+        if not _is_called_by_a_library(root, place := Path(item.filename).relative_to(root), item.name, item.first_lineno)
+    ]
+
+
+_NAME = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
+
+
+def _named_in_templates(root: Path) -> Iterator[str]:
+    for template in (root / "templates").rglob("*.html"):
+        for tag in re.findall(r"{[{%](.*?)[}%]}", template.read_text(encoding="utf-8")):
+            yield from re.findall(r"[A-Za-z_]\w*", tag)
+
+
+def _named_in_strings(sources: Iterable[Path]) -> Iterator[str]:
+    """The last part of a dotted name, the handler of a message ``like.this``, and the columns of a look-up of Django's."""
+    for path in sources:
+        for node in ast.walk(_tree(path)):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and _NAME.fullmatch(node.value):
+                yield node.value.rpartition(".")[2]
+                yield node.value.replace(".", "_")
+            if isinstance(node, ast.keyword) and node.arg and "__" in node.arg.strip("_"):
+                yield from filter(None, node.arg.split("__"))
+
+
+def _is_called_by_a_library(root: Path, path: Path, name: str, line: int) -> bool:
+    """Whether it overrides something of a library's class, is a parameter of what does, a setting of Django, or in a class ``Meta``."""
+    if path.name == "settings.py":
+        return hasattr(global_settings, name)
+    tree = _tree(root / path)
+    names = [name, *_around(tree, line, (ast.FunctionDef, ast.AsyncFunctionDef))]
+    classes = list(_around(tree, line, (ast.ClassDef,)))
+    if "Meta" in classes or any(inner.startswith("__") for inner in names):
+        return True
+    return any(hasattr(base, inner) for base in _library_bases(path, classes) for inner in names)
+
+
+def _around(tree: ast.Module, line: int, kind: tuple[type[ast.AST], ...]) -> Iterator[str]:
+    """The names of the classes, or functions, that a line lies in, the outermost first."""
+    for node in ast.walk(tree):
+        if isinstance(node, kind) and isinstance(node, _Named) and node.lineno <= line <= (node.end_lineno or line):
+            yield node.name
+
+
+_Named = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def _library_bases(path: Path, classes: list[str]) -> Iterator[type]:
+    """What the outermost of these classes inherits of, as far as it is not ours."""
+    if not classes:
+        return
+    made = getattr(importlib.import_module(".".join(path.with_suffix("").parts)), classes[0], None)
+    for base in getattr(made, "__mro__", ()):
+        if base not in (object, made) and base.__module__.partition(".")[0] not in PRODUCT:
+            yield base
+
+
+@cache
+def _tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
