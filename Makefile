@@ -31,7 +31,7 @@ test: development chromium ## Set everything up, check the code and run every te
 	@echo "Tests that start a server of their own:"
 	@$(PY) -m pytest --numprocesses auto --quiet -m "$(SERVED_WORDS)" $(PYTEST_FLAGS)
 	@echo "Tests that need a browser, llama.cpp, or PostgreSQL and Redis:"
-	@$(PY) -m pytest --quiet -m "not ($(ALONE_WORDS)) and not ($(SERVED_WORDS))" $(PYTEST_FLAGS)
+	@$(PY) -m pytest --numprocesses auto --dist loadgroup --quiet -m "not ($(ALONE_WORDS)) and not ($(SERVED_WORDS))" $(PYTEST_FLAGS)
 
 test-fast: development ## The tests that need no browser and no server
 	@$(PY) -m pytest --numprocesses auto --quiet -m $(ALONE) $(PYTEST_FLAGS)

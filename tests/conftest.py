@@ -108,13 +108,23 @@ def pytest_configure(config: pytest.Config) -> None:
         settings.DATABASES  # noqa: B018 -- reading one setting loads them all
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave out, with the reason, what this machine cannot run."""
+    """Leave out, with the reason, what this machine cannot run, and keep together what shares a server."""
     reasons = {"browser": None if chromium.find() else chromium.why_not(), "services": _no_services()}
     for item in items:
+        item.add_marker(pytest.mark.xdist_group(_shared(item)))
         for marker, reason in reasons.items():
             if reason and item.get_closest_marker(marker):
                 item.add_marker(pytest.mark.skip(reason=reason))
+
+
+def _shared(item: pytest.Item) -> str:
+    """What a test shares with others, so that one process runs them all: the llama.cpp server, Redis, or what its module sets up."""
+    for name in ("llama_server", "llama_server_unparsed"):
+        if name in getattr(item, "fixturenames", ()):
+            return "llama"
+    return "services" if item.get_closest_marker("services") else item.nodeid.partition("::")[0]
 
 
 def _no_services() -> str | None:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import gc
 import random
 import re
-import time
 from html import escape, unescape
 
 import pytest
@@ -16,6 +14,7 @@ from renderer.markup import html, repair
 from renderer.markup.blocks import BlockClosed, BlockOpen, BlockPatched, Blocks, BlockText
 from renderer.markup.html import SafeHtml, plain, render, render_blocks
 from tests.renderer.markup.samples import EXAMPLES, FRAGMENTS, answers, mix
+from tests.support.cost import cost, costs_at_most
 
 ANSWER = "\n".join(answer.markdown for answer in answers())
 
@@ -214,14 +213,17 @@ def test_a_late_definition_changes_just_the_blocks_that_asked_for_it() -> None:
 
 def test_patching_cannot_be_made_to_cost_more_than_the_text() -> None:
     asking = " ".join(f"[l{number}]" for number in range(900)) + "\n\n"
-    blocks = Blocks()
-    blocks.feed(asking)
-    started = time.process_time()
-    patches = [event for number in range(900) for event in blocks.feed(f"[l{number}]: http://a.example\n\n")]
-    patches += blocks.finish()
-    assert time.process_time() - started < 2
-    assert len(patches) < 60
+
+    def patched() -> tuple[Blocks, int]:
+        blocks = Blocks()
+        blocks.feed(asking)
+        patches = sum(len(blocks.feed(f"[l{number}]: http://a.example\n\n")) for number in range(900)) + len(blocks.finish())
+        return blocks, patches
+
+    blocks, patches = patched()
+    assert patches < 60
     assert blocks.html()[0].html.count("<a ") == 900
+    assert costs_at_most(2000, patched)
 
 
 def test_what_looked_like_a_block_and_is_none_is_taken_back() -> None:
@@ -357,17 +359,8 @@ def long_text(shape: str, size: int) -> str:
     return head + (SHAPES[shape] * (size // len(SHAPES[shape]) + 1))[: size - len(head)]
 
 
-def stream(text: str) -> tuple[float, Page]:
-    """Processor time to stream a text in pieces of 20 characters, a frame after each: about 100 tokens a second."""
-    gc.disable()  # the collector's walks over all else that a test run holds are not what is measured
-    try:
-        return _stream(text)
-    finally:
-        gc.enable()
-
-
-def _stream(text: str) -> tuple[float, Page]:
-    started = time.process_time()
+def stream(text: str) -> Page:
+    """What comes of a text in pieces of 20 characters, with a frame after each: about 100 tokens a second."""
     blocks, page = Blocks(), Page()
     for piece in cut(text, 20):
         for event in blocks.feed(piece):
@@ -379,21 +372,19 @@ def _stream(text: str) -> tuple[float, Page]:
             case BlockText(text=more):
                 page.sent += len(more)
     blocks.finish()
-    return time.process_time() - started, page
+    return page
 
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_the_work_grows_in_proportion_to_the_answer(shape: str) -> None:
-    (short, sent), (long, long_sent) = stream(long_text(shape, 16_384)), stream(long_text(shape, 65_536))
-    assert long_sent.sent < 6 * sent.sent
-    if long >= 6 * short:  # a busy machine: the better of two counts
-        short, long = max(short, stream(long_text(shape, 16_384))[0]), min(long, stream(long_text(shape, 65_536))[0])
-    assert long < 6 * short
+    short, long = long_text(shape, 8_192), long_text(shape, 32_768)
+    assert stream(long).sent < 6 * stream(short).sent
+    assert costs_at_most(6 * cost(lambda: stream(short)), lambda: stream(long))
 
 
 @pytest.mark.parametrize("shape", [shape for shape in SHAPES if shape != "mixed"])
 def test_new_text_shows_in_the_frame_it_came_in_even_in_one_long_block(shape: str) -> None:
-    text = long_text(shape, 40_000)
+    text = long_text(shape, 20_000)
     blocks, page = Blocks(), Page()
     for number, piece in enumerate(cut(text, 400)):
         for event in blocks.feed(piece.replace("o", f"o{number}x")):
@@ -405,8 +396,7 @@ def test_new_text_shows_in_the_frame_it_came_in_even_in_one_long_block(shape: st
 
 @pytest.mark.parametrize("opener", ["[", "*a ", "> ", "`", "- ", "![[", "[a](", "<a ", "http://", "|", "$$"])
 def test_a_hostile_run_of_openers_takes_no_second_while_it_grows(opener: str) -> None:
-    # Processor time, too, is longer where two share a core: the best of three counts.
-    assert any(stream(opener * 20_000)[0] < 1 for _ in range(3))
+    assert costs_at_most(1000, lambda: stream(opener * 20_000))
 
 
 def test_nothing_new_is_nothing_to_show() -> None:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import gc
 import re
-import time
+from functools import partial
 from html import escape
 
 import pytest
@@ -14,6 +13,7 @@ from renderer.markup.html import SafeHtml, plain, render, render_blocks
 from tests.attacks import attacks, second_opinion
 from tests.renderer.markup.canon import canonical
 from tests.renderer.markup.samples import EXAMPLES, Answer, answers
+from tests.support.cost import costs_at_most
 
 
 @pytest.mark.parametrize("answer", answers(), ids=lambda answer: answer.name)
@@ -345,15 +345,4 @@ OPENERS = [
 @pytest.mark.parametrize("opener", OPENERS)
 def test_a_hostile_run_of_openers_takes_no_second(opener: str) -> None:
     for text in (opener * 20_000, opener * (60_000 // len(opener))):
-        # Processor time, too, is longer where two share a core: the best of three counts.
-        assert any(_seconds(text) < 1 for _ in range(3))
-
-
-def _seconds(text: str) -> float:
-    gc.disable()  # the collector's walks over all else that a test run holds are not what is measured
-    try:
-        started = time.process_time()
-        assert render(text).html
-        return time.process_time() - started
-    finally:
-        gc.enable()
+        assert costs_at_most(1000, partial(render, text))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import random
 import sys
-import time
 import tracemalloc
+from functools import partial
 
 import pytest
 from hypothesis import given
@@ -20,6 +20,7 @@ from renderer.ocml.reader import STRAY, DocumentOpened, ProblemFound, Reader
 from renderer.tokens import Token
 from tests.fuzz.promises import bytes_of, hear
 from tests.renderer.examples import raw, transcripts
+from tests.support.cost import cost, costs_at_most
 
 HEADER = "version: 2.2\n\n"
 TEXT = (
@@ -86,7 +87,7 @@ def test_nothing_of_a_body_comes_before_its_header() -> None:
 
 
 @pytest.mark.parametrize("kind", ["one body", "escapes", "a literal block", "stray text", "brackets"])
-def test_ten_megabytes_are_never_held(kind: str) -> None:
+def test_megabytes_are_never_held(kind: str) -> None:
     begin, piece = {
         "one body": ("<|start|>user<|message|>", "The quick brown fox. " * 50),
         "escapes": ("<|start|>user<|message|>", "<<|start|>" * 100),
@@ -97,7 +98,7 @@ def test_ten_megabytes_are_never_held(kind: str) -> None:
     reader = Reader(lenient=True)
     reader.feed(HEADER + "<|start|>user<|message|>first<|end|>" + begin)
     tracemalloc.start()
-    for _ in range(10_000):
+    for _ in range(3_000):
         reader.feed(piece)
     _now, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
@@ -106,26 +107,21 @@ def test_ten_megabytes_are_never_held(kind: str) -> None:
 
 def test_time_grows_with_the_text() -> None:
     texts = {
-        "one body": "<|start|>user<|message|>" + "word " * 20_000 + "<|end|>",
-        "many frames": "<|start|>user<|message|>hi<|end|>\n" * 3_000,
-        "many problems": "<|start|>user colour=red<|message|>hi<|end|> stray\n" * 2_000,
-        "escapes": "<|start|>user<|message|>" + "<<|end|>" * 12_000 + "<|end|>",
-        "no header ends": "<|start|>user<|channel|>" * 4_000,
+        "one body": "<|start|>user<|message|>" + "word " * 10_000 + "<|end|>",
+        "many frames": "<|start|>user<|message|>hi<|end|>\n" * 1_500,
+        "many problems": "<|start|>user colour=red<|message|>hi<|end|> stray\n" * 1_000,
+        "escapes": "<|start|>user<|message|>" + "<<|end|>" * 6_000 + "<|end|>",
+        "no header ends": "<|start|>user<|channel|>" * 2_000,
     }
     for kind, text in texts.items():
-        small, large = (_seconds(HEADER + text * times) for times in (1, 8))
-        assert large < 8 * small * 4 + 0.05, kind
+        small, large = (partial(_read, HEADER + text * times) for times in (1, 8))
+        assert costs_at_most(8 * cost(small) * 4 + 50, large), kind
 
 
-def _seconds(text: str) -> float:
-    times = []
-    for _ in range(3):
-        reader = Reader(lenient=True)
-        started = time.process_time()
-        reader.feed(text)
-        reader.finish()
-        times.append(time.process_time() - started)
-    return min(times)
+def _read(text: str) -> None:
+    reader = Reader(lenient=True)
+    reader.feed(text)
+    reader.finish()
 
 
 def test_a_problem_is_raised_by_the_next_call_so_that_no_event_is_lost() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import codecs
 import random
-import time
 
 import pytest
 
@@ -15,6 +14,7 @@ from renderer.summary import disguises, languages
 from renderer.summary import frame as summary_frame
 from renderer.summary.check import MAX_CHARS, RUN_WORDS, Reason, check
 from renderer.summary.index import Grams, HiddenText, SeenText, stems
+from tests.support.cost import costs_at_most
 
 QUESTION = "How do I get to work fastest when it rains in Berlin? See https://maps.example/x and page 2031."
 ORDERS = (
@@ -370,15 +370,16 @@ def test_grams_find_every_long_run_and_nothing_that_is_not_there() -> None:
 
 def test_the_work_grows_with_what_is_new_only() -> None:
     """A hundred thousand words of hidden text, checked all the while: no check is slow, and the whole is done in no time."""
-    words = [f"{random.Random(number).choice('bcdfgh')}a{number % 7919}e" for number in range(100_000)]
+    chance = random.Random(1)
+    words = [f"{chance.choice('bcdfgh')}a{number % 7919}e" for number in range(100_000)]
     hidden, seen = prepared()
-    slowest, began = 0.0, time.process_time()
-    for at in range(0, len(words), 500):
-        hidden.feed(" ".join(words[at : at + 500]) + " ")
-        before = time.process_time()
-        check("Considered the traffic, the weather and the distance", hidden, seen)
-        slowest = max(slowest, time.process_time() - before)
-    assert slowest < 0.1 and time.process_time() - began < 10
+
+    def feed() -> None:
+        for at in range(0, len(words), 500):
+            hidden.feed(" ".join(words[at : at + 500]) + " ")
+
+    assert costs_at_most(10_000, feed, tries=1)
+    assert costs_at_most(100, lambda: check("Considered the traffic, the weather and the distance", hidden, seen))
 
 
 @pytest.mark.parametrize("word", ["compare", "compared", "compares", "comparing"])
@@ -412,6 +413,6 @@ def test_the_steps_in_a_servers_own_summary(text: str, steps: list[str]) -> None
 
 
 def test_a_summary_of_nothing_but_empty_lines_takes_no_time() -> None:
-    began = time.process_time()
-    assert summary_notes.steps_in(" \n" * 200_000 + "**Comparing ways**") == ["Comparing ways"]
-    assert time.process_time() - began < 2
+    text = " \n" * 200_000 + "**Comparing ways**"
+    assert summary_notes.steps_in(text) == ["Comparing ways"]
+    assert costs_at_most(1000, lambda: summary_notes.steps_in(text))

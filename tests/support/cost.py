@@ -1,0 +1,41 @@
+"""How much work something is, told so that a busy or a slow machine says the same as an idle or a fast one."""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Callable
+
+UNIT_LOOPS = 40_000
+"""How often the loop of one unit turns: about a millisecond of a processor of 2026."""
+
+
+def cost(work: Callable[[], object]) -> float:
+    """The processor time that ``work`` takes, in units: multiples of what a fixed loop takes on this machine right before and after.
+
+    Time in which other programs run is not counted, and what they cost by sharing caches is nearly the same for both.
+    """
+    gc.disable()  # its walks over all else that a test run holds are not what is measured
+    try:
+        unit = min(_seconds(_unit) for _ in range(3))
+        taken = _seconds(work)
+        return taken / max(unit, _seconds(_unit))
+    finally:
+        gc.enable()
+
+
+def costs_at_most(units: float, work: Callable[[], object], *, tries: int = 3) -> bool:
+    """Whether ``work`` takes no more than ``units``, as the best of a few tries says."""
+    return any(cost(work) <= units for _ in range(tries))
+
+
+def _unit() -> None:
+    total = 0
+    for number in range(UNIT_LOOPS):
+        total += number
+
+
+def _seconds(work: Callable[[], object]) -> float:
+    started = time.process_time()
+    work()
+    return max(time.process_time() - started, 1e-6)
