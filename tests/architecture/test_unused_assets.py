@@ -1,0 +1,67 @@
+"""No style, template or script is left over: each class that a style names is used, and each template and each script is asked for."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.architecture.sources import Source, all_sources
+
+VENDOR = "static/vendor/"
+CLASS = re.compile(r"\.(-?[A-Za-z_][\w-]*)")
+
+OF_LIBRARIES = ("hljs", "katex")
+
+# Classes that no source of ours spells, because something else writes them.
+WRITTEN_BY_OTHERS = {
+    **dict.fromkeys(("attention", "caution", "danger", "important", "tip"), "an operator, as the kind of an admonition in a page"),
+    **dict.fromkeys(("field-permissions", "field-user_permissions"), "Django's admin, around the fields of a form"),
+}
+
+
+def sources(*endings: str) -> list[Source]:
+    return [source for source in all_sources() if source.path.endswith(endings) and not source.is_in(VENDOR)]
+
+
+def styled(text: str) -> set[str]:
+    """The classes in the selectors of a style sheet."""
+    text = re.sub(r"/\*.*?\*/|\"[^\"]*\"|'[^']*'|url\([^)]*\)", "", text, flags=re.DOTALL)
+    return {name for selector in re.findall(r"([^{};]*)\{", text) for name in CLASS.findall(selector)}
+
+
+def written() -> set[str]:
+    """Every word that a template, a script or the product's Python spells, and what they put together of two: ``turn-{{ state }}``."""
+    writers = [*sources(".html"), *sources(".js"), *(source for source in sources(".py") if source.is_in("chatui/", "renderer/"))]
+    text = "\n".join(source.text for source in writers if not source.is_in("tests/"))
+    words = set(re.findall(r"[\w-]+", text))
+    return words | {f"{beginning}{word}" for beginning in re.findall(r"([\w-]+-)(?:{{|\${)", text) for word in words}
+
+
+def test_each_class_of_a_style_is_written_by_a_template_or_a_script() -> None:
+    named = {name for source in sources(".css") if source.is_in("static/") for name in styled(source.text)}
+    assert len(named) > 100, "the premise: the style sheets are found"
+    unused = {name for name in named - written() if not name.startswith(OF_LIBRARIES)}
+    assert sorted(unused - set(WRITTEN_BY_OTHERS)) == []
+    assert sorted(set(WRITTEN_BY_OTHERS) - unused) == [], "these need no exception any more"
+
+
+def test_a_class_that_nothing_writes_would_be_noticed() -> None:
+    css = '/* .not-this */ .a:not(.b) > p.c::before { content: ".d"; margin: .5em } @media (width > 1.5rem) { .e-f { color: red; } }'
+    assert styled(css) == {"a", "b", "c", "e-f"}
+
+
+@pytest.mark.parametrize("source", [s for s in sources(".html") if s.is_in("templates/")], ids=lambda source: source.path)
+def test_each_template_is_rendered_by_a_view_or_by_another_template(source: Source) -> None:
+    name = source.path.removeprefix("templates/")
+    if name.startswith(("admin/", "registration/")):
+        return  # takes the place of one of Django's
+    users = [*(s for s in sources(".py") if s.is_in("chatui/")), *(s for s in sources(".html") if s.path != source.path)]
+    assert any(f'"{name}"' in user.text for user in users), f"nothing renders {name}"
+
+
+@pytest.mark.parametrize("source", [s for s in sources(".js") if s.is_in("static/")], ids=lambda source: source.path)
+def test_each_script_is_loaded_by_a_template_or_imported_by_another_script(source: Source) -> None:
+    name = source.path.rpartition("/")[2]
+    users = [*sources(".html"), *(s for s in sources(".js") if s.is_in("static/") and s.path != source.path)]
+    assert any(f"/{name}" in user.text for user in users), f"nothing loads {name}"
