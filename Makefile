@@ -12,11 +12,12 @@ UV_VERSION = 0.13.8
 LOCK_FLAGS =
 PYTEST_FLAGS =
 CHECK_FLAGS =
+ROUNDS = 10
 ALONE_WORDS = not browser and not llama and not served and not services
 ALONE = "$(ALONE_WORDS)"
 SERVED_WORDS = served and not browser and not llama and not services
 
-.PHONY: help run test test-fast check format lock attack bench image-steps clean venv runtime development chromium
+.PHONY: help run test test-fast check format lock faults attack bench image-steps clean venv runtime development chromium
 
 help: ## List these commands
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
@@ -42,6 +43,9 @@ check: development ## Format, lint, types, import contracts, unused code, templa
 format: development ## Put the Python code into the one format
 	@$(VENV)/bin/ruff check --fix-only --quiet .
 	@$(VENV)/bin/ruff format --quiet .
+
+faults: development ## The races and faults that make test tries once, many times each (ROUNDS=50)
+	@CHATUI_TEST_LONG=$(ROUNDS) $(PY) -m pytest --numprocesses auto --dist loadgroup --quiet -m faults $(PYTEST_FLAGS)
 
 attack: development chromium ## Load every known attack in a real browser; takes long
 	@$(PY) -m tests.attacks

@@ -14,6 +14,7 @@ import hypothesis
 import pytest
 
 from tests.support import places
+from tests.support.rounds import ROUNDS
 from tests.tools import chromium, not_run
 
 # Said by whoever runs the tests; every other CHATUI_… variable is a setting of their own product and must not reach a test.
@@ -22,6 +23,7 @@ OF_TESTS = {
     "CHATUI_CHROMIUM",
     "CHATUI_SHARED_DIR",
     "CHATUI_TEST_DATABASE_URL",
+    "CHATUI_TEST_LONG",
     "CHATUI_TEST_NEW_EXAMPLES",
     "CHATUI_TEST_REDIS_URL",
 }
@@ -117,6 +119,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for marker, reason in reasons.items():
             if reason and item.get_closest_marker(marker):
                 item.add_marker(pytest.mark.skip(reason=reason))
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Repeat the races and faults in their long form."""
+    if ROUNDS > 1 and metafunc.definition.get_closest_marker("faults"):
+        metafunc.fixturenames.append("_round")
+        metafunc.parametrize("_round", range(ROUNDS))
 
 
 def _shared(item: pytest.Item) -> str:

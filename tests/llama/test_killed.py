@@ -15,7 +15,7 @@ from renderer.harmony.vocabulary import Vocabulary
 from tests.llama.fixture import Server
 from tests.support.sampling import PATIENT, asked
 
-pytestmark = [pytest.mark.llama, pytest.mark.asyncio]
+pytestmark = [pytest.mark.llama, pytest.mark.asyncio, pytest.mark.faults]
 
 COUNTED = ", ".join(str(number) for number in range(1, 201))
 

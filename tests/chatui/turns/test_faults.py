@@ -31,7 +31,7 @@ from tests.support.stub import SSE_HEAD, Answer, chunk
 from tests.support.vocabulary import rank_file as rank_file
 from tests.support.vocabulary import vocabulary as vocabulary
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio, pytest.mark.served]
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio, pytest.mark.served, pytest.mark.faults]
 
 QUESTION = "What is the capital of France?"
 SECRET = "SECRET-OF-THE-SERVER"

@@ -27,7 +27,7 @@ from renderer.gate import Audience
 from tests.support.browser_socket import BrowserSocket
 from tests.support.scripted import ANALYSIS, FINAL, PREAMBLE, ScriptedBackend, answer, frame
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio, pytest.mark.faults]
 
 
 def ask(text: str = "What is 2 + 2?", kind: Kind = Kind.SEND, **fields: object) -> Ask:

@@ -17,7 +17,7 @@ from tests.chatui.turns.test_summarizing import STEP, TRUSTED, kept, watch
 from tests.support.scripted import FINAL, ScriptedBackend, Step, ended, frame
 from tests.support.summarizer import Summarizer, thinks, use
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio, pytest.mark.faults]
 
 OWN = Header("assistant", channel=Channel.ANALYSIS, name=SUMMARY_NAME)
 

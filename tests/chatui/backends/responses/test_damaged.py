@@ -13,6 +13,7 @@ from chatui.backends.sse import Decoder
 from renderer.events import Assembler
 from renderer.gate import Audience, may_see
 from tests.support.places import RECORDINGS
+from tests.support.rounds import seeds
 
 CANARY = "RAW-COT-CANARY"
 # Without a response template, transformers serve puts all of a model's output into the answer: the leak guard's matter, tested elsewhere.
@@ -69,7 +70,7 @@ def damaged(events: list[dict[str, Any]], chooser: random.Random) -> list[dict[s
 def test_no_reasoning_becomes_visible_however_a_stream_is_damaged(name: str) -> None:
     events = events_of(name)
     hidden_at_all = 0
-    for seed in range(60):
+    for seed in seeds(60):
         reducer, assembler = Reducer(lambda: "call_new", max_chars=100_000), Assembler()
         raws = []
         for event in damaged(events, random.Random(seed)):
