@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -15,7 +14,7 @@ from chatui.backends.responses.backend import ResponsesBackend
 from chatui.codes import ProductCode
 from renderer.events import FrameText
 from renderer.frames import Channel, Frame, Header, Intent, Role, Terminator
-from tests.llama.test_chat import CANARY, LIMITS, THINK_HARD, slots
+from tests.llama.test_chat import CANARY, LIMITS, THINK_HARD, slots, stopped
 from tests.support.sampling import asked, outcome
 
 pytestmark = [pytest.mark.llama, pytest.mark.asyncio]
@@ -101,16 +100,13 @@ async def test_every_reasoning_effort_is_understood(backend: ResponsesBackend, e
     assert (await outcome(backend, asked("What is 2 + 2?", effort=effort))).visible == "2 + 2 = 4."
 
 
-async def test_stopping_stops_the_model_within_a_second(backend: ResponsesBackend, llama_server: str) -> None:
+async def test_stopping_stops_the_model_in_the_middle_of_its_answer(backend: ResponsesBackend, llama_server: str) -> None:
     events = backend.sample(asked("Count from 1 to 200."))
     while not isinstance(await anext(events), FrameText):
         pass
     assert any(slot["is_processing"] for slot in await slots(llama_server))
     await events.aclose()
-    began = time.monotonic()
-    while any(slot["is_processing"] for slot in await slots(llama_server)):
-        assert time.monotonic() - began < 1, "the model still writes"
-        await asyncio.sleep(0.02)
+    await stopped(llama_server)
 
 
 async def test_two_people_are_answered_at_the_same_time(backend: ResponsesBackend) -> None:

@@ -127,8 +127,8 @@ async def test_a_back_end_of_the_back_office_comes_and_goes_in_every_process_wit
             return str(told.get("code") or told["type"])
 
     async def comes(wanted: str) -> None:
-        """To every process, within five seconds of now."""
-        async with asyncio.timeout(5):
+        """To every process, within seconds; the limit is for a busy machine."""
+        async with asyncio.timeout(30):
             for server in deployment.servers:
                 while await answer(server) != wanted:
                     await asyncio.sleep(0.2)

@@ -181,7 +181,7 @@ def test_what_is_added_while_it_runs_is_there_within_seconds_and_can_be_used(sev
     shell(several, ADD_ROW)
     began = time.monotonic()
     while "Added later" not in offers(page):
-        assert time.monotonic() - began < 5
+        assert time.monotonic() - began < 30
         page.reload()
     model(page).select_option("added")
     chat = Chat(page)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import threading
-import time
 from collections.abc import Iterator
 
 import pytest
@@ -101,9 +100,8 @@ async def test_a_server_that_is_away_keeps_what_it_named_before_and_nobody_waits
         available.models(spec)
         await join(asking)
     cache.delete(f"{available._cache_key(spec)}:asked")
-    began = time.monotonic()
     assert available.models(spec) == ("one", "org/two")
-    assert time.monotonic() - began < 1
+    assert len(asking) == 2, "it is asked beside"
     await join(asking)
     assert len(asking) == 2 and available.models(spec) == ("one", "org/two")
 

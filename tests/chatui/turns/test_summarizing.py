@@ -247,7 +247,7 @@ async def test_a_summarizer_that_does_not_work_costs_the_answer_no_time(
         events = await socket.until(*ENDS)
         took = time.monotonic() - began
     await running.settle()
-    assert took < 1.0, "the answer waited"
+    assert took < summarizing.ASK_SECONDS / 2, "the answer waited"
     assert events[-1]["type"] == "response.completed"
     assert "HIDDEN-WORDS" not in caplog.text
     frames = await Message.objects.filter(name="reasoning_summary").acount()
@@ -295,7 +295,7 @@ async def test_steps_come_at_a_steady_pace_whatever_is_thought(
     assert summarizing.STEP_SECONDS >= 3.0
     summarizer = Summarizer(STEP, "Weighed the weather", "Looked at the distance", "Thought of the hills")
     use(monkeypatch, backend, summarizer)
-    monkeypatch.setattr(summarizing, "STEP_SECONDS", 0.4)
+    monkeypatch.setattr(summarizing, "STEP_SECONDS", 1.5)
     gates = [asyncio.Event() for _ in range(6)]
     backend.script = thinks(*gates, thought=THOUGHT * 20)
     async with BrowserSocket(ada) as socket:
@@ -303,7 +303,7 @@ async def test_steps_come_at_a_steady_pace_whatever_is_thought(
         await until(lambda: len(summarizer.requests) == 1)
         for gate in gates[:-1]:
             gate.set()
-            await asyncio.sleep(0.04)
+            await asyncio.sleep(0.02)
         assert len(summarizer.requests) == 1, "all that is thought meanwhile is one increment"
         await until(lambda: len(summarizer.requests) == 2)
         gates[-1].set()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import time
 from collections.abc import Awaitable, Callable, Iterator
 
 import pytest
@@ -129,13 +128,11 @@ async def test_a_bad_summarizer_holds_up_no_token_and_is_hung_up_on(small: Answe
             async with asyncio.timeout(10):
                 while not [request for request in other.requests if request.method == "POST"]:
                     await asyncio.sleep(0.01)
-            began = time.monotonic()
             gate.set()
-            await socket.until("response.delta", "response.delta.flush", timeout=10)
-            first = time.monotonic() - began
-            await socket.until(*ENDS, timeout=10)
+            # A summarizer may take twice as long, so an answer that waited for one would not be here in time.
+            await socket.until("response.delta", "response.delta.flush", timeout=summarizing.ASK_SECONDS / 2)
+            await socket.until(*ENDS, timeout=summarizing.ASK_SECONDS / 2)
             await running.settle()
-        assert first < 1.5, "the answer waited for a summary"
     assert (await Turn.objects.aget()).state == "completed"
     assert not await Message.objects.filter(name="reasoning_summary").aexists()
 
