@@ -16,8 +16,8 @@ from chatui.backends.harmony.backend import HarmonyCompletionsBackend
 from renderer.frame_kinds import ANALYSIS, ANSWER
 from renderer.frames import Frame
 from renderer.harmony.vocabulary import Vocabulary
-from tests.support.sampling import asked, outcome
 from tests.llama.test_chat import CANARY, LIMITS, THINK_HARD
+from tests.support.sampling import asked, outcome
 
 pytestmark = [pytest.mark.llama, pytest.mark.asyncio]
 
