@@ -19,7 +19,7 @@ from chatui.web.people import person_of
 @guarded
 def looks_page(request: HttpRequest) -> HttpResponse:
     """All of a person's, whether put away or not. Not found where owners are not told."""
-    return render(request, "looks.html", {"looks": access_notices.all_of(person_of(request))})
+    return render(request, "account/access_notices.html", {"looks": access_notices.all_of(person_of(request))})
 
 
 @require_POST

@@ -131,7 +131,7 @@ def _page(request: HttpRequest, form: FilterForm, page: lines.Page, status: int 
         "counted_days": COUNTED_DAYS,
         "refused_code": Code.PERM_VISIBILITY.value,
     }
-    return render(request, "audit.html", context, status=status)
+    return render(request, "audit/log.html", context, status=status)
 
 
 def _address(asked: dict[str, str], **place: int | None) -> str:

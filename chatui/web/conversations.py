@@ -68,7 +68,7 @@ def _page(request: HttpRequest, person: User, row: Conversation | None) -> HttpR
         "efforts": EFFORTS,
         **_choice(person, row),
     }
-    return render(request, "chat.html", context)
+    return render(request, "chat/chat.html", context)
 
 
 def _choice(person: User, row: Conversation | None) -> dict[str, object]:
@@ -104,7 +104,7 @@ def exchange(request: HttpRequest, conversation_id: UUID, turn_id: UUID) -> Http
     sweep.interrupt_abandoned(row)
     shown = shown_exchange(row, access.turn_of(row, turn_id))
     context = {"exchange": shown, "conversation": shown_conversation(row), "efforts": EFFORTS}
-    return render(request, "_exchange.html", context)
+    return render(request, "exchange/_exchange.html", context)
 
 
 @require_POST

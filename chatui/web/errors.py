@@ -22,7 +22,7 @@ def refuse(request: HttpRequest, code: ErrorCode, status: int) -> HttpResponse:
     if "application/json" in request.headers.get("Accept", ""):
         return JsonResponse({"ok": False, "code": code, "message": code.sentence, "incident": incident}, status=status)
     context = {"code": code.value, "sentence": code.sentence, "incident": incident, "status": status}
-    return render(request, "error.html", context, status=status)
+    return render(request, "site/error.html", context, status=status)
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:

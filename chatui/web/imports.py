@@ -38,7 +38,7 @@ def import_page(request: HttpRequest) -> HttpResponse:
             form.add_error("file", _sentence(error))
         else:
             return redirect("conversation", imported.conversation.pk)
-    return render(request, "import.html", {"form": form}, status=400 if form.errors else 200)
+    return render(request, "account/import.html", {"form": form}, status=400 if form.errors else 200)
 
 
 def _sentence(error: ImportRefusedError) -> str:

@@ -19,7 +19,7 @@ def page(request: HttpRequest, name: str) -> HttpResponse:
     body = operator_pages.page(name)
     if body is None:
         raise NotFoundError
-    return render(request, "page.html", {"title": operator_pages.PAGES[name], "body": body, "name": name})
+    return render(request, "site/page.html", {"title": operator_pages.PAGES[name], "body": body, "name": name})
 
 
 @require_GET

@@ -85,7 +85,7 @@ def setup(request: HttpRequest) -> HttpResponse:
         record("first account", Visitor(person, visitor_of(request, "page").address, "page"))
         auth.login(request, person, "django.contrib.auth.backends.ModelBackend")
         return redirect("home")
-    return render(request, "setup.html", {"form": form})
+    return render(request, "account/setup.html", {"form": form})
 
 
 class ThrottledAuthenticationForm(AuthenticationForm):
@@ -105,7 +105,7 @@ class ThrottledAuthenticationForm(AuthenticationForm):
 class SignIn(views.LoginView):
     """The sign-in page."""
 
-    template_name = "sign_in.html"
+    template_name = "account/sign_in.html"
     authentication_form = ThrottledAuthenticationForm
     redirect_authenticated_user = True
 
@@ -130,7 +130,7 @@ def sign_out(request: HttpRequest) -> HttpResponse:
 class Password(views.PasswordChangeView):
     """A new password; other sessions of this person end."""
 
-    template_name = "password.html"
+    template_name = "account/password.html"
     success_url = reverse_lazy("home")
 
     def form_valid(self, form: forms.BaseForm) -> HttpResponse:

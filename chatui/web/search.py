@@ -28,7 +28,7 @@ def results(request: HttpRequest) -> HttpResponse:
     _searches.check(str(person.pk))
     text = request.GET.get("q", "")
     found = search.search(person, text, _number(request.GET.get("before", "")))
-    return render(request, "_search_results.html", {"results": found, "query": text[: search.QUERY_CHARS]})
+    return render(request, "sidebar/_search_results.html", {"results": found, "query": text[: search.QUERY_CHARS]})
 
 
 @require_GET

@@ -56,7 +56,7 @@ def share(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
         "made": request.GET.get("made", ""),
         "signed_in_only": environment().share_audience == "signed-in",
     }
-    return render(request, "share.html", context)
+    return render(request, "share/share.html", context)
 
 
 @require_GET
@@ -64,7 +64,7 @@ def share(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
 @guarded
 def shares(request: HttpRequest) -> HttpResponse:
     """One's own links."""
-    return render(request, "shares.html", {"links": _with_addresses(request, share_links.links(person_of(request)))})
+    return render(request, "share/links.html", {"links": _with_addresses(request, share_links.links(person_of(request)))})
 
 
 @require_POST
@@ -108,7 +108,7 @@ def shared(request: HttpRequest, token: str) -> HttpResponse:
     except access.NotFoundError:
         _misses.exceeded(address)
         return refuse(request, ProductCode.LINK, 404)
-    response = render(request, "shared.html", context)
+    response = render(request, "share/shared.html", context)
     response.headers["Referrer-Policy"] = "no-referrer"
     response.headers["X-Robots-Tag"] = "noindex, nofollow, noarchive"
     return response

@@ -1,8 +1,8 @@
 // The chat page's entry: defines its elements, innermost first, so that each finds its children ready.
 
 import "./site.js";
-import "./chat-composer.js";
-import "./chat-transcript.js";
-import "./conversation-list.js";
-import "./conversation-search.js";
-import "./chat-page.js";
+import "./chat/composer.js";
+import "./chat/transcript.js";
+import "./sidebar/conversation-list.js";
+import "./sidebar/conversation-search.js";
+import "./chat/page.js";

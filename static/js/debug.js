@@ -1,7 +1,7 @@
 // The debug view's entry.
 
 import "./site.js";
-import "./debug-view.js";
-import "./debug-clock.js";
-import "./debug-search.js";
-import "./debug-source.js";
+import "./debug/view.js";
+import "./debug/clock.js";
+import "./debug/search.js";
+import "./debug/source.js";

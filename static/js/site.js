@@ -1,6 +1,6 @@
 // What every page runs: the appearance switch and the menus.
 
-import "./theme-toggle.js";
-import { placeMenus } from "./menus.js";
+import "./page/theme-toggle.js";
+import { placeMenus } from "./page/menus.js";
 
 placeMenus();

@@ -28,7 +28,7 @@ SINKS = re.compile(
     r"\b(?:innerHTML|outerHTML|insertAdjacentHTML|setHTMLUnsafe|parseHTMLUnsafe|createContextualFragment|srcdoc|DOMParser)\b"
     r"|document\.write|\beval\s*\(|new\s+Function\b"
 )
-DOM = "static/js/dom.js"
+DOM = "static/js/page/dom.js"
 
 
 @pytest.mark.parametrize("name", MAKERS)
@@ -76,7 +76,7 @@ def test_no_template_and_no_code_marks_text_as_safe() -> None:
 
 @pytest.mark.parametrize("text", ["mark_safe(x)", "{{ x|safe }}", "{{ x | safe }}", "{% autoescape off %}", "'unsafe-inline'"])
 def test_a_way_round_escaping_would_be_noticed(text: str) -> None:
-    assert list(found(WAYS_ROUND, [Source("templates/chat.html", text)])) == ["templates/chat.html:1"]
+    assert list(found(WAYS_ROUND, [Source("templates/chat/chat.html", text)])) == ["templates/chat/chat.html:1"]
 
 
 def test_html_enters_the_page_at_one_place_only() -> None:

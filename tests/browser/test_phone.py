@@ -83,7 +83,7 @@ from django.test import RequestFactory
 from django.contrib.auth.models import AnonymousUser
 from chatui.web.people import FirstAccountForm
 request = RequestFactory().get("/setup/"); request.user = AnonymousUser()
-print(render_to_string("setup.html", {"form": FirstAccountForm()}, request))
+print(render_to_string("account/setup.html", {"form": FirstAccountForm()}, request))
 """
 
 

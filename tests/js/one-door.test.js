@@ -11,8 +11,8 @@ const source = (name) => readFileSync(new URL(name, ROOT), "utf8");
 
 test("HTML enters the page in dom.js and nowhere else", () => {
   assert.ok(FILES.length > 20, "the scripts were not found");
-  assert.match(source("dom.js"), SINKS);
-  assert.deepEqual(FILES.filter((name) => name !== "dom.js" && SINKS.test(source(name))), []);
+  assert.match(source("page/dom.js"), SINKS);
+  assert.deepEqual(FILES.filter((name) => name !== "page/dom.js" && SINKS.test(source(name))), []);
 });
 
 test("every static import ends in a semicolon, so that hashed names reach it", () => {

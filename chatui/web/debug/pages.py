@@ -67,7 +67,7 @@ def raw(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
     """The branch as an OpenChatML document."""
     row = access.view_hidden(visitor_of(request, "page"), conversation_id, action="debug raw text")
     text = frames.raw_branch(row, person_of(request), branch_of(request))
-    return render(request, "debug_raw.html", opened(request, row, "raw") | {"text": text})
+    return render(request, "debug/raw.html", opened(request, row, "raw") | {"text": text})
 
 
 @require_GET
@@ -123,7 +123,7 @@ def number_of(value: str | None, otherwise: int) -> int:
 
 def _frames(request: HttpRequest, row: Conversation, tab: str) -> HttpResponse:
     view = frames.view(row, person_of(request), branch_of(request))
-    return render(request, "debug.html", opened(request, row, tab) | {"view": view})
+    return render(request, "debug/frames.html", opened(request, row, tab) | {"view": view})
 
 
 def _opt_in(request: HttpRequest, row: Conversation, *, reason: str = "", problem: str = "") -> HttpResponse:
@@ -141,7 +141,7 @@ def _opt_in(request: HttpRequest, row: Conversation, *, reason: str = "", proble
         "reason": reason,
         "problem": problem,
     }
-    return render(request, "debug_opt_in.html", context, status=400 if problem else 200)
+    return render(request, "debug/opt_in.html", context, status=400 if problem else 200)
 
 
 def _about(request: HttpRequest, row: Conversation) -> dict[str, object]:

@@ -21,7 +21,7 @@ from chatui.web.visitors import visitor_of
 def requests(request: HttpRequest) -> HttpResponse:
     """Who wants to look, at whose conversation, why and how long. Nothing of the conversations."""
     waiting = debug_requests.waiting(visitor_of(request, "page"))
-    return render(request, "debug_requests.html", {"waiting": waiting, "waits": environment().debug_approval})
+    return render(request, "debug/requests.html", {"waiting": waiting, "waits": environment().debug_approval})
 
 
 @require_POST

@@ -23,7 +23,7 @@ def prompt(request: HttpRequest, conversation_id: UUID, turn_id: UUID) -> HttpRe
     row = access.view_hidden(visitor_of(request, "page"), conversation_id, action="debug prompt")
     number, laid_out = number_of(request.GET.get("part"), 1), request.GET.get("form") != "sent"
     shown = prompts.part(row, turn_id, number, laid_out=laid_out)
-    return render(request, "debug_prompt.html", opened(request, row, "prompt") | {"prompt": shown})
+    return render(request, "debug/prompt.html", opened(request, row, "prompt") | {"prompt": shown})
 
 
 @require_GET
@@ -46,4 +46,4 @@ def turn_tokens(request: HttpRequest, conversation_id: UUID, turn_id: UUID) -> H
     row = access.view_hidden(visitor_of(request, "page"), conversation_id, action="debug tokens")
     of = tokens.OUTPUT if request.GET.get("of") == tokens.OUTPUT else tokens.PROMPT
     page = tokens.page(row, turn_id, of, number_of(request.GET.get("from"), 0))
-    return render(request, "debug_tokens.html", opened(request, row, "tokens") | {"page": page})
+    return render(request, "debug/tokens.html", opened(request, row, "tokens") | {"page": page})

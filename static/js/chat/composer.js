@@ -1,0 +1,227 @@
+// <chat-composer>: the box in which a message is written. Says "chat:send" with {text, effort, choice, clientId}, and "chat:stop".
+
+import { find } from "../page/dom.js";
+import { grow } from "../page/growing.js";
+import { Drafts } from "../models/drafts.js";
+import { problemWith, sends } from "../models/typing.js";
+
+/** @typedef {{ text: string, effort: string, choice: string, clientId: string }} Written */
+
+const EFFORT_KEY = "chatui:effort";
+const CHOICE_KEY = "chatui:choice";
+const DRAFT_DELAY_MS = 250;
+const BUSY = "Please wait for the answer, or stop it first.";
+
+export class ChatComposer extends HTMLElement {
+  #form = find(this, "form", HTMLFormElement);
+  #area = find(this, "textarea", HTMLTextAreaElement);
+  #effort = find(this, "select[name=effort]", HTMLSelectElement);
+  /** Only where there is more than one model. @type {HTMLSelectElement | null} */
+  #choice = this.querySelector("select[name=choice]");
+  #send = find(this, ".send", HTMLButtonElement);
+  #stop = find(this, ".stop", HTMLButtonElement);
+  #problem = find(this, ".composer-problem", HTMLElement);
+  #limit = Number(this.#form.dataset.textChars) || Infinity;
+  #drafts = new Drafts(openStorage(), this.dataset.person ?? "");
+  /** @type {string | null} */
+  #conversation = this.dataset.conversation ?? null;
+  /** The id under which the text in the box was sent before without an answer. @type {{ text: string, clientId: string } | null} */
+  #unanswered = null;
+  /** @type {number | undefined} */
+  #saving;
+  #running = false;
+  #forgotten = false;
+
+  connectedCallback() {
+    this.#form.addEventListener("submit", this.#submit);
+    this.#area.addEventListener("keydown", this.#key);
+    this.#area.addEventListener("input", this.#typed);
+    this.#stop.addEventListener("click", () => this.dispatchEvent(new CustomEvent("chat:stop")));
+    this.#effort.addEventListener("change", () => keep(EFFORT_KEY, this.#effort.value));
+    this.#choice?.addEventListener("change", this.#chose);
+    this.addEventListener("click", this.#takeExample);
+    addEventListener("pagehide", this.#save);
+    if (!this.#conversation) this.#begin();
+    if (!this.#effort.value) this.#effort.value = "medium";
+    const draft = this.#drafts.load(this.#conversation);
+    if (draft.text && !this.#area.value) this.#put(draft.text);
+    if (draft.clientId) this.#unanswered = { text: draft.text, clientId: draft.clientId };
+    this.#show();
+  }
+
+  get limit() {
+    return this.#limit;
+  }
+
+  get effort() {
+    return this.#effort.value;
+  }
+
+  /** The model, as the server names the choice; empty where there is nothing to choose, which is the default. */
+  get choice() {
+    return this.#choice?.value ?? "";
+  }
+
+  /** The person signs out: nothing that they wrote stays in this browser, not even by the page's own last save. */
+  forget() {
+    this.#forgotten = true;
+    this.#drafts.forgetAll();
+    keep(CHOICE_KEY, null);
+  }
+
+  focus() {
+    this.#area.focus();
+  }
+
+  /** @param {boolean} running whether an answer is being written: Stop takes the place of Send */
+  set running(running) {
+    const focusMoves = document.activeElement === (running ? this.#send : this.#stop);
+    this.#running = running;
+    this.#send.hidden = running;
+    this.#stop.hidden = !running;
+    if (focusMoves) (running ? this.#stop : this.#area).focus();
+    if (!running) this.say("");
+  }
+
+  /** @param {string} sentence @param {"problem" | "hint"} [kind] */
+  say(sentence, kind = "problem") {
+    this.#problem.dataset.kind = kind;
+    this.#problem.textContent = sentence;
+  }
+
+  /**
+   * The server keeps the message: only now the draft goes. What was typed since stays.
+   * @param {string} conversation in which the message now stands
+   */
+  accepted(conversation) {
+    this.#drafts.clear(this.#conversation);
+    this.#conversation = conversation;
+    this.#unanswered = null;
+    this.#save();
+  }
+
+  /**
+   * The server did not take the message: the text comes back, before anything typed since.
+   * @param {string} text
+   * @param {string} sentence
+   */
+  refused(text, sentence) {
+    const since = this.#area.value.trim();
+    this.#unanswered = null;
+    this.#put(since ? `${text}\n\n${since}` : text);
+    this.#save();
+    this.say(sentence);
+    this.#area.focus();
+  }
+
+  /** @param {Event} event */
+  #submit = (event) => {
+    event.preventDefault();
+    const text = this.#area.value.trim();
+    if (!text) return;
+    if (this.#running) return this.say(BUSY, "hint");
+    const problem = problemWith(text, this.#limit);
+    if (problem) return this.say(problem);
+    const clientId = this.#unanswered?.text === text ? this.#unanswered.clientId : newId();
+    clearTimeout(this.#saving);
+    this.#drafts.keep(this.#conversation, text, clientId);
+    this.#unanswered = { text, clientId };
+    this.#put("");
+    this.say("");
+    /** @type {Written} */
+    const detail = { text, effort: this.#effort.value, choice: this.choice, clientId };
+    this.dispatchEvent(new CustomEvent("chat:send", { detail }));
+  };
+
+  /** @param {KeyboardEvent} event */
+  #key = (event) => {
+    if (!sends(event)) return;
+    event.preventDefault();
+    this.#form.requestSubmit();
+  };
+
+  /** An example goes into the box, behind what is there, to be changed or sent. @param {Event} event */
+  #takeExample = (event) => {
+    const example = event.target instanceof Element ? event.target.closest("[data-action='example']") : null;
+    if (!example) return;
+    this.#put([this.#area.value.trim(), example.textContent?.trim()].filter(Boolean).join("\n\n"));
+    this.#save();
+    this.#area.focus();
+  };
+
+  #typed = () => {
+    grow(this.#area);
+    this.#show();
+    this.say(problemWith(this.#area.value.trim(), this.#limit) ?? "");
+    clearTimeout(this.#saving);
+    this.#saving = setTimeout(this.#save, DRAFT_DELAY_MS);
+  };
+
+  #save = () => {
+    clearTimeout(this.#saving);
+    if (this.#forgotten) return;
+    const text = this.#area.value;
+    // An empty box while a message is on its way must not wipe that message's draft.
+    if (!text && this.#unanswered) return;
+    const clientId = this.#unanswered?.text === text.trim() ? this.#unanswered.clientId : null;
+    this.#drafts.keep(this.#conversation, text, clientId);
+  };
+
+  /** A new conversation begins with the model of the last one, and with the effort that was last chosen, or else that model's. */
+  #begin() {
+    const last = openStorage()?.getItem(CHOICE_KEY);
+    if (this.#choice && last && [...this.#choice.options].some((option) => option.value === last)) this.#choice.value = last;
+    this.#effort.value = openStorage()?.getItem(EFFORT_KEY) ?? this.#choice?.selectedOptions[0]?.dataset.effort ?? this.#effort.value;
+  }
+
+  #chose = () => {
+    keep(CHOICE_KEY, this.choice);
+    this.querySelector(".composer-note")?.remove();
+    if (!this.#conversation) this.#begin();
+  };
+
+  /** @param {string} text */
+  #put(text) {
+    this.#area.value = text;
+    grow(this.#area);
+    this.#show();
+  }
+
+  #show() {
+    this.#send.disabled = !this.#area.value.trim();
+  }
+}
+
+/** @returns {Storage | null} */
+function openStorage() {
+  try {
+    return localStorage;
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * What is chosen here, for the next page. Without storage it holds for this one.
+ * @param {string} key
+ * @param {string | null} value null forgets it
+ */
+function keep(key, value) {
+  try {
+    if (value === null) openStorage()?.removeItem(key);
+    else openStorage()?.setItem(key, value);
+  } catch {
+    // A full or forbidden storage must not stop anybody from choosing.
+  }
+}
+
+/** A random id. `crypto.randomUUID` is missing on pages served over plain http. */
+export function newId() {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  bytes[6] = (/** @type {number} */ (bytes[6]) & 0x0f) | 0x40;
+  bytes[8] = (/** @type {number} */ (bytes[8]) & 0x3f) | 0x80;
+  const hex = [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
+}
+
+customElements.define("chat-composer", ChatComposer);

@@ -1,0 +1,81 @@
+// Edits a question in its place. The old wording stays: sending makes a sibling branch.
+
+import { find, piece, seek } from "../page/dom.js";
+import { grow } from "../page/growing.js";
+import { problemWith, sends } from "../models/typing.js";
+
+export class QuestionEditor {
+  #question;
+  #form = piece("question-editor", HTMLFormElement);
+  #area = find(this.#form, "textarea", HTMLTextAreaElement);
+  #send;
+  #limit;
+
+  /**
+   * @param {HTMLElement} question the section that shows the question
+   * @param {number} limit characters
+   * @param {(text: string) => void} send
+   */
+  constructor(question, limit, send) {
+    this.#question = question;
+    this.#limit = limit;
+    this.#send = send;
+    this.#area.value = seek(question, ".question-source", HTMLTemplateElement)?.content.textContent ?? "";
+    this.#form.addEventListener("submit", this.#submit);
+    this.#form.addEventListener("keydown", this.#key);
+    this.#area.addEventListener("input", () => grow(this.#area));
+    find(this.#form, "[data-action=cancel-edit]", HTMLElement).addEventListener("click", () => this.close());
+    this.#hideQuestion(true);
+    question.append(this.#form);
+    grow(this.#area);
+    this.#area.focus();
+    this.#area.setSelectionRange(this.#area.value.length, this.#area.value.length);
+  }
+
+  /** The edit was refused: it can be changed and sent again. @param {string} sentence */
+  refuse(sentence) {
+    this.#lock(false);
+    find(this.#form, ".question-editor-problem", HTMLElement).textContent = sentence;
+    this.#area.focus();
+  }
+
+  close() {
+    this.#form.remove();
+    this.#hideQuestion(false);
+    seek(this.#question, "[data-action=edit]", HTMLElement)?.focus();
+  }
+
+  /** @param {Event} event */
+  #submit = (event) => {
+    event.preventDefault();
+    const text = this.#area.value.trim();
+    const problem = text ? problemWith(text, this.#limit) : "There is nothing to send.";
+    if (problem) return this.refuse(problem);
+    find(this.#form, ".question-editor-problem", HTMLElement).textContent = "";
+    this.#lock(true);
+    this.#send(text);
+  };
+
+  /** @param {KeyboardEvent} event */
+  #key = (event) => {
+    if (event.key === "Escape" && !event.isComposing) {
+      // The page's own Escape would stop a running answer.
+      event.stopPropagation();
+      this.close();
+    } else if (event.target === this.#area && sends(event)) {
+      event.preventDefault();
+      this.#form.requestSubmit();
+    }
+  };
+
+  /** @param {boolean} locked */
+  #lock(locked) {
+    this.#area.readOnly = locked;
+    find(this.#form, "[type=submit]", HTMLButtonElement).disabled = locked;
+  }
+
+  /** @param {boolean} hidden */
+  #hideQuestion(hidden) {
+    for (const selector of [".question-text", ".question-tools"]) find(this.#question, selector, HTMLElement).hidden = hidden;
+  }
+}

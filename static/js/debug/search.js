@@ -1,0 +1,200 @@
+// <debug-search>: finds words in the frames of the page, and leaves frames of other roles and channels out. Live frames count as they grow.
+
+import { find } from "../page/dom.js";
+import { MOST_MATCHES, foundText, placesOf, stepped } from "../models/matches.js";
+
+const PAUSE_MS = 150;
+const FOUND = "debug-found";
+const CURRENT = "debug-current";
+
+class DebugSearch extends HTMLElement {
+  #form = find(this, "form", HTMLFormElement);
+  #text = find(this, "[name=text]", HTMLInputElement);
+  #role = find(this, "[name=role]", HTMLSelectElement);
+  #channel = find(this, "[name=channel]", HTMLSelectElement);
+  #shown = find(this, "[name=shown]", HTMLSelectElement);
+  #count = find(this, ".debug-search-count", HTMLElement);
+  #view = find(document, ".frames-view", HTMLElement);
+  /** @type {Range[]} */
+  #matches = [];
+  #current = -1;
+  /** @type {number | undefined} */
+  #timer;
+  #observer = new MutationObserver(() => this.#later());
+
+  connectedCallback() {
+    this.hidden = false;
+    this.#form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      this.#step(1);
+    });
+    this.#form.addEventListener("input", () => this.#later());
+    find(this, "[data-action=previous]", HTMLButtonElement).addEventListener("click", () => this.#step(-1));
+    this.#text.addEventListener("keydown", this.#typed);
+    document.addEventListener("keydown", this.#slash);
+    this.#observer.observe(this.#view, { childList: true, characterData: true, subtree: true });
+    this.#search();
+  }
+
+  disconnectedCallback() {
+    this.#observer.disconnect();
+    document.removeEventListener("keydown", this.#slash);
+    clearTimeout(this.#timer);
+  }
+
+  /** @param {KeyboardEvent} event */
+  #typed = (event) => {
+    if (event.key === "Enter" && event.shiftKey) {
+      event.preventDefault();
+      this.#step(-1);
+    } else if (event.key === "Escape" && this.#text.value) {
+      this.#text.value = "";
+      this.#search();
+    }
+  };
+
+  /** @param {KeyboardEvent} event */
+  #slash = (event) => {
+    const isTyping = event.target instanceof HTMLElement && event.target.matches("input, textarea, select");
+    if (event.key !== "/" || isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    this.#text.focus();
+    this.#text.select();
+  };
+
+  #later() {
+    this.#timer ??= setTimeout(() => this.#search(), PAUSE_MS);
+  }
+
+  #search() {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    const frames = [...this.#view.querySelectorAll(".frame")].filter((frame) => frame instanceof HTMLElement);
+    offer(this.#role, valuesOf(frames, "role"));
+    offer(this.#channel, valuesOf(frames, "channel"));
+    const wanted = this.#text.value.trim();
+    this.#matches = [];
+    let kept = 0;
+    for (const frame of frames) {
+      const matches = this.#admits(frame) ? rangesIn(frame, wanted) : null;
+      frame.hidden = matches === null || (wanted !== "" && matches.length === 0);
+      if (frame.hidden) continue;
+      kept += 1;
+      this.#matches.push(...(matches ?? []).slice(0, MOST_MATCHES - this.#matches.length));
+    }
+    this.#current = Math.min(this.#current, this.#matches.length - 1);
+    this.#tell(kept, frames.length);
+  }
+
+  /** @param {HTMLElement} frame */
+  #admits(frame) {
+    const { value: shown } = this.#shown;
+    if (shown && !frame.classList.contains(`frame-${shown}`)) return false;
+    return has(frame, "role", this.#role.value) && has(frame, "channel", this.#channel.value);
+  }
+
+  /** @param {1 | -1} step */
+  #step(step) {
+    if (this.#timer !== undefined) this.#search();
+    this.#current = stepped(this.#current, this.#matches.length, step);
+    const frames = this.#view.querySelectorAll(".frame");
+    this.#tell([...frames].filter((frame) => frame instanceof HTMLElement && !frame.hidden).length, frames.length);
+    const range = this.#matches[this.#current];
+    if (range) reveal(range);
+  }
+
+  /**
+   * @param {number} frames
+   * @param {number} all
+   */
+  #tell(frames, all) {
+    const text = foundText({ wanted: this.#text.value.trim(), matches: this.#matches.length, current: this.#current, frames, all });
+    if (text !== this.#count.textContent) this.#count.textContent = text;
+    mark(FOUND, this.#matches);
+    const current = this.#matches[this.#current];
+    mark(CURRENT, current ? [current] : []);
+  }
+}
+
+/**
+ * The values that a header field has in these frames.
+ * @param {HTMLElement[]} frames
+ * @param {string} name
+ */
+function valuesOf(frames, name) {
+  const values = frames.map((frame) => chipOf(frame, name)?.dataset.value ?? "");
+  return [...new Set(values)].filter(Boolean).sort();
+}
+
+/**
+ * @param {HTMLElement} frame
+ * @param {string} name
+ */
+function chipOf(frame, name) {
+  const chip = frame.querySelector(`.chip[data-name="${name}"]`);
+  return chip instanceof HTMLElement ? chip : null;
+}
+
+/**
+ * @param {HTMLElement} frame
+ * @param {string} name
+ * @param {string} value empty for any
+ */
+function has(frame, name, value) {
+  return !value || chipOf(frame, name)?.dataset.value === value;
+}
+
+/**
+ * Puts values that are new behind the choices that there are.
+ * @param {HTMLSelectElement} select
+ * @param {string[]} values
+ */
+function offer(select, values) {
+  const known = new Set([...select.options].map((option) => option.value));
+  for (const value of values) if (!known.has(value)) select.add(new Option(value, value));
+}
+
+/**
+ * @param {HTMLElement} frame
+ * @param {string} wanted
+ * @returns {Range[]}
+ */
+function rangesIn(frame, wanted) {
+  const ranges = [];
+  for (const body of frame.querySelectorAll(".frame-text, .chip-value")) {
+    body.normalize();
+    const text = body.firstChild;
+    if (!(text instanceof Text)) continue;
+    for (const [start, end] of placesOf(text.data, wanted)) {
+      const range = new Range();
+      range.setStart(text, start);
+      range.setEnd(text, end);
+      ranges.push(range);
+    }
+  }
+  return ranges;
+}
+
+/**
+ * Colours ranges without touching what is there, so that text which grows meanwhile is not disturbed. Older browsers do without.
+ * @param {string} name
+ * @param {Range[]} ranges
+ */
+function mark(name, ranges) {
+  if (!("highlights" in CSS)) return;
+  if (ranges.length) CSS.highlights.set(name, new Highlight(...ranges));
+  else CSS.highlights.delete(name);
+}
+
+/** @param {Range} range */
+function reveal(range) {
+  const body = range.startContainer.parentElement;
+  if (!body) return;
+  const place = range.getBoundingClientRect();
+  const box = body.getBoundingClientRect();
+  if (place.top < box.top || place.bottom > box.bottom) body.scrollTop += place.top - box.top - body.clientHeight / 2;
+  const now = range.getBoundingClientRect();
+  scrollBy({ top: now.top - innerHeight / 2, behavior: "instant" });
+}
+
+customElements.define("debug-search", DebugSearch);

@@ -1,0 +1,64 @@
+// <debug-source>: a frame as it is kept, fetched when it is opened, for each look is recorded. <debug-copy>: copies a text of the page.
+
+import { copy, copyLater } from "../page/clipboard.js";
+import { find } from "../page/dom.js";
+import { read } from "../page/server.js";
+
+const COPIED_MS = 2_000;
+const FAILED = "This could not be read. The debug view may have closed: reload the page.";
+
+class DebugSource extends HTMLElement {
+  #details = find(this, "details", HTMLDetailsElement);
+  #body = find(this, "pre", HTMLElement);
+  #button = find(this, "button", HTMLButtonElement);
+  /** @type {Promise<string> | null} */
+  #text = null;
+
+  connectedCallback() {
+    this.#details.addEventListener("toggle", () => void this.#show());
+    this.#button.addEventListener("click", () => void told(this.#button, () => copyLater(this.#read())));
+  }
+
+  async #show() {
+    if (!this.#details.open) return;
+    try {
+      this.#body.textContent = await this.#read();
+    } catch {
+      this.#body.textContent = FAILED;
+    }
+  }
+
+  #read() {
+    this.#text ??= read(this.dataset.source ?? "");
+    this.#text.catch(() => (this.#text = null));
+    return this.#text;
+  }
+}
+
+class DebugCopy extends HTMLElement {
+  connectedCallback() {
+    const button = find(this, "button", HTMLButtonElement);
+    const target = document.getElementById(this.dataset.target ?? "");
+    button.addEventListener("click", () => void told(button, () => copy(target?.textContent ?? "")));
+  }
+}
+
+/**
+ * Does what a button is for, and says on it how that went.
+ * @param {HTMLButtonElement} button
+ * @param {() => Promise<void>} act
+ */
+async function told(button, act) {
+  const label = find(button, "span", HTMLElement);
+  const before = label.textContent;
+  try {
+    await act();
+    label.textContent = "Copied";
+  } catch {
+    label.textContent = "Could not copy";
+  }
+  setTimeout(() => (label.textContent = before), COPIED_MS);
+}
+
+customElements.define("debug-source", DebugSource);
+customElements.define("debug-copy", DebugCopy);

@@ -1,0 +1,178 @@
+// <debug-view>: shows every frame, hidden ones included, while it streams. Everything enters the page as text.
+
+import { Connection } from "../page/connection.js";
+import { find, piece, seek } from "../page/dom.js";
+import { isTurnEvent } from "../models/protocol.js";
+import { Sequence } from "../models/sequence.js";
+
+/** @import { FrameHeader, ServerEvent, SnapshotFrame } from "../models/protocol.js" */
+
+/** While a gap is being closed, the snapshot is not asked for again before this time is over. */
+const REWATCH_MS = 3_000;
+/** Close code for too many open pages: this one hears nothing more, but may show what it has. */
+const TOO_MANY = 4408;
+
+class DebugView extends HTMLElement {
+  #live = find(this, ".debug-group-live", HTMLElement);
+  #frames = find(this, ".frames-live", HTMLElement);
+  #state = find(this, ".debug-state", HTMLElement);
+  #conversation = this.dataset.conversation ?? "";
+  #farewell = "";
+  #sequence = new Sequence();
+  #watchedAt = -Infinity;
+  #connection = new Connection(this.dataset.socket ?? "/ws/", {
+    opened: () => this.#watch(),
+    received: (events) => events.forEach((event) => this.#apply(event)),
+    lost: () => this.#say("Reconnecting…"),
+    ended: (code) => this.#end(code),
+  });
+  /** @type {Map<string, number>} */
+  #openedAt = new Map();
+
+  connectedCallback() {
+    this.#connection.start();
+  }
+
+  #watch() {
+    this.#say("Live: new frames appear as they are written.");
+    this.#watchedAt = performance.now();
+    this.#connection.send({ type: "watch", conversation: this.#conversation });
+  }
+
+  /** Frames are missing. Each time this is asked it is recorded as a view, so not more often than needed. */
+  #watchAgain() {
+    if (performance.now() - this.#watchedAt > REWATCH_MS) this.#watch();
+  }
+
+  /** @param {ServerEvent} event */
+  #apply(event) {
+    if (isTurnEvent(event)) {
+      const verdict = this.#sequence.admit(event.turn, event.sequence_number);
+      if (verdict === "gap") this.#watchAgain();
+      if (verdict !== "apply") return;
+    }
+    switch (event.type) {
+      case "chatui:debug.snapshot":
+        this.#sequence.resume(event.turn, event.sequence_number);
+        return event.frames.forEach((frame) => this.#show(frame));
+      case "chatui:frame.opened":
+        return void this.#open(event.message_id, event.header, event.why_hidden);
+      case "chatui:frame.delta":
+        return this.#append(event.message_id, event.text);
+      case "chatui:frame.closed":
+        return this.#close(event.message_id, event.terminator, event.code);
+      case "chatui:refused":
+        return this.#say(event.message);
+      case "chatui:bye":
+        this.#farewell = event.message;
+    }
+  }
+
+  /** @param {SnapshotFrame} frame */
+  #show(frame) {
+    for (const body of bodies(this.#open(frame.message_id, frame.header, frame.why_hidden))) body.textContent = frame.text;
+    if (!frame.open) this.#close(frame.message_id, null, null);
+  }
+
+  /**
+   * @param {string} message
+   * @param {FrameHeader} header
+   * @param {string | null | undefined} why
+   * @returns {HTMLElement}
+   */
+  #open(message, header, why) {
+    const known = this.#frame(message);
+    if (known) return known;
+    const frame = piece("frame", HTMLElement);
+    frame.dataset.message = message;
+    const head = find(frame, ".frame-head", HTMLElement);
+    const chips = Object.entries(header ?? {}).filter(([, value]) => value !== null && value !== "");
+    head.prepend(...chips.map(([name, value]) => chip(name, String(value))));
+    frame.classList.add(why ? "frame-hidden" : "frame-visible");
+    find(frame, ".frame-why", HTMLElement).textContent = why ? `Hidden. ${why}` : "";
+    // Beside a hidden frame stands why it is hidden, not its text.
+    if (why) seek(frame, ".frame-seen-text", HTMLElement)?.remove();
+    this.#openedAt.set(message, performance.now());
+    this.#live.hidden = false;
+    this.#frames.append(frame);
+    return frame;
+  }
+
+  /**
+   * @param {string} message
+   * @param {string} text
+   */
+  #append(message, text) {
+    const frame = this.#frame(message);
+    if (!frame) return;
+    for (const body of bodies(frame)) {
+      if (body.lastChild instanceof Text) body.lastChild.appendData(text);
+      else body.append(text);
+      body.scrollTop = body.scrollHeight;
+    }
+  }
+
+  /**
+   * @param {string} message
+   * @param {string | null | undefined} terminator
+   * @param {string | null | undefined} code
+   */
+  #close(message, terminator, code) {
+    const frame = this.#frame(message);
+    if (!frame) return;
+    const mark = seek(frame, ".frame-mark-live", HTMLElement);
+    if (mark) mark.textContent = "finished, reload to see it as stored";
+    if (!mark) return;
+    const took = (performance.now() - (this.#openedAt.get(message) ?? performance.now())) / 1000;
+    const length = find(frame, ".frame-text", HTMLElement).textContent?.length ?? 0;
+    const facts = [terminator && `took ${took.toFixed(2)} s`, `${length} characters`, terminator && `ends with ${terminator}`, code];
+    find(frame, ".frame-foot", HTMLElement).textContent = facts.filter(Boolean).join(" · ");
+  }
+
+  /** @param {string} message */
+  #frame(message) {
+    return seek(this, `[data-message="${CSS.escape(message)}"]`, HTMLElement);
+  }
+
+  /**
+   * The time is over, the view was closed, or the permission is gone: what stands on the screen goes, too.
+   * @param {number} code
+   */
+  #end(code) {
+    this.#say(this.#farewell || "The debug view is not open to you any more.");
+    if (code !== TOO_MANY) (this.closest("main") ?? this).replaceChildren(this.#state);
+  }
+
+  /** @param {string} sentence */
+  #say(sentence) {
+    this.#state.textContent = sentence;
+  }
+}
+
+/**
+ * Where the text of a frame goes: once, or beside it as the person sees it, too.
+ * @param {HTMLElement} frame
+ */
+function bodies(frame) {
+  return [...frame.querySelectorAll(".frame-text, .frame-seen .frame-body")].filter((body) => body instanceof HTMLElement);
+}
+
+/**
+ * @param {string} name
+ * @param {string} value
+ */
+function chip(name, value) {
+  const element = document.createElement("span");
+  element.className = "chip";
+  element.dataset.name = name;
+  element.dataset.value = value;
+  for (const [kind, text] of [["name", name], ["value", value]]) {
+    const part = document.createElement("span");
+    part.className = `chip-${kind}`;
+    part.textContent = text ?? "";
+    element.append(part, " ");
+  }
+  return element;
+}
+
+customElements.define("debug-view", DebugView);

@@ -1,0 +1,56 @@
+// Sets mathematics in closed blocks with KaTeX, which is fetched only when a message has some.
+
+/**
+ * @typedef {object} Setter what we use of KaTeX
+ * @property {(tex: string, element: HTMLElement, options: Record<string, unknown>) => void} render
+ */
+
+/**
+ * Nothing that TeX says may load, link, run or grow without end. What KaTeX cannot read it throws, and the source stays as text: its own
+ * error message would be an element with a style attribute, which the Content-Security-Policy blocks.
+ */
+const OPTIONS = Object.freeze({ trust: false, throwOnError: true, strict: "ignore", maxExpand: 100, maxSize: 20 });
+/** A formula longer than this stays as it was written. */
+const MOST_CHARACTERS = 2_000;
+
+/** @type {Promise<Setter> | null} */
+let loading = null;
+
+/** @param {Element} block */
+export async function setMathematics(block) {
+  for (const place of block.querySelectorAll(".math")) {
+    const tex = place.textContent ?? "";
+    if (!(place instanceof HTMLElement) || place.dataset.set || tex.length > MOST_CHARACTERS) continue;
+    place.dataset.set = "true";
+    try {
+      const setter = await load();
+      setter.render(tex, place, { ...OPTIONS, displayMode: place.classList.contains("math-display") });
+    } catch {
+      // The source is readable; an error message in its place would not be.
+      place.textContent = tex;
+    }
+  }
+}
+
+/** @returns {Promise<Setter>} */
+function load() {
+  loading ??= Promise.all([import("../../vendor/katex/katex.min.js"), loadStyles()]).then(() => {
+    // KaTeX's small build knows no modules: it leaves itself in the global scope.
+    return /** @type {{ katex: Setter }} */ (/** @type {unknown} */ (globalThis)).katex;
+  });
+  return loading;
+}
+
+/** @returns {Promise<void>} */
+function loadStyles() {
+  const address = document.querySelector("[data-katex-styles]")?.getAttribute("data-katex-styles");
+  if (!address) return Promise.reject(new Error("the page does not name KaTeX's styles"));
+  return new Promise((resolve, reject) => {
+    const link = document.createElement("link");
+    link.rel = "stylesheet";
+    link.href = address;
+    link.addEventListener("load", () => resolve());
+    link.addEventListener("error", () => reject(new Error("KaTeX's styles did not load")));
+    document.head.append(link);
+  });
+}

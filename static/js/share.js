@@ -1,0 +1,40 @@
+// The pages about share links: copies links and code, and finishes code and mathematics. What a link shows is whole without it.
+
+import "./site.js";
+import { codeBeside } from "./page/code.js";
+import { copy } from "./page/clipboard.js";
+import { around, find } from "./page/dom.js";
+import { finishAll } from "./page/finishing.js";
+
+const COPIED_MS = 2_000;
+
+finishAll(document);
+document.addEventListener("click", clicked);
+
+/** @param {Event} event */
+async function clicked(event) {
+  const button = around(event, "button[data-action]");
+  const text = button && textFor(button);
+  if (!button || text === null) return;
+  const label = find(button, "span", HTMLElement);
+  const before = label.dataset.label ?? label.textContent ?? "";
+  label.dataset.label = before;
+  try {
+    await copy(text);
+    label.textContent = "Copied";
+  } catch {
+    label.textContent = "Not allowed";
+  }
+  setTimeout(() => (label.textContent = before), COPIED_MS);
+}
+
+/**
+ * @param {HTMLElement} button
+ * @returns {string | null} null for a button that copies nothing
+ */
+function textFor(button) {
+  if (button.dataset.action === "copy-code") return codeBeside(button);
+  if (button.dataset.action !== "copy-link") return null;
+  const row = button.closest(".share-link-row");
+  return row ? find(row, ".share-link-address", HTMLInputElement).value : null;
+}

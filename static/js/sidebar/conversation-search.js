@@ -1,0 +1,147 @@
+// <conversation-search>: the field over the list of conversations. Shows what is found in place of the list. Says "chat:search" when asked for.
+
+import { around, fill, find, parse, seek } from "../page/dom.js";
+import { SignedOut, read } from "../page/server.js";
+
+const TYPING_MS = 180;
+
+export class ConversationSearch extends HTMLElement {
+  #text = find(this, ".search-text", HTMLInputElement);
+  #results = find(this, ".search-results", HTMLElement);
+  #status = find(this, ".search-status", HTMLElement);
+  #list = find(document, "conversation-list", HTMLElement);
+  /** @type {number | undefined} */
+  #waiting;
+  /** Counts what was asked, so that a late answer to an old question is dropped. */
+  #asked = 0;
+
+  connectedCallback() {
+    this.#text.addEventListener("input", this.#typed);
+    this.addEventListener("submit", this.#submitted);
+    this.addEventListener("keydown", this.#key);
+    this.addEventListener("click", this.#clicked);
+    document.addEventListener("keydown", this.#shortcut);
+  }
+
+  #typed = () => {
+    clearTimeout(this.#waiting);
+    if (this.#text.value.trim()) this.#waiting = setTimeout(() => this.#ask(), TYPING_MS);
+    else this.#close();
+  };
+
+  /** @param {Event} event */
+  #submitted = (event) => {
+    event.preventDefault();
+    clearTimeout(this.#waiting);
+    if (this.#text.value.trim()) void this.#ask();
+  };
+
+  /** @param {string} [before] where the next page begins */
+  async #ask(before) {
+    const mine = ++this.#asked;
+    const query = new URLSearchParams({ q: this.#text.value, ...(before ? { before } : {}) });
+    try {
+      const html = await read(`${this.dataset.address}?${query}`);
+      if (mine === this.#asked) this.#show(html, before !== undefined);
+    } catch (error) {
+      if (mine !== this.#asked) return;
+      this.#open();
+      this.#say(error instanceof SignedOut ? "You have been signed out." : "The search did not work. Please try again.", true);
+    }
+  }
+
+  /**
+   * @param {string} html the fragment that the server made
+   * @param {boolean} isMore whether it goes behind what is there
+   */
+  #show(html, isMore) {
+    this.#open();
+    if (!isMore) {
+      fill(this.#results, html);
+      this.#results.scrollTop = 0;
+    } else {
+      const before = this.#links().length;
+      seek(this.#results, ".search-more", HTMLElement)?.remove();
+      this.#results.append(parse(html));
+      this.#links()[before]?.focus();
+    }
+    const count = this.#links().length;
+    const more = seek(this.#results, ".search-more", HTMLElement) ? "at least " : "";
+    this.#say(count ? `${more}${count} ${count === 1 ? "result" : "results"}` : "Nothing found", false);
+  }
+
+  /**
+   * @param {string} sentence
+   * @param {boolean} isSeen whether it stands on the page, too
+   */
+  #say(sentence, isSeen) {
+    this.#status.textContent = sentence;
+    if (!isSeen) return;
+    const line = document.createElement("p");
+    line.className = "search-none";
+    line.textContent = sentence;
+    this.#results.replaceChildren(line);
+  }
+
+  #open() {
+    this.#results.hidden = false;
+    this.#list.hidden = true;
+  }
+
+  #close() {
+    this.#asked += 1;
+    this.#results.hidden = true;
+    this.#list.hidden = false;
+    this.#results.replaceChildren();
+    this.#status.textContent = "";
+  }
+
+  #links() {
+    return [...this.#results.querySelectorAll("a.search-hit")].filter((link) => link instanceof HTMLElement);
+  }
+
+  /** @param {Event} event */
+  #clicked = (event) => {
+    const more = around(event, ".search-more");
+    if (more) void this.#ask(more.dataset.before);
+  };
+
+  /** @param {KeyboardEvent} event */
+  #key = (event) => {
+    if (event.isComposing) return;
+    if (event.key === "Escape" && (this.#text.value || !this.#results.hidden)) {
+      event.preventDefault();
+      clearTimeout(this.#waiting);
+      this.#text.value = "";
+      this.#close();
+      this.#text.focus();
+    } else if (event.key === "ArrowDown" || event.key === "ArrowUp") {
+      this.#step(event, event.key === "ArrowDown" ? 1 : -1);
+    }
+  };
+
+  /**
+   * From the field to the first result, from result to result, and back.
+   * @param {KeyboardEvent} event
+   * @param {number} by
+   */
+  #step(event, by) {
+    const links = this.#links();
+    const place = links.findIndex((link) => link === document.activeElement);
+    if (!links.length || (place < 0 && document.activeElement !== this.#text)) return;
+    event.preventDefault();
+    if (place + by < 0) this.#text.focus();
+    else links[Math.min(place + by, links.length - 1)]?.focus();
+  }
+
+  /** @param {KeyboardEvent} event */
+  #shortcut = (event) => {
+    if (!(event.ctrlKey || event.metaKey) || event.shiftKey || event.altKey || event.key.toLowerCase() !== "k") return;
+    event.preventDefault();
+    this.dispatchEvent(new CustomEvent("chat:search", { bubbles: true }));
+    this.#text.focus();
+    this.#text.select();
+  };
+}
+
+customElements.define("conversation-search", ConversationSearch);

@@ -1,0 +1,47 @@
+// On narrow screens the side bar is a drawer: opened by a button, closed by Escape, the shade or a choice.
+
+import { find } from "../page/dom.js";
+
+export class Drawer {
+  #sidebar;
+  #stage;
+  #shade;
+  #opener = () => find(document, ".drawer-open", HTMLElement);
+
+  /** @param {HTMLElement} page */
+  constructor(page) {
+    this.#sidebar = find(page, ".sidebar", HTMLElement);
+    this.#stage = find(page, ".stage", HTMLElement);
+    this.#shade = find(page, ".drawer-shade", HTMLElement);
+    this.#shade.addEventListener("click", () => this.close());
+    find(page, ".drawer-close", HTMLElement).addEventListener("click", () => this.close());
+    // A window that grows past the narrow layout shows the side bar as a column again.
+    matchMedia("(max-width: 56rem)").addEventListener("change", () => this.close());
+  }
+
+  /** Whether the side bar is a drawer at this width, and not a column. */
+  get isDrawer() {
+    return this.#opener().offsetParent !== null;
+  }
+
+  get isOpen() {
+    return "open" in this.#sidebar.dataset;
+  }
+
+  open() {
+    this.#sidebar.dataset.open = "";
+    this.#shade.hidden = false;
+    this.#stage.inert = true;
+    this.#opener().setAttribute("aria-expanded", "true");
+    find(this.#sidebar, ".drawer-close", HTMLElement).focus();
+  }
+
+  close() {
+    if (!this.isOpen) return;
+    delete this.#sidebar.dataset.open;
+    this.#shade.hidden = true;
+    this.#stage.inert = false;
+    this.#opener().setAttribute("aria-expanded", "false");
+    this.#opener().focus();
+  }
+}
