@@ -23,8 +23,8 @@ _TRUSTED_TYPES = ("require-trusted-types-for", "trusted-types")
 class ChatUiAdminSite(AdminSite):
     """Sets titles, and leaves the Trusted Types directives out of its own pages; no model's text is shown there."""
 
-    site_header = "Back office"
-    site_title = "Back office"
+    site_header = "Admin"
+    site_title = "Admin"
     index_title = "People, groups and back ends"
 
     def login(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:

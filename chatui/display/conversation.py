@@ -41,7 +41,7 @@ class Siblings:
 
 @dataclass(frozen=True, slots=True)
 class ShownQuestion:
-    """A user's message, ready for a page."""
+    """A user's message, ready for a page. ``message_id`` is empty while it is not stored yet."""
 
     message_id: str
     html: SafeHtml
@@ -124,6 +124,26 @@ class ConversationLink:
     updated_at: datetime
     url: str
     is_current: bool = False
+
+
+def blank_exchange() -> ShownExchange:
+    """An exchange that has not begun: the page keeps one, which its scripts copy for a new message."""
+    nothing = VisibleText.joined([])
+    question = ShownQuestion("", html.plain(nothing), nothing, None)
+    answer = ShownAnswer(
+        turn_id="",
+        state=TurnState.RUNNING,
+        parts=(),
+        notice=None,
+        siblings=None,
+        thought=None,
+        label="",
+        model="",
+        is_scripted=False,
+        turns_left_out=0,
+        continuation="",
+    )
+    return ShownExchange(question, answer)
 
 
 def shown_conversation(row: Conversation) -> ShownConversation:

@@ -1,17 +1,17 @@
-"""What a browser may ask for over the socket: each command, its fields checked, and what it does. Synchronous, run in a thread.
+"""What each command of a browser does. Synchronous, run in a thread.
 
 A command either decides who may do it (``access``) and what is kept (``turns.start``), or raises an error that carries a code.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 from django.urls import reverse
 
+from chatui import wire
 from chatui.audit_log.record import Visitor
 from chatui.codes import ProductCode
 from chatui.permissions import access
@@ -22,8 +22,6 @@ from chatui.turns.start import Ask, AskRefusedError, Kind, Started, start
 
 if TYPE_CHECKING:
     from chatui.models import User
-
-ASKS = {kind.value: kind for kind in Kind}
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,53 +44,42 @@ class SignedOutError(Exception):
     code = ProductCode.SIGNED_OUT
 
 
-def ask(visitor: Visitor, command: Mapping[str, Any]) -> tuple[Started, dict[str, str]]:
-    """send, edit, regenerate, continue: keep the question; returns the new turn and the fields of ``chatui:accepted``."""
+def ask(visitor: Visitor, command: wire.Ask) -> tuple[Started, wire.Accepted]:
+    """Keep the question; returns the new turn and the answer to the browser."""
     person = _person(visitor)
-    kind = ASKS[command["type"]]
-    wanted = Ask(
-        kind=kind,
-        client_id=_uuid(command, "client_id"),
-        effort="" if kind is Kind.CONTINUE else _string(command, "effort"),
-        conversation=None if kind is Kind.SEND and command.get("conversation") is None else _uuid(command, "conversation"),
-        question=_uuid(command, "question") if kind in (Kind.EDIT, Kind.REGENERATE) else None,
-        continued_turn=_uuid(command, "turn") if kind is Kind.CONTINUE else None,
-        choice=None if command.get("choice") is None else _string(command, "choice"),
-        text=_string(command, "text") if kind in (Kind.SEND, Kind.EDIT) else "",
-    )
-    started = start(person, wanted, LEASE_OWNER)
+    started = start(person, _wanted(command), LEASE_OWNER)
     turn = started.turn
-    return started, {
-        "client_id": str(wanted.client_id),
-        "conversation": str(turn.conversation_id),
-        "turn": str(turn.pk),
-        "question": str(turn.question_id),
-        "url": reverse("conversation", args=[turn.conversation_id]),
-        "title": turn.conversation.title,
-    }
+    return started, wire.Accepted(
+        client_id=str(_client_id(command)),
+        conversation=str(turn.conversation_id),
+        turn=str(turn.pk),
+        question=str(turn.question_id),
+        url=reverse("conversation", args=[turn.conversation_id]),
+        title=turn.conversation.title,
+    )
 
 
-def subscribe(visitor: Visitor, command: Mapping[str, Any]) -> Following:
+def subscribe(visitor: Visitor, command: wire.Subscribe) -> Following:
     """Follow one's own conversation."""
-    conversation = access.own_conversation(_person(visitor), _uuid(command, "conversation"))
+    conversation = access.own_conversation(_person(visitor), command.conversation)
     sweep.interrupt_abandoned(conversation)
     last = conversation.turns.order_by("-started_at").first()
     return Following(conversation.pk, last.pk if last else None, last.state if last else None)
 
 
-def watch(visitor: Visitor, command: Mapping[str, Any]) -> Following:
+def watch(visitor: Visitor, command: wire.Watch) -> Following:
     """Follow the hidden channels of a conversation: permission, opt-in and audit row are asked for here, each time."""
     if visitor.user is None:
         raise SignedOutError
-    conversation = access.view_hidden(visitor, command.get("conversation"), action="debug stream")
+    conversation = access.view_hidden(visitor, command.conversation, action="debug stream")
     last = conversation.turns.order_by("-started_at").first()
     return Following(conversation.pk, last.pk if last else None, last.state if last else None)
 
 
-def stoppable(visitor: Visitor, command: Mapping[str, Any]) -> UUID:
+def stoppable(visitor: Visitor, command: wire.Stop) -> UUID:
     """The turn that this person may stop: one of their own conversation."""
-    conversation = access.own_conversation(_person(visitor), _uuid(command, "conversation"))
-    return access.turn_of(conversation, _uuid(command, "turn")).pk
+    conversation = access.own_conversation(_person(visitor), command.conversation)
+    return access.turn_of(conversation, command.turn).pk
 
 
 def _person(visitor: Visitor) -> User:
@@ -101,20 +88,31 @@ def _person(visitor: Visitor) -> User:
     return visitor.user
 
 
-def _uuid(command: Mapping[str, Any], key: str) -> UUID:
-    value = command.get(key)
+def _wanted(command: wire.Ask) -> Ask:
+    client_id = _client_id(command)
+    match command:
+        case wire.Send(conversation=conversation, text=text, effort=effort, choice=choice):
+            where = None if conversation is None else _uuid(conversation)
+            return Ask(Kind.SEND, client_id, effort, conversation=where, choice=choice, text=text)
+        case wire.Edit(conversation=conversation, question=question, text=text, effort=effort, choice=choice):
+            place, of = _uuid(conversation), _uuid(question)
+            return Ask(Kind.EDIT, client_id, effort, conversation=place, question=of, choice=choice, text=text)
+        case wire.Regenerate(conversation=conversation, question=question, effort=effort, choice=choice):
+            return Ask(Kind.REGENERATE, client_id, effort, conversation=_uuid(conversation), question=_uuid(question), choice=choice)
+        case wire.Continue(conversation=conversation, turn=turn):
+            return Ask(Kind.CONTINUE, client_id, "", conversation=_uuid(conversation), continued_turn=_uuid(turn))
+    raise AskRefusedError(ProductCode.COMMAND)
+
+
+def _client_id(command: wire.Ask) -> UUID:
     try:
-        return UUID(value) if isinstance(value, str) else _no_such(key)
+        return UUID(command.client_id)
     except ValueError:
-        raise (AskRefusedError(ProductCode.COMMAND) if key == "client_id" else NotFoundError()) from None
+        raise AskRefusedError(ProductCode.COMMAND) from None
 
 
-def _string(command: Mapping[str, Any], key: str) -> str:
-    value = command.get(key)
-    if not isinstance(value, str):
-        raise AskRefusedError(ProductCode.COMMAND)
-    return value
-
-
-def _no_such(key: str) -> UUID:
-    raise ValueError(key)
+def _uuid(reference: wire.Reference) -> UUID:
+    try:
+        return UUID(reference)
+    except ValueError:
+        raise NotFoundError from None

@@ -6,7 +6,6 @@ A turn never runs in here: Channels awaits each handler before it reads the next
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 from collections import Counter
 from typing import Any
@@ -15,6 +14,7 @@ from uuid import UUID
 from channels.db import database_sync_to_async
 from channels.generic.websocket import AsyncWebsocketConsumer
 
+from chatui import wire
 from chatui.accounts.sessions import client_address, signed_in_user
 from chatui.audit_log.record import Visitor
 from chatui.codes import ProductCode
@@ -92,16 +92,19 @@ class ChatConsumer(AsyncWebsocketConsumer):
         if not self._may_speak():
             await self._bye(ProductCode.RATE, CLOSE_TOO_FAST)
             return
-        command = _parse(text_data)
-        client_id = command.get("client_id")
+        try:
+            command = wire.read_command(text_data if text_data is None or len(text_data) <= MAX_FRAME_CHARS else None)
+        except wire.UnreadableCommandError as error:
+            await self._refuse(error.client_id, ProductCode.COMMAND)
+            return
+        client_id = command.client_id if isinstance(command, wire.Ask) else None
         try:
             await self._obey(command)
         except _REFUSALS as error:
-            await self._say({"type": "chatui:refused", "client_id": client_id, "code": error.code, "message": error.code.sentence})
+            await self._refuse(client_id, error.code)
         except Exception as error:  # noqa: BLE001 - a person gets a sentence, the log a place; neither gets content
-            log.error("command %.20r failed: %s", command.get("type"), type(error).__name__)
-            code = ProductCode.INTERNAL
-            await self._say({"type": "chatui:refused", "client_id": client_id, "code": code, "message": code.sentence})
+            log.error("command %r failed: %s", command.type, type(error).__name__)
+            await self._refuse(client_id, ProductCode.INTERNAL)
 
     async def turn_events(self, message: dict[str, Any]) -> None:
         """Events of a turn, encoded once by its runner for everybody of this audience."""
@@ -115,6 +118,10 @@ class ChatConsumer(AsyncWebsocketConsumer):
         if audience in self._followed:
             await self.send(text_data=message["json"])
 
+    async def person_events(self, message: dict[str, Any]) -> None:
+        """Events for all pages of this person, whichever conversation they show."""
+        await self.send(text_data=message["json"])
+
     async def turn_begun(self, message: dict[str, Any]) -> None:
         """A turn began in the conversation that this socket watches: ask for the permission again, then watch that turn too."""
         if Audience.DEBUG in self._followed:
@@ -124,19 +131,19 @@ class ChatConsumer(AsyncWebsocketConsumer):
         """Something about this person changed (sign-out, password, rights): look at once."""
         await self._check()
 
-    async def _obey(self, command: dict[str, Any]) -> None:
+    async def _obey(self, command: wire.Command) -> None:
         visitor = await self._visitor()
-        match command.get("type"):
-            case "send" | "edit" | "regenerate" | "continue":
+        match command:
+            case wire.Ask():
                 started, accepted = await database_sync_to_async(commands.ask)(visitor, command)
                 if started.is_new:
                     await running.launch(started)
-                await self._say({"type": "chatui:accepted", **accepted})
-            case "subscribe":
+                await self._say(accepted)
+            case wire.Subscribe():
                 await self._follow(Audience.END_USER, await database_sync_to_async(commands.subscribe)(visitor, command))
-            case "watch":
+            case wire.Watch():
                 await self._follow(Audience.DEBUG, await database_sync_to_async(commands.watch)(visitor, command))
-            case "stop":
+            case wire.Stop():
                 await running.stop(await database_sync_to_async(commands.stoppable)(visitor, command))
             case _:
                 raise AskRefusedError(ProductCode.COMMAND)
@@ -180,10 +187,14 @@ class ChatConsumer(AsyncWebsocketConsumer):
             self._patient.discard(audience)
 
     async def _follow_again(self, audience: Audience) -> None:
-        look = commands.watch if audience is Audience.DEBUG else commands.subscribe
-        wanted = {"conversation": str(self._followed[audience].conversation_id)}
+        conversation = wire.Reference(str(self._followed[audience].conversation_id))
         try:
-            await self._follow(audience, await database_sync_to_async(look)(await self._visitor(), wanted))
+            visitor = await self._visitor()
+            if audience is Audience.DEBUG:
+                following = await database_sync_to_async(commands.watch)(visitor, wire.Watch(conversation))
+            else:
+                following = await database_sync_to_async(commands.subscribe)(visitor, wire.Subscribe(conversation))
+            await self._follow(audience, following)
         except _REFUSALS as error:
             await self._part(audience, error.code)
         except Exception as error:  # noqa: BLE001 - fail closed: a look that could not be granted, or not be recorded, is none
@@ -196,7 +207,7 @@ class ChatConsumer(AsyncWebsocketConsumer):
 
     async def _say_idle(self, following: Following) -> None:
         turn = str(following.turn_id) if following.turn_id else None
-        await self._say({"type": "chatui:idle", "conversation": str(following.conversation_id), "turn": turn, "state": following.state})
+        await self._say(wire.Idle(str(following.conversation_id), turn, following.state))
 
     async def _check_often(self) -> None:
         while True:
@@ -236,24 +247,17 @@ class ChatConsumer(AsyncWebsocketConsumer):
         self._allowance -= 1
         return self._allowance >= 0
 
-    async def _say(self, event: dict[str, object]) -> None:
-        await self.send(text_data=json.dumps([{key: value for key, value in event.items() if value is not None}]))
+    async def _say(self, event: wire.Event) -> None:
+        await self.send(text_data=wire.encode([event]))
+
+    async def _refuse(self, client_id: str | None, code: ErrorCode) -> None:
+        await self._say(wire.Refused(client_id, code, code.sentence))
 
     async def _bye(self, code: ErrorCode, close_code: int) -> None:
-        await self._say({"type": "chatui:bye", "code": code, "message": code.sentence})
+        await self._say(wire.Farewell(code, code.sentence))
         await self.close(code=close_code)
 
     def _start(self, aide: Any) -> None:
         task = asyncio.create_task(aide)
         self._aides.add(task)
         task.add_done_callback(self._aides.discard)
-
-
-def _parse(text: str | None) -> dict[str, Any]:
-    if text is None or len(text) > MAX_FRAME_CHARS:
-        return {}
-    try:
-        command = json.loads(text)
-    except (ValueError, RecursionError):
-        return {}
-    return command if isinstance(command, dict) else {}

@@ -7,7 +7,7 @@ _VERBS = {"view": "See", "add": "Add", "change": "Change", "delete": "Delete"}
 
 
 def _table(app: str, model: str, plural: str) -> dict[str, str]:
-    return {f"{app}.{verb}_{model}": f"{_VERBS[verb]} {plural} in the back office" for verb in _ALL_FOUR}
+    return {f"{app}.{verb}_{model}": f"{_VERBS[verb]} {plural} in the admin pages" for verb in _ALL_FOUR}
 
 
 GROUPS: dict[str, dict[str, str]] = {

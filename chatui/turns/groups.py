@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from uuid import UUID
 
+from asgiref.sync import async_to_sync
 from channels.exceptions import ChannelFull
 from channels.layers import BaseChannelLayer, get_channel_layer
 from redis.exceptions import RedisError
@@ -40,3 +42,11 @@ def turns_of(conversation_id: UUID) -> str:
 def person(person_id: UUID) -> str:
     """The sockets of one person."""
     return f"person-{person_id}"
+
+
+def tell_person(person_id: UUID, message: Mapping[str, object]) -> None:
+    """Send a message to every socket of a person, from synchronous code. Best effort: where the layer is down, nobody hears it."""
+    try:
+        async_to_sync(layer().group_send)(person(person_id), dict(message))
+    except LAYER_ERRORS:
+        return

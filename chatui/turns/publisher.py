@@ -9,7 +9,8 @@ import time
 from collections.abc import Iterator, Sequence
 from uuid import UUID
 
-from chatui.turns import groups, wire
+from chatui import wire
+from chatui.turns import groups
 from chatui.turns.stream import DebugStream, EndUserStream, publish
 from renderer.events import RawEvent
 from renderer.frames import Frame

@@ -13,6 +13,7 @@ from dataclasses import replace
 from channels.db import database_sync_to_async
 from django.db import DatabaseError, InterfaceError
 
+from chatui import wire
 from chatui.backends.base import BackendError, Effort, EndReason, SampleRequest
 from chatui.backends.spec.choices import split_choice
 from chatui.backends.spec.definition import BackendSpec
@@ -20,7 +21,7 @@ from chatui.codes import ProductCode
 from chatui.env import environment
 from chatui.model_servers import connected
 from chatui.models.turn import TurnState
-from chatui.turns import groups, ledger, wire
+from chatui.turns import groups, ledger
 from chatui.turns.database import with_retries
 from chatui.turns.failures import log_without_content
 from chatui.turns.kept_frames import KeptFrames
@@ -42,7 +43,7 @@ LAYER_PAUSE = 1.0
 FollowUp = Callable[[Sequence[Frame]], Awaitable[Sequence[Frame]]]
 """Stands between two samplings: takes what the turn has written so far, gives what the product adds. Nothing ends the turn."""
 
-_WIRE_TYPES = {
+_WIRE_TYPES: dict[str, wire.EndType] = {
     TurnState.COMPLETED: "response.completed",
     TurnState.INCOMPLETE: "response.incomplete",
     TurnState.STOPPED: "response.cancel",

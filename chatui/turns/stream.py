@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from chatui.turns import groups, wire
+from chatui import wire
+from chatui.turns import groups
 from renderer.events import RawEvent
 from renderer.frame_kinds import is_preamble
 from renderer.frames import Frame
@@ -45,11 +46,11 @@ class _OpenMessage:
     markdown: GrowingMarkdown
 
     @property
-    def delta(self) -> str:
+    def delta(self) -> wire.DeltaType:
         return "chatui:preamble.delta" if self.preamble else "response.delta"
 
     @property
-    def kind(self) -> str:
+    def kind(self) -> wire.PartKind:
         return "preamble" if self.preamble else "final"
 
 
@@ -73,7 +74,7 @@ class EndUserStream:
         """What is shown of the answer already, before the turn goes on with it. ``cut``: the message whose place the next answer takes;
         the first text of that answer is the text of this message, all at once."""
         for key, frame in frames:
-            kind = "preamble" if is_preamble(frame.header) else "final"
+            kind: wire.PartKind = "preamble" if is_preamble(frame.header) else "final"
             self._done.append(wire.MessageSoFar(str(key), kind, html.render_blocks(show(frame, Audience.END_USER))))
         self._cut = str(cut) if cut else None
 

@@ -1,4 +1,4 @@
-"""For owners: the list of looks that staff took at hidden channels of their conversations, and putting a notice away."""
+"""For owners: the list of accesses by staff to hidden channels of their conversations, and dismissing a notice."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from chatui.web.people import person_of
 @require_GET
 @login_required
 @guarded
-def looks_page(request: HttpRequest) -> HttpResponse:
-    """All of a person's, whether put away or not. Not found where owners are not told."""
-    return render(request, "account/access_notices.html", {"looks": access_notices.all_of(person_of(request))})
+def listing(request: HttpRequest) -> HttpResponse:
+    """All of a person's, whether dismissed or not. Not found where owners are not told."""
+    return render(request, "account/access_notices.html", {"notices": access_notices.all_of(person_of(request))})
 
 
 @require_POST
 @login_required
 @guarded
-def looks_dismiss(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
-    """Put the notice on a conversation's page away."""
+def dismiss(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
+    """Dismiss the notice on a conversation's page."""
     row = access_notices.dismiss(person_of(request), conversation_id)
     return redirect("conversation", row.pk)

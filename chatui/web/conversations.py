@@ -11,11 +11,13 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
+from chatui import wire
 from chatui.accounts import first_account
 from chatui.display import conversation_actions
 from chatui.display.conversation import (
     EFFORTS,
     ConversationLink,
+    blank_exchange,
     conversation_link,
     shown_conversation,
     shown_exchange,
@@ -26,7 +28,7 @@ from chatui.display.operator_pages import examples, welcome
 from chatui.env import environment
 from chatui.model_servers import model_choice
 from chatui.permissions import access, access_notices
-from chatui.turns import sweep
+from chatui.turns import groups, sweep
 from chatui.web.guards import guarded
 from chatui.web.middleware.context import SIDEBAR_LENGTH
 from chatui.web.people import person_of
@@ -60,7 +62,8 @@ def _page(request: HttpRequest, person: User, row: Conversation | None) -> HttpR
         "conversation": shown_conversation(row) if row else None,
         "conversations": [conversation_link(item, current) for item in access.own_conversations(person, SIDEBAR_LENGTH)],
         "exchanges": shown_exchanges(row, person) if row else [],
-        "looks": access_notices.at(row, person) if row else [],
+        "blank_exchange": blank_exchange(),
+        "access_notices": access_notices.at(row, person) if row else [],
         "welcome": welcome(),
         "examples": [] if row else examples(),
         "deleted": _just_deleted(request, person),
@@ -113,6 +116,8 @@ def exchange(request: HttpRequest, conversation_id: UUID, turn_id: UUID) -> Http
 def rename(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
     """A title of the owner's own."""
     row = conversation_actions.rename(person_of(request), conversation_id, request.POST.get("title", ""))
+    changed = wire.TitleChanged(str(row.pk), row.title)
+    groups.tell_person(row.owner_id, {"type": "person.events", "json": wire.encode([changed])})
     return _done(request, reverse("conversation", args=[row.pk]), title=row.title)
 
 

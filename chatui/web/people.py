@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from asgiref.sync import async_to_sync
 from django import forms
 from django.contrib import auth
 from django.contrib.auth import views
@@ -142,7 +141,4 @@ class Password(views.PasswordChangeView):
 
 def tell_sockets(person: User) -> None:
     """Have this person's sockets ask again who they are and what they may see. Best effort: they ask by themselves, too."""
-    try:
-        async_to_sync(groups.layer().group_send)(groups.person(person.pk), {"type": "session.check"})
-    except groups.LAYER_ERRORS:
-        return
+    groups.tell_person(person.pk, {"type": "session.check"})

@@ -1,4 +1,5 @@
-// The pages about share links: copies links and code, and finishes code and mathematics. What a link shows is whole without it.
+// The pages about share links: copies links and code, and finishes code and mathematics. What a link shows is whole
+// without it.
 
 import "./site.js";
 import { codeBeside } from "./page/code.js";
@@ -23,7 +24,7 @@ async function clicked(event) {
     await copy(text);
     label.textContent = "Copied";
   } catch {
-    label.textContent = "Not allowed";
+    label.textContent = "Could not copy";
   }
   setTimeout(() => (label.textContent = before), COPIED_MS);
 }

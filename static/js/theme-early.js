@@ -1,4 +1,5 @@
-// Sets the chosen appearance before the first paint. A classic script in the head on purpose: a module would run too late and flash.
+// Sets the chosen appearance before the first paint. A classic script in the head on purpose: a module would run too
+// late and flash.
 (() => {
   try {
     const theme = localStorage.getItem("chatui:theme");

@@ -97,7 +97,7 @@ def summary(studio: Studio) -> None:
     studio.take(chat.page, "conversation")
     chat.settle()
     chat.page.goto(chat.page.url + "share/")
-    chat.page.get_by_role("button", name="Make a link").click()
+    chat.page.get_by_role("button", name="Create a link").click()
     expect(chat.page.locator(".share-link-new")).to_be_visible()
     studio.take(chat.page, "share")
 
@@ -111,7 +111,7 @@ def working(studio: Studio) -> None:
     chat.settle()
     page = studio.visits.open(studio.slow, "grace", chat.page.url + "debug/", viewport=WINDOW)
     studio.take(page, "debug-opt-in")
-    page.get_by_label("Why you look").fill("A complaint about this answer")
+    page.get_by_label("Reason").fill("A complaint about this answer")
     page.get_by_role("button", name="Open the debug view").click()
     expect(page.locator(".frame-live .frame-body").first).not_to_be_empty()
     studio.take(page, "debug")
@@ -127,7 +127,7 @@ def debug_parts(studio: Studio) -> None:
     chat.settle()
     address = chat.page.url + "debug/"
     page = studio.visits.open(studio.quick, "grace", address, viewport=WINDOW)
-    page.get_by_label("Why you look").fill("A complaint about this answer")
+    page.get_by_label("Reason").fill("A complaint about this answer")
     page.get_by_role("button", name="Open the debug view").click()
     page.get_by_role("searchbox").fill("plan")
     page.keyboard.press("Enter")

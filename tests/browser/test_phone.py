@@ -61,7 +61,7 @@ def test_every_page_fits_a_phone(demo: Server, visits: Visits) -> None:
 
     page.goto(page.url + "debug/")
     fits(page)
-    page.get_by_label("Why you look").fill("To see whether it fits")
+    page.get_by_label("Reason").fill("To see whether it fits")
     page.get_by_role("button", name="Open the debug view").click()
     expect(page.get_by_role("list", name="Frames").first).to_be_visible()
     fits(page)

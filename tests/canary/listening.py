@@ -20,7 +20,7 @@ from tests.canary.planting import hidden_headers
 from tests.canary.reviewed import END_USER_EVENTS
 from tests.support.scripted import Step
 
-_IN_A_SNAPSHOT = {"type", "message_id", "kind", "blocks"}
+_IN_A_SNAPSHOT = {"message_id", "kind", "blocks"}
 
 
 class Layer:

@@ -372,18 +372,18 @@ ROUTES: tuple[Route, ...] = (
         (Ask("GET", "/debug/requests/", "302 404 404 404 200 404 404 200 200"),),
     ),
     Route(
-        "c/<uuid:conversation_id>/looks/dismiss/",
+        "c/<uuid:conversation_id>/access-notices/dismiss/",
         "The owner puts the notice of looks by staff away; nothing is shown.",
         (
-            Ask("POST", "/c/{conversation}/looks/dismiss/", _OWNER_ACTS),
-            Ask("POST", "/c/{deleted}/looks/dismiss/", _NOBODY),
-            Ask("GET", "/c/{conversation}/looks/dismiss/", _NEVER),
+            Ask("POST", "/c/{conversation}/access-notices/dismiss/", _OWNER_ACTS),
+            Ask("POST", "/c/{deleted}/access-notices/dismiss/", _NOBODY),
+            Ask("GET", "/c/{conversation}/access-notices/dismiss/", _NEVER),
         ),
     ),
     Route(
-        "looks/",
+        "access-notices/",
         "Where owners are told: when staff opened which of their own conversations. Not found where they are not told.",
-        (Ask("GET", "/looks/", _SIGNED_IN.replace("200", "404")),),
+        (Ask("GET", "/access-notices/", _SIGNED_IN.replace("200", "404")),),
     ),
     Route(
         "audit/",
@@ -611,6 +611,7 @@ LAYER_MESSAGES = {
     "turn_events": "What a runner published to the group of this socket's audience.",
     "turn_snapshot": "The answer to this socket's own question.",
     "turn_begun": "Without content: look again.",
+    "person_events": "What the person's own other pages changed: a title.",
     "session_check": "Without content: look again.",
 }
 """What a socket hears on the channel layer: the handlers of the consumer."""
@@ -621,19 +622,20 @@ END_USER_EVENTS: dict[str, set[str]] = {
     "chatui:refused": {"type", "client_id", "code", "message"},
     "chatui:idle": {"type", "conversation", "turn", "state"},
     "chatui:bye": {"type", "code", "message"},
+    "chatui:title": {"type", "conversation", "title"},
     "chatui:working": _OF_A_TURN | {"elapsed"},
     "chatui:summary": _OF_A_TURN | {"text"},
     "chatui:thought": _OF_A_TURN | {"seconds"},
-    "chatui:message": _OF_A_TURN | {"message_id", "kind", "continues", "blocks"},
+    "chatui:message": _OF_A_TURN | {"message_id", "kind", "continued_message", "blocks"},
     "chatui:relabelled": _OF_A_TURN | {"message_id", "kind"},
     "chatui:preamble.delta": _OF_A_TURN | {"message_id", "block", "html", "text"},
     "chatui:snapshot": _OF_A_TURN | {"elapsed", "working", "steps", "thought", "messages"},
-    "response.created": _OF_A_TURN | {"conversation", "question", "after", "kind", "continues"},
+    "response.created": _OF_A_TURN | {"conversation", "question", "after", "kind", "continued_turn"},
     "response.delta": _OF_A_TURN | {"message_id", "block", "html", "text"},
     "response.delta.flush": _OF_A_TURN | {"message_id", "block", "html"},
     **{f"response.{end}": _OF_A_TURN | {"state", "code", "message", "elapsed"} for end in ("completed", "incomplete", "failed", "cancel")},
 }
 """All that an end user's socket may ever be sent, with every field that it may have."""
 
-DEBUG_EVENTS = {"chatui:frame.opened", "chatui:frame.delta", "chatui:frame.closed", "chatui:debug.snapshot", "chatui:frame"}
+DEBUG_EVENTS = {"chatui:frame.opened", "chatui:frame.delta", "chatui:frame.closed", "chatui:debug.snapshot"}
 """What only permitted staff who opted in are sent."""

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { isTurnEvent, readFrame } from "../../static/js/models/protocol.js";
+import { isDebugPageEvent, isEndUserEvent, isTurnEvent, readFrame } from "../../static/js/models/protocol.js";
 
-const DELTA = { type: "response.delta", turn: "t", message_id: "m", block: 0, html: "<p>a</p>" };
+const DELTA = { type: "response.delta", turn: "t", sequence_number: 1, message_id: "m", block: 0, html: "<p>a</p>" };
+const SNAPSHOT = { type: "chatui:snapshot", turn: "t", sequence_number: 4, elapsed: 9, working: true, steps: [], messages: [] };
 const TITLE = { type: "chatui:title", conversation: "c", title: "A title" };
 
 test("a frame is an array of events", () => {
@@ -23,18 +24,18 @@ test("a type named like a property of every object is unknown too", () => {
 
 test("an event without one of its texts is left out", () => {
   assert.deepEqual(readFrame(JSON.stringify([{ ...TITLE, title: undefined }])), []);
-  assert.deepEqual(readFrame(JSON.stringify([{ type: "response.delta.flush", turn: "t", message_id: "m", block: 0, html: { evil: 1 } }])), []);
+  assert.deepEqual(readFrame(JSON.stringify([{ type: "response.delta.flush", turn: "t", sequence_number: 2, message_id: "m", block: 0, html: { evil: 1 } }])), []);
 });
 
 test("a line of a summary is an event of its turn, and only with its text", () => {
-  const [step] = readFrame('[{"type": "chatui:summary", "turn": "t", "text": "Compared ways"}, {"type": "chatui:summary", "turn": "t"}]');
+  const [step] = readFrame('[{"type": "chatui:summary", "turn": "t", "sequence_number": 1, "text": "Compared ways"}, {"type": "chatui:summary", "turn": "t", "sequence_number": 2}]');
   assert.ok(step);
   assert.equal(isTurnEvent(step), true);
-  assert.equal(readFrame('[{"type": "chatui:summary", "turn": "t"}]').length, 0);
+  assert.equal(readFrame('[{"type": "chatui:summary", "turn": "t", "sequence_number": 2}]').length, 0);
 });
 
 test("a message that is of another kind after all is an event of its turn, and only with its kind", () => {
-  const label = { type: "chatui:relabelled", turn: "t", message_id: "m", kind: "preamble" };
+  const label = { type: "chatui:relabelled", turn: "t", sequence_number: 1, message_id: "m", kind: "preamble" };
   const [event] = readFrame(JSON.stringify([label]));
   assert.ok(event);
   assert.equal(isTurnEvent(event), true);
@@ -46,7 +47,28 @@ test("steps of a turn are numbered, replies and snapshots are not", () => {
   assert.ok(delta && title);
   assert.equal(isTurnEvent(delta), true);
   assert.equal(isTurnEvent(title), false);
-  const [snapshot] = readFrame('[{"type": "chatui:snapshot", "turn": "t", "sequence_number": 4, "messages": []}]');
+  const [snapshot] = readFrame(JSON.stringify([SNAPSHOT]));
   assert.ok(snapshot);
   assert.equal(isTurnEvent(snapshot), false);
+});
+
+test("each field that an event always has must be there in its own type", () => {
+  assert.equal(readFrame(JSON.stringify([SNAPSHOT])).length, 1, "the premise");
+  for (const [name, wrong] of [["elapsed", "9"], ["working", 1], ["steps", {}], ["sequence_number", null], ["turn", 7]]) {
+    assert.deepEqual(readFrame(JSON.stringify([{ ...SNAPSHOT, [String(name)]: wrong }])), [], String(name));
+  }
+});
+
+test("a growing block brings HTML or text, and something of the two", () => {
+  const { html: _, ...bare } = DELTA;
+  assert.equal(readFrame(JSON.stringify([{ ...bare, text: "a" }])).length, 1);
+  assert.deepEqual(readFrame(JSON.stringify([bare])), []);
+});
+
+test("what only the debug view is sent is no event of the conversation's page", () => {
+  const frame = { type: "chatui:frame.delta", turn: "t", sequence_number: 1, message_id: "m", text: "hidden" };
+  const [hidden, delta, title] = readFrame(JSON.stringify([frame, DELTA, TITLE]));
+  assert.ok(hidden && delta && title);
+  assert.deepEqual([hidden, delta, title].map(isEndUserEvent), [false, true, true]);
+  assert.deepEqual([hidden, delta, title].map(isDebugPageEvent), [true, false, true]);
 });

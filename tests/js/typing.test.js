@@ -29,7 +29,7 @@ test("a text up to the limit can be sent", () => {
 });
 
 test("a longer one cannot, and the sentence says by how much", () => {
-  assert.equal(problemWith("x".repeat(1310), 1000), "This message is 310 characters too long. At most 1,000 can be sent.");
+  assert.equal(problemWith("x".repeat(1310), 1000), "This message is 310 characters too long. The limit is 1,000 characters.");
 });
 
 test("characters are counted as the server counts them, not in halves", () => {

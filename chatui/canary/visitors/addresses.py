@@ -57,7 +57,7 @@ QUERIES: Mapping[str, tuple[str, ...]] = {
 FORMS: Mapping[str, Values] = {
     "rename": {"title": "A canary's own title"},
     "branch": {"message": "{message_id}"},
-    "looks_dismiss": {},
+    "access_notices_dismiss": {},
     "debug_open": {"reason": "canary run, to be refused", "minutes": "15"},
     "debug_close": {},
     "debug_approve": {},

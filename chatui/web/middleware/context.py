@@ -26,7 +26,7 @@ def page(request: HttpRequest) -> dict[str, Any]:
         "audit_warnings": len(attempts.unacknowledged()) if access.can_read_audit(person) else 0,
         "owners_are_told": access_notices.are_told(),
         "requests_to_decide": debug_requests.to_decide(person),
-        "can_use_office": person is not None and person.is_staff,
+        "can_use_admin": person is not None and person.is_staff,
         "can_share": share_links.is_on(),
         "version": __version__,
     }

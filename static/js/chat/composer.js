@@ -1,23 +1,22 @@
-// <chat-composer>: the box in which a message is written. Says "chat:send" with {text, effort, choice, clientId}, and "chat:stop".
+// <chat-composer>: the box in which a message is written. Says "chat:send" with {text, effort, choice, clientId}, and
+// "chat:stop".
 
 import { find } from "../page/dom.js";
 import { grow } from "../page/growing.js";
+import { openStorage } from "../page/storage.js";
+import { newId } from "../models/client-id.js";
 import { Drafts } from "../models/drafts.js";
 import { problemWith, sends } from "../models/typing.js";
+import { ModelChoice } from "./model-choice.js";
 
 /** @typedef {{ text: string, effort: string, choice: string, clientId: string }} Written */
 
-const EFFORT_KEY = "chatui:effort";
-const CHOICE_KEY = "chatui:choice";
 const DRAFT_DELAY_MS = 250;
 const BUSY = "Please wait for the answer, or stop it first.";
 
 export class ChatComposer extends HTMLElement {
   #form = find(this, "form", HTMLFormElement);
   #area = find(this, "textarea", HTMLTextAreaElement);
-  #effort = find(this, "select[name=effort]", HTMLSelectElement);
-  /** Only where there is more than one model. @type {HTMLSelectElement | null} */
-  #choice = this.querySelector("select[name=choice]");
   #send = find(this, ".send", HTMLButtonElement);
   #stop = find(this, ".stop", HTMLButtonElement);
   #problem = find(this, ".composer-problem", HTMLElement);
@@ -25,7 +24,11 @@ export class ChatComposer extends HTMLElement {
   #drafts = new Drafts(openStorage(), this.dataset.person ?? "");
   /** @type {string | null} */
   #conversation = this.dataset.conversation ?? null;
-  /** The id under which the text in the box was sent before without an answer. @type {{ text: string, clientId: string } | null} */
+  #model = new ModelChoice(this, () => this.#conversation === null);
+  /**
+   * The id under which the text in the box was sent before without an answer.
+   * @type {{ text: string, clientId: string } | null}
+   */
   #unanswered = null;
   /** @type {number | undefined} */
   #saving;
@@ -37,12 +40,9 @@ export class ChatComposer extends HTMLElement {
     this.#area.addEventListener("keydown", this.#key);
     this.#area.addEventListener("input", this.#typed);
     this.#stop.addEventListener("click", () => this.dispatchEvent(new CustomEvent("chat:stop")));
-    this.#effort.addEventListener("change", () => keep(EFFORT_KEY, this.#effort.value));
-    this.#choice?.addEventListener("change", this.#chose);
     this.addEventListener("click", this.#takeExample);
     addEventListener("pagehide", this.#save);
-    if (!this.#conversation) this.#begin();
-    if (!this.#effort.value) this.#effort.value = "medium";
+    this.#model.listen();
     const draft = this.#drafts.load(this.#conversation);
     if (draft.text && !this.#area.value) this.#put(draft.text);
     if (draft.clientId) this.#unanswered = { text: draft.text, clientId: draft.clientId };
@@ -54,19 +54,18 @@ export class ChatComposer extends HTMLElement {
   }
 
   get effort() {
-    return this.#effort.value;
+    return this.#model.effort;
   }
 
-  /** The model, as the server names the choice; empty where there is nothing to choose, which is the default. */
   get choice() {
-    return this.#choice?.value ?? "";
+    return this.#model.choice;
   }
 
   /** The person signs out: nothing that they wrote stays in this browser, not even by the page's own last save. */
   forget() {
     this.#forgotten = true;
     this.#drafts.forgetAll();
-    keep(CHOICE_KEY, null);
+    this.#model.forget();
   }
 
   focus() {
@@ -129,7 +128,7 @@ export class ChatComposer extends HTMLElement {
     this.#put("");
     this.say("");
     /** @type {Written} */
-    const detail = { text, effort: this.#effort.value, choice: this.choice, clientId };
+    const detail = { text, effort: this.effort, choice: this.choice, clientId };
     this.dispatchEvent(new CustomEvent("chat:send", { detail }));
   };
 
@@ -167,19 +166,6 @@ export class ChatComposer extends HTMLElement {
     this.#drafts.keep(this.#conversation, text, clientId);
   };
 
-  /** A new conversation begins with the model of the last one, and with the effort that was last chosen, or else that model's. */
-  #begin() {
-    const last = openStorage()?.getItem(CHOICE_KEY);
-    if (this.#choice && last && [...this.#choice.options].some((option) => option.value === last)) this.#choice.value = last;
-    this.#effort.value = openStorage()?.getItem(EFFORT_KEY) ?? this.#choice?.selectedOptions[0]?.dataset.effort ?? this.#effort.value;
-  }
-
-  #chose = () => {
-    keep(CHOICE_KEY, this.choice);
-    this.querySelector(".composer-note")?.remove();
-    if (!this.#conversation) this.#begin();
-  };
-
   /** @param {string} text */
   #put(text) {
     this.#area.value = text;
@@ -190,38 +176,6 @@ export class ChatComposer extends HTMLElement {
   #show() {
     this.#send.disabled = !this.#area.value.trim();
   }
-}
-
-/** @returns {Storage | null} */
-function openStorage() {
-  try {
-    return localStorage;
-  } catch {
-    return null;
-  }
-}
-
-/**
- * What is chosen here, for the next page. Without storage it holds for this one.
- * @param {string} key
- * @param {string | null} value null forgets it
- */
-function keep(key, value) {
-  try {
-    if (value === null) openStorage()?.removeItem(key);
-    else openStorage()?.setItem(key, value);
-  } catch {
-    // A full or forbidden storage must not stop anybody from choosing.
-  }
-}
-
-/** A random id. `crypto.randomUUID` is missing on pages served over plain http. */
-export function newId() {
-  const bytes = crypto.getRandomValues(new Uint8Array(16));
-  bytes[6] = (/** @type {number} */ (bytes[6]) & 0x0f) | 0x40;
-  bytes[8] = (/** @type {number} */ (bytes[8]) & 0x3f) | 0x80;
-  const hex = [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
-  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
 }
 
 customElements.define("chat-composer", ChatComposer);

@@ -1,8 +1,11 @@
-// The line that says how the connection is doing: nothing while it is well, and nothing for a loss that heals within a second.
+// The line that says how the connection is doing: nothing while it is well, and nothing for a loss that heals within a
+// second.
 
 const PATIENCE_MS = 1_000;
 const SETTLING_MS = 500;
 const SIGNED_OUT = 4401;
+const SIGNED_OUT_TEXT = "You have been signed out. Your text is kept.";
+const CLOSED_TEXT = "You no longer have access to this page.";
 
 export class ConnectionBanner {
   #line;
@@ -23,7 +26,10 @@ export class ConnectionBanner {
     this.#signIn = signIn;
   }
 
-  /** The socket opened. It may close at once (a proxy that finds no server behind it), so the line stays a little longer. */
+  /**
+   * The socket opened. It may close at once (a proxy that finds no server behind it), so the line stays a little
+   * longer.
+   */
   opened() {
     clearTimeout(this.#settling);
     this.#settling = setTimeout(() => this.well(), SETTLING_MS);
@@ -41,7 +47,9 @@ export class ConnectionBanner {
   lost() {
     clearTimeout(this.#settling);
     this.#isDown = true;
-    this.#timer ??= setTimeout(() => this.#say(navigator.onLine ? "Reconnecting…" : "You are offline. Waiting for the network…"), PATIENCE_MS);
+    this.#timer ??= setTimeout(() => {
+      this.#say(navigator.onLine ? "Reconnecting…" : "You are offline. Waiting for the network…");
+    }, PATIENCE_MS);
   }
 
   /** Something is waiting for the connection: say so if it stays down. */
@@ -58,7 +66,7 @@ export class ConnectionBanner {
   ended(code) {
     clearTimeout(this.#timer);
     clearTimeout(this.#settling);
-    this.#say(this.#farewell || (code === SIGNED_OUT ? "You have been signed out. Your text is kept." : "This page is not open to you any more."));
+    this.#say(this.#farewell || (code === SIGNED_OUT ? SIGNED_OUT_TEXT : CLOSED_TEXT));
     this.#line.dataset.kind = "final";
     if (code !== SIGNED_OUT) return;
     const link = document.createElement("a");

@@ -1,4 +1,5 @@
-// The title of the browser's tab: the conversation's, and a word in front of it while something happened that nobody has seen yet.
+// The title of the browser's tab: the conversation's, and a word in front of it while something happened that nobody
+// has seen yet.
 
 export class TabTitle {
   #title = document.title;

@@ -1,4 +1,5 @@
-// <debug-clock>: says how long the debug view stays open. At the end the text goes from the screen, whether the server can be reached or not.
+// <debug-clock>: says how long the debug view stays open. At the end the text goes from the screen, whether the server
+// can be reached or not.
 
 import { find } from "../page/dom.js";
 import { remainingText } from "../models/remaining.js";
@@ -6,7 +7,10 @@ import { remainingText } from "../models/remaining.js";
 const TICK_MS = 1_000;
 
 class DebugClock extends HTMLElement {
-  /** Counted from when the page came, so that a wrong clock on this machine changes nothing. Time in which it sleeps counts. */
+  /**
+   * Counted from when the page came, so that a wrong clock on this machine changes nothing. Time in which it sleeps
+   * counts.
+   */
   #ends = Date.now() + Number(this.dataset.seconds) * 1000;
   /** @type {number | undefined} */
   #timer;
@@ -31,7 +35,7 @@ class DebugClock extends HTMLElement {
     if (text !== this.textContent) this.textContent = text;
     if (left > 0) return;
     clearInterval(this.#timer);
-    find(document, "main", HTMLElement).replaceChildren("The debug view has closed: its time is over.");
+    find(document, "main", HTMLElement).replaceChildren("The debug view has closed: its time is up.");
     location.replace(this.dataset.then ?? "/");
   };
 }

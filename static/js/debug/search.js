@@ -1,7 +1,9 @@
-// <debug-search>: finds words in the frames of the page, and leaves frames of other roles and channels out. Live frames count as they grow.
+// <debug-search>: finds words in the frames of the page, and leaves frames of other roles and channels out. Live frames
+// count as they grow.
 
 import { find } from "../page/dom.js";
-import { MOST_MATCHES, foundText, placesOf, stepped } from "../models/matches.js";
+import { MOST_MATCHES, foundText, stepped } from "../models/matches.js";
+import { mark, rangesIn, reveal } from "./highlights.js";
 
 const PAUSE_MS = 150;
 const FOUND = "debug-found";
@@ -108,7 +110,8 @@ class DebugSearch extends HTMLElement {
    * @param {number} all
    */
   #tell(frames, all) {
-    const text = foundText({ wanted: this.#text.value.trim(), matches: this.#matches.length, current: this.#current, frames, all });
+    const wanted = this.#text.value.trim();
+    const text = foundText({ wanted, matches: this.#matches.length, current: this.#current, frames, all });
     if (text !== this.#count.textContent) this.#count.textContent = text;
     mark(FOUND, this.#matches);
     const current = this.#matches[this.#current];
@@ -152,49 +155,6 @@ function has(frame, name, value) {
 function offer(select, values) {
   const known = new Set([...select.options].map((option) => option.value));
   for (const value of values) if (!known.has(value)) select.add(new Option(value, value));
-}
-
-/**
- * @param {HTMLElement} frame
- * @param {string} wanted
- * @returns {Range[]}
- */
-function rangesIn(frame, wanted) {
-  const ranges = [];
-  for (const body of frame.querySelectorAll(".frame-text, .chip-value")) {
-    body.normalize();
-    const text = body.firstChild;
-    if (!(text instanceof Text)) continue;
-    for (const [start, end] of placesOf(text.data, wanted)) {
-      const range = new Range();
-      range.setStart(text, start);
-      range.setEnd(text, end);
-      ranges.push(range);
-    }
-  }
-  return ranges;
-}
-
-/**
- * Colours ranges without touching what is there, so that text which grows meanwhile is not disturbed. Older browsers do without.
- * @param {string} name
- * @param {Range[]} ranges
- */
-function mark(name, ranges) {
-  if (!("highlights" in CSS)) return;
-  if (ranges.length) CSS.highlights.set(name, new Highlight(...ranges));
-  else CSS.highlights.delete(name);
-}
-
-/** @param {Range} range */
-function reveal(range) {
-  const body = range.startContainer.parentElement;
-  if (!body) return;
-  const place = range.getBoundingClientRect();
-  const box = body.getBoundingClientRect();
-  if (place.top < box.top || place.bottom > box.bottom) body.scrollTop += place.top - box.top - body.clientHeight / 2;
-  const now = range.getBoundingClientRect();
-  scrollBy({ top: now.top - innerHeight / 2, behavior: "instant" });
 }
 
 customElements.define("debug-search", DebugSearch);

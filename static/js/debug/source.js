@@ -1,11 +1,12 @@
-// <debug-source>: a frame as it is kept, fetched when it is opened, for each look is recorded. <debug-copy>: copies a text of the page.
+// <debug-source>: a frame as it is kept, fetched when it is opened, for each look is recorded. <debug-copy>: copies a
+// text of the page.
 
 import { copy, copyLater } from "../page/clipboard.js";
 import { find } from "../page/dom.js";
 import { read } from "../page/server.js";
 
 const COPIED_MS = 2_000;
-const FAILED = "This could not be read. The debug view may have closed: reload the page.";
+const FAILED = "This could not be loaded. The debug view may have closed: please reload the page.";
 
 class DebugSource extends HTMLElement {
   #details = find(this, "details", HTMLDetailsElement);

@@ -2,10 +2,10 @@
 
 import { Connection } from "../page/connection.js";
 import { find, piece, seek } from "../page/dom.js";
-import { isTurnEvent } from "../models/protocol.js";
+import { isDebugPageEvent, isTurnEvent, unhandled } from "../models/protocol.js";
 import { Sequence } from "../models/sequence.js";
 
-/** @import { FrameHeader, ServerEvent, SnapshotFrame } from "../models/protocol.js" */
+/** @import { DebugPageEvent, FrameBegan, FrameSoFar } from "../models/wire.js" */
 
 /** While a gap is being closed, the snapshot is not asked for again before this time is over. */
 const REWATCH_MS = 3_000;
@@ -22,7 +22,7 @@ class DebugView extends HTMLElement {
   #watchedAt = -Infinity;
   #connection = new Connection(this.dataset.socket ?? "/ws/", {
     opened: () => this.#watch(),
-    received: (events) => events.forEach((event) => this.#apply(event)),
+    received: (events) => events.filter(isDebugPageEvent).forEach((event) => this.#apply(event)),
     lost: () => this.#say("Reconnecting…"),
     ended: (code) => this.#end(code),
   });
@@ -44,7 +44,7 @@ class DebugView extends HTMLElement {
     if (performance.now() - this.#watchedAt > REWATCH_MS) this.#watch();
   }
 
-  /** @param {ServerEvent} event */
+  /** @param {DebugPageEvent} event */
   #apply(event) {
     if (isTurnEvent(event)) {
       const verdict = this.#sequence.admit(event.turn, event.sequence_number);
@@ -65,18 +65,25 @@ class DebugView extends HTMLElement {
         return this.#say(event.message);
       case "chatui:bye":
         this.#farewell = event.message;
+        return;
+      case "chatui:idle":
+      case "chatui:title":
+        return;
+      default:
+        return unhandled(event);
     }
   }
 
-  /** @param {SnapshotFrame} frame */
+  /** @param {FrameSoFar} frame */
   #show(frame) {
-    for (const body of bodies(this.#open(frame.message_id, frame.header, frame.why_hidden))) body.textContent = frame.text;
+    const shown = this.#open(frame.message_id, frame.header, frame.why_hidden);
+    for (const body of bodies(shown)) body.textContent = frame.text;
     if (!frame.open) this.#close(frame.message_id, null, null);
   }
 
   /**
    * @param {string} message
-   * @param {FrameHeader} header
+   * @param {FrameBegan["header"]} header
    * @param {string | null | undefined} why
    * @returns {HTMLElement}
    */
@@ -125,7 +132,12 @@ class DebugView extends HTMLElement {
     if (!mark) return;
     const took = (performance.now() - (this.#openedAt.get(message) ?? performance.now())) / 1000;
     const length = find(frame, ".frame-text", HTMLElement).textContent?.length ?? 0;
-    const facts = [terminator && `took ${took.toFixed(2)} s`, `${length} characters`, terminator && `ends with ${terminator}`, code];
+    const facts = [
+      terminator && `took ${took.toFixed(2)} s`,
+      `${length} characters`,
+      terminator && `ends with ${terminator}`,
+      code,
+    ];
     find(frame, ".frame-foot", HTMLElement).textContent = facts.filter(Boolean).join(" · ");
   }
 
@@ -139,7 +151,7 @@ class DebugView extends HTMLElement {
    * @param {number} code
    */
   #end(code) {
-    this.#say(this.#farewell || "The debug view is not open to you any more.");
+    this.#say(this.#farewell || "You no longer have access to the debug view.");
     if (code !== TOO_MANY) (this.closest("main") ?? this).replaceChildren(this.#state);
   }
 
@@ -154,7 +166,8 @@ class DebugView extends HTMLElement {
  * @param {HTMLElement} frame
  */
 function bodies(frame) {
-  return [...frame.querySelectorAll(".frame-text, .frame-seen .frame-body")].filter((body) => body instanceof HTMLElement);
+  const found = frame.querySelectorAll(".frame-text, .frame-seen .frame-body");
+  return [...found].filter((body) => body instanceof HTMLElement);
 }
 
 /**

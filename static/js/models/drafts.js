@@ -38,8 +38,8 @@ export class Drafts {
   }
 
   /**
-   * Keeps the text. With `clientId` it was sent under that id and nobody knows yet whether it arrived: sending the same text
-   * again under the same id cannot double it.
+   * Keeps the text. With `clientId` it was sent under that id and nobody knows yet whether it arrived: sending the same
+   * text again under the same id cannot double it.
    * @param {string | null} conversation
    * @param {string} text
    * @param {string | null} [clientId]

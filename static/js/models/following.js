@@ -1,6 +1,10 @@
-// Whether the page follows the newest text: it does until the reader scrolls up, and again once the reader is back at the end.
+// Whether the page follows the newest text: it does until the reader scrolls up, and again once the reader is back at
+// the end.
 
-/** @typedef {{ top: number, height: number, view: number }} Position scroll offset, content height, visible height; CSS pixels */
+/**
+ * @typedef {{ top: number, height: number, view: number }} Position scroll offset, content height, visible height; CSS
+ * pixels
+ */
 
 const AT_END_PX = 40;
 const JITTER_PX = 2;

@@ -36,7 +36,12 @@ export function stepped(current, count, step) {
 }
 
 /**
- * @param {{ wanted: string, matches: number, current: number, frames: number, all: number }} found `frames` of `all` are shown
+ * @typedef {{ wanted: string, matches: number, current: number, frames: number, all: number }} Found
+ * `frames` of `all` are shown
+ */
+
+/**
+ * @param {Found} found
  * @returns {string}
  */
 export function foundText({ wanted, matches, current, frames, all }) {

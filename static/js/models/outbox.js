@@ -1,6 +1,7 @@
-// What this tab asked for and the server has not answered yet. Each carries its client_id, so asking again does no harm.
+// What this tab asked for and the server has not answered yet. Each carries its client_id, so asking again does no
+// harm.
 
-/** @import { Ask } from "./protocol.js" */
+/** @import { Ask } from "./wire.js" */
 
 export class Outbox {
   /** @type {Map<string, Ask>} */
@@ -13,11 +14,11 @@ export class Outbox {
 
   /**
    * The server answered: the command is taken out and given back; undefined when it was not ours.
-   * @param {string | undefined} clientId
+   * @param {string | null | undefined} clientId
    * @returns {Ask | undefined}
    */
   settle(clientId) {
-    if (clientId === undefined) return undefined;
+    if (typeof clientId !== "string") return undefined;
     const command = this.#waiting.get(clientId);
     this.#waiting.delete(clientId);
     return command;

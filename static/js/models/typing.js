@@ -1,14 +1,22 @@
 // What a key in the composer means, and how long a message may be.
 
 /**
- * @typedef {{ key: string, shiftKey: boolean, ctrlKey: boolean, altKey: boolean, metaKey: boolean, isComposing: boolean, keyCode?: number }} Key
+ * @typedef {object} Key what we read of a keyboard event
+ * @property {string} key
+ * @property {boolean} shiftKey
+ * @property {boolean} ctrlKey
+ * @property {boolean} altKey
+ * @property {boolean} metaKey
+ * @property {boolean} isComposing
+ * @property {number} [keyCode]
  */
 
 /** Key code of a key that an input method is still working on; Safari reports only this after the composition ended. */
 const KEY_OF_INPUT_METHOD = 229;
 
 /**
- * Whether this key sends the message. Shift+Enter breaks the line; Enter that confirms a word in an input method does neither.
+ * Whether this key sends the message. Shift+Enter breaks the line; Enter that confirms a word in an input method does
+ * neither.
  * @param {Key} event
  */
 export function sends(event) {
@@ -28,5 +36,6 @@ export function problemWith(text, limit) {
   const excess = [...text].length - limit;
   if (excess <= 0) return null;
   const number = new Intl.NumberFormat("en");
-  return `This message is ${number.format(excess)} ${excess === 1 ? "character" : "characters"} too long. At most ${number.format(limit)} can be sent.`;
+  const tooLong = `${number.format(excess)} ${excess === 1 ? "character" : "characters"} too long`;
+  return `This message is ${tooLong}. The limit is ${number.format(limit)} characters.`;
 }

@@ -1,7 +1,8 @@
 // Copies text, also where the browser has no modern clipboard (a page served over plain http in a home network).
 
 /**
- * Copies what a promise will give. The promise goes to the clipboard as it is: Safari allows no waiting between click and copy.
+ * Copies what a promise will give. The promise goes to the clipboard as it is: Safari allows no waiting between click
+ * and copy.
  * @param {Promise<string>} text
  */
 export async function copyLater(text) {

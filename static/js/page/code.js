@@ -5,17 +5,19 @@ import { MOST_CHARACTERS, flatten, languageOf } from "../models/highlighting.js"
 
 /** @import { TokenNode } from "../models/highlighting.js" */
 
+/** @typedef {{ language: string, ignoreIllegals: boolean }} HighlightOptions */
 /**
  * @typedef {object} Highlighter what we use of highlight.js
  * @property {(name: string) => unknown} getLanguage
- * @property {(code: string, options: { language: string, ignoreIllegals: boolean }) => { _emitter: { rootNode: TokenNode } }} highlight
+ * @property {(code: string, options: HighlightOptions) => { _emitter: { rootNode: TokenNode } }} highlight
  */
 
 /** @type {Promise<Highlighter> | null} */
 let loading = null;
 
 /**
- * Puts a head line over each code block that has none yet. Cheap, so that an open block may have it too and nothing jumps at its end.
+ * Puts a head line over each code block that has none yet. Cheap, so that an open block may have it too and nothing
+ * jumps at its end.
  * @param {Element} block
  */
 export function decorateCode(block) {
@@ -84,6 +86,8 @@ function coloured(root) {
 
 /** @returns {Promise<Highlighter>} */
 function load() {
-  loading ??= import("../../vendor/highlight/highlight.min.js").then((module) => /** @type {Highlighter} */ (module.default));
+  loading ??= import("../../vendor/highlight/highlight.min.js").then(
+    (module) => /** @type {Highlighter} */ (module.default),
+  );
   return loading;
 }

@@ -3,7 +3,7 @@
 import { Backoff } from "../models/backoff.js";
 import { readFrame } from "../models/protocol.js";
 
-/** @import { Command, ServerEvent } from "../models/protocol.js" */
+/** @import { Command, ServerEvent } from "../models/wire.js" */
 
 /**
  * @typedef {object} Listener
@@ -110,7 +110,8 @@ export class Connection {
     if (socket !== this.#socket || typeof event.data !== "string") return;
     this.#settleProbe();
     this.#heardAt = performance.now();
-    // Only a word from the server proves that it is well: a socket that opens and closes at once must not be tried in a rush.
+    // Only a word from the server proves that it is well: a socket that opens and closes at once must not be tried in a
+    // rush.
     this.#backoff.reset();
     this.#listener.received(readFrame(event.data));
   }

@@ -1,8 +1,9 @@
 // The one place where HTML enters the page, and small typed ways to find elements.
 
 /**
- * The browser's door for HTML. The Content-Security-Policy allows this one policy and no other, so that an HTML sink anywhere
- * else throws. The HTML itself was sanitised on the server; this policy does not make anything safe, it marks the only way in.
+ * The browser's door for HTML. The Content-Security-Policy allows this one policy and no other, so that an HTML sink
+ * anywhere else throws. The HTML itself was sanitised on the server; this policy does not make anything safe, it marks
+ * the only way in.
  * @typedef {{ createHTML: (html: string) => string }} HtmlPolicy
  */
 const policy = makePolicy();
@@ -13,7 +14,8 @@ const policy = makePolicy();
  * @returns {DocumentFragment}
  */
 export function parse(html) {
-  // A value off the wire that is no string would be turned into one by the sink: "[object Object]", or what its toString says.
+  // A value off the wire that is no string would be turned into one by the sink: "[object Object]", or what its
+  // toString says.
   if (typeof html !== "string") throw new TypeError("only text can be parsed as HTML");
   const template = document.createElement("template");
   template.innerHTML = policy.createHTML(html);

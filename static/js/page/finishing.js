@@ -1,5 +1,5 @@
-// Finishes a closed block: code gets its head line and colours, mathematics is set, a wide table can be scrolled by keyboard. In idle
-// time, newest first.
+// Finishes a closed block: code gets its head line and colours, mathematics is set, a wide table can be scrolled by
+// keyboard. In idle time, newest first.
 
 import { decorateCode, highlightCode } from "./code.js";
 import { setMathematics } from "./mathematics.js";

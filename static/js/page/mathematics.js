@@ -6,8 +6,8 @@
  */
 
 /**
- * Nothing that TeX says may load, link, run or grow without end. What KaTeX cannot read it throws, and the source stays as text: its own
- * error message would be an element with a style attribute, which the Content-Security-Policy blocks.
+ * Nothing that TeX says may load, link, run or grow without end. What KaTeX cannot read it throws, and the source stays
+ * as text: its own error message would be an element with a style attribute, which the Content-Security-Policy blocks.
  */
 const OPTIONS = Object.freeze({ trust: false, throwOnError: true, strict: "ignore", maxExpand: 100, maxSize: 20 });
 /** A formula longer than this stays as it was written. */

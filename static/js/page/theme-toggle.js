@@ -32,8 +32,9 @@ class ThemeToggle extends HTMLElement {
   /** @param {StorageEvent} event */
   #follow = (event) => {
     if (event.key !== KEY) return;
-    if (event.newValue === "light" || event.newValue === "dark") document.documentElement.dataset.theme = event.newValue;
-    else delete document.documentElement.dataset.theme;
+    const { dataset } = document.documentElement;
+    if (event.newValue === "light" || event.newValue === "dark") dataset.theme = event.newValue;
+    else delete dataset.theme;
     this.#show();
   };
 

@@ -1,4 +1,5 @@
-// <conversation-search>: the field over the list of conversations. Shows what is found in place of the list. Says "chat:search" when asked for.
+// <conversation-search>: the field over the list of conversations. Shows what is found in place of the list. Says
+// "chat:search" when asked for.
 
 import { around, fill, find, parse, seek } from "../page/dom.js";
 import { SignedOut, read } from "../page/server.js";
@@ -46,7 +47,8 @@ export class ConversationSearch extends HTMLElement {
     } catch (error) {
       if (mine !== this.#asked) return;
       this.#open();
-      this.#say(error instanceof SignedOut ? "You have been signed out." : "The search did not work. Please try again.", true);
+      const isSignedOut = error instanceof SignedOut;
+      this.#say(isSignedOut ? "You have been signed out." : "The search failed. Please try again.", true);
     }
   }
 
@@ -67,7 +69,7 @@ export class ConversationSearch extends HTMLElement {
     }
     const count = this.#links().length;
     const more = seek(this.#results, ".search-more", HTMLElement) ? "at least " : "";
-    this.#say(count ? `${more}${count} ${count === 1 ? "result" : "results"}` : "Nothing found", false);
+    this.#say(count ? `${more}${count} ${count === 1 ? "result" : "results"}` : "No results", false);
   }
 
   /**

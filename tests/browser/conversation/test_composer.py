@@ -35,7 +35,7 @@ def test_enter_sends_and_shift_enter_breaks_the_line(demo: Server, visits: Visit
 
 def test_an_example_goes_into_the_box_behind_what_is_there(demo: Server, visits: Visits) -> None:
     chat = Chat(visits.open(demo, "ada"))
-    examples = chat.page.get_by_role("list", name="Questions to begin with").get_by_role("button")
+    examples = chat.page.get_by_role("list", name="Example questions").get_by_role("button")
     expect(examples).to_have_count(3)
     first = examples.first.inner_text()
     examples.first.press("Enter")
@@ -67,7 +67,7 @@ def test_a_text_that_is_too_long_is_refused_in_a_sentence_and_kept(demo: Server,
 
     chat.ask("x" * 4005)
 
-    expect(chat.problem).to_have_text("This message is 5 characters too long. At most 4,000 can be sent.")
+    expect(chat.problem).to_have_text("This message is 5 characters too long. The limit is 4,000 characters.")
     expect(chat.exchanges).to_have_count(0)
     expect(chat.box).to_have_value("x" * 4005)
     chat.box.fill("x" * 4000)

@@ -82,7 +82,7 @@ def test_the_model_did_write_the_reasoning_that_nobody_saw(llama: Server, visits
     chat.settle()
 
     chat.page.goto(chat.page.url + "debug/")
-    chat.page.get_by_label("Why you look").fill("To see what was thought")
+    chat.page.get_by_label("Reason").fill("To see what was thought")
     chat.page.get_by_role("button", name="Open the debug view").click()
 
     expect(chat.page.get_by_role("list", name="Frames")).to_contain_text(CANARY)

@@ -203,7 +203,7 @@ def test_whoever_left_the_group_gets_a_sentence_and_goes_on_with_another_model(s
     expect(chat.problem).to_have_text("This model is not available to you. Choose another one.")
     expect(chat.box).to_have_value("Once more")
     page.reload()
-    expect(page.get_by_text("is not available any more")).to_be_visible()
+    expect(page.get_by_text("is no longer available")).to_be_visible()
     assert "Guided tour" not in offers(page)
     expect(model(page)).to_have_value("small")
     chat.box.press("Enter")

@@ -36,11 +36,11 @@ def hits(page: Page):
 
 
 def shared_link(page: Page) -> str:
-    """Make a link on the conversation's page, and give its address."""
+    """Create a link on the conversation's page, and give its address."""
     page.get_by_role("button", name="More for this conversation").click()
     page.get_by_role("link", name="Share…").click()
     expect(page.get_by_role("heading", name="This is what they will see")).to_be_visible()
-    page.get_by_role("button", name="Make a link").click()
+    page.get_by_role("button", name="Create a link").click()
     page.wait_for_url("**/share/?made=*")
     return page.locator(".share-link-new .share-link-address").input_value()
 
@@ -71,8 +71,8 @@ def test_escape_clears_the_search_and_brings_the_list_back(visits: Visits, demo:
     page = talk(visits, demo, "Is there a list?").page
     page.keyboard.press("Control+k")
     page.keyboard.type("zebra wombat")
-    expect(page.locator(".search-none")).to_have_text("Nothing of yours has all of these words.")
-    expect(page.locator(".search-status")).to_have_text("Nothing found")
+    expect(page.locator(".search-none")).to_have_text("No results")
+    expect(page.locator(".search-status")).to_have_text("No results")
     page.keyboard.press("Escape")
     expect(search_field(page)).to_have_value("")
     expect(page.locator("conversation-list")).to_be_visible()
@@ -163,7 +163,7 @@ def test_a_link_is_copied_and_taken_back(visits: Visits, demo: Server) -> None:
     assert chat.page.evaluate("navigator.clipboard.readText()") == link
     chat.page.goto("/shares/")
     mine = chat.page.locator(".share-link").filter(has=chat.page.locator(f'[value="{link}"]'))
-    mine.get_by_role("button", name="Take back").click()
+    mine.get_by_role("button", name="Revoke").click()
     chat.page.wait_for_url("**/shares/")
     expect(chat.page.locator(f'[value="{link}"]')).to_have_count(0)
     visits.allow("404")

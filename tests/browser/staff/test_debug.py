@@ -31,7 +31,7 @@ def test_staff_see_hidden_frames_live_after_the_opt_in_while_the_reader_sees_non
     address = chat.page.url + "debug/"
 
     page = visits.open(llama, "grace", address)
-    expect(page.get_by_role("heading", name="Before you look")).to_be_visible()
+    expect(page.get_by_role("heading", name="Before you open this view")).to_be_visible()
     expect(page.get_by_role("list", name="Frames")).to_have_count(0)
     opt_in(page, "A complaint about this answer")
     frames = page.get_by_role("list", name="Frames").get_by_role("listitem")
@@ -54,7 +54,7 @@ def test_staff_see_hidden_frames_live_after_the_opt_in_while_the_reader_sees_non
     expect(frames.filter(has_text="bicycle").last).to_have_class(re.compile("frame-visible"))
     page.get_by_role("button", name="Close now").click()
     page.goto(address)
-    expect(page.get_by_role("heading", name="Before you look")).to_be_visible()
+    expect(page.get_by_role("heading", name="Before you open this view")).to_be_visible()
 
 
 def test_every_kind_of_frame_is_there_with_its_header_and_says_whether_people_see_it(demo: Server, visits: Visits) -> None:
@@ -126,5 +126,5 @@ def test_the_log_holds_the_reason_each_page_that_was_looked_at_and_the_closing(d
 
 
 def opt_in(page: Page, reason: str) -> None:
-    page.get_by_label("Why you look").fill(reason)
+    page.get_by_label("Reason").fill(reason)
     page.get_by_role("button", name="Open the debug view").click()

@@ -46,7 +46,7 @@ def talked(visits: Visits, server: Server, *questions: str) -> Chat:
 
 
 def opt_in(page: Page, minutes: str = "15 minutes") -> None:
-    page.get_by_label("Why you look").fill(REASON)
+    page.get_by_label("Reason").fill(REASON)
     page.get_by_label(minutes).check()
     page.get_by_role("button", name="Open the debug view").click()
     expect(page.get_by_role("button", name="Close now")).to_be_visible()
@@ -61,11 +61,11 @@ def debug(visits: Visits, server: Server, chat: Chat) -> Page:
 def test_a_reason_is_needed_and_a_time_is_chosen(visits: Visits, demo: Server) -> None:
     page = visits.open(demo, "grace", talked(visits, demo).page.url + "debug/")
     assert INSTRUCTIONS not in page.content()
-    box = page.get_by_label("Why you look")
+    box = page.get_by_label("Reason")
     box.fill("too short")
     page.get_by_role("button", name="Open the debug view").click()
     assert box.evaluate("box => box.validity.tooShort"), "the browser says so before anything is sent"
-    expect(page.get_by_role("heading", name="Before you look")).to_be_visible()
+    expect(page.get_by_role("heading", name="Before you open this view")).to_be_visible()
     opt_in(page, "4 hours")
     expect(page.get_by_role("timer")).to_have_text(re.compile("Closes in (4 h|3 h 60 min)"))
     expect(page.get_by_text(REASON)).to_be_visible()
@@ -81,7 +81,7 @@ def test_the_view_closes_by_itself_when_its_time_is_over(visits: Visits, demo: S
     expect(page.get_by_role("timer")).to_contain_text(re.compile(r"Closes in \d+ s|Closes in 1 min"))
     expect(page.get_by_text(INSTRUCTIONS)).to_be_visible()
     page.clock.fast_forward("01:10")
-    expect(page.get_by_role("heading", name="Before you look")).to_be_visible()
+    expect(page.get_by_role("heading", name="Before you open this view")).to_be_visible()
     assert INSTRUCTIONS not in page.content()
 
 
@@ -110,9 +110,9 @@ def test_closing_in_one_tab_ends_the_stream_of_another_at_once(visits: Visits, d
 def test_a_second_person_approves_and_the_first_cannot(visits: Visits, strict: Server) -> None:
     chat = talked(visits, strict)
     asking = visits.open(strict, "grace", chat.page.url + "debug/")
-    asking.get_by_label("Why you look").fill(REASON)
+    asking.get_by_label("Reason").fill(REASON)
     asking.get_by_label("1 hour").check()
-    asking.get_by_role("button", name="Ask for the debug view").click()
+    asking.get_by_role("button", name="Request the debug view").click()
     expect(asking.get_by_role("heading", name="Waiting for a second person")).to_be_visible()
     assert INSTRUCTIONS not in asking.content()
 
@@ -122,12 +122,12 @@ def test_a_second_person_approves_and_the_first_cannot(visits: Visits, strict: S
 
     deciding = visits.open(strict, "vera", "/debug/requests/")
     request = deciding.get_by_role("listitem").filter(has_text="ada")
-    expect(request).to_contain_text("grace wants to look into a conversation of ada for 60 minutes.")
+    expect(request).to_contain_text("grace requests the debug view of a conversation of ada for 60 minutes.")
     expect(request).to_contain_text(REASON)
     request.get_by_role("button", name="Approve").click()
-    expect(deciding.get_by_text("Nothing waits for a decision.")).to_be_visible()
+    expect(deciding.get_by_text("No requests are waiting.")).to_be_visible()
 
-    asking.get_by_role("link", name="Look again").click()
+    asking.get_by_role("link", name="Check again").click()
     expect(asking.get_by_text(INSTRUCTIONS)).to_be_visible()
     expect(asking.get_by_text("approved by vera")).to_be_visible()
     expect(asking.get_by_role("timer")).to_have_text(re.compile("Closes in (1 h|60 min)"))
@@ -136,12 +136,12 @@ def test_a_second_person_approves_and_the_first_cannot(visits: Visits, strict: S
 def test_a_declined_request_shows_nothing(visits: Visits, strict: Server) -> None:
     chat = talked(visits, strict)
     asking = visits.open(strict, "grace", chat.page.url + "debug/")
-    asking.get_by_label("Why you look").fill(REASON)
-    asking.get_by_role("button", name="Ask for the debug view").click()
+    asking.get_by_label("Reason").fill(REASON)
+    asking.get_by_role("button", name="Request the debug view").click()
     deciding = visits.open(strict, "vera", "/debug/requests/")
     deciding.get_by_role("button", name="Decline the request of grace").click()
-    asking.get_by_role("link", name="Look again").click()
-    expect(asking.get_by_role("heading", name="Before you look")).to_be_visible()
+    asking.get_by_role("link", name="Check again").click()
+    expect(asking.get_by_role("heading", name="Before you open this view")).to_be_visible()
     assert INSTRUCTIONS not in asking.content()
 
 
@@ -154,7 +154,7 @@ def test_turns_tell_state_times_tools_and_usage(visits: Visits, demo: Server) ->
     call = turn.locator(".frame").filter(has_text="ends with <|call|>")
     expect(call.locator("details[open] pre")).to_have_text(re.compile(r'\{\n  "query": "launch date"'))
     expect(call).to_contain_text(re.compile(r"answered by #\d+ after \d+\.\d\d s"))
-    expect(call).to_contain_text(re.compile(r"kept at \+\d+\.\d\d s"))
+    expect(call).to_contain_text(re.compile(r"stored at \+\d+\.\d\d s"))
     call.get_by_role("link", name=re.compile("^#")).click()
     expect(page.locator(".frame:target")).to_contain_text("answers the call in")
 
@@ -239,7 +239,7 @@ def test_the_prompt_that_was_sent_and_its_tokens_are_a_click_away(visits: Visits
     page = debug(visits, demo, talked(visits, demo))
     page.get_by_role("link", name="Prompt that was sent").click()
     expect(page.locator("#debug-text")).to_contain_text(re.compile(r'"role": "developer",\s+"content": "' + re.escape(INSTRUCTIONS)))
-    page.get_by_role("link", name="Exactly as it was sent").click()
+    page.get_by_role("link", name="As sent").click()
     expect(page.locator("#debug-text")).to_have_text(re.compile(r'^\{"model": "demo"'))
     with page.expect_download() as download:
         page.get_by_role("link", name="Download", exact=True).click()

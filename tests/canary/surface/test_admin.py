@@ -110,7 +110,7 @@ def test_the_conversation_list_shows_neither_title_nor_content(world: World) -> 
 def test_the_opt_in_page_shows_nothing_of_somebody_elses_conversation(world: World) -> None:
     """Before the opt-in there is no line in the audit log, so there is nothing of the person's words on the page either."""
     page = client_for(world.people["both"]).get(f"/c/{world.hers.conversation.pk}/debug/").content.decode()
-    assert "Before you look" in page and "A visible title" not in page
+    assert "Before you open this view" in page and "A visible title" not in page
 
 
 def test_messages_turns_and_openings_are_not_in_the_back_office() -> None:

@@ -19,6 +19,7 @@ from renderer.events import FrameText
 from renderer.markup import html
 from tests.support.browser_socket import ENDS, BrowserSocket, shown_text
 from tests.support.scripted import ANALYSIS, FINAL, ScriptedBackend, answer, frame
+from tests.chatui.conftest import signed_in
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -395,3 +396,18 @@ async def test_two_tabs_see_the_same_turn(ada: User, backend: ScriptedBackend) -
             await tab.until("chatui:snapshot")
         gate.set()
         assert shown_text(await one.until(*ENDS)) == shown_text(await two.until(*ENDS)) != ""
+
+
+@pytest.mark.asyncio
+async def test_a_new_title_reaches_every_page_of_the_person_and_nobody_else(ada: User, bela: User, conversation: Conversation) -> None:
+    @database_sync_to_async
+    def rename(person: User, title: str) -> int:
+        return signed_in(person).post(f"/c/{conversation.pk}/rename/", {"title": title}).status_code
+
+    async with BrowserSocket(ada) as first, BrowserSocket(ada) as second, BrowserSocket(bela) as stranger:
+        assert await rename(ada, "  A better\ntitle ") == 302
+        for socket in (first, second):
+            changed = await socket.next()
+            assert changed == {"type": "chatui:title", "conversation": str(conversation.pk), "title": "A better title"}
+        assert await rename(bela, "Mine now") == 404
+        assert await stranger.silence() == [] and await first.silence() == []

@@ -23,6 +23,7 @@ from tests.support.sampling import asked, outcome
 from tests.support.several import Configure, says
 from tests.support.several import closing as closing
 from tests.support.several import configure as configure
+from tests.support.html_text import lean
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -212,7 +213,7 @@ def test_a_permission_that_was_taken_back_counts_for_the_next_question_whatever_
 def test_the_page_offers_what_the_person_may_use_and_no_address(configure: Configure, ada: User, bela: User) -> None:
     configure(FOR_READERS)
     ada.groups.add(Group.objects.create(name="readers"))
-    page = signed_in(ada).get("/").content.decode()
+    page = lean(signed_in(ada).get("/").content.decode())
     assert '<option value="small" data-effort="medium">small</option>' in page and '<option value="large"' in page
     assert "127.0.0.1:9" not in page
     assert 'name="choice"' not in signed_in(bela).get("/").content.decode(), "one choice is none"
@@ -221,11 +222,11 @@ def test_the_page_offers_what_the_person_may_use_and_no_address(configure: Confi
 def test_the_page_opens_with_the_conversation_s_own_choice(configure: Configure, ada: User, conversation: Conversation) -> None:
     configure(TWO.format(small="http://127.0.0.1:9", large="http://127.0.0.1:9"))
     Conversation.objects.update(choice="large")
-    page = signed_in(ada).get(f"/c/{conversation.pk}/").content.decode()
-    assert '<option value="large/l" data-effort="medium" selected>' in page and "not available any more" not in page
+    page = lean(signed_in(ada).get(f"/c/{conversation.pk}/").content.decode())
+    assert '<option value="large/l" data-effort="medium" selected>' in page and "no longer available" not in page
     Conversation.objects.update(choice="vanished")
     page = signed_in(ada).get(f"/c/{conversation.pk}/").content.decode()
-    assert "is not available any more" in page and "vanished" not in page and " selected>large" not in page
+    assert "is no longer available" in page and "vanished" not in page and " selected>large" not in page
 
 
 def test_a_new_conversation_begins_with_the_effort_of_its_back_end(configure: Configure, ada: User) -> None:
@@ -244,7 +245,7 @@ def test_the_demo_among_others_is_told_where_its_answers_are(configure: Configur
     assert "no model is connected" not in client.get("/").content.decode()
     shown = client.get(f"/c/{turn.conversation_id}/turns/{turn.pk}/").content.decode()
     assert "Scripted, no model" in shown and "Guided tour" in shown
-    shown = client.get(f"/c/{other.conversation_id}/turns/{other.pk}/").content.decode()
+    shown = lean(client.get(f"/c/{other.conversation_id}/turns/{other.pk}/").content.decode())
     assert "Scripted" not in shown and "<span>a</span><span>m</span>" in shown and "127.0.0.1" not in shown
 
 

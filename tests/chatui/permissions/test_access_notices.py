@@ -13,6 +13,7 @@ from chatui.models import Conversation, DebugRequest, User
 from chatui.permissions import debug_requests
 from tests.chatui.conftest import make_person, signed_in
 from tests.support.environment import change
+from tests.support.html_text import lean
 
 pytestmark = pytest.mark.django_db
 
@@ -37,7 +38,7 @@ def opened_by(person: User, conversation: Conversation) -> None:
 def page(person: User, conversation: Conversation) -> str:
     response = signed_in(person).get(f"/c/{conversation.pk}/")
     assert response.status_code == 200
-    return response.content.decode()
+    return lean(response.content.decode())
 
 
 @pytest.mark.usefixtures("_told")
@@ -51,22 +52,24 @@ def test_the_owner_is_told_when_but_neither_who_nor_why(ada: User, grace: User, 
 
 def test_by_default_nobody_is_told(ada: User, grace: User, conversation: Conversation) -> None:
     opened_by(grace, conversation)
-    assert SENTENCE not in page(ada, conversation) and "/looks/" not in page(ada, conversation).replace("/looks/dismiss/", "")
-    assert signed_in(ada).get("/looks/").status_code == 404
+    assert SENTENCE not in page(ada, conversation) and "/access-notices/" not in page(ada, conversation).replace(
+        "/access-notices/dismiss/", ""
+    )
+    assert signed_in(ada).get("/access-notices/").status_code == 404
 
 
 @pytest.mark.usefixtures("_told")
 def test_of_several_looks_the_last_is_named(ada: User, grace: User, conversation: Conversation) -> None:
     for person in (grace, grace, make_person("gus", "view_hidden_channels", "view_any_conversation", staff=True)):
         opened_by(person, conversation)
-    assert "Staff opened the hidden channels of this conversation 3 times, last on " in page(ada, conversation)
+    assert "Staff opened the hidden channels of this conversation 3 times, most recently on " in page(ada, conversation)
 
 
 @pytest.mark.usefixtures("_told")
 def test_an_own_opening_is_no_news(hank: User) -> None:
     own = Conversation.objects.create(owner=hank)
     opened_by(hank, own)
-    assert SENTENCE not in page(hank, own) and "Nobody has." in signed_in(hank).get("/looks/").content.decode()
+    assert SENTENCE not in page(hank, own) and "No accesses so far." in signed_in(hank).get("/access-notices/").content.decode()
 
 
 @pytest.mark.usefixtures("_told")
@@ -83,9 +86,9 @@ def test_a_request_that_nobody_approved_showed_nothing_and_is_not_told(ada: User
 @pytest.mark.usefixtures("_told")
 def test_a_notice_that_was_put_away_stays_away_and_in_the_list(ada: User, grace: User, conversation: Conversation) -> None:
     opened_by(grace, conversation)
-    assert signed_in(ada).post(f"/c/{conversation.pk}/looks/dismiss/")["Location"] == f"/c/{conversation.pk}/"
+    assert signed_in(ada).post(f"/c/{conversation.pk}/access-notices/dismiss/")["Location"] == f"/c/{conversation.pk}/"
     assert SENTENCE not in page(ada, conversation)
-    listed = signed_in(ada).get("/looks/").content.decode()
+    listed = signed_in(ada).get("/access-notices/").content.decode()
     assert f"/c/{conversation.pk}/" in listed and "grace" not in listed and REASON not in listed
     opened_by(grace, conversation)
     assert SENTENCE in page(ada, conversation), "the next look is news again"
@@ -95,14 +98,14 @@ def test_a_notice_that_was_put_away_stays_away_and_in_the_list(ada: User, grace:
 def test_nobody_else_puts_a_notice_away_or_reads_the_list(ada: User, bela: User, grace: User, conversation: Conversation) -> None:
     opened_by(grace, conversation)
     for person in (bela, grace):
-        assert signed_in(person).post(f"/c/{conversation.pk}/looks/dismiss/").status_code == 404
-        assert str(conversation.pk) not in signed_in(person).get("/looks/").content.decode()
+        assert signed_in(person).post(f"/c/{conversation.pk}/access-notices/dismiss/").status_code == 404
+        assert str(conversation.pk) not in signed_in(person).get("/access-notices/").content.decode()
     assert SENTENCE in page(ada, conversation)
 
 
 @pytest.mark.usefixtures("_told")
 def test_a_deleted_conversation_is_not_listed(ada: User, grace: User, conversation: Conversation) -> None:
     opened_by(grace, conversation)
-    assert str(conversation.pk) in signed_in(ada).get("/looks/").content.decode()
+    assert str(conversation.pk) in signed_in(ada).get("/access-notices/").content.decode()
     Conversation.objects.update(deleted_at=timezone.now())
-    assert str(conversation.pk) not in signed_in(ada).get("/looks/").content.decode()
+    assert str(conversation.pk) not in signed_in(ada).get("/access-notices/").content.decode()

@@ -362,9 +362,9 @@ async def test_a_page_that_shows_the_cut_answer_gets_only_what_is_new(ada: User,
         await socket.say("continue", client_id=str(uuid4()), conversation=str(first.conversation_id), turn=str(first.pk))
         events = await socket.until(*ENDS)
     created = next(event for event in events if event["type"] == "response.created")
-    assert (created["kind"], created["continues"]) == ("continue", str(first.pk))
+    assert (created["kind"], created["continued_turn"]) == ("continue", str(first.pk))
     began = next(event for event in events if event["type"] == "chatui:message")
-    assert (began["continues"], began["blocks"]) == (str(old.pk), 3)
+    assert (began["continued_message"], began["blocks"]) == (str(old.pk), 3)
     assert min(event["block"] for event in events if "block" in event) == 3, "what is final already is not sent again"
     whole = [block.html for block in html.render_blocks(f"{LONG}'x')\n```\n\nThe end.")]
     assert "".join(whole[:3]) + shown_text(events) == "".join(whole)

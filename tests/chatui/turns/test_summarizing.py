@@ -25,6 +25,7 @@ from tests.chatui.conftest import signed_in
 from tests.support.browser_socket import ENDS, BrowserSocket
 from tests.support.scripted import ANALYSIS, CALL, FINAL, PREAMBLE, REPLY, ScriptedBackend, answer, ended, frame
 from tests.support.summarizer import THOUGHT, Says, Summarizer, thinks, use
+from tests.support.html_text import lean
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
 
@@ -113,7 +114,7 @@ async def test_a_step_is_shown_while_the_model_thinks_and_kept_in_front_of_the_a
     ]
     assert frames[-2].text == (f"<|start|>assistant name=reasoning_summary intent=preamble<|channel|>commentary<|message|>- {STEP}<|end|>")
     assert frames[-1].parent_id == frames[-2].pk
-    page = await page_of(ada, watched.turn)
+    page = lean(await page_of(ada, watched.turn))
     assert re.search(rf'<summary>Thought for [^<]+</summary><ul class="thought-steps"><li dir="auto">{STEP}</li></ul></details>', page)
     assert page.index("<details") < page.index("Take the bicycle.")
 

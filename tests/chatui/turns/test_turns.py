@@ -115,7 +115,7 @@ async def test_the_page_says_when_the_oldest_turns_did_not_fit(ada: User, backen
     backend.script = [*answer()[:-1], SampleEnded(EndReason.STOP, turns_left_out=3)]
     turn = await run(ada, ask())
     page = await database_sync_to_async(lambda: signed_in(ada).get(f"/c/{turn.conversation_id}/").content.decode())()
-    assert "without the oldest 3 questions" in page
+    assert "Oldest 3 questions left out" in page
 
 
 @pytest.mark.asyncio

@@ -151,7 +151,7 @@ def test_a_second_person_approves_on_the_page_of_requests(grace: User, vera: Use
     assert deciding.post(approve).status_code == 302
     assert "HIDDEN" in asking.get(f"/c/{turn.conversation_id}/debug/").content.decode()
     assert deciding.post(approve).status_code == 404, "played again"
-    assert "Nothing waits" in deciding.get("/debug/requests/").content.decode()
+    assert "No requests are waiting" in deciding.get("/debug/requests/").content.decode()
     told = AuditEvent.objects.order_by("number").values_list("action", "code", "actor_name")
     assert list(told) == [
         ("ask for debug view", "", "grace"),
@@ -166,7 +166,7 @@ def test_a_declined_request_leads_back_to_the_form(grace: User, vera: User, turn
     client = opened(grace, turn)
     signed_in(vera).post(f"/c/{turn.conversation_id}/debug/requests/{DebugRequest.objects.get().pk}/decline/")
     page = client.get(f"/c/{turn.conversation_id}/debug/").content.decode()
-    assert "Before you look" in page and "HIDDEN" not in page
+    assert "Before you open this view" in page and "HIDDEN" not in page
 
 
 def test_pages_ask_a_number_of_questions_that_does_not_grow_with_the_conversation(

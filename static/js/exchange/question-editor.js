@@ -76,6 +76,8 @@ export class QuestionEditor {
 
   /** @param {boolean} hidden */
   #hideQuestion(hidden) {
-    for (const selector of [".question-text", ".question-tools"]) find(this.#question, selector, HTMLElement).hidden = hidden;
+    for (const selector of [".question-text", ".question-tools"]) {
+      find(this.#question, selector, HTMLElement).hidden = hidden;
+    }
   }
 }

@@ -1,0 +1,115 @@
+"""The contract of the socket: every command that a browser may send and every event that a server may send, with fields and types.
+
+Python encodes and reads by these definitions alone. ``static/js/models/wire.js`` is made from them (``make wire``).
+"""
+
+from __future__ import annotations
+
+from chatui.wire.base import Event, Numbered, encode
+from chatui.wire.commands import (
+    COMMANDS,
+    Ask,
+    Command,
+    Continue,
+    Edit,
+    Reference,
+    Regenerate,
+    Send,
+    Stop,
+    Subscribe,
+    UnreadableCommandError,
+    Watch,
+    read_command,
+)
+from chatui.wire.debug_events import DebugSnapshot, FrameBegan, FrameEnded, FrameGrew, FrameSoFar
+from chatui.wire.replies import Accepted, Farewell, Idle, Refused, TitleChanged
+from chatui.wire.turn_events import (
+    BlockFlushed,
+    BlockGrew,
+    BlockReplaced,
+    DeltaType,
+    EndType,
+    MessageBegan,
+    MessageRelabelled,
+    MessageSoFar,
+    PartKind,
+    Snapshot,
+    SummaryStep,
+    ThoughtEnded,
+    TurnCreated,
+    TurnEnded,
+    WorkingBegan,
+)
+
+END_USER_EVENTS: tuple[type[Event], ...] = (
+    Accepted,
+    Refused,
+    Idle,
+    TitleChanged,
+    Farewell,
+    TurnCreated,
+    WorkingBegan,
+    SummaryStep,
+    ThoughtEnded,
+    MessageBegan,
+    MessageRelabelled,
+    BlockReplaced,
+    BlockGrew,
+    BlockFlushed,
+    TurnEnded,
+    Snapshot,
+)
+"""All that the page of a conversation may be sent."""
+
+DEBUG_EVENTS: tuple[type[Event], ...] = (FrameBegan, FrameGrew, FrameEnded, DebugSnapshot)
+"""What only staff who may see hidden channels, and have opened the debug view, are sent."""
+
+DEBUG_PAGE_EVENTS: tuple[type[Event], ...] = (Refused, Idle, TitleChanged, Farewell, *DEBUG_EVENTS)
+"""All that the page of the debug view may be sent."""
+
+__all__ = [
+    "COMMANDS",
+    "DEBUG_EVENTS",
+    "DEBUG_PAGE_EVENTS",
+    "END_USER_EVENTS",
+    "Accepted",
+    "Ask",
+    "BlockFlushed",
+    "BlockGrew",
+    "BlockReplaced",
+    "Command",
+    "Continue",
+    "DebugSnapshot",
+    "DeltaType",
+    "Edit",
+    "EndType",
+    "Event",
+    "Farewell",
+    "FrameBegan",
+    "FrameEnded",
+    "FrameGrew",
+    "FrameSoFar",
+    "Idle",
+    "MessageBegan",
+    "MessageRelabelled",
+    "MessageSoFar",
+    "Numbered",
+    "PartKind",
+    "Reference",
+    "Refused",
+    "Regenerate",
+    "Send",
+    "Snapshot",
+    "Stop",
+    "Subscribe",
+    "SummaryStep",
+    "ThoughtEnded",
+    "TitleChanged",
+    "TurnCreated",
+    "TurnEnded",
+    "UnreadableCommandError",
+    "Watch",
+    "WorkingBegan",
+    "encode",
+    "read_command",
+]

@@ -1,0 +1,142 @@
+"""What a browser may ask for: each command with its fields, and the one function that reads them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, NewType, get_args, get_type_hints
+
+Reference = NewType("Reference", str)
+"""An id as the browser sent it, not looked at yet. What is no string is read as the empty one, which is nobody's: "no such" and "not
+yours" then look the same for every value."""
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """Something a browser asks for."""
+
+    type: ClassVar[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Ask(Command):
+    """A command that begins a turn. ``client_id``: the same id again is the same question."""
+
+    client_id: Reference
+
+
+@dataclass(frozen=True, slots=True)
+class Send(Ask):
+    """A new message; without a ``conversation`` it begins one."""
+
+    type = "send"
+    conversation: Reference | None
+    text: str
+    effort: str
+    choice: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Edit(Ask):
+    """Another wording of a question."""
+
+    type = "edit"
+    conversation: Reference
+    question: Reference
+    text: str
+    effort: str
+    choice: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Regenerate(Ask):
+    """Another answer to a question."""
+
+    type = "regenerate"
+    conversation: Reference
+    question: Reference
+    effort: str
+    choice: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Continue(Ask):
+    """More of the answer of ``turn``, which did not end."""
+
+    type = "continue"
+    conversation: Reference
+    turn: Reference
+
+
+@dataclass(frozen=True, slots=True)
+class Stop(Command):
+    """End a turn now."""
+
+    type = "stop"
+    conversation: Reference
+    turn: Reference
+
+
+@dataclass(frozen=True, slots=True)
+class Subscribe(Command):
+    """Follow a conversation of one's own."""
+
+    type = "subscribe"
+    conversation: Reference
+
+
+@dataclass(frozen=True, slots=True)
+class Watch(Command):
+    """Follow the hidden channels of a conversation."""
+
+    type = "watch"
+    conversation: Reference
+
+
+COMMANDS: tuple[type[Command], ...] = (Send, Edit, Regenerate, Continue, Stop, Subscribe, Watch)
+"""All that a browser may ask for."""
+
+
+class UnreadableCommandError(Exception):
+    """What came is no command, or one of its texts is missing. ``client_id`` is the command's, if it had one."""
+
+    def __init__(self, client_id: str | None = None) -> None:
+        super().__init__()
+        self.client_id = client_id
+
+
+def read_command(text: str | None) -> Command:
+    """The command in one socket frame.
+
+    Raises:
+        UnreadableCommandError: it is none of ours, or lacks a text.
+    """
+    values = _object(text)
+    client_id = values.get("client_id")
+    kind = next((kind for kind in COMMANDS if kind.type == values.get("type")), None)
+    try:
+        if kind is None:
+            raise UnreadableCommandError
+        hints = get_type_hints(kind)
+        return kind(**{field.name: _read(values.get(field.name), hints[field.name]) for field in fields(kind)})
+    except UnreadableCommandError:
+        raise UnreadableCommandError(client_id if isinstance(client_id, str) else None) from None
+
+
+def _object(text: str | None) -> dict[str, Any]:
+    try:
+        values = json.loads(text or "")
+    except (ValueError, RecursionError):
+        return {}
+    return values if isinstance(values, dict) else {}
+
+
+def _read(value: object, hint: Any) -> object:
+    wanted = get_args(hint) or (hint,)
+    if value is None and type(None) in wanted:
+        return None
+    if isinstance(value, str):
+        return value
+    if Reference in wanted:
+        return Reference("")
+    raise UnreadableCommandError

@@ -1,0 +1,59 @@
+"""What the debug view is told about a Turn: every frame, hidden ones included, as text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from chatui.wire.base import Event, Item
+from chatui.wire.turn_events import TurnEvent
+from renderer.gate import VisibleText
+
+
+@dataclass(frozen=True, slots=True)
+class FrameBegan(TurnEvent):
+    """A frame's header, and why an end user does not see it; ``why_hidden`` is absent where they do."""
+
+    types = ("chatui:frame.opened",)
+    message_id: str
+    header: dict[str, str]
+    why_hidden: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class FrameGrew(TurnEvent):
+    """More of the open frame's body."""
+
+    types = ("chatui:frame.delta",)
+    message_id: str
+    text: VisibleText
+
+
+@dataclass(frozen=True, slots=True)
+class FrameEnded(TurnEvent):
+    """The open frame ended."""
+
+    types = ("chatui:frame.closed",)
+    message_id: str
+    terminator: str | None
+    code: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class FrameSoFar(Item):
+    """One frame inside a DebugSnapshot."""
+
+    message_id: str
+    header: dict[str, str]
+    why_hidden: str | None
+    text: VisibleText
+    open: bool
+
+
+@dataclass(frozen=True, slots=True)
+class DebugSnapshot(Event):
+    """Every frame of the running turn so far."""
+
+    types = ("chatui:debug.snapshot",)
+    turn: str
+    sequence_number: int
+    frames: tuple[FrameSoFar, ...]

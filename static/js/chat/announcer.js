@@ -1,0 +1,42 @@
+// Says what happens to a turn: to screen readers, and in the title of a tab that nobody looks at.
+
+import { Announcements } from "../models/announcements.js";
+
+/** @import { TabTitle } from "./tab-title.js" */
+
+export class Announcer {
+  #line;
+  #tab;
+  #announcements = new Announcements();
+
+  /**
+   * @param {HTMLElement} line the live region
+   * @param {TabTitle} tab
+   */
+  constructor(line, tab) {
+    this.#line = line;
+    this.#tab = tab;
+  }
+
+  /** @param {string | null} sentence */
+  say(sentence) {
+    if (sentence) this.#line.textContent = sentence;
+  }
+
+  /** @param {string} turn */
+  thinking(turn) {
+    this.say(this.#announcements.say(turn, "thinking"));
+  }
+
+  /**
+   * @param {string} turn
+   * @param {string} state
+   * @param {string | null} [sentence] what the server says about a problem
+   */
+  ended(turn, state, sentence = null) {
+    const moment = state === "completed" ? "ready" : state === "stopped" ? "stopped" : "problem";
+    const said = this.#announcements.say(turn, moment, moment === "problem" ? sentence : null);
+    this.say(said);
+    if (said && moment !== "stopped") this.#tab.tell(moment === "ready" ? "Answer ready" : "Not finished");
+  }
+}

@@ -1,0 +1,63 @@
+// Hands over the server's events one after the other, each once and without a gap.
+
+import { isTurnEvent } from "../models/protocol.js";
+import { Sequence } from "../models/sequence.js";
+
+/** @import { EndUserEvent, Snapshot } from "../models/wire.js" */
+
+/** While a gap is being closed, further events of that turn wait this long before the snapshot is asked for again. */
+const RESYNC_MS = 3_000;
+
+export class EventQueue {
+  #apply;
+  #askSnapshot;
+  #sequence = new Sequence();
+  /** @type {EndUserEvent[]} */
+  #waiting = [];
+  #isDraining = false;
+  #askedAt = -Infinity;
+
+  /**
+   * @param {(event: EndUserEvent) => Promise<void> | void} apply
+   * @param {() => void} askSnapshot events of a turn are missing: the server has to send a snapshot
+   */
+  constructor(apply, askSnapshot) {
+    this.#apply = apply;
+    this.#askSnapshot = askSnapshot;
+  }
+
+  /** @param {EndUserEvent[]} events */
+  receive(events) {
+    this.#waiting.push(...events);
+    if (!this.#isDraining) void this.#drain();
+  }
+
+  /** @param {Snapshot} snapshot that was applied: what it holds is not applied again */
+  resume({ turn, sequence_number: number }) {
+    this.#sequence.resume(turn, number);
+  }
+
+  /** What follows a snapshot waits until the page that it needs has been fetched. */
+  async #drain() {
+    this.#isDraining = true;
+    try {
+      for (let event = this.#waiting.shift(); event; event = this.#waiting.shift()) {
+        const pending = this.#isNext(event) ? this.#apply(event) : undefined;
+        if (pending instanceof Promise) await pending;
+      }
+    } finally {
+      this.#isDraining = false;
+    }
+  }
+
+  /** @param {EndUserEvent} event */
+  #isNext(event) {
+    if (!isTurnEvent(event)) return true;
+    const verdict = this.#sequence.admit(event.turn, event.sequence_number, event.type === "response.created");
+    if (verdict === "gap" && performance.now() - this.#askedAt >= RESYNC_MS) {
+      this.#askedAt = performance.now();
+      this.#askSnapshot();
+    }
+    return verdict === "apply";
+  }
+}

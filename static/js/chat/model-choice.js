@@ -1,0 +1,64 @@
+// The model and the reasoning effort beside the message box, and what a new conversation begins with.
+
+import { find, seek } from "../page/dom.js";
+import { recall, remember } from "../page/storage.js";
+
+const EFFORT_KEY = "chatui:effort";
+const CHOICE_KEY = "chatui:choice";
+
+export class ModelChoice {
+  #composer;
+  #effort;
+  /** Only where there is more than one model. @type {HTMLSelectElement | null} */
+  #choice;
+  #isNew;
+
+  /**
+   * @param {HTMLElement} composer
+   * @param {() => boolean} isNew whether no conversation has begun yet
+   */
+  constructor(composer, isNew) {
+    this.#composer = composer;
+    this.#isNew = isNew;
+    this.#effort = find(composer, "select[name=effort]", HTMLSelectElement);
+    this.#choice = seek(composer, "select[name=choice]", HTMLSelectElement);
+  }
+
+  listen() {
+    this.#effort.addEventListener("change", () => remember(EFFORT_KEY, this.#effort.value));
+    this.#choice?.addEventListener("change", this.#chose);
+    if (this.#isNew()) this.#begin();
+    if (!this.#effort.value) this.#effort.value = "medium";
+  }
+
+  get effort() {
+    return this.#effort.value;
+  }
+
+  /** The model, as the server names the choice; empty where there is nothing to choose, which is the default. */
+  get choice() {
+    return this.#choice?.value ?? "";
+  }
+
+  forget() {
+    remember(CHOICE_KEY, null);
+  }
+
+  /**
+   * A new conversation begins with the model of the last one, and with the effort that was last chosen, or else that
+   * model's.
+   */
+  #begin() {
+    const last = recall(CHOICE_KEY);
+    const isOffered = [...(this.#choice?.options ?? [])].some((option) => option.value === last);
+    if (this.#choice && last && isOffered) this.#choice.value = last;
+    const usual = this.#choice?.selectedOptions[0]?.dataset.effort;
+    this.#effort.value = recall(EFFORT_KEY) ?? usual ?? this.#effort.value;
+  }
+
+  #chose = () => {
+    remember(CHOICE_KEY, this.choice);
+    this.#composer.querySelector(".composer-note")?.remove();
+    if (this.#isNew()) this.#begin();
+  };
+}

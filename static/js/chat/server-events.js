@@ -1,0 +1,193 @@
+// What the server says, applied to the page: one case for each event.
+
+import { unhandled } from "../models/protocol.js";
+import { EventQueue } from "./event-queue.js";
+
+/** @import { Accepted, EndUserEvent, TurnEnded, Idle, MessageBegan, Refused, Snapshot } from "../models/wire.js" */
+/** @import { ConversationList } from "../sidebar/conversation-list.js" */
+/** @import { Announcer } from "./announcer.js" */
+/** @import { Commands } from "./commands.js" */
+/** @import { ChatComposer } from "./composer.js" */
+/** @import { ConnectionBanner } from "./connection-banner.js" */
+/** @import { Exchange } from "../exchange/exchange.js" */
+/** @import { OpenConversation } from "./open-conversation.js" */
+/** @import { Beginning, ChatTranscript } from "./transcript.js" */
+
+/**
+ * @typedef {object} Page what events change
+ * @property {ChatTranscript} transcript
+ * @property {ChatComposer} composer
+ * @property {ConversationList} list
+ * @property {ConnectionBanner} banner
+ * @property {Announcer} announcer
+ * @property {Commands} commands
+ * @property {OpenConversation} open
+ * @property {HTMLElement} stage
+ */
+
+const STATE_OF = Object.freeze({
+  "response.completed": "completed",
+  "response.incomplete": "incomplete",
+  "response.failed": "failed",
+  "response.cancel": "stopped",
+});
+
+export class ServerEvents {
+  #page;
+  #queue = new EventQueue((event) => this.#apply(event), () => this.#page.commands.subscribe());
+
+  /** @param {Page} page */
+  constructor(page) {
+    this.#page = page;
+  }
+
+  /** @param {EndUserEvent[]} events */
+  receive(events) {
+    this.#queue.receive(events);
+  }
+
+  /**
+   * @param {EndUserEvent} event
+   * @returns {Promise<void> | void}
+   */
+  #apply(event) {
+    const { transcript, announcer, banner, open } = this.#page;
+    switch (event.type) {
+      case "chatui:accepted":
+        return this.#accepted(event);
+      case "chatui:refused":
+        return this.#refused(event);
+      case "response.created":
+        return event.conversation === open.id ? this.#begin(event) : undefined;
+      case "chatui:working":
+        transcript.byTurn(event.turn)?.thinking.showWorking(event.elapsed);
+        return announcer.thinking(event.turn);
+      case "chatui:summary":
+        return transcript.byTurn(event.turn)?.thinking.addStep(event.text);
+      case "chatui:thought":
+        return transcript.byTurn(event.turn)?.thinking.showThought(event.seconds);
+      case "chatui:message":
+        return this.#messageBegan(event);
+      case "chatui:relabelled":
+        return transcript.byTurn(event.turn)?.parts.relabel(event.message_id, event.kind);
+      case "response.delta":
+      case "chatui:preamble.delta":
+      case "response.delta.flush":
+        return transcript.byTurn(event.turn)?.write(event);
+      case "response.completed":
+      case "response.incomplete":
+      case "response.failed":
+      case "response.cancel":
+        return this.#ended(event);
+      case "chatui:snapshot":
+        return this.#snapshot(event);
+      case "chatui:idle":
+        return this.#idle(event);
+      case "chatui:title":
+        return open.retitle(event);
+      case "chatui:bye":
+        return banner.bye(event.message);
+      default:
+        return unhandled(event);
+    }
+  }
+
+  /** @param {Accepted} event */
+  #accepted(event) {
+    const { transcript, composer, commands, open } = this.#page;
+    const command = commands.settle(event.client_id);
+    if (!command) return;
+    const isNew = open.id === null;
+    if (command.type === "send") composer.accepted(event.conversation);
+    transcript.accepted(event.client_id, event.turn);
+    if (isNew) void open.moveTo(event.conversation, event.url);
+    this.#begin({
+      turn: event.turn,
+      question: event.question,
+      after: null,
+      kind: command.type,
+      ...(command.type === "edit" ? { replaces: command.question } : {}),
+      ...(command.type === "continue" ? { continued_turn: command.turn } : {}),
+    });
+    if (isNew) commands.subscribe();
+    commands.stopIfWanted();
+  }
+
+  /** @param {Refused} event */
+  #refused(event) {
+    const { transcript, composer, commands, stage } = this.#page;
+    const command = commands.settle(event.client_id);
+    composer.running = transcript.running.some((exchange) => !exchange.isSending);
+    if (command?.type === "send") {
+      transcript.unsend(command.client_id);
+      if (transcript.isEmpty) stage.dataset.empty = "";
+      composer.refused(command.text, event.message);
+    } else if (command?.type !== "edit" || !transcript.refuseEdit(event.message)) {
+      composer.say(event.message);
+    }
+  }
+
+  /** @param {Beginning} event */
+  #begin(event) {
+    const { transcript, composer, announcer, list, open, stage } = this.#page;
+    const isNews = transcript.byTurn(event.turn)?.question !== event.question;
+    const exchange = transcript.begin(event);
+    if (!exchange) return void open.refresh();
+    if (!isNews || !exchange.isRunning) return;
+    composer.running = true;
+    announcer.thinking(event.turn);
+    if (open.id) list.touch(open.id);
+    delete stage.dataset.empty;
+    void this.#fetch(exchange);
+  }
+
+  /** @param {MessageBegan} event */
+  #messageBegan({ turn, message_id: message, kind, continued_message: cut, blocks }) {
+    const exchange = this.#page.transcript.byTurn(turn);
+    exchange?.thinking.hideWorking();
+    if (!cut) exchange?.parts.part(message, kind);
+    // Where the text that this one continues is not on the page, the server has to send all of it.
+    else if (!exchange?.parts.continueMessage(cut, message, blocks ?? 0)) this.#page.commands.subscribe();
+  }
+
+  /** @param {TurnEnded} event */
+  #ended(event) {
+    const { transcript, announcer } = this.#page;
+    const exchange = transcript.byTurn(event.turn);
+    const state = STATE_OF[event.type];
+    exchange?.end(state);
+    this.#page.composer.running = transcript.running.length > 0;
+    announcer.ended(event.turn, state, event.message ?? null);
+    if (exchange) void this.#fetch(exchange);
+  }
+
+  /** @param {Snapshot} snapshot */
+  async #snapshot(snapshot) {
+    const { transcript, composer, announcer, open } = this.#page;
+    // A turn that this page has never seen began while it was away: take the branch from the server first.
+    if (!transcript.byTurn(snapshot.turn)) await open.refresh();
+    this.#queue.resume(snapshot);
+    transcript.byTurn(snapshot.turn)?.showSnapshot(snapshot);
+    composer.running = transcript.running.length > 0;
+    if (snapshot.working) announcer.thinking(snapshot.turn);
+  }
+
+  /** @param {Idle} event */
+  async #idle(event) {
+    const { transcript, open } = this.#page;
+    for (const exchange of transcript.running) await this.#fetch(exchange);
+    if (event.turn && !transcript.byTurn(event.turn)) await open.refresh();
+    this.#showRunning();
+  }
+
+  /** @param {Exchange} exchange */
+  async #fetch(exchange) {
+    const isFetched = await this.#page.open.fetchExchange(exchange);
+    if (isFetched && exchange.turn && !exchange.isRunning) this.#page.announcer.ended(exchange.turn, exchange.state);
+    this.#showRunning();
+  }
+
+  #showRunning() {
+    this.#page.composer.running = this.#page.commands.isWaiting || this.#page.transcript.running.length > 0;
+  }
+}

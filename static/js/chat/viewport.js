@@ -1,0 +1,13 @@
+// Keeps the composer above an on-screen keyboard where the browser lays it over the page instead of shrinking it.
+
+export function fitKeyboard() {
+  const view = window.visualViewport;
+  if (!view) return;
+  const fit = () => {
+    if (view.scale !== 1) return;
+    document.documentElement.style.setProperty("--viewport", `${view.height}px`);
+    if (view.offsetTop) scrollTo(0, 0);
+  };
+  view.addEventListener("resize", fit);
+  fit();
+}

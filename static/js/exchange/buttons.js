@@ -1,0 +1,123 @@
+// The buttons of the exchanges: copies, opens the editor, and says "chat:edit", "chat:regenerate" or "chat:continue"
+// for what the server has to do.
+
+import { codeBeside } from "../page/code.js";
+import { copy, copyLater } from "../page/clipboard.js";
+import { around, find } from "../page/dom.js";
+import { read } from "../page/server.js";
+import { toast } from "../page/toasts.js";
+import { Exchange } from "./exchange.js";
+import { QuestionEditor } from "./question-editor.js";
+
+/** @typedef {{ question: string, text: string }} EditAsked */
+/** @typedef {{ question: string }} RegenerateAsked */
+/** @typedef {{ turn: string }} ContinueAsked */
+
+const COPIED_MS = 2_000;
+
+export class ExchangeButtons {
+  #transcript;
+  /** The question that is being edited. @type {{ exchange: Exchange, editor: QuestionEditor } | null} */
+  #edit = null;
+  /** Characters that a question may have. */
+  limit = Infinity;
+
+  /** @param {HTMLElement} transcript */
+  constructor(transcript) {
+    this.#transcript = transcript;
+  }
+
+  listen() {
+    this.#transcript.addEventListener("click", this.#clicked);
+  }
+
+  /** The exchange whose question is being edited, or null. */
+  get edited() {
+    return this.#edit?.exchange ?? null;
+  }
+
+  /**
+   * The edit that is open was refused.
+   * @param {string} sentence
+   * @returns {boolean} whether there was one
+   */
+  refuseEdit(sentence) {
+    this.#edit?.editor.refuse(sentence);
+    return this.#edit !== null;
+  }
+
+  /** The edit was sent, or its question is gone. */
+  forgetEdit() {
+    this.#edit = null;
+  }
+
+  /** @param {Event} event */
+  #clicked = (event) => {
+    const button = around(event, "button[data-action]");
+    const element = around(event, ".exchange");
+    if (!button || !element) return;
+    const exchange = Exchange.of(element);
+    switch (button.dataset.action) {
+      case "copy-answer":
+        return this.#copied(button, copyLater(read(button.dataset.source ?? "")));
+      case "copy-code":
+        return this.#copied(button, copy(codeBeside(button)));
+      case "edit":
+        return this.#openEditor(exchange);
+      case "regenerate":
+        return this.#regenerate(exchange);
+      case "continue":
+        return this.#continue(exchange);
+    }
+  };
+
+  /**
+   * @param {HTMLElement} button
+   * @param {Promise<void>} copying
+   */
+  async #copied(button, copying) {
+    const label = find(button, "span", HTMLElement);
+    const before = label.dataset.label ?? label.textContent ?? "";
+    label.dataset.label = before;
+    try {
+      await copying;
+      label.textContent = "Copied";
+      this.#dispatch("chat:announce", "Copied");
+    } catch {
+      toast("The browser did not allow copying.");
+      return;
+    }
+    setTimeout(() => (label.textContent = before), COPIED_MS);
+  }
+
+  /** @param {Exchange} exchange */
+  #openEditor(exchange) {
+    this.#edit?.editor.close();
+    const question = exchange.question;
+    if (!question) return;
+    const section = find(exchange.element, ".question", HTMLElement);
+    const editor = new QuestionEditor(section, this.limit, (text) => {
+      this.#edit = { exchange, editor };
+      this.#dispatch("chat:edit", /** @type {EditAsked} */ ({ question, text }));
+    });
+    this.#edit = { exchange, editor };
+  }
+
+  /** @param {Exchange} exchange */
+  #regenerate({ question }) {
+    if (question) this.#dispatch("chat:regenerate", /** @type {RegenerateAsked} */ ({ question }));
+  }
+
+  /** @param {Exchange} exchange */
+  #continue({ turn }) {
+    if (turn) this.#dispatch("chat:continue", /** @type {ContinueAsked} */ ({ turn }));
+  }
+
+  /**
+   * @param {string} name
+   * @param {unknown} detail
+   */
+  #dispatch(name, detail) {
+    this.#transcript.dispatchEvent(new CustomEvent(name, { detail }));
+  }
+}

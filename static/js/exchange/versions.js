@@ -1,0 +1,56 @@
+// Switches between versions of a question or an answer without leaving the page; says "chat:branch" when one is shown.
+
+import { around, find, parse, seek } from "../page/dom.js";
+import { RequestFailed, submit } from "../page/server.js";
+import { toast } from "../page/toasts.js";
+
+/** @import { ChatTranscript } from "../chat/transcript.js" */
+
+export class Versions {
+  #transcript;
+
+  /** @param {ChatTranscript} transcript */
+  constructor(transcript) {
+    this.#transcript = transcript;
+  }
+
+  listen() {
+    this.#transcript.addEventListener("submit", this.#submitted);
+  }
+
+  /**
+   * Another version was chosen. The form would reload the page; so the page stays where the reader is.
+   * @param {SubmitEvent} event
+   */
+  #submitted = async (event) => {
+    const form = around(event, "form.siblings");
+    const button = event.submitter;
+    if (!(form instanceof HTMLFormElement) || !(button instanceof HTMLButtonElement)) return;
+    event.preventDefault();
+    const order = this.#transcript.exchanges.findIndex((exchange) => exchange.element.contains(form));
+    const group = find(form, "[role=group]", HTMLElement).getAttribute("aria-label");
+    try {
+      const html = await submit(form.action, new URLSearchParams({ message: button.value }));
+      this.#transcript.replace(parse(html));
+      this.#transcript.dispatchEvent(new CustomEvent("chat:branch"));
+    } catch (error) {
+      toast(error instanceof RequestFailed ? error.message : "That version could not be shown.");
+      return;
+    }
+    this.#focus(order, `.siblings [role=group][aria-label="${group}"]`, button.getAttribute("aria-label"));
+  };
+
+  /**
+   * The button that was pressed is a new element now; keyboard users go on where they were.
+   * @param {number} order which exchange it was in
+   * @param {string} group
+   * @param {string | null} label
+   */
+  #focus(order, group, label) {
+    const exchange = this.#transcript.exchanges[order]?.element;
+    const place = exchange && seek(exchange, group, HTMLElement);
+    if (!place) return;
+    const same = seek(place, `button[aria-label="${label}"]:enabled`, HTMLElement);
+    (same ?? seek(place, "button:enabled", HTMLElement))?.focus({ preventScroll: true });
+  }
+}

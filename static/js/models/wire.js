@@ -1,0 +1,117 @@
+// What the page and the server say to each other over the socket: types, and which fields an event must have.
+// Made from chatui/wire by `make wire`. Do not change it by hand: a test compares the two.
+
+/**
+ * @typedef {"final" | "preamble"} PartKind
+ * @typedef {{ message_id: string, kind: PartKind, blocks: string[] }} MessageSoFar
+ * @typedef {{ message_id: string, header: Record<string, string>, why_hidden?: string | null, text: string,
+ *   open: boolean }} FrameSoFar
+ * @typedef {{ type: "send", client_id: string, conversation: string | null, text: string, effort: string,
+ *   choice: string | null }} Send
+ * @typedef {{ type: "edit", client_id: string, conversation: string, question: string, text: string, effort: string,
+ *   choice: string | null }} Edit
+ * @typedef {{ type: "regenerate", client_id: string, conversation: string, question: string, effort: string,
+ *   choice: string | null }} Regenerate
+ * @typedef {{ type: "continue", client_id: string, conversation: string, turn: string }} Continue
+ * @typedef {{ type: "stop", conversation: string, turn: string }} Stop
+ * @typedef {{ type: "subscribe", conversation: string }} Subscribe
+ * @typedef {{ type: "watch", conversation: string }} Watch
+ * @typedef {Send | Edit | Regenerate | Continue} Ask
+ * @typedef {Send | Edit | Regenerate | Continue | Stop | Subscribe | Watch} Command
+ * @typedef {{ type: "chatui:accepted", client_id: string, conversation: string, turn: string, question: string,
+ *   url: string, title: string }} Accepted
+ * @typedef {{ type: "chatui:refused", client_id?: string | null, code: string, message: string }} Refused
+ * @typedef {{ type: "chatui:idle", conversation: string, turn?: string | null, state?: string | null }} Idle
+ * @typedef {{ type: "chatui:title", conversation: string, title: string }} TitleChanged
+ * @typedef {{ type: "chatui:bye", code: string, message: string }} Farewell
+ * @typedef {{ type: "response.created", turn: string, sequence_number: number, conversation: string, question: string,
+ *   after?: string | null, kind: string, continued_turn?: string | null }} TurnCreated
+ * @typedef {{ type: "chatui:working", turn: string, sequence_number: number, elapsed: number }} WorkingBegan
+ * @typedef {{ type: "chatui:summary", turn: string, sequence_number: number, text: string }} SummaryStep
+ * @typedef {{ type: "chatui:thought", turn: string, sequence_number: number, seconds: number }} ThoughtEnded
+ * @typedef {{ type: "chatui:message", turn: string, sequence_number: number, message_id: string, kind: PartKind,
+ *   continued_message?: string | null, blocks?: number | null }} MessageBegan
+ * @typedef {{ type: "chatui:relabelled", turn: string, sequence_number: number, message_id: string, kind: PartKind }}
+ *   MessageRelabelled
+ * @typedef {{ type: "response.delta" | "chatui:preamble.delta", turn: string, sequence_number: number,
+ *   message_id: string, block: number, html: string }} BlockReplaced
+ * @typedef {{ type: "response.delta" | "chatui:preamble.delta", turn: string, sequence_number: number,
+ *   message_id: string, block: number, text: string }} BlockGrew
+ * @typedef {{ type: "response.delta.flush", turn: string, sequence_number: number, message_id: string, block: number,
+ *   html: string }} BlockFlushed
+ * @typedef {{ type: "response.completed" | "response.incomplete" | "response.failed" | "response.cancel", turn: string,
+ *   sequence_number: number, state: string, code?: string | null, message?: string | null, elapsed: number }} TurnEnded
+ * @typedef {{ type: "chatui:snapshot", turn: string, sequence_number: number, elapsed: number, working: boolean,
+ *   steps: string[], thought?: number | null, messages: MessageSoFar[] }} Snapshot
+ * @typedef {{ type: "chatui:frame.opened", turn: string, sequence_number: number, message_id: string,
+ *   header: Record<string, string>, why_hidden?: string | null }} FrameBegan
+ * @typedef {{ type: "chatui:frame.delta", turn: string, sequence_number: number, message_id: string, text: string }}
+ *   FrameGrew
+ * @typedef {{ type: "chatui:frame.closed", turn: string, sequence_number: number, message_id: string,
+ *   terminator?: string | null, code?: string | null }} FrameEnded
+ * @typedef {{ type: "chatui:debug.snapshot", turn: string, sequence_number: number, frames: FrameSoFar[] }}
+ *   DebugSnapshot
+ * @typedef {TurnCreated | WorkingBegan | SummaryStep | ThoughtEnded | MessageBegan | MessageRelabelled | BlockReplaced
+ *   | BlockGrew | BlockFlushed | TurnEnded | FrameBegan | FrameGrew | FrameEnded} TurnEvent
+ * @typedef {Accepted | Refused | Idle | TitleChanged | Farewell | TurnCreated | WorkingBegan | SummaryStep |
+ *   ThoughtEnded | MessageBegan | MessageRelabelled | BlockReplaced | BlockGrew | BlockFlushed | TurnEnded | Snapshot}
+ *   EndUserEvent
+ * @typedef {Refused | Idle | TitleChanged | Farewell | FrameBegan | FrameGrew | FrameEnded | DebugSnapshot}
+ *   DebugPageEvent
+ * @typedef {EndUserEvent | DebugPageEvent} ServerEvent
+ */
+
+export const END_USER_TYPES = /** @type {readonly string[]} */ (Object.freeze([
+  "chatui:accepted", "chatui:refused", "chatui:idle", "chatui:title", "chatui:bye", "response.created",
+    "chatui:working", "chatui:summary", "chatui:thought", "chatui:message", "chatui:relabelled", "response.delta",
+    "chatui:preamble.delta", "response.delta.flush", "response.completed", "response.incomplete", "response.failed",
+    "response.cancel", "chatui:snapshot",
+]));
+
+export const DEBUG_PAGE_TYPES = /** @type {readonly string[]} */ (Object.freeze([
+  "chatui:refused", "chatui:idle", "chatui:title", "chatui:bye", "chatui:frame.opened", "chatui:frame.delta",
+    "chatui:frame.closed", "chatui:debug.snapshot",
+]));
+
+export const TURN_TYPES = /** @type {readonly string[]} */ (Object.freeze([
+  "response.created", "chatui:working", "chatui:summary", "chatui:thought", "chatui:message", "chatui:relabelled",
+    "response.delta", "chatui:preamble.delta", "response.delta.flush", "response.completed", "response.incomplete",
+    "response.failed", "response.cancel", "chatui:frame.opened", "chatui:frame.delta", "chatui:frame.closed",
+]));
+
+/**
+ * What an event of each type must have: all fields of one of these, with what `typeof` says of them.
+ * @type {Readonly<Record<string, readonly Readonly<Record<string, string>>[]>>}
+ */
+export const FIELDS = {
+  "chatui:accepted": [{ client_id: "string", conversation: "string", turn: "string", question: "string", url: "string",
+    title: "string" }],
+  "chatui:refused": [{ code: "string", message: "string" }],
+  "chatui:idle": [{ conversation: "string" }],
+  "chatui:title": [{ conversation: "string", title: "string" }],
+  "chatui:bye": [{ code: "string", message: "string" }],
+  "response.created": [{ turn: "string", sequence_number: "number", conversation: "string", question: "string",
+    kind: "string" }],
+  "chatui:working": [{ turn: "string", sequence_number: "number", elapsed: "number" }],
+  "chatui:summary": [{ turn: "string", sequence_number: "number", text: "string" }],
+  "chatui:thought": [{ turn: "string", sequence_number: "number", seconds: "number" }],
+  "chatui:message": [{ turn: "string", sequence_number: "number", message_id: "string", kind: "string" }],
+  "chatui:relabelled": [{ turn: "string", sequence_number: "number", message_id: "string", kind: "string" }],
+  "response.delta": [{ turn: "string", sequence_number: "number", message_id: "string", block: "number", html: "string"
+    }, { turn: "string", sequence_number: "number", message_id: "string", block: "number", text: "string" }],
+  "chatui:preamble.delta": [{ turn: "string", sequence_number: "number", message_id: "string", block: "number",
+    html: "string" }, { turn: "string", sequence_number: "number", message_id: "string", block: "number", text: "string"
+    }],
+  "response.delta.flush": [{ turn: "string", sequence_number: "number", message_id: "string", block: "number",
+    html: "string" }],
+  "response.completed": [{ turn: "string", sequence_number: "number", state: "string", elapsed: "number" }],
+  "response.incomplete": [{ turn: "string", sequence_number: "number", state: "string", elapsed: "number" }],
+  "response.failed": [{ turn: "string", sequence_number: "number", state: "string", elapsed: "number" }],
+  "response.cancel": [{ turn: "string", sequence_number: "number", state: "string", elapsed: "number" }],
+  "chatui:snapshot": [{ turn: "string", sequence_number: "number", elapsed: "number", working: "boolean",
+    steps: "array", messages: "array" }],
+  "chatui:frame.opened": [{ turn: "string", sequence_number: "number", message_id: "string", header: "object" }],
+  "chatui:frame.delta": [{ turn: "string", sequence_number: "number", message_id: "string", text: "string" }],
+  "chatui:frame.closed": [{ turn: "string", sequence_number: "number", message_id: "string" }],
+  "chatui:debug.snapshot": [{ turn: "string", sequence_number: "number", frames: "array" }],
+};

@@ -1,0 +1,44 @@
+"""What makes up the page can be read: lines that fit a screen, scripts of one task, and folders that one look takes in."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import PurePosixPath
+
+import pytest
+
+from tests.architecture.sources import Source, all_paths, all_sources
+
+PLACES = ("templates/", "static/js/", "static/css/")
+LINE = 120
+SCRIPT_LINES = 200
+FILES = 15
+
+
+def pages() -> list[Source]:
+    return [source for source in all_sources() if source.is_in(*PLACES)]
+
+
+def too_long(source: Source) -> list[str]:
+    """The lines that are longer than a person can read, as ``path:line``."""
+    return [f"{source.path}:{number}" for number, line in enumerate(source.lines, 1) if len(line) > LINE]
+
+
+def test_no_line_is_longer_than_120_characters() -> None:
+    assert len(pages()) > 100, "the premise: templates, scripts and style sheets were found"
+    assert [place for source in pages() for place in too_long(source)] == []
+
+
+def test_a_longer_line_would_be_noticed() -> None:
+    assert too_long(Source("templates/a.html", "a" * LINE + "\n" + "a" * (LINE + 1))) == ["templates/a.html:2"]
+
+
+def test_no_script_is_longer_than_200_lines() -> None:
+    assert [source.path for source in pages() if source.path.endswith(".js") and len(source.lines) > SCRIPT_LINES] == []
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_no_folder_holds_more_files_than_one_look_takes_in(place: str) -> None:
+    folders = Counter(str(PurePosixPath(path).parent) for path in all_paths() if path.startswith(place))
+    assert len(folders) > 3, "the premise: there are folders"
+    assert {folder: count for folder, count in folders.items() if count > FILES} == {}

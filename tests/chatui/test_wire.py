@@ -1,0 +1,124 @@
+"""The contract of the socket: what is read, what is encoded, and that server and page know the same events, commands and fields."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from dataclasses import fields
+from typing import get_type_hints
+
+import pytest
+
+from chatui import wire
+from chatui.turns.start import Kind
+from renderer.frames import Frame, Header
+from renderer.gate import Audience, show
+from renderer.markup import html
+from tests.architecture.sources import all_sources, python_sources
+from tests.tools import wire_types
+
+MADE = "static/js/models/wire.js"
+SWITCHES = {"static/js/chat/server-events.js": wire.END_USER_EVENTS, "static/js/debug/view.js": wire.DEBUG_PAGE_EVENTS}
+CASE = re.compile(r'^\s*case "((?:chatui:|response\.)[\w.]+)":', re.MULTILINE)
+SENT = re.compile(r'\btype: "(\w+)"')
+FIELDS = {"client_id": "1", "conversation": "c", "question": "q", "turn": "t", "text": "words", "effort": "low", "choice": "a"}
+
+
+def test_the_types_of_the_page_are_made_from_the_contract() -> None:
+    (made,) = [source.text for source in all_sources() if source.path == MADE]
+    assert made == wire_types.source(), "chatui.wire and the page differ: run `make wire`, and see what `make check` says of the scripts"
+
+
+def test_another_field_on_either_side_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = wire_types.source()
+    monkeypatch.setitem(wire_types.NUMBERED, "mood", "string")
+    assert wire_types.source() != before
+
+
+@pytest.mark.parametrize("path", SWITCHES)
+def test_each_page_has_a_case_for_every_event_that_it_is_sent_and_for_no_other(path: str) -> None:
+    (script,) = [source.text for source in all_sources() if source.path == path]
+    cases = CASE.findall(script)
+    assert len(cases) == len(set(cases))
+    assert set(cases) == {name for event in SWITCHES[path] for name in event.types}
+
+
+def test_the_server_really_sends_every_event() -> None:
+    sources = [source for source in python_sources("chatui/") if not source.is_in("chatui/wire/")]
+    calls = [node.func for source in sources for node in ast.walk(source.tree()) if isinstance(node, ast.Call)]
+    made = {call.attr for call in calls if isinstance(call, ast.Attribute)}
+    events = {*wire.END_USER_EVENTS, *wire.DEBUG_PAGE_EVENTS}
+    assert len(events) > 15, "the premise"
+    assert {event.__name__ for event in events} - made == set()
+
+
+def test_the_page_really_sends_every_command_and_the_server_obeys_each() -> None:
+    scripts = [source.text for source in all_sources() if source.is_in("static/js/chat/", "static/js/debug/")]
+    assert {name for script in scripts for name in SENT.findall(script)} == {command.type for command in wire.COMMANDS}
+    (consumer,) = python_sources("chatui/live/consumer.py")
+    classes = [node.cls for node in ast.walk(consumer.tree()) if isinstance(node, ast.MatchClass)]
+    handled = {cls.attr for cls in classes if isinstance(cls, ast.Attribute)}
+    bases = {base.__name__ for command in wire.COMMANDS for base in command.__mro__}
+    assert handled <= bases
+    assert [command for command in wire.COMMANDS if not handled & {base.__name__ for base in command.__mro__}] == []
+
+
+def test_the_commands_that_begin_a_turn_are_the_kinds_of_turns() -> None:
+    assert {command.type for command in wire.COMMANDS if issubclass(command, wire.Ask)} == {kind.value for kind in Kind}
+
+
+def test_no_two_events_of_a_page_share_a_type_but_the_two_that_write_a_block() -> None:
+    for events in (wire.END_USER_EVENTS, wire.DEBUG_PAGE_EVENTS):
+        names = [name for event in events if event is not wire.BlockGrew for name in event.types]
+        assert len(names) == len(set(names))
+
+
+@pytest.mark.parametrize("command", wire.COMMANDS)
+def test_every_command_is_read_with_all_its_fields(command: type[wire.Command]) -> None:
+    sent = {field.name: FIELDS[field.name] for field in fields(command)}
+    read = wire.read_command(json.dumps({"type": command.type, **sent, "more": "is ignored"}))
+    assert type(read) is command
+    assert {field.name: getattr(read, field.name) for field in fields(read)} == sent
+
+
+@pytest.mark.parametrize("command", wire.COMMANDS)
+@pytest.mark.parametrize("wrong", [None, 7, True, [], {"a": 1}])
+def test_a_command_with_a_field_of_another_type_is_refused_or_means_nobody_s(command: type[wire.Command], wrong: object) -> None:
+    hints = get_type_hints(command)
+    for field in fields(command):
+        text = json.dumps({"type": command.type} | FIELDS | {field.name: wrong})
+        may_be_absent = type(None) in getattr(hints[field.name], "__args__", ())
+        if wrong is None and may_be_absent:
+            assert getattr(wire.read_command(text), field.name) is None
+        elif hints[field.name] in (wire.Reference, wire.Reference | None):
+            assert getattr(wire.read_command(text), field.name) == ""
+        else:
+            with pytest.raises(wire.UnreadableCommandError):
+                wire.read_command(text)
+
+
+@pytest.mark.parametrize("text", [None, "", "{", "null", "[]", '"send"', "{}", '{"type": "sing"}', '{"type": ["send"]}', "[" * 100_000])
+def test_what_is_no_command_is_none(text: str | None) -> None:
+    with pytest.raises(wire.UnreadableCommandError) as caught:
+        wire.read_command(text)
+    assert caught.value.client_id is None
+
+
+def test_a_command_that_cannot_be_read_is_answered_under_its_id() -> None:
+    with pytest.raises(wire.UnreadableCommandError) as caught:
+        wire.read_command('{"type": "send", "client_id": "mine", "text": 7}')
+    assert caught.value.client_id == "mine"
+
+
+def test_what_is_absent_is_left_out_and_what_is_not_ascii_is_escaped() -> None:
+    sent = wire.encode([wire.Idle("c", None, None), wire.TitleChanged("c", "é\u2028")])
+    assert sent == '[{"type":"chatui:idle","conversation":"c"},{"type":"chatui:title","conversation":"c","title":"\\u00e9\\u2028"}]'
+
+
+def test_an_event_with_several_types_says_which_and_a_step_of_a_turn_its_number() -> None:
+    text = show(Frame(Header("assistant", channel="final"), "*Yes*"), Audience.END_USER)
+    shown = wire.BlockReplaced("chatui:preamble.delta", "m", 0, html.plain(text))
+    (sent,) = json.loads(wire.encode([wire.Numbered("t", 3, shown)]))
+    assert (sent["type"], sent["turn"], sent["sequence_number"]) == ("chatui:preamble.delta", "t", 3)
+    assert sent["html"] == html.plain(text).html

@@ -1,0 +1,150 @@
+"""Makes ``static/js/models/wire.js`` from ``chatui.wire``, so that the page and the server have one contract: ``make wire``."""
+
+from __future__ import annotations
+
+import sys
+import textwrap
+from collections.abc import Iterable, Sequence
+from dataclasses import Field, fields
+from types import NoneType
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+from chatui import wire
+from chatui.wire.base import Item
+from renderer.gate import VisibleText
+from renderer.markup.html import SafeHtml
+from tests.tools.not_run import ROOT
+
+TARGET = ROOT / "static" / "js" / "models" / "wire.js"
+HEAD = """\
+// What the page and the server say to each other over the socket: types, and which fields an event must have.
+// Made from chatui/wire by `make wire`. Do not change it by hand: a test compares the two.
+"""
+WIDTH = 120
+GLUE = "\x00"
+"""Stands for a space at which no line is broken."""
+TEXTS: tuple[object, ...] = (str, SafeHtml, VisibleText, wire.Reference)
+NUMBERED = {"turn": "string", "sequence_number": "number"}
+
+
+def source() -> str:
+    """The whole file."""
+    events = [*wire.END_USER_EVENTS, *(event for event in wire.DEBUG_PAGE_EVENTS if event not in wire.END_USER_EVENTS)]
+    steps = [event for event in events if event.is_of_a_turn]
+    asks = [command for command in wire.COMMANDS if issubclass(command, wire.Ask)]
+    types = [
+        f"@typedef {{{_literals(get_args(wire.PartKind))}}} PartKind",
+        *(_typedef(item) for item in (wire.MessageSoFar, wire.FrameSoFar)),
+        *(_typedef(command) for command in wire.COMMANDS),
+        _union("Ask", asks),
+        _union("Command", wire.COMMANDS),
+        *(_typedef(event) for event in events),
+        _union("TurnEvent", steps),
+        _union("EndUserEvent", wire.END_USER_EVENTS),
+        _union("DebugPageEvent", wire.DEBUG_PAGE_EVENTS),
+        "@typedef {EndUserEvent | DebugPageEvent} ServerEvent",
+    ]
+    tables = [
+        _list("END_USER_TYPES", wire.END_USER_EVENTS),
+        _list("DEBUG_PAGE_TYPES", wire.DEBUG_PAGE_EVENTS),
+        _list("TURN_TYPES", steps),
+        _required(events),
+    ]
+    return "\n".join([HEAD, "/**", *(line for text in types for line in _wrapped(text)), " */", "", *tables])
+
+
+def required(event: type[wire.Event]) -> dict[str, str]:
+    """The fields that the event always has, with what JavaScript's ``typeof`` says of them; "array" for a list."""
+    hints = get_type_hints(event)
+    always = {field.name: _kind(hints[field.name]) for field in _fields(event) if NoneType not in get_args(hints[field.name])}
+    return (NUMBERED if event.is_of_a_turn else {}) | always
+
+
+def _typedef(kind: type[Item] | type[wire.Command]) -> str:
+    hints = get_type_hints(kind)
+    parts = [f"{field.name}{_optional(kind, hints[field.name])}: {_type(hints[field.name])}" for field in _fields(kind)]
+    if issubclass(kind, wire.Event):
+        parts = [f"{name}: {typed}" for name, typed in NUMBERED.items() if kind.is_of_a_turn] + parts
+        parts.insert(0, f"type: {_literals(kind.types)}")
+    elif issubclass(kind, wire.Command):
+        parts.insert(0, f'type: "{kind.type}"')
+    inside = ", ".join(part.replace(" ", GLUE) for part in parts)
+    return f"@typedef {{{{ {inside} }}}} {kind.__name__}"
+
+
+def _fields(kind: type[Item] | type[wire.Command]) -> list[Field[Any]]:
+    return [field for field in fields(kind) if field.name != "type"]
+
+
+def _optional(kind: type, hint: object) -> str:
+    """An event leaves out what is None; a command says it."""
+    return "?" if NoneType in get_args(hint) and not issubclass(kind, wire.Command) else ""
+
+
+def _type(hint: Any) -> str:
+    if hint == wire.PartKind:
+        return "PartKind"
+    if get_origin(hint) is Literal:
+        return _literals(get_args(hint))
+    if NoneType in get_args(hint):
+        (inner,) = [part for part in get_args(hint) if part is not NoneType]
+        return f"{_type(inner)} | null"
+    if get_origin(hint) is tuple:
+        return f"{_type(get_args(hint)[0])}[]"
+    if hint == dict[str, str]:
+        return "Record<string, string>"
+    if isinstance(hint, type) and issubclass(hint, Item):
+        return hint.__name__
+    return _kind(hint)
+
+
+def _kind(hint: Any) -> str:
+    if hint is bool:
+        return "boolean"
+    if hint is int:
+        return "number"
+    if hint in TEXTS or get_origin(hint) is Literal:
+        return "string"
+    if get_origin(hint) is tuple:
+        return "array"
+    if hint == dict[str, str]:
+        return "object"
+    raise TypeError(f"JavaScript has no type for {hint}: teach it here")
+
+
+def _literals(names: Iterable[str]) -> str:
+    return " | ".join(f'"{name}"' for name in names)
+
+
+def _union(name: str, kinds: Sequence[type]) -> str:
+    return f"@typedef {{{' | '.join(kind.__name__ for kind in kinds)}}} {name}"
+
+
+def _list(name: str, events: Sequence[type[wire.Event]]) -> str:
+    types = dict.fromkeys(kind for event in events for kind in event.types)
+    inside = _wrapped(", ".join(f'"{kind}"' for kind in types) + ",", "  ")
+    return "\n".join([f"export const {name} = /** @type {{readonly string[]}} */ (Object.freeze([", *inside, "]));", ""])
+
+
+def _required(events: Sequence[type[wire.Event]]) -> str:
+    found: dict[str, list[str]] = {}
+    for event in events:
+        needed = ", ".join(f'{name}:{GLUE}"{kind}"' for name, kind in required(event).items())
+        for name in event.types:
+            found.setdefault(name, []).append(f"{{ {needed} }}")
+    lines = [line for name, ways in found.items() for line in _wrapped(f'"{name}": [{", ".join(ways)}],', "  ")]
+    kinds = "Readonly<Record<string, readonly Readonly<Record<string, string>>[]>>"
+    head = ["/**", " * What an event of each type must have: all fields of one of these, with what `typeof` says of them."]
+    return "\n".join([*head, f" * @type {{{kinds}}}", " */", "export const FIELDS = {", *lines, "};", ""])
+
+
+def _wrapped(text: str, indent: str = " * ") -> list[str]:
+    lines = textwrap.wrap(
+        text, WIDTH, initial_indent=indent, subsequent_indent=indent + "  ", break_long_words=False, break_on_hyphens=False
+    )
+    return [line.replace(GLUE, " ") for line in lines]
+
+
+if __name__ == "__main__":
+    TARGET.write_text(source(), encoding="utf-8")
+    sys.exit(0)
