@@ -17,7 +17,7 @@ ALONE_WORDS = not browser and not llama and not served and not services
 ALONE = "$(ALONE_WORDS)"
 SERVED_WORDS = served and not browser and not llama and not services
 
-.PHONY: help run test test-fast check format lock faults attack bench image-steps clean venv runtime development chromium
+.PHONY: help run test test-fast check format wire lock faults attack bench image-steps clean venv runtime development chromium
 
 help: ## List these commands
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
@@ -46,6 +46,9 @@ format: development ## Put the Python code into the one format
 
 faults: development ## The races and faults that make test tries once, many times each (ROUNDS=50)
 	@CHATUI_TEST_LONG=$(ROUNDS) $(PY) -m pytest --numprocesses auto --dist loadgroup --quiet -m faults $(PYTEST_FLAGS)
+
+wire: development ## Make the types of the scripts anew from chatui/wire
+	@$(PY) -m tests.tools.wire_types
 
 attack: development chromium ## Load every known attack in a real browser; takes long
 	@$(PY) -m tests.attacks

@@ -1,4 +1,4 @@
-// <debug-source>: a frame as it is kept, fetched when it is opened, for each look is recorded. <debug-copy>: copies a
+// <debug-source>: a frame as it is kept, fetched when it is opened, because each access is recorded. <debug-copy>: copies a
 // text of the page.
 
 import { copy, copyLater } from "../page/clipboard.js";
