@@ -1,5 +1,5 @@
-// <debug-source>: a frame as it is kept, fetched when it is opened, because each access is recorded. <debug-copy>: copies a
-// text of the page.
+// <debug-source>: a frame as it is stored, fetched only when it is opened, because each access is recorded.
+// <debug-copy>: copies a text of the page.
 
 import { copy, copyLater } from "../page/clipboard.js";
 import { find } from "../page/dom.js";
