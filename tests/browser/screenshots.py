@@ -97,7 +97,7 @@ def summary(studio: Studio) -> None:
     studio.take(chat.page, "conversation")
     chat.settle()
     chat.page.goto(chat.page.url + "share/")
-    chat.page.get_by_role("button", name="Create a link").click()
+    chat.page.get_by_role("button", name="Create link").click()
     expect(chat.page.locator(".share-link-new")).to_be_visible()
     studio.take(chat.page, "share")
 

@@ -141,6 +141,22 @@ def test_a_conversation_can_be_renamed_in_its_place(demo: Server, visits: Visits
     expect(chat.page).to_have_title("Kettles & <b>kites</b> · chatui")
 
 
+def test_a_new_title_shows_in_the_other_tabs_of_the_person(demo: Server, visits: Visits) -> None:
+    chat = conversation(demo, visits, "Name me in two tabs.")
+    other = chat.page.context.new_page()
+    other.goto(chat.page.url)
+    expect(item(other, "Name me in two tabs.")).to_have_count(1)
+
+    choose(item(chat.page, "Name me in two tabs."), "Rename")
+    title = chat.page.get_by_role("textbox", name="Title")
+    title.fill("Seen twice")
+    title.press("Enter")
+
+    expect(other.get_by_role("heading", level=1).first).to_have_text("Seen twice")
+    expect(item(other, "Seen twice")).to_have_count(1)
+    expect(other).to_have_title("Seen twice · chatui")
+
+
 def test_deleting_the_open_conversation_offers_the_way_back(demo: Server, visits: Visits) -> None:
     chat = conversation(demo, visits, "Delete me while I am open.")
     address = chat.page.url

@@ -40,7 +40,7 @@ def shared_link(page: Page) -> str:
     page.get_by_role("button", name="More for this conversation").click()
     page.get_by_role("link", name="Share…").click()
     expect(page.get_by_role("heading", name="This is what they will see")).to_be_visible()
-    page.get_by_role("button", name="Create a link").click()
+    page.get_by_role("button", name="Create link").click()
     page.wait_for_url("**/share/?made=*")
     return page.locator(".share-link-new .share-link-address").input_value()
 

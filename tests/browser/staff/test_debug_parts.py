@@ -262,7 +262,7 @@ def test_another_branch_than_the_owners_can_be_seen(visits: Visits, demo: Server
     expect(frames.filter(has_text="Say hello.")).to_have_count(1)
     expect(frames.filter(has_text="Make a plan.")).to_have_count(0)
     branch = page.get_by_label("Branch", exact=True)
-    expect(branch.locator("option:checked")).to_contain_text("open to its owner")
+    expect(branch.locator("option:checked")).to_contain_text("shown to its owner")
     branch.select_option(index=0)
     page.get_by_role("button", name="Show", exact=True).click()
     expect(frames.filter(has_text="Make a plan.")).to_have_count(1)
