@@ -32,7 +32,6 @@ REGISTERED = ["@register", "@admin.register", "@field_validator", "@model_valida
 
 STAYS = {
     "ChatUiConfig": "found by Django in apps.py",
-    "Command": "found by Django in the module of a management command",
     "clean_*": "called by Django for the field of a form",
     "async_capable": "asked by Django of a middleware",
     "sync_capable": "asked by Django of a middleware",
@@ -45,9 +44,9 @@ STAYS = {
     "session": "what Django's sign-in reads from a request",
     "do_*": "called by http.server",
     "close_connection": "read by http.server",
-    "_verify": "called by the name of a sub-command, as are the next two",
-    "_export": "see there",
+    "_verify": "called by the name of a sub-command, as is the next",
     "_convert": "see there",
+    "is_of_a_turn": "read where the types of the page's scripts are made",
     "LOW": "a choice that is stored and offered, never named in the code; so are the next two",
     "HIGH": "see there",
     "SERVER": "see there",

@@ -13,7 +13,7 @@ from chatui import wire
 from chatui.wire.base import Item
 from renderer.gate import VisibleText
 from renderer.markup.html import SafeHtml
-from tests.tools.not_run import ROOT
+from tests.support.places import ROOT
 
 TARGET = ROOT / "static" / "js" / "models" / "wire.js"
 HEAD = """\

@@ -17,9 +17,9 @@ from chatui.models import AuditEvent, Conversation, Message, Turn, User
 from chatui.permissions import debug_requests
 from renderer.events import FrameText
 from renderer.markup import html
+from tests.chatui.conftest import signed_in
 from tests.support.browser_socket import ENDS, BrowserSocket, shown_text
 from tests.support.scripted import ANALYSIS, FINAL, ScriptedBackend, answer, frame
-from tests.chatui.conftest import signed_in
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

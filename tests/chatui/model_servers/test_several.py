@@ -19,11 +19,11 @@ from chatui.turns import running
 from chatui.turns.start import Ask, AskRefusedError, Kind, start
 from tests.chatui.conftest import signed_in
 from tests.support import stub
+from tests.support.html_text import lean
 from tests.support.sampling import asked, outcome
 from tests.support.several import Configure, says
 from tests.support.several import closing as closing
 from tests.support.several import configure as configure
-from tests.support.html_text import lean
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

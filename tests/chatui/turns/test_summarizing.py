@@ -23,9 +23,9 @@ from renderer.frames import Header, Intent, Terminator
 from renderer.gate import Audience, may_see
 from tests.chatui.conftest import signed_in
 from tests.support.browser_socket import ENDS, BrowserSocket
+from tests.support.html_text import lean
 from tests.support.scripted import ANALYSIS, CALL, FINAL, PREAMBLE, REPLY, ScriptedBackend, answer, ended, frame
 from tests.support.summarizer import THOUGHT, Says, Summarizer, thinks, use
-from tests.support.html_text import lean
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
 
