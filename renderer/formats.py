@@ -63,7 +63,7 @@ def read(source: Source, vocabulary: VocabularySource, *, lenient: bool = False)
     """
     match source.form:
         case Form.OPENCHATML:
-            reading = ocml.read(source.data, lenient=lenient, fragment=source.fragment)
+            reading = (ocml.read_leniently if lenient else ocml.read_strictly)(source.data, fragment=source.fragment)
             return Read(reading.transcript, reading.finished)
         case Form.JSON:
             transcript = interchange.parse_json(source.data)

@@ -71,7 +71,7 @@ def _read(data: bytes) -> tuple[Transcript, list[Finished], int]:
         if data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith((b"{", b"[")):
             transcript = interchange.parse_json(data)
             return transcript, [Finished(frame) for frame in transcript.frames], 0
-        reading = document.read(data, lenient=True)
+        reading = document.read_leniently(data)
     except OpenChatMLError as error:
         raise ImportRefusedError(error.problem) from None
     refused = next((problem for problem in reading.problems if problem.is_refused), None)

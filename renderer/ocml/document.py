@@ -1,8 +1,10 @@
 """OpenChatML 2.2 text to and from frames and transcripts: strict and lenient reading, checking, and the one canonical way to write it.
 
+Reading is strict unless the word ``lenient`` stands in the call.
+
 ``dump_frame`` and ``parse_frame`` carry one frame (that is what a stored message is); ``dump`` and ``parse`` a document of header and
 frames. ``parse(dump(t)) == t`` for every transcript that keeps the rules, and ``dump(parse(s)) == s`` for every ``s`` that ``dump`` wrote.
-``FrameReader`` takes a document in pieces and gives whole frames; ``ocml_reader.Reader``, below it, holds no body and gives events.
+``FrameReader`` takes a document in pieces and gives whole frames; ``reader.Reader``, below it, holds no body and gives events.
 """
 
 from __future__ import annotations
@@ -11,18 +13,21 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, TypeAlias
 
-from renderer.errors import Code, OpenChatMLError, ParseHeaderError, Place, Problem
-from renderer.events import Assembler, Finished, violates_constraint
-from renderer.frames import HEADER_VALUE, Frame, Header, Role, Terminator, Transcript
-from renderer.ocml import calls, document_header, frame_header
+from renderer.errors import OpenChatMLError, ParseHeaderError, Place, Problem
+from renderer.events import Assembler, Finished
+from renderer.frames import HEADER_VALUE, Frame, Header, Terminator, Transcript
+from renderer.ocml import document_header, frame_header
 from renderer.ocml.document_header import DOCUMENT_HEADER_LIMIT, DocumentHeader
-from renderer.ocml.reader import STRAY, DocumentOpened, ProblemFound, Reader, ReaderEvent
+from renderer.ocml.frame_reader import FrameEvent, FrameReader
+from renderer.ocml.output import STRAY, DocumentOpened, ProblemFound
+from renderer.ocml.reader import Reader
 from renderer.tokens import escape
 
 __all__ = [
     "DOCUMENT_HEADER_LIMIT",
     "DocumentHeader",
     "DocumentOpened",
+    "FrameEvent",
     "FrameReader",
     "ProblemFound",
     "Reader",
@@ -34,7 +39,8 @@ __all__ = [
     "dump_frame",
     "parse",
     "parse_frame",
-    "read",
+    "read_leniently",
+    "read_strictly",
     "writable",
 ]
 
@@ -96,14 +102,13 @@ def _is_writable(value: str | None) -> bool:
 # --- reading ----------------------------------------------------------------------------------------------------------------------
 
 
-def parse(text: str | bytes, *, lenient: bool = False, fragment: bool = False) -> Transcript:
-    """Read a whole document, strictly unless asked otherwise. ``fragment``: the text is frames without a document header.
+def parse(text: str | bytes, *, fragment: bool = False) -> Transcript:
+    """Read a whole document strictly. ``fragment``: the text is frames without a document header.
 
     Raises:
-        OpenChatMLError: of the class that belongs to the first rule that was broken. A lenient reading raises for a future major version
-            only.
+        OpenChatMLError: of the class that belongs to the first rule that was broken.
     """
-    return read(text, lenient=lenient, fragment=fragment).transcript
+    return read_strictly(text, fragment=fragment).transcript
 
 
 def parse_frame(text: str) -> Frame:
@@ -132,9 +137,21 @@ class Reading:
         return Transcript(tuple(item.frame for item in self.finished), header.version, header.model, header.settings, header.extra)
 
 
-def read(source: Source, *, lenient: bool = True, fragment: bool = False) -> Reading:
-    """Read a whole document and keep what ``parse`` does not tell. Raises as ``parse`` does."""
-    reader = FrameReader(lenient=lenient, fragment=fragment)
+def read_strictly(source: Source, *, fragment: bool = False) -> Reading:
+    """Read a whole document and keep what ``parse`` does not tell; its ``problems`` are flags. Raises as ``parse`` does."""
+    return _read(FrameReader(fragment=fragment), source)
+
+
+def read_leniently(source: Source, *, fragment: bool = False) -> Reading:
+    """Keep what can be kept of a document, hide what could not be understood, and tell every problem.
+
+    Raises:
+        FutureVersionError: the document is of a major version that is not known yet. Nothing else is raised.
+    """
+    return _read(FrameReader(lenient=True, fragment=fragment), source)
+
+
+def _read(reader: FrameReader, source: Source) -> Reading:
     document, finished, problems = DocumentHeader(), list[Finished](), list[Problem]()
     for event in _events(reader, source):
         match event:
@@ -149,13 +166,23 @@ def read(source: Source, *, lenient: bool = True, fragment: bool = False) -> Rea
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What is wrong in a document. ``problems`` are the first of ``count``; ``is_valid``: a strict reading would read it whole."""
+    """What is wrong in a document. ``problems`` are the first of ``count``; ``refused`` says how many of all a strict reading refuses."""
 
     document: DocumentHeader | None
     frames: int
     problems: tuple[Problem, ...]
     count: int
-    is_valid: bool
+    refused: int
+
+    @property
+    def is_accepted(self) -> bool:
+        """Whether a strict reading takes the document; it may hold flagged problems all the same."""
+        return self.refused == 0
+
+    @property
+    def is_clean(self) -> bool:
+        """Whether there is nothing at all to tell of."""
+        return self.count == 0
 
 
 def check(source: Source, *, fragment: bool = False) -> Report:
@@ -166,74 +193,9 @@ def check(source: Source, *, fragment: bool = False) -> Report:
         for event in _events(reader, source):
             report.add(event)
     except OpenChatMLError as error:
-        report.add(ProblemFound(error.problem))
-    return Report(report.document, report.frames, tuple(report.problems), report.count, not report.is_refused)
-
-
-FrameEvent: TypeAlias = DocumentOpened | ProblemFound | Finished
-
-
-class FrameReader:
-    """A document in pieces to whole frames: a Reader, an Assembler, and the rules that need a body. Holds the open frame only.
-
-    Problems are raised, or come as events, as ``ocml_reader.Reader`` has it.
-    """
-
-    def __init__(self, *, lenient: bool = False, fragment: bool = False) -> None:
-        self._reader = Reader(lenient=lenient, fragment=fragment)
-        self._assembler = Assembler()
-        self._lenient = lenient
-        self._failure: OpenChatMLError | None = None
-
-    def feed(self, piece: str | bytes) -> list[FrameEvent]:
-        """Take the next piece. Raises what the piece before it broke."""
-        self._check_open()
-        return self._folded(self._reader.feed(piece))
-
-    def finish(self) -> list[FrameEvent]:
-        """No more comes. Raises what was broken last."""
-        self._check_open()
-        events = self._folded(self._reader.finish())
-        self._check_open()
-        return events
-
-    def _check_open(self) -> None:
-        if self._failure is not None:
-            raise self._failure
-
-    def _folded(self, events: list[ReaderEvent]) -> list[FrameEvent]:
-        found: list[FrameEvent] = []
-        for event in events:
-            if isinstance(event, DocumentOpened | ProblemFound):
-                found.append(event)
-            elif finished := self._assembler.feed(event):
-                found.extend(self._judged(finished))
-            if self._failure is not None:
-                break
-        return found
-
-    def _judged(self, finished: Finished) -> list[FrameEvent]:
-        """The frame, behind what is wrong in its body."""
-        problems = []
-        violated = finished.error is Code.BODY_CONSTRAINT_VIOLATION
-        if violated or (finished.complete and finished.error is not None and violates_constraint(finished.frame)):
-            # Where the reader flagged something already, the Assembler did not look.
-            hint = "a body that is not what its constraint says"
-            problems.append(Problem(Code.BODY_CONSTRAINT_VIOLATION, hint, finished.place))
-        if finished.complete and _may_have_faults(finished.frame):
-            faults = calls.body_faults(finished.frame)
-            problems += [Problem(fault.code, fault.hint, finished.place, fault.is_refused) for fault in faults]
-        if not problems:
-            return [finished]
-        for problem in problems:
-            if problem.is_refused and not self._lenient:
-                self._failure = problem.error()
-                return []
-        return [*(ProblemFound(problem) for problem in problems), replace(finished, error=finished.error or problems[0].code)]
-
-
-def _may_have_faults(frame: Frame) -> bool:
-    return frame.terminator is Terminator.CALL or frame.header.role == Role.TOOL
+        for event in (*reader.events_before_error, ProblemFound(error.problem)):
+            report.add(event)
+    return Report(report.document, report.frames, tuple(report.problems), report.count, report.refused)
 
 
 def _events(reader: FrameReader, source: Source) -> Iterable[FrameEvent]:
@@ -250,7 +212,7 @@ class _Report:
     frames: int = 0
     problems: list[Problem] = field(default_factory=list)
     count: int = 0
-    is_refused: bool = False
+    refused: int = 0
 
     def add(self, event: FrameEvent) -> None:
         match event:
@@ -260,6 +222,6 @@ class _Report:
                 self.frames += 1
             case ProblemFound(problem=problem):
                 self.count += 1
-                self.is_refused = self.is_refused or problem.is_refused
+                self.refused += problem.is_refused
                 if len(self.problems) < PROBLEM_LIMIT:
                     self.problems.append(problem)

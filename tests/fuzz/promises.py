@@ -40,7 +40,7 @@ def hear(pieces: Sequence[str] | Sequence[bytes], *, lenient: bool = False, frag
             told += reader.feed(piece)
         told += reader.finish()
     except OpenChatMLError as error:
-        return Heard(joined(told), error.problem)
+        return Heard(joined([*told, *reader.events_before_error]), error.problem)
     return Heard(joined(told), None)
 
 
@@ -99,13 +99,13 @@ def _keep_values(data: bytes, fragment: bool) -> None:
     try:
         transcript = document.parse(data, fragment=fragment)
     except OpenChatMLError as error:
-        assert not report.is_valid, "a report calls valid what a strict reading refuses"
+        assert not report.is_accepted, "a report calls valid what a strict reading refuses"
         assert str(error).isascii()
     else:
-        assert report.is_valid, "a report calls invalid what a strict reading takes"
+        assert report.is_accepted, "a report calls invalid what a strict reading takes"
         _comes_back(transcript)
     try:
-        reading = document.read(data, lenient=True, fragment=fragment)
+        reading = document.read_leniently(data, fragment=fragment)
     except OpenChatMLError:
         return
     for item in reading.finished:

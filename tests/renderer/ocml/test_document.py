@@ -35,8 +35,8 @@ def test_every_transcript_survives_the_round_trip(transcript: Transcript) -> Non
     assert document.parse(text) == transcript
     assert document.parse(text.encode()) == transcript
     assert document.dump(document.parse(text)) == text
-    assert document.parse(text, lenient=True) == transcript
-    assert document.check(text).is_valid
+    assert document.read_leniently(text).transcript == transcript
+    assert document.check(text).is_accepted
 
 
 @given(bodies)
@@ -239,7 +239,7 @@ def test_e_call_schema_a_second_call_with_one_id() -> None:
     assert len(document.parse(HEADER + call.format(1) + call.format(2)).frames) == 2
     with pytest.raises(CallSchemaError):
         document.parse(HEADER + call.format(1) + call.format(1))
-    first, second = document.parse(HEADER + call.format(1) + call.format(1), lenient=True).frames
+    first, second = document.read_leniently(HEADER + call.format(1) + call.format(1)).transcript.frames
     assert (first.terminator, second.terminator) == (Terminator.CALL, Terminator.END)
 
 
@@ -249,7 +249,7 @@ def test_e_parse_channel_missing() -> None:
     assert document.parse(HEADER + frame).frames[0].header == Header("assistant")
     with pytest.raises(ChannelMissingError):
         document.parse(profile + frame)
-    (kept,) = document.parse(profile + frame, lenient=True).frames
+    (kept,) = document.read_leniently(profile + frame).transcript.frames
     assert not may_see(kept.header, Audience.END_USER)
 
 
@@ -259,14 +259,26 @@ def test_e_tool_timeout_and_e_tool_cancelled_are_reported(code: Code) -> None:
     call = "<|start|>assistant to=functions.x call_id=c<|channel|>commentary<|message|>{}<|call|>"
     report = document.check(HEADER + call + reply)
     assert [(problem.code, problem.is_refused) for problem in report.problems] == [(code, False)]
-    assert report.is_valid
+    assert report.is_accepted
 
 
 def test_a_future_version_stops_a_lenient_reading_too() -> None:
     with pytest.raises(FutureVersionError):
-        document.parse("version: 3.0\n<|start|>user<|message|>x<|end|>", lenient=True)
+        document.read_leniently("version: 3.0\n<|start|>user<|message|>x<|end|>")
     report = document.check("version: 3.0\n<|start|>user<|message|>x<|end|>")
-    assert (report.frames, report.count, report.is_valid) == (0, 1, False)
+    assert (report.frames, report.count, report.is_accepted) == (0, 1, False)
+
+
+def test_what_was_found_before_a_future_version_is_reported_too() -> None:
+    report = document.check(b"version: 3.0\nnote: \xff\n<|start|>user<|message|>x<|end|>")
+    assert (report.count, report.refused) == (2, 2)
+
+
+def test_accepted_and_clean_are_two_things() -> None:
+    flagged = HEADER + "<|start|>tool name=functions.x<|message|>{}<|end|>"
+    for text, accepted, clean in ((HEADER, True, True), (flagged, True, False), (HEADER + "x<|end|>", False, False)):
+        report = document.check(text)
+        assert (report.is_accepted, report.is_clean, report.refused == 0) == (accepted, clean, accepted)
 
 
 def test_a_report_lists_a_bounded_number_of_problems_and_counts_all() -> None:
@@ -276,7 +288,7 @@ def test_a_report_lists_a_bounded_number_of_problems_and_counts_all() -> None:
 
 def test_a_document_may_come_in_pieces() -> None:
     pieces = [HEADER, "<|start|>user<|mess", "age|>Hi<|e", "nd|>"]
-    assert document.read(pieces).transcript == document.parse("".join(pieces))
+    assert document.read_leniently(pieces).transcript == document.parse("".join(pieces))
     assert document.check([piece.encode() for piece in pieces]).frames == 1
 
 
@@ -284,7 +296,7 @@ def test_frames_come_as_soon_as_they_are_whole() -> None:
     reader = document.FrameReader()
     assert [type(event) for event in reader.feed(HEADER + "<|start|>user<|message|>Hi<|end|>\n<|start|>user<|message|>a")] == [
         document.DocumentOpened,
-        type(document.read(HEADER + "<|start|>user<|message|>Hi<|end|>").finished[0]),
+        type(document.read_leniently(HEADER + "<|start|>user<|message|>Hi<|end|>").finished[0]),
     ]
     with pytest.raises(StreamTruncatedError):
         reader.finish()
@@ -292,8 +304,9 @@ def test_frames_come_as_soon_as_they_are_whole() -> None:
 
 def test_a_violated_constraint_is_raised_behind_the_frames_before_it() -> None:
     reader = document.FrameReader()
-    events = reader.feed(HEADER + "<|start|>user<|message|>Hi<|end|><|start|>user<|constrain|>json<|message|>x<|end|>")
-    assert len(events) == 2
+    with pytest.raises(BodyConstraintError):
+        reader.feed(HEADER + "<|start|>user<|message|>Hi<|end|><|start|>user<|constrain|>json<|message|>x<|end|><|start|>robot<|message|>")
+    assert len(reader.events_before_error) == 2
     with pytest.raises(BodyConstraintError):
         reader.feed("<|start|>robot")
     with pytest.raises(BodyConstraintError):

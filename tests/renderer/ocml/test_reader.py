@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from renderer.errors import Code, ParseHeaderError, Place, StreamTruncatedError
 from renderer.events import FrameClosed, FrameOpened, FrameText
 from renderer.frames import Frame, Header, Terminator, Transcript
-from renderer.ocml import frame_header
+from renderer.ocml import document, frame_header
 from renderer.ocml.document import dump
 from renderer.ocml.reader import STRAY, DocumentOpened, ProblemFound, Reader
 from renderer.tokens import Token
@@ -124,16 +124,25 @@ def _read(text: str) -> None:
     reader.finish()
 
 
-def test_a_problem_is_raised_by_the_next_call_so_that_no_event_is_lost() -> None:
+def test_a_strict_reader_raises_in_the_call_that_finds_the_problem_and_no_event_is_lost() -> None:
     reader = Reader()
-    events = reader.feed(HEADER + "<|start|>user<|message|>Hi<|end|>stray<|start|>")
+    with pytest.raises(ParseHeaderError) as caught:
+        reader.feed(HEADER + "<|start|>user<|message|>Hi<|end|>stray<|start|>")
+    events = reader.events_before_error
     assert [type(event) for event in events] == [DocumentOpened, FrameOpened, FrameText, FrameClosed]
-    assert reader.failed
-    for _ in range(2):
+    for call in (lambda: reader.feed("x"), lambda: reader.feed("x"), reader.finish):
+        with pytest.raises(ParseHeaderError) as again:
+            call()
+        assert again.value is caught.value
+
+
+def test_reading_is_strict_unless_lenient_is_said() -> None:
+    broken = HEADER + "<|start|>robot<|message|>Hi<|end|>"
+    for strict in (Reader().feed, document.FrameReader().feed, document.parse, document.read_strictly):
         with pytest.raises(ParseHeaderError):
-            reader.feed("x")
-    with pytest.raises(ParseHeaderError):
-        reader.finish()
+            strict(broken)
+    for lenient in (Reader(lenient=True).feed, document.FrameReader(lenient=True).feed, document.read_leniently):
+        assert lenient(broken)
 
 
 def test_e_stream_truncated_points_at_the_frame_that_is_not_closed() -> None:

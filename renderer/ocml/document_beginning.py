@@ -1,0 +1,91 @@
+"""Gathers what stands before the first frame of a document, in pieces, and reads it as the document header."""
+
+from __future__ import annotations
+
+import re
+
+from renderer.errors import Code, OpenChatMLError, Place
+from renderer.ocml import document_header
+from renderer.ocml.document_header import DOCUMENT_HEADER_LIMIT, DocumentHeader, FutureVersionError
+from renderer.ocml.output import Output
+from renderer.ocml.token_scan import beginnings
+from renderer.tokens import Token
+
+_START = Token.START.value
+_FIRST_FRAME = f"\n{_START}"
+_FIRST_FRAME_BEGINNINGS = beginnings(_FIRST_FRAME)
+_LAYOUT = re.compile(r"[ \t\r\n]*")
+_WHITE_SPACE = " \t\r\n"
+_BEGINNING = Place(0, 1, 1)
+
+
+class DocumentBeginning:
+    """Text in; where the first frame begins out. Holds at most the longest document header that is read."""
+
+    def __init__(self, output: Output) -> None:
+        self._output = output
+        self._kept: list[str] = []
+        self._length = 0
+        self._is_blank = True
+        self._is_too_long = False
+        self.held = ""
+        """The end of the last buffer that may be the beginning of a frame."""
+
+    def feed(self, buffer: str, position: int) -> int | None:
+        """Where the first frame begins, or None: at ``<|start|>`` that begins a line or, behind white space alone, the document."""
+        if self._is_blank:
+            position, found = self._skip_blank(buffer, position)
+            if found or self._is_blank:
+                return position if found else None
+        begin = buffer.find(_FIRST_FRAME, position)
+        if begin >= 0:
+            self._keep(buffer[position : begin + 1])
+            return begin + 1
+        line = buffer.rfind("\n", max(position, len(buffer) - len(_FIRST_FRAME) + 1))
+        self.held = buffer[line:] if line >= 0 and buffer[line:] in _FIRST_FRAME_BEGINNINGS else ""
+        self._keep(buffer[position : len(buffer) - len(self.held)])
+        return None
+
+    def _skip_blank(self, buffer: str, position: int) -> tuple[int, bool]:
+        """Where something else than white space begins, and whether that is a frame."""
+        layout = _LAYOUT.match(buffer, position)
+        end = layout.end() if layout else position
+        self._keep(buffer[position:end])
+        if buffer.startswith(_START, end):
+            return end, True
+        rest = buffer[end:]
+        self._is_blank = _START.startswith(rest)
+        self.held = rest if self._is_blank else ""
+        return end, False
+
+    def _keep(self, text: str) -> None:
+        self._length += len(text) if text.isascii() else len(text.encode("utf-8"))
+        if self._length <= DOCUMENT_HEADER_LIMIT:
+            self._kept.append(text)
+        elif not self._is_too_long:
+            # Said as soon as it is known: not a megabyte later.
+            self._is_too_long = True
+            self._output.report(Code.PARSE_HEADER, "the document header is too long", _BEGINNING)
+
+    def finish(self) -> DocumentHeader | None:
+        """The text ended without a frame. The header, as ``read`` gives it."""
+        self._keep(self.held)
+        if not self._is_too_long and not "".join(self._kept).strip(_WHITE_SPACE):
+            self._output.report(Code.PARSE_HEADER, "there is no document", _BEGINNING)
+        return self.read()
+
+    def read(self) -> DocumentHeader | None:
+        """The header of what was kept; one that cannot be read is reported. None where reading has to stop: a future major version."""
+        text, self._kept, self.held = "".join(self._kept), [], ""
+        if self._is_too_long:
+            return DocumentHeader(profile=document_header.STRICTEST)
+        if not text.strip(_WHITE_SPACE):
+            return document_header.LEGACY
+        try:
+            return document_header.read(text)
+        except FutureVersionError as error:
+            self._output.failure = self._output.failure or error
+            return None
+        except OpenChatMLError as error:
+            self._output.report(error.code, error.hint, error.place or _BEGINNING)
+        return DocumentHeader(profile=document_header.STRICTEST)

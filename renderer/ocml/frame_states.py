@@ -1,0 +1,278 @@
+"""Reads frames in pieces, with a state for each part of one: between frames, in a header, in a body, in a literal block.
+
+A state reads from a position in the buffer and returns the position where the next state goes on, or None where more is needed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+
+from renderer.errors import Code, Place
+from renderer.events import FrameClosed, FrameOpened
+from renderer.frames import Intent, Terminator
+from renderer.ocml import frame_header
+from renderer.ocml.calls import CallFault, Pairing
+from renderer.ocml.cursor import Cursor, advanced
+from renderer.ocml.document_header import DocumentHeader
+from renderer.ocml.frame_header import HEADER_LIMIT
+from renderer.ocml.output import STRAY, Output
+from renderer.ocml.token_scan import BEGINNINGS, LONGEST_BEGINNING, TOKEN, beginnings, held_back
+from renderer.tokens import TERMINATORS, Token
+
+_WHOLE_HEADER = re.compile(r"<\|start\|>([^<]*+(?:<\|(?:channel|constrain)\|>[^<]*+)*+)<\|message\|>")
+_LAYOUT = re.compile(r"[ \t\r\n]*")
+_START, _ENDLITERAL = Token.START.value, Token.ENDLITERAL.value
+_ENDLITERAL_BEGINNINGS = beginnings(_ENDLITERAL)
+_TERMINATORS = {token.value: Terminator(token) for token in TERMINATORS}
+_IN_A_HEADER = (Token.CHANNEL.value, Token.CONSTRAIN.value)
+
+
+class FrameStates:
+    """The frames of one document. ``held`` is the end of the last buffer that may be the beginning of a token."""
+
+    def __init__(self, document: DocumentHeader, cursor: Cursor, output: Output) -> None:
+        self._output = output
+        self._cursor = cursor
+        self._pairing = Pairing(document.profile)
+        self._needs_version_1 = document.is_version_1
+        self.state: Callable[[str, int], int | None] = self._between
+        self.held = ""
+        self._head: list[str] = []
+        self._head_length = 0
+        self._frame_count = 0
+        self._frame = Place(0, 1, 1)
+        self._header = STRAY
+        self._is_stray = False
+        self._after_bracket = False
+
+    @property
+    def number(self) -> int:
+        """The index of the open frame, or of the next where none is open."""
+        return self._frame_count - (self.state != self._between)
+
+    def finish(self) -> None:
+        """The text ends here: what is open is told of as incomplete."""
+        output, held, self.held = self._output, self.held, ""
+        if self.state == self._between:
+            if not held:
+                return
+            self._frame = self._cursor.here(self._frame_count)
+            output.report(Code.STREAM_TRUNCATED, "the text ends inside a control token", self._frame)
+            self._stray_frame(held)
+        elif self.state == self._header_text:
+            output.report(Code.STREAM_TRUNCATED, "the text ends inside a frame header", self._frame)
+            self._stray_frame("".join([_START, *self._head, held]))
+        else:
+            output.text.append(held)
+            if not self._is_stray:
+                output.report(Code.STREAM_TRUNCATED, "the text ends inside a body", self._frame)
+        output.flush()
+        output.emit(FrameClosed(None, output.error))
+
+    # --- between frames -----------------------------------------------------------------------------------------------------------
+
+    def _between(self, buffer: str, position: int) -> int | None:
+        layout = _LAYOUT.match(buffer, position)
+        position = layout.end() if layout else position
+        self.held = ""
+        if position == len(buffer):
+            return None
+        if (found := _WHOLE_HEADER.match(buffer, position)) and found.end(1) - found.start(1) <= HEADER_LIMIT:
+            self._begin_frame(position)
+            return self._open(found[1], found.end())
+        if buffer.startswith(_START, position):
+            self._begin_frame(position)
+            self._head, self._head_length, self._after_bracket = [], 0, False
+            self.state = self._header_text
+            return position + len(_START)
+        if len(buffer) - position <= LONGEST_BEGINNING and buffer[position:] in BEGINNINGS:
+            self.held = buffer[position:]
+            return None
+        return self._stray(buffer, position)
+
+    def _stray(self, buffer: str, position: int) -> int | None:
+        if not self._output.report(Code.PARSE_HEADER, "text between frames", self._cursor.place(position, self._frame_count)):
+            return None
+        self._output.error = None
+        token = TOKEN.match(buffer, position)
+        if token and token[0] in _TERMINATORS:
+            return token.end()
+        self._begin_frame(position)
+        self._stray_frame("")
+        return position
+
+    def _begin_frame(self, position: int) -> None:
+        self._frame = self._cursor.place(position, self._frame_count)
+        self._frame_count += 1
+        self._output.error = None
+
+    # --- headers ------------------------------------------------------------------------------------------------------------------
+
+    def _header_text(self, buffer: str, position: int) -> int | None:
+        """A header of which not everything is here yet, or which holds something odd."""
+        while True:
+            found = TOKEN.search(buffer, position)
+            if found is None:
+                self.held = held_back(buffer, position)
+                end = len(buffer) - len(self.held)
+            else:
+                end, self.held = found.start(), ""
+            is_text = found is not None and self._is_escaped(buffer, position, end)
+            if not self._keep_header(buffer[position:end]):
+                return self._too_long(end)
+            if found is None:
+                return None
+            if not is_text and found[0] not in _IN_A_HEADER:
+                return self._end_of_header(found[0], end, found.end())
+            position = found.end()
+            if not self._keep_header(found[0]):
+                return self._too_long(position)
+
+    def _end_of_header(self, token: str, begin: int, end: int) -> int | None:
+        if token == Token.MESSAGE:
+            return self._open("".join(self._head), end)
+        return self._broken_header("a frame header without a message", begin)
+
+    def _is_escaped(self, buffer: str, position: int, begin: int) -> bool:
+        """Whether the token that begins at ``begin`` has a ``<`` before it, be it in the text from ``position`` on or before that."""
+        return buffer[begin - 1] == "<" if begin > position else self._after_bracket
+
+    def _keep_header(self, text: str) -> bool:
+        """Keep a part of the header. Returns whether it is still short enough."""
+        if text:
+            self._head.append(text)
+            self._head_length += len(text)
+            self._after_bracket = text[-1] == "<"
+        return self._head_length <= HEADER_LIMIT
+
+    def _too_long(self, position: int) -> int | None:
+        return self._broken_header("a frame header that is too long", position)
+
+    def _broken_header(self, hint: str, position: int) -> int | None:
+        self.held = ""
+        if not self._output.report(Code.PARSE_HEADER, hint, self._frame):
+            return None
+        self._stray_frame(_START + "".join(self._head))
+        return position
+
+    def _stray_frame(self, text: str) -> None:
+        """Keep ``text``, and what follows up to the end of a frame or the beginning of one, hidden."""
+        output = self._output
+        self._header, self._is_stray, self.state = STRAY, True, self._body
+        output.error, self._after_bracket = output.error or Code.PARSE_HEADER, text.endswith("<")
+        output.emit(FrameOpened(STRAY, self._frame))
+        output.text.append(text)
+
+    def _open(self, raw: str, position: int) -> int | None:
+        reading = frame_header.read(raw)
+        header = reading.header
+        if reading.is_version_2 and self._needs_version_1 and not self._version_2("a 2.x feature in a transcript that is not of version 2"):
+            return None
+        hide = False
+        for fault in (*reading.faults, *self._pairing.opened(header)):
+            hide = hide or fault.hides
+            is_call_fault = isinstance(fault, CallFault)
+            place = self._frame if is_call_fault else advanced(self._frame, _START + raw[: fault.at])
+            refused = not isinstance(fault, CallFault) or fault.is_refused
+            if not self._output.report(fault.code, fault.hint, place, is_refused=refused):
+                return None
+        self._header = replace(header, intent=Intent.DEBUG) if hide else header
+        self._is_stray, self._after_bracket, self.state, self.held = False, False, self._body, ""
+        self._output.emit(FrameOpened(self._header, self._frame))
+        return position
+
+    def _version_2(self, hint: str) -> bool:
+        """Report a feature of format 2.x, the first of a document only. Returns whether reading goes on."""
+        self._needs_version_1 = False
+        return self._output.report(Code.PARSE_HEADER, hint, self._frame)
+
+    # --- bodies -------------------------------------------------------------------------------------------------------------------
+
+    def _body(self, buffer: str, position: int) -> int | None:
+        text = self._output.text
+        while True:
+            found = TOKEN.search(buffer, position)
+            if found is None:
+                self.held = held_back(buffer, position)
+                end = len(buffer) - len(self.held)
+                if end > position:
+                    text.append(buffer[position:end])
+                    self._after_bracket = buffer[end - 1] == "<"
+                return None
+            begin = found.start()
+            is_text = self._is_escaped(buffer, position, begin)
+            if begin > position:
+                text.append(buffer[position:begin])
+            self._after_bracket = False
+            if not is_text:
+                self.held = ""
+                return self._token_in_body(found[0], begin, found.end())
+            # One bracket of the run has been released already; it stands for this token's own.
+            text.append(found[0][1:])
+            position = found.end()
+
+    def _token_in_body(self, token: str, begin: int, end: int) -> int | None:
+        if token in _TERMINATORS:
+            return self._close(_TERMINATORS[token], end)
+        if token == Token.LITERAL:
+            return self._begin_literal(end)
+        if not self._is_stray:
+            return self._misplaced(token, begin, end)
+        if token == Token.START:
+            return self._cut(begin)
+        self._output.text.append(token)
+        return end
+
+    def _begin_literal(self, position: int) -> int | None:
+        if self._needs_version_1 and not self._version_2("a literal block in a transcript that is not of version 2"):
+            return None
+        self.state = self._literal
+        return position
+
+    def _misplaced(self, token: str, begin: int, end: int) -> int | None:
+        """A token that belongs into no body."""
+        if not self._output.report(Code.PARSE_HEADER, "a control token inside a body", self._cursor.place(begin, self._frame_count - 1)):
+            return None
+        if token == Token.ENDLITERAL:
+            return end
+        self._cut(begin)
+        if token == Token.START:
+            return begin
+        # A header's token where a body should end: what follows may have been meant for another channel, and is hidden.
+        self._begin_frame(begin)
+        self._stray_frame(token)
+        return end
+
+    def _cut(self, position: int) -> int:
+        """Close the open frame as incomplete."""
+        self._output.flush()
+        self._output.emit(FrameClosed(None, self._output.error or Code.PARSE_HEADER))
+        self.state = self._between
+        return position
+
+    def _literal(self, buffer: str, position: int) -> int | None:
+        end = buffer.find(_ENDLITERAL, position)
+        if end >= 0:
+            self._output.text.append(buffer[position:end])
+            self.state, self.held = self._body, ""
+            return end + len(_ENDLITERAL)
+        self.held = held_back(buffer, position, _ENDLITERAL_BEGINNINGS)
+        self._output.text.append(buffer[position : len(buffer) - len(self.held)])
+        return None
+
+    def _close(self, terminator: Terminator, position: int) -> int | None:
+        self._output.flush()
+        if self._is_stray:
+            terminator = Terminator.END
+        elif terminator is not Terminator.END:
+            if self._needs_version_1 and not self._version_2("a frame end of format 2.x in a transcript that is not of version 2"):
+                return None
+            if fault := self._pairing.closed(self._header, terminator):
+                if not self._output.report(fault.code, fault.hint, self._frame):
+                    return None
+                terminator = Terminator.END
+        self._output.emit(FrameClosed(terminator, self._output.error))
+        self.state = self._between
+        return position
