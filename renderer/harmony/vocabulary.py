@@ -13,8 +13,6 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-import tiktoken
-
 from renderer.tokens import Token
 
 FILE_NAME = "o200k_base.tiktoken"
@@ -68,6 +66,11 @@ class Vocabulary:
         """
         if hashlib.sha256(ranks).hexdigest() != SHA256:
             raise VocabularyError(f"This is not the vocabulary of gpt-oss: the content of {FILE_NAME} has another digest.")
+        try:
+            # Here, and not above: whoever reads and writes text needs no tokenizer.
+            import tiktoken
+        except ImportError as error:
+            raise VocabularyError("Token ids need the package tiktoken, which is not installed.") from error
         parsed = _parsed(ranks)
         self._encoding = tiktoken.Encoding("o200k_harmony", pat_str=_PATTERN, mergeable_ranks=parsed, special_tokens={})
         self.bytes_of: tuple[bytes, ...] = tuple(sorted(parsed, key=parsed.__getitem__))

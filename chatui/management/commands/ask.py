@@ -14,9 +14,9 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from chatui.management.one_question import UNUSABLE, Asked, add_server_arguments, backend_for, request_for, server_for
-from chatui.management.terminal import harmless
 from renderer.events import RawEvent
 from renderer.gate import Audience, Gate, VisibleClosed, VisibleDelta, VisibleOpened
+from renderer.terminal import harmless
 
 EXIT_CODES = {"completed": 0, "incomplete": 1, "failed": 3, "interrupted": 4}
 NO_ANSWER = 1

@@ -15,7 +15,7 @@ from chatui.audit_log import chain, counts, files
 from chatui.audit_log.chain import Head
 from chatui.audit_log.lines import Filters
 from chatui.audit_log.record import SHELL, record
-from chatui.management.terminal import harmless
+from renderer.terminal import harmless
 
 BROKEN = 1
 UNUSABLE = 2

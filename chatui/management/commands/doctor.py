@@ -20,8 +20,8 @@ from chatui.doctor.report import Report
 from chatui.doctor.report_text import as_json, told
 from chatui.management.doctor_settings import Wish, Written, write
 from chatui.management.one_question import UNUSABLE, server_for
-from chatui.management.terminal import harmless
 from chatui.model_servers import connected
+from renderer.terminal import harmless
 
 _NAMELESS = "server"
 """What a server is called that is examined by its address and was given no name."""

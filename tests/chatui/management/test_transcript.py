@@ -44,7 +44,7 @@ def broken(tmp_path: Path) -> str:
 
 def test_check_says_that_a_valid_transcript_is_valid(document: str) -> None:
     code, said, _ = run("check", document)
-    assert (code, said.strip()) == (0, f"{document}: valid, 7 frames")
+    assert (code, said.strip()) == (0, f"{document}: accepted, 7 frames")
 
 
 def test_check_points_at_the_place_and_quotes_nothing(broken: str) -> None:
@@ -55,7 +55,7 @@ def test_check_points_at_the_place_and_quotes_nothing(broken: str) -> None:
 def test_check_reports_as_json(broken: str) -> None:
     code, said, _ = run("check", "--json", broken)
     report = json.loads(said)
-    assert code == 1 and report["valid"] is False
+    assert code == 1 and report["accepted"] is False
     assert {key: report["problems"][0][key] for key in ("code", "line", "column", "frame")} == {
         "code": "E-PARSE-HEADER",
         "line": 3,
@@ -92,7 +92,7 @@ def test_what_could_move_a_terminals_cursor_is_spelled_out(tmp_path: Path) -> No
 
 def test_standard_input_is_a_dash(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(DOCUMENT.encode())))
-    assert run("check", "-")[1].strip() == "-: valid, 7 frames"
+    assert run("check", "-")[1].strip() == "-: accepted, 7 frames"
 
 
 def test_text_to_json_to_text_loses_nothing(document: str, tmp_path: Path) -> None:

@@ -1,0 +1,216 @@
+"""Checks, converts and shows a transcript on the command line: what ``python -m renderer`` and ``manage.py transcript`` share.
+
+The shell is the operator's: nothing here is audited, and ``--as staff`` shows hidden frames.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from renderer.errors import OpenChatMLError, Problem
+from renderer.events import Finished
+from renderer.formats import Form, Source, VocabularySource, read, write
+from renderer.frames import Frame
+from renderer.gate import Audience, may_see, show
+from renderer.harmony.side_record import SideRecord
+from renderer.harmony.vocabulary import VocabularyError
+from renderer.ocml import document
+from renderer.terminal import harmless
+
+PIECE_BYTES = 64 * 1024
+GOOD = 0
+BROKEN = 1
+UNUSABLE = 2
+
+_AUDIENCES = {"end-user": Audience.END_USER, "staff": Audience.DEBUG}
+
+
+@dataclass(frozen=True, slots=True)
+class Terminal:
+    """Where the command writes; ``vocabulary`` is asked only where token ids are read or written."""
+
+    out: Callable[[str], object]
+    err: Callable[[str], object]
+    vocabulary: VocabularySource
+
+
+class _UnusableError(Exception):
+    """A file could not be read; the message is for the operator."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """One sub-command for each thing that can be done."""
+    forms = [form.value for form in Form]
+    common = argparse.ArgumentParser(add_help=False)
+    common.add_argument("file", metavar="FILE", help="a file, or - for standard input")
+    common.add_argument("--from", dest="form", choices=forms, default=Form.OPENCHATML.value, help="form of FILE (openchatml)")
+    common.add_argument("--fragment", action="store_true", help="frames without a document header")
+    common.add_argument("--side-record", metavar="PATH", help="side record beside a Harmony form: read with --from, written with --to")
+    common.add_argument("--conversation", action="store_true", help="the Harmony form is a whole conversation, not a completion")
+    parts = parser.add_subparsers(dest="what", required=True, parser_class=argparse.ArgumentParser)
+    check = parts.add_parser("check", parents=[common], help="say what is wrong in it, and where")
+    check.add_argument("--json", action="store_true", help="one JSON object")
+    convert = parts.add_parser("convert", parents=[common], help="write it in another form")
+    convert.add_argument("--to", choices=forms, required=True)
+    convert.add_argument("--fold-thinking", action="store_true", help="JSON: analysis as a key of the message behind it")
+    shown = parts.add_parser("show", parents=[common], help="what an audience may see of it")
+    shown.add_argument("--as", dest="audience", choices=list(_AUDIENCES), default="end-user")
+    shown.add_argument("--json", action="store_true", help="one JSON object for each message: role, channel, intent, text")
+
+
+def run(options: Mapping[str, Any], terminal: Terminal) -> int:
+    """Do it. Returns 0 where all is good, 1 where the transcript breaks a rule, 2 where it could not be read at all."""
+    try:
+        return _COMMANDS[options["what"]](options, terminal)
+    except OpenChatMLError as error:
+        terminal.err(_line(options["file"], error.problem))
+        return BROKEN
+    except (_UnusableError, VocabularyError) as error:
+        terminal.err(f"{error}\n")
+        return UNUSABLE
+
+
+def _check(options: Mapping[str, Any], terminal: Terminal) -> int:
+    report = _streamed_report(options) if options["form"] == Form.OPENCHATML else _whole_report(options, terminal)
+    if options["json"]:
+        terminal.out(json.dumps(_report_as_json(report)) + "\n")
+    else:
+        for problem in report.problems:
+            terminal.out(_line(options["file"], problem))
+        if report.count > len(report.problems):
+            terminal.out(f"{options['file']}: and {report.count - len(report.problems)} more\n")
+        terminal.out(f"{options['file']}: {_verdict(report)}\n")
+    return GOOD if report.is_accepted else BROKEN
+
+
+def _streamed_report(options: Mapping[str, Any]) -> document.Report:
+    with _opened(options["file"]) as file:
+        return document.check(_pieces(file), fragment=options["fragment"])
+
+
+def _whole_report(options: Mapping[str, Any], terminal: Terminal) -> document.Report:
+    try:
+        found = read(_source(options), terminal.vocabulary).finished
+    except OpenChatMLError as error:
+        return document.Report(None, 0, (error.problem,), 1, 1)
+    repaired = "the frame was repaired, or is hidden, because of this"
+    problems = tuple(
+        Problem(item.error, repaired if item.complete else "the frame is not whole", item.place) for item in found if item.error
+    )
+    return document.Report(None, len(found), problems, len(problems), len(problems))
+
+
+def _verdict(report: document.Report) -> str:
+    flagged = report.count - report.refused
+    words = ["accepted" if report.is_accepted else "refused", _counted(report.frames, "frame")]
+    return ", ".join([*words, f"{flagged} flagged"] if flagged else words)
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def _report_as_json(report: document.Report) -> dict[str, object]:
+    problems = [_problem_as_json(problem) for problem in report.problems]
+    return {"accepted": report.is_accepted, "clean": report.is_clean, "frames": report.frames, "problems": problems}
+
+
+def _problem_as_json(problem: Problem) -> dict[str, object]:
+    place = problem.place
+    where = {"offset": place.offset, "line": place.line, "column": place.column, "frame": place.frame} if place else {}
+    return {"code": problem.code, "refused": problem.is_refused, "hint": problem.hint, **where}
+
+
+def _convert(options: Mapping[str, Any], terminal: Terminal) -> int:
+    transcript = read(_source(options), terminal.vocabulary).transcript
+    text, record = write(transcript, Form(options["to"]), terminal.vocabulary, fold_thinking=options["fold_thinking"])
+    if record is not None and options["side_record"]:
+        Path(options["side_record"]).write_text(record.to_json(), encoding="utf-8")
+    elif record is not None:
+        terminal.err("Harmony has no place for call ids, intents and names. --side-record PATH keeps them.\n")
+    terminal.out(text)
+    return GOOD
+
+
+def _show(options: Mapping[str, Any], terminal: Terminal) -> int:
+    audience = _AUDIENCES[options["audience"]]
+    for item in _frames(options, terminal):
+        if may_see(item.frame.header, audience):
+            terminal.out((_shown_json if options["json"] else _shown)(item.frame, audience) + "\n")
+    return GOOD
+
+
+_COMMANDS: dict[str, Callable[[Mapping[str, Any], Terminal], int]] = {"check": _check, "convert": _convert, "show": _show}
+
+
+def _frames(options: Mapping[str, Any], terminal: Terminal) -> Iterator[Finished]:
+    """Frames as they come: OpenChatML is shown while it is still being read."""
+    if options["form"] != Form.OPENCHATML:
+        yield from read(_source(options), terminal.vocabulary).finished
+        return
+    reader = document.FrameReader(lenient=True, fragment=options["fragment"])
+    with _opened(options["file"]) as file:
+        for piece in _pieces(file):
+            yield from _told(options["file"], reader.feed(piece), terminal)
+        yield from _told(options["file"], reader.finish(), terminal)
+
+
+def _told(name: str, events: list[document.FrameEvent], terminal: Terminal) -> Iterator[Finished]:
+    for event in events:
+        if isinstance(event, document.ProblemFound):
+            terminal.err(_line(name, event.problem))
+        elif isinstance(event, Finished):
+            yield event
+
+
+def _source(options: Mapping[str, Any]) -> Source:
+    record = None
+    if options["side_record"] and options["form"] in (Form.HARMONY, Form.HARMONY_TOKENS):
+        with _opened(options["side_record"]) as file:
+            record = SideRecord.from_json(file.read().decode("utf-8", "replace"))
+    with _opened(options["file"]) as file:
+        data = file.read()
+    return Source(Form(options["form"]), data, record, options["conversation"], options["fragment"])
+
+
+@contextmanager
+def _opened(name: str) -> Iterator[IO[bytes]]:
+    if name == "-":
+        yield sys.stdin.buffer
+        return
+    try:
+        file = Path(name).open("rb")  # noqa: SIM115 - closed below; only opening it may fail in this way
+    except OSError as error:
+        raise _UnusableError(f"{name}: {error.strerror}") from error
+    with file:
+        yield file
+
+
+def _pieces(file: IO[bytes]) -> Iterator[bytes]:
+    # read1 gives what is there: a pipe is read as it is written.
+    while piece := file.read1(PIECE_BYTES):  # type: ignore[attr-defined]
+        yield piece
+
+
+def _line(name: str, problem: Problem) -> str:
+    place = f":{problem.place.line}:{problem.place.column}" if problem.place else ""
+    frame = f" (frame {problem.place.frame})" if problem.place and problem.place.frame is not None else ""
+    flag = "" if problem.is_refused else "flagged: "
+    return f"{name}{place}: {flag}{problem.code}: {problem.hint}{frame}\n"
+
+
+def _shown_json(frame: Frame, audience: Audience) -> str:
+    header = frame.header
+    return json.dumps({"role": header.role, "channel": header.channel, "intent": header.intent, "text": show(frame, audience)})
+
+
+def _shown(frame: Frame, audience: Audience) -> str:
+    header = " ".join(value if name == "role" else f"{name}={value}" for name, value in frame.header.as_written().items())
+    return f"── {header}\n{harmless(show(frame, audience))}\n"
