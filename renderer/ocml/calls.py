@@ -82,10 +82,7 @@ def read_call(frame: Frame) -> Call:
     if faults:
         raise CallSchemaError(faults[0].hint)
     arguments = _json_or_none(frame) if _is_json_call(frame) else frame.body
-    deadline = None
-    if isinstance(arguments, dict):
-        taken = arguments.pop("deadline_ms", None)
-        deadline = taken if isinstance(taken, int) else None
+    deadline = _milliseconds(arguments.pop("deadline_ms", None)) if isinstance(arguments, dict) else None
     return Call(tool, call_id, arguments, deadline)
 
 
@@ -183,9 +180,15 @@ def _call_faults(frame: Frame) -> Iterator[CallFault]:
         return
     if "tool_calls" in value:
         yield CallFault(Code.CALL_SCHEMA, "a call that also holds tool_calls")
-    deadline = value.get("deadline_ms")
-    if "deadline_ms" in value and not (type(deadline) is int and 0 < deadline <= DEADLINE_LIMIT_MS):
+    if "deadline_ms" in value and _milliseconds(value["deadline_ms"]) is None:
         yield _flagged("deadline_ms is no number of milliseconds from 1 to a day")
+
+
+def _milliseconds(value: JsonValue) -> int | None:
+    """A whole number from 1 to a day, however it is written: not every reader of JSON tells 1000.0 from 1000."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= DEADLINE_LIMIT_MS or value != int(value):
+        return None
+    return int(value)
 
 
 def _is_json_call(frame: Frame) -> bool:

@@ -30,7 +30,7 @@ ATTRIBUTES = {
 """Recipients that are no tools."""
 
 _LATE_ATTRIBUTES = frozenset({"call_id", "name"})
-_LEGACY_TOOL = re.compile(r"functions\.[A-Za-z0-9_.-]+")
+_LEGACY_TOOL = re.compile(r"functions\.[A-Za-z0-9_-]+")
 _ROLES = frozenset(role.value for role in Role)
 _CHANNELS = frozenset(channel.value for channel in Channel)
 _ROLES_OF_VERSION_1 = frozenset({Role.SYSTEM.value, Role.USER.value, Role.ASSISTANT.value})

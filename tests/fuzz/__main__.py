@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).parent
-CONFORMANCE = HERE.parent / "conformance"
+CONFORMANCE = HERE.parent / "conformance/text"
 EXAMPLES = (
     b"version: 2.2\n\n<|start|>user<|message|>a<|end|>\n<|start|>assistant<|channel|>final<|message|>b<|return|>\n",
     b'{"header": {"version": "2.2"}, "messages": [{"role": "assistant", "tool_call": {"id": "1", "recipient": "f.x", "arguments": "{}"}}]}',

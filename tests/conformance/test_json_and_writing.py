@@ -1,0 +1,63 @@
+"""The JSON of section 10 both ways, and transcripts written as text; what is refused on the way, and what comes back."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from renderer.errors import OpenChatMLError
+from renderer.ocml import document, interchange
+from tests.conformance.cases import HERE, Case, cases, document_as_told, error_as_told, frame_as_told, name_of, transcript_of
+
+SCHEMA = Draft202012Validator(json.loads((HERE.parents[1] / "docs/openchatml.schema.json").read_text(encoding="utf-8")))
+
+
+@pytest.mark.parametrize("case", cases("json-read"), ids=name_of)
+def test_json_is_read(case: Case) -> None:
+    data = bytes.fromhex(case["hex"]) if "hex" in case else case["json"].encode()
+    if not case["accepted"]:
+        with pytest.raises(OpenChatMLError) as caught:
+            interchange.parse_json(data)
+        assert error_as_told(caught.value) == case["error"]
+        return
+    transcript = interchange.parse_json(data)
+    assert document_as_told(transcript) == case["document"]
+    assert [frame_as_told(frame) for frame in transcript.frames] == case["frames"]
+    for folded in (False, True):
+        assert interchange.parse_json(interchange.dump_json(transcript, fold_thinking=folded)) == transcript
+    assert document.parse(document.dump(transcript)) == transcript
+
+
+@pytest.mark.parametrize("case", [case for case in cases("json-read") if "schema" in case], ids=name_of)
+def test_the_schema_says_the_same_as_far_as_a_schema_can(case: Case) -> None:
+    assert SCHEMA.is_valid(json.loads(case["json"].removeprefix("\ufeff"))) == case["schema"]
+
+
+@pytest.mark.parametrize("case", cases("json-write"), ids=name_of)
+def test_json_is_written(case: Case) -> None:
+    transcript, folded = transcript_of(case), case.get("fold_thinking", False)
+    if "error" in case:
+        with pytest.raises(OpenChatMLError) as caught:
+            interchange.dump_json(transcript, fold_thinking=folded)
+        assert caught.value.code == case["error"]
+        return
+    text = interchange.dump_json(transcript, fold_thinking=folded)
+    assert json.loads(text) == case["json"]
+    assert SCHEMA.is_valid(case["json"])
+    assert interchange.dump_json(interchange.parse_json(text), fold_thinking=folded) == text
+
+
+@pytest.mark.parametrize("case", cases("text-write"), ids=name_of)
+def test_text_is_written(case: Case) -> None:
+    transcript = transcript_of(case)
+    if "error" in case:
+        with pytest.raises(OpenChatMLError) as caught:
+            document.dump(transcript)
+        assert caught.value.code == case["error"]
+        return
+    text = document.dump(transcript)
+    assert text == case["text"]
+    assert document.dump(document.parse(text)) == text
+    assert document_as_told(document.parse(text)) == document_as_told(transcript)

@@ -1,0 +1,102 @@
+"""OpenChatML text: read strictly, leniently, written again, and cut at every byte."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from typing import Any
+
+import pytest
+
+from renderer.errors import OpenChatMLError
+from renderer.ocml import document
+from tests.conformance.cases import HERE, document_as_told, error_as_told, finished_as_told, problem_as_told
+from tests.fuzz.promises import bytes_of, hear
+
+TEXT = HERE / "text"
+NAMES = sorted(path.stem for path in TEXT.glob("*.ocml"))
+KEYS = {"shows", "source", "accepted", "canonical", "document", "frames", "problems"}
+OPTIONAL = {"fragment", "written"}
+EVERY_BYTE = 3000
+"""Longer cases are cut at this many places only."""
+
+
+@cache
+def told(name: str) -> dict[str, Any]:
+    """What the case says."""
+    case: dict[str, Any] = json.loads((TEXT / f"{name}.json").read_text(encoding="utf-8"))
+    return case
+
+
+def given(name: str) -> bytes:
+    """The case's input."""
+    return (TEXT / f"{name}.ocml").read_bytes()
+
+
+def test_there_are_cases_and_each_says_what_it_shows() -> None:
+    assert len(NAMES) >= 280
+    assert sorted(path.stem for path in TEXT.glob("*.json")) == NAMES
+    for name in NAMES:
+        case = told(name)
+        assert set(case) - OPTIONAL == KEYS, name
+        assert case["shows"].endswith(".") and case["source"], name
+        assert case["accepted"] or not (case["canonical"] or "written" in case), name
+        assert not (case["canonical"] and "written" in case), name
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_strict_reading(name: str) -> None:
+    case, fragment = told(name), "fragment" in told(name)
+    if case["accepted"]:
+        assert as_told(document.read_strictly(given(name), fragment=fragment)) == expected(case)
+        return
+    with pytest.raises(OpenChatMLError) as caught:
+        document.parse(given(name), fragment=fragment)
+    first = next(problem for problem in case["problems"] if problem["refused"])
+    assert {**error_as_told(caught.value), "refused": True} == first
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_lenient_reading(name: str) -> None:
+    case, fragment = told(name), "fragment" in told(name)
+    if case["document"] is None:
+        with pytest.raises(OpenChatMLError):
+            document.read_leniently(given(name), fragment=fragment)
+    else:
+        assert as_told(document.read_leniently(given(name), fragment=fragment)) == expected(case)
+    report = document.check(given(name), fragment=fragment)
+    assert [problem_as_told(problem) for problem in report.problems] == case["problems"]
+    assert (report.is_accepted, report.frames) == (case["accepted"], len(case["frames"]))
+    assert report.is_clean == (case["problems"] == [])
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if told(name)["canonical"] or "written" in told(name)])
+def test_what_was_read_is_written_in_the_one_way(name: str) -> None:
+    written = document.dump(document.parse(given(name), fragment="fragment" in told(name)))
+    assert written.encode() == (given(name) if told(name)["canonical"] else told(name)["written"].encode())
+    assert document.dump(document.parse(written)) == written
+
+
+@pytest.mark.parametrize("lenient", [False, True], ids=["strict", "lenient"])
+@pytest.mark.parametrize("name", NAMES)
+def test_cutting_changes_nothing(name: str, lenient: bool) -> None:
+    data, fragment = given(name), "fragment" in told(name)
+    whole = hear([data], lenient=lenient, fragment=fragment)
+    assert hear(bytes_of(data), lenient=lenient, fragment=fragment) == whole
+    step = 1 + len(data) // EVERY_BYTE * 100
+    for at in range(0, len(data), step):
+        assert hear([data[:at], data[at:]], lenient=lenient, fragment=fragment) == whole, at
+
+
+def as_told(reading: document.Reading) -> dict[str, Any]:
+    """A reading in the words of a case."""
+    return {
+        "document": document_as_told(reading.document),
+        "frames": [finished_as_told(item) for item in reading.finished],
+        "problems": [problem_as_told(problem) for problem in reading.problems],
+    }
+
+
+def expected(case: dict[str, Any]) -> dict[str, Any]:
+    """The part of a case that a reading is compared with."""
+    return {key: case[key] for key in ("document", "frames", "problems")}
