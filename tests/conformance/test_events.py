@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from functools import partial
 from itertools import accumulate
 from typing import Any
@@ -51,7 +52,7 @@ def heard(case: Case, pieces: list[bytes]) -> tuple[list[list[ReaderEvent]], Cas
     """The events of each piece and of the end, and what stopped the reading."""
     reader = Reader(lenient=case["reading"] == "lenient", fragment="fragment" in case)
     found = []
-    steps = [*(partial(reader.feed, piece) for piece in pieces), reader.finish]
+    steps: list[Callable[[], list[ReaderEvent]]] = [*(partial(reader.feed, piece) for piece in pieces), reader.finish]
     try:
         for step in steps:
             found += [step()]
