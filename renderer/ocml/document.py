@@ -15,11 +15,12 @@ from typing import Any, TypeAlias
 
 from renderer.errors import OpenChatMLError, ParseHeaderError, Place, Problem
 from renderer.events import Assembler, Finished
+from renderer.frame_kinds import BROKEN
 from renderer.frames import HEADER_VALUE, Frame, Header, Terminator, Transcript
 from renderer.ocml import document_header, frame_header
 from renderer.ocml.document_header import DOCUMENT_HEADER_LIMIT, DocumentHeader
 from renderer.ocml.frame_reader import FrameEvent, FrameReader
-from renderer.ocml.output import STRAY, DocumentOpened, ProblemFound
+from renderer.ocml.output import DocumentOpened, ProblemFound
 from renderer.ocml.reader import Reader
 from renderer.tokens import escape
 
@@ -82,11 +83,11 @@ def writable(frame: Frame) -> Frame:
     header = frame_header.canonical(frame.header)
     bad = {item.name for item in fields(Header) if not _is_writable(getattr(header, item.name))}
     kept: dict[str, Any] = {item.name: None if item.name in bad else getattr(header, item.name) for item in fields(Header)}
-    header = STRAY if bad & _DECIDES else Header(**kept)
+    header = BROKEN if bad & _DECIDES else Header(**kept)
     try:
         frame_header.write(header)
     except ParseHeaderError:
-        header = STRAY
+        header = BROKEN
     if header != frame.header:
         frame = replace(frame, header=header)
     return frame if frame_header.fault_of_terminator(header, frame.terminator) is None else replace(frame, terminator=Terminator.END)

@@ -11,13 +11,14 @@ from dataclasses import replace
 
 from renderer.errors import Code, Place
 from renderer.events import FrameClosed, FrameOpened
+from renderer.frame_kinds import BROKEN
 from renderer.frames import Intent, Terminator
 from renderer.ocml import frame_header
 from renderer.ocml.calls import CallFault, Pairing
 from renderer.ocml.cursor import Cursor, advanced
 from renderer.ocml.document_header import DocumentHeader
 from renderer.ocml.frame_header import HEADER_LIMIT
-from renderer.ocml.output import STRAY, Output
+from renderer.ocml.output import Output
 from renderer.ocml.token_scan import BEGINNINGS, LONGEST_BEGINNING, TOKEN, beginnings, held_back
 from renderer.tokens import TERMINATORS, Token
 
@@ -43,7 +44,7 @@ class FrameStates:
         self._head_length = 0
         self._frame_count = 0
         self._frame = Place(0, 1, 1)
-        self._header = STRAY
+        self._header = BROKEN
         self._is_stray = False
         self._after_bracket = False
 
@@ -160,9 +161,9 @@ class FrameStates:
     def _stray_frame(self, text: str) -> None:
         """Keep ``text``, and what follows up to the end of a frame or the beginning of one, hidden."""
         output = self._output
-        self._header, self._is_stray, self.state = STRAY, True, self._body
+        self._header, self._is_stray, self.state = BROKEN, True, self._body
         output.error, self._after_bracket = output.error or Code.PARSE_HEADER, text.endswith("<")
-        output.emit(FrameOpened(STRAY, self._frame))
+        output.emit(FrameOpened(BROKEN, self._frame))
         output.text.append(text)
 
     def _open(self, raw: str, position: int) -> int | None:

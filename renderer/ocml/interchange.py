@@ -21,6 +21,7 @@ from renderer.events import violates_constraint
 from renderer.frames import Channel, Frame, Header, Role, Terminator, Transcript
 from renderer.ocml import calls, document_header, frame_header
 from renderer.ocml.document_header import DocumentHeader, FutureVersionError
+from renderer.ocml.json_places import SURROGATE, decoded, message_begins, place_of
 from renderer.strict_json import JsonError, JsonValue
 
 _ANALYSIS = Header(role=Role.ASSISTANT, channel=Channel.ANALYSIS)
@@ -28,7 +29,6 @@ _TEXTS = ("role", "channel", "name", "to", "call_id", "intent", "content_type", 
 _KEYS = frozenset({*_TEXTS, "content", "terminator", "tool_call", "thinking"})
 _CALL_KEYS = frozenset({"id", "recipient", "content_type", "arguments"})
 _TERMINATORS = {"end": Terminator.END, "return": Terminator.RETURN, "call": Terminator.CALL}
-_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 # --- writing ----------------------------------------------------------------------------------------------------------------------
@@ -112,19 +112,19 @@ def parse_json(text: str | bytes) -> Transcript:
         OpenChatMLError: of the class that belongs to the first rule that was broken. ``place`` is where the JSON is none, or where the
             message begins; its ``frame`` counts messages.
     """
-    text = _decoded(text)
+    text = decoded(text)
     try:
         values = strict_json.loads(text, unique_keys=True)
     except JsonError as error:
-        raise ParseHeaderError("the text is no JSON that is read here", _place(text, error.position)) from None
+        raise ParseHeaderError("the text is no JSON that is read here", place_of(text, error.position)) from None
     try:
         return from_values(values)
     except OpenChatMLError as error:
         place = error.place
         if place is None or place.frame is None:
             raise
-        begin = _message_begins(text, place.frame)
-        found = _place(text, begin, place.frame)
+        begin = message_begins(text, place.frame)
+        found = place_of(text, begin, place.frame)
         raise Problem(error.code, error.hint, found).error() from None
 
 
@@ -156,20 +156,10 @@ def from_values(values: JsonValue) -> Transcript:
 
 def _frames(message: JsonValue, place: Place) -> Iterator[Frame]:
     """The frames that one message is: usually one; its thinking before it, its words before its call."""
-    if not isinstance(message, dict):
-        raise ParseHeaderError("a message is an object", place)
-    if "tool_calls" in message:
-        raise Problem(Code.CALL_SCHEMA, "tool_calls is no part of the format; a call is tool_call", place).error()
-    if set(message) - _KEYS:
-        raise ParseHeaderError("a message with a key that is not known", place)
-    thinking = _text(message, "thinking", place)
-    if thinking:
-        if message.get("role") != Role.ASSISTANT:
-            raise ParseHeaderError("thinking belongs to an assistant's message", place)
+    message = _object(message, place)
+    if thinking := _thinking(message, place):
         yield Frame(_ANALYSIS, thinking)
-    header = _header(message, place)
-    content = _text(message, "content", place)
-    ending = _terminator(message, place)
+    header, content, ending = _header(message, place), _text(message, "content", place), _terminator(message, place)
     call = message.get("tool_call")
     if call is None:
         if ending is Terminator.CALL:
@@ -178,11 +168,27 @@ def _frames(message: JsonValue, place: Place) -> Iterator[Frame]:
         return
     if ending not in (None, Terminator.CALL):
         raise Problem(Code.CALL_SCHEMA, "a call that does not end as a call", place).error()
-    if not content:
-        yield _call(call, header, place)
-        return
-    yield Frame(replace(header, recipient=None, call_id=None, constrain=None), content)
-    yield _call(call, replace(header, channel=Channel.COMMENTARY, intent=None, content_type=None), place)
+    if content:
+        yield Frame(replace(header, recipient=None, call_id=None, constrain=None), content)
+        header = replace(header, channel=Channel.COMMENTARY, intent=None, content_type=None)
+    yield _call(call, header, place)
+
+
+def _object(message: JsonValue, place: Place) -> dict[str, JsonValue]:
+    if not isinstance(message, dict):
+        raise ParseHeaderError("a message is an object", place)
+    if "tool_calls" in message:
+        raise Problem(Code.CALL_SCHEMA, "tool_calls is no part of the format; a call is tool_call", place).error()
+    if set(message) - _KEYS:
+        raise ParseHeaderError("a message with a key that is not known", place)
+    return message
+
+
+def _thinking(message: dict[str, JsonValue], place: Place) -> str | None:
+    thinking = _text(message, "thinking", place)
+    if thinking and message.get("role") != Role.ASSISTANT:
+        raise ParseHeaderError("thinking belongs to an assistant's message", place)
+    return thinking
 
 
 def _header(message: dict[str, JsonValue], place: Place) -> Header:
@@ -222,7 +228,7 @@ def _text(values: dict[str, JsonValue], key: str, place: Place) -> str | None:
     value = values.get(key)
     if value is not None and not isinstance(value, str):
         raise ParseHeaderError("a value that is no text", place)
-    if value and _SURROGATE.search(value):
+    if value and SURROGATE.search(value):
         raise ParseHeaderError("half a surrogate pair", place)
     return value
 
@@ -253,51 +259,3 @@ def _check(frame: Frame, pairing: calls.Pairing, document: DocumentHeader, place
 def _is_version_2(frame: Frame) -> bool:
     header = frame.header
     return frame.terminator is not Terminator.END or len(header.as_written()) > 1 or header.role in (Role.DEVELOPER, Role.TOOL)
-
-
-# --- places -----------------------------------------------------------------------------------------------------------------------
-
-
-def _decoded(text: str | bytes) -> str:
-    if isinstance(text, bytes):
-        try:
-            return text.decode("utf-8").removeprefix("\ufeff")
-        except UnicodeDecodeError as error:
-            before = text[: error.start].decode("utf-8")
-            raise ParseHeaderError("bytes that are no UTF-8", _place(before, len(before))) from None
-    if found := _SURROGATE.search(text):
-        raise ParseHeaderError("half a surrogate pair", _place(text, found.start()))
-    return text.removeprefix("\ufeff")
-
-
-def _place(text: str, position: int, frame: int | None = None) -> Place:
-    before = text[:position]
-    return Place(len(before.encode("utf-8")), before.count("\n") + 1, position - before.rfind("\n"), frame)
-
-
-_SPACE = re.compile(r"[ \t\r\n]*")
-
-
-def _message_begins(text: str, number: int) -> int:
-    """Where the message of that number begins, in a text that is known to be a document."""
-    # Numbers are skipped, not read: some that are JSON are none to Python.
-    decoder = json.JSONDecoder(parse_int=len, parse_float=len)
-    position, found = _skip(text, 0) + 1, 0
-    while text[_skip(text, position)] != "}":
-        key, position = decoder.raw_decode(text, _skip(text, position))
-        position = _skip(text, _skip(text, position) + 1)
-        if key == "messages":
-            found = position
-        _value, position = decoder.raw_decode(text, position)
-        position = _skip(text, position)
-        position += text[position] == ","
-    position = _skip(text, found + 1)
-    for _ in range(number):
-        _value, position = decoder.raw_decode(text, position)
-        position = _skip(text, _skip(text, position) + 1)
-    return position
-
-
-def _skip(text: str, position: int) -> int:
-    space = _SPACE.match(text, position)
-    return space.end() if space else position

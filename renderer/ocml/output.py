@@ -7,7 +7,6 @@ from typing import TypeAlias
 
 from renderer.errors import Code, OpenChatMLError, Place, Problem
 from renderer.events import FrameText, RawEvent
-from renderer.frames import Channel, Header, Intent, Role
 from renderer.ocml.document_header import DocumentHeader
 
 
@@ -26,9 +25,6 @@ class ProblemFound:
 
 
 ReaderEvent: TypeAlias = DocumentOpened | ProblemFound | RawEvent
-
-STRAY = Header(role=Role.ASSISTANT, channel=Channel.ANALYSIS, intent=Intent.DEBUG)
-"""The header under which a lenient reading keeps, hidden, what belongs to no frame or has no header that can be read."""
 
 
 class Output:

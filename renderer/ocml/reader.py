@@ -16,10 +16,10 @@ from renderer.ocml.cursor import Cursor, advanced
 from renderer.ocml.document_beginning import DocumentBeginning
 from renderer.ocml.document_header import DocumentHeader
 from renderer.ocml.frame_states import FrameStates
-from renderer.ocml.output import STRAY, DocumentOpened, Output, ProblemFound, ReaderEvent
+from renderer.ocml.output import DocumentOpened, Output, ProblemFound, ReaderEvent
 from renderer.ocml.utf8 import Utf8Pieces
 
-__all__ = ["STRAY", "DocumentOpened", "ProblemFound", "Reader", "ReaderEvent"]
+__all__ = ["DocumentOpened", "ProblemFound", "Reader", "ReaderEvent"]
 
 _BYTE_ORDER_MARK = "\ufeff"
 _SURROGATE = re.compile("[\ud800-\udfff]")

@@ -18,7 +18,7 @@ MAY = {
     "is it the answer": (KINDS, GATE, *LABELS),
     "is it a preamble": (KINDS,),
     "who are people": (KINDS,),
-    "a broken frame": (KINDS, "renderer/ocml/reader.py"),
+    "a broken frame": (KINDS,),
     "the summary frame": (KINDS,),
 }
 """The question, and the files that answer it. The gate's table goes through the channels one by one, and so names them."""

@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 
 from renderer.errors import Code, ParseHeaderError, Place, StreamTruncatedError
 from renderer.events import FrameClosed, FrameOpened, FrameText
+from renderer.frame_kinds import BROKEN
 from renderer.frames import Frame, Header, Terminator, Transcript
 from renderer.ocml import document, frame_header
 from renderer.ocml.document import dump
-from renderer.ocml.reader import STRAY, DocumentOpened, ProblemFound, Reader
+from renderer.ocml.reader import DocumentOpened, ProblemFound, Reader
 from renderer.tokens import Token
 from tests.fuzz.promises import bytes_of, hear
 from tests.renderer.examples import raw, transcripts
@@ -169,7 +170,7 @@ def test_a_lenient_reading_hides_what_it_cannot_read() -> None:
     told = hear([HEADER, "stray<|start|>user<|message|>a<|end|>"], lenient=True, fragment=False)
     assert isinstance(told.events[0], ProblemFound)
     stray = hear(["<|start|>user<|message|>a<|end|>stray"], lenient=True, fragment=True)
-    assert [event[0].header for event in stray.events if isinstance(event, tuple)] == [Header("user"), STRAY]
+    assert [event[0].header for event in stray.events if isinstance(event, tuple)] == [Header("user"), BROKEN]
     assert stray.events[-1] == FrameClosed(None, Code.PARSE_HEADER)
 
 
