@@ -50,8 +50,8 @@ class Output:
         if self.text:
             text = "".join(self.text)
             self.text = []
-            if text:
-                self.emit(FrameText(text))
+            if text and self.failure is None:
+                self._events.append(FrameText(text))
 
     def report(self, code: Code, hint: str, place: Place, *, is_refused: bool = True) -> bool:
         """Tell of a problem. Returns whether reading goes on."""

@@ -107,17 +107,29 @@ class Reader:
             if text[0] == _BYTE_ORDER_MARK:
                 self._cursor.skip_byte_order_mark()
                 text = text[1:]
-        part = self._frames or self._document
-        buffer = part.held + text if part.held else text
+        position: int | None = 0
+        frames = self._frames
+        if frames is None:
+            text, position = self._begin(text)
+            if (frames := self._frames) is None:
+                return
+        else:
+            text = frames.held + text
+            self._cursor.begin(text)
+        while position is not None:
+            position = frames.state(text, position)
+        if output.text:
+            output.flush()
+        self._cursor.move(len(text) - len(frames.held))
+
+    def _begin(self, text: str) -> tuple[str, int]:
+        """Read on in front of the first frame. Returns the buffer, and where the first frame begins in it, if it does."""
+        buffer = self._document.held + text
         self._cursor.begin(buffer)
-        position = self._first_frame(buffer) if self._frames is None else 0
-        if (frames := self._frames) is not None:
-            part = frames
-            while position is not None:
-                position = frames.state(buffer, position)
-            if output.text:
-                output.flush()
-        self._cursor.move(len(buffer) - len(part.held))
+        position = self._first_frame(buffer)
+        if self._frames is None:
+            self._cursor.move(len(buffer) - len(self._document.held))
+        return buffer, position or 0
 
     def _here(self) -> Place:
         """The place behind everything that came, what is held back included."""
