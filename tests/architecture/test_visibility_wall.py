@@ -20,7 +20,10 @@ READERS = {
     "Message": (*_ALWAYS, "chatui/turns/ledger.py"),  # the frame that a kept frame follows
     "Conversation": (*_ALWAYS, "chatui/transfer/imports.py", "chatui/turns/start.py"),  # make new ones
 }
-HARMONY = ("renderer/harmony/system_messages.py", "renderer/harmony/vocabulary.py")
+LIBRARIES_OF_HARMONY = {
+    "openai_harmony": {"renderer/harmony/system_messages.py", "chatui/second_reader/worker.py"},
+    "tiktoken": {"renderer/harmony/vocabulary.py"},
+}
 
 MANAGERS = {"objects", "_default_manager", "_base_manager"}
 WAYS_ROUND = re.compile(r"mark_safe|\bSafeString\b|\|\s*safe(?:seq)?\b|autoescape\s+off|unsafe-(?:inline|eval|hashes)")
@@ -52,9 +55,10 @@ def test_reading_rows_elsewhere_would_be_noticed(text: str) -> None:
     assert list(read(Source("chatui/web/pages.py", text), "Message")) == ["chatui/web/pages.py:1"]
 
 
-def test_only_the_vocabulary_and_the_system_message_use_the_libraries_of_harmony() -> None:
-    importers = {source.path for source in python_sources() if {"openai_harmony", "tiktoken"} & set(imported(source))}
-    assert importers <= set(HARMONY)
+@pytest.mark.parametrize("library", LIBRARIES_OF_HARMONY)
+def test_the_libraries_of_harmony_are_used_where_that_is_the_task_and_nowhere_else(library: str) -> None:
+    importers = {source.path for source in python_sources() if library in set(imported(source))}
+    assert importers == LIBRARIES_OF_HARMONY[library]
 
 
 def test_the_back_office_does_not_show_messages() -> None:

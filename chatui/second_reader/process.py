@@ -1,0 +1,188 @@
+"""Asks openai-harmony in a process of its own, which is started for one batch of requests and ended when its time is up."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+SECONDS = 20.0
+"""How long a batch may take. Loading takes half a second; an unbroken run of 80,000 characters would take half a minute."""
+COMMAND = (sys.executable, "-I", str(Path(__file__).with_name("worker.py")))
+# What a Python needs to start. The environment's keys and passwords are none of its business, and it finds no way to the network.
+_NEEDED = ("PATH", "LD_LIBRARY_PATH", "SYSTEMROOT", "TMPDIR")
+_NOWHERE = dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy"), "http://127.0.0.1:9")
+
+
+class SecondReaderError(Exception):
+    """There is no second opinion; the message is a sentence for the operator, and quotes nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A message as openai-harmony knows it. ``content_type`` is ``<|constrain|>json`` where it is a constraint."""
+
+    role: str
+    name: str | None = None
+    channel: str | None = None
+    recipient: str | None = None
+    content_type: str | None = None
+    text: str = field(default="", repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """Stands where openai-harmony could not read a message; ``problem`` is a word of a closed list."""
+
+    problem: str
+
+
+Said = Message | Unreadable
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """Token ids to read. ``is_completion``: they begin behind ``<|start|>assistant``."""
+
+    ids: Sequence[int] = field(repr=False)
+    is_completion: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """A conversation to write."""
+
+    messages: Sequence[Message] = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """``ids``: of each message, None where it cannot be written. ``kept``: of the whole, less what openai-harmony drops by itself;
+    empty where there is no whole."""
+
+    ids: tuple[tuple[int, ...] | None, ...] = field(repr=False)
+    kept: tuple[int, ...] = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class SecondReader:
+    """openai-harmony. ``rank_file`` finds its vocabulary on this machine, None where there is none; nothing is ever fetched."""
+
+    rank_file: Callable[[], Path | None]
+    seconds: float = SECONDS
+    command: Sequence[str] = COMMAND
+
+    def read(self, completions: Sequence[Read]) -> list[tuple[Said, ...]]:
+        """The messages of each. It blocks, for ``seconds`` at most.
+
+        Raises:
+            SecondReaderError: no vocabulary, no answer in time, a crash, or an answer that makes no sense.
+        """
+        return self.write_and_read((), completions)[1]
+
+    def write(self, conversations: Sequence[Write]) -> list[Written]:
+        """The token ids of each. Blocks and raises as ``read``."""
+        return self.write_and_read(conversations, ())[0]
+
+    def write_and_read(self, conversations: Sequence[Write], completions: Sequence[Read]) -> tuple[list[Written], list[tuple[Said, ...]]]:
+        """Both, by one process. Blocks and raises as ``read``."""
+        to_write = [{"write": [_plain(message) for message in one.messages]} for one in conversations]
+        to_read = [{"read": list(one.ids), "completion": one.is_completion} for one in completions]
+        answers = self._answers([*to_write, *to_read])
+        written = [_written(answer, len(one.messages)) for answer, one in zip(answers, conversations, strict=False)]
+        return written, [_said(answer) for answer in answers[len(to_write) :]]
+
+    def within(self, seconds: float) -> SecondReader:
+        """The same with less time, where ``seconds`` is less."""
+        return SecondReader(self.rank_file, min(self.seconds, seconds), self.command)
+
+    def _answers(self, requests: Sequence[object]) -> list[object]:
+        rank_file = self.rank_file()
+        if rank_file is None:
+            raise SecondReaderError("The vocabulary of gpt-oss is not here. Run: python manage.py fetch_vocabulary")
+        output = self._run("".join(f"{json.dumps(request)}\n" for request in requests), rank_file)
+        try:
+            answers = [json.loads(line) for line in output.splitlines()]
+        except (ValueError, RecursionError) as error:
+            raise _senseless() from error
+        if answers == [{"error": "vocabulary"}]:
+            raise SecondReaderError("openai-harmony does not accept the vocabulary that is here.")
+        if len(answers) != len(requests):
+            raise _senseless()
+        return answers
+
+    def _run(self, lines: str, rank_file: Path) -> bytes:
+        environment = {name: os.environ[name] for name in _NEEDED if name in os.environ}
+        environment |= {**_NOWHERE, "TIKTOKEN_ENCODINGS_BASE": str(rank_file.parent)}
+        try:
+            done = subprocess.run(  # noqa: S603 -- our own file by our own interpreter
+                self.command,
+                input=lines.encode(),
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,  # a crash prints what it was about
+                env=environment,
+                timeout=self.seconds,
+                check=False,
+            )
+        except subprocess.TimeoutExpired as error:
+            raise SecondReaderError(f"openai-harmony gave no answer within {self.seconds:g} seconds and was ended.") from error
+        except OSError as error:
+            raise SecondReaderError(f"openai-harmony could not be started: {error.strerror or 'no reason was given'}.") from error
+        if done.returncode:
+            raise SecondReaderError("openai-harmony crashed.")
+        return done.stdout
+
+
+def _plain(message: Message) -> dict[str, str | None]:
+    return {
+        "role": message.role,
+        "name": message.name,
+        "channel": message.channel,
+        "recipient": message.recipient,
+        "content_type": message.content_type,
+        "text": message.text,
+    }
+
+
+def _said(answer: object) -> tuple[Said, ...]:
+    match answer:
+        case {"messages": list(messages), **rest} if not rest:
+            return tuple(map(_message, messages))
+    raise _senseless()
+
+
+def _message(told: object) -> Said:
+    match told:
+        case {"problem": str(problem), **rest} if not rest:
+            return Unreadable(problem)
+        case {
+            "role": str(role),
+            "name": str() | None as name,
+            "channel": str() | None as channel,
+            "recipient": str() | None as recipient,
+            "content_type": str() | None as content_type,
+            "text": str(text),
+        }:
+            return Message(role, name, channel, recipient, content_type, text)
+    raise _senseless()
+
+
+def _written(answer: object, messages: int) -> Written:
+    match answer:
+        case {"ids": list(ids), "kept": kept} if len(ids) == messages:
+            return Written(tuple(None if one is None else _ids(one) for one in ids), _ids(kept))
+    raise _senseless()
+
+
+def _ids(told: object) -> tuple[int, ...]:
+    if not isinstance(told, list) or not all(type(number) is int for number in told):
+        raise _senseless()
+    return tuple(told)
+
+
+def _senseless() -> SecondReaderError:
+    return SecondReaderError("openai-harmony gave an answer that makes no sense.")

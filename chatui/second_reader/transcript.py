@@ -1,0 +1,121 @@
+"""Writes a transcript by our writer and by openai-harmony, reads our token ids by both readers, and says what differs."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from chatui.second_reader.differences import Difference, Kind
+from chatui.second_reader.process import Message, Read, SecondReader, Write, Written
+from chatui.second_reader.reading import as_message, compare_readings
+from renderer.frames import Channel, Frame, Role, Terminator
+from renderer.harmony import hip1
+from renderer.harmony.vocabulary import MARKER_IDS, Vocabulary
+from renderer.tokens import Token
+
+_START, _END, _CALL = MARKER_IDS[Token.START], MARKER_IDS[Token.END], MARKER_IDS[Token.CALL]
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """``tokens`` and ``messages``: how many were compared."""
+
+    tokens: int
+    messages: int
+    differences: tuple[Difference, ...] = ()
+
+    @property
+    def is_as_meant(self) -> bool:
+        """Whether there is no difference but those on purpose."""
+        return all(difference.kind.is_on_purpose for difference in self.differences)
+
+
+def compare(frames: Sequence[Frame], vocabulary: Vocabulary, second: SecondReader) -> Comparison:
+    """Token for token, and message for message.
+
+    Raises:
+        ParseHeaderError: the transcript cannot be written as Harmony.
+        SecondReaderError: there is no second opinion.
+    """
+    [compared] = compare_all([frames], vocabulary, second)
+    return compared
+
+
+def compare_all(transcripts: Sequence[Sequence[Frame]], vocabulary: Vocabulary, second: SecondReader) -> list[Comparison]:
+    """Each of several; the second reader is started once. Raises as ``compare``."""
+    ours = [hip1.to_tokens(frames, vocabulary)[0] for frames in transcripts]
+    wanted = [Write([form(frame) for frame in frames]) for frames in transcripts for form in (as_message, _meant)]
+    written, said = second.write_and_read(wanted, [Read(ids, is_completion=bool(ids) and ids[0] != _START) for ids in ours])
+    compared = []
+    for frames, ids, plain, meant, theirs in zip(transcripts, ours, written[::2], written[1::2], said, strict=True):
+        segments = _segments(ids, vocabulary)
+        read = hip1.from_tokens(ids, vocabulary, conversation=True).frames
+        differences = (*_compare_writings(frames, segments, plain, meant), *compare_readings(read, theirs))
+        compared.append(Comparison(len(ids), len(frames), differences))
+    return compared
+
+
+def _meant(frame: Frame) -> Message:
+    """The message that openai-harmony has to be given to write what we mean to write."""
+    message = as_message(frame)
+    is_tool, is_constraint = message.role == Role.TOOL, frame.header.constrain is not None
+    is_called = frame.terminator is Terminator.CALL  # openai-harmony ends a message to all as a call, and so do we where it is one
+    recipient = None if message.recipient == "all" and not is_called else message.recipient
+    channel = Channel.FINAL.value if message.channel is None and message.role == Role.ASSISTANT else message.channel
+    return replace(
+        message,
+        name=message.name if is_tool else None,
+        channel=channel,
+        recipient=recipient,
+        content_type=message.content_type if recipient not in (None, "all") or is_constraint else None,
+    )
+
+
+def _segments(ids: Sequence[int], vocabulary: Vocabulary) -> list[tuple[int, ...]]:
+    """The ids message by message. No body holds a start, so each of them begins one; a completion lacks its first and the role."""
+    opened = [*ids] if not ids or ids[0] == _START else [_START, *vocabulary.encode(Role.ASSISTANT.value), *ids]
+    starts = [place for place, number in enumerate(opened) if number == _START]
+    return [tuple(opened[start:end]) for start, end in itertools.pairwise([*starts, len(opened)])]
+
+
+def _compare_writings(frames: Sequence[Frame], ours: Sequence[tuple[int, ...]], plain: Written, meant: Written) -> Iterator[Difference]:
+    if len(ours) != len(frames):
+        yield Difference(Kind.WRITTEN_OTHERWISE, 0, "another number of messages")
+        return
+    for number, (frame, ids, as_is, as_meant) in enumerate(zip(frames, ours, plain.ids, meant.ids, strict=True), 1):
+        if ids != as_is:
+            yield from (Difference(kind, number) for kind in _rules(frame, ids, as_meant))
+    if difference := _dropped(frames, plain):
+        yield difference
+
+
+def _rules(frame: Frame, ours: tuple[int, ...], as_meant: tuple[int, ...] | None) -> list[Kind]:
+    """The rules by which we write ``frame`` as we do; not on purpose where these do not account for every id of it."""
+    if as_meant is None:
+        return [Kind.NOT_WRITTEN]
+    message, meant = as_message(frame), _meant(frame)
+    kinds = [kind for name, kind in _BY_FIELD.items() if getattr(message, name) != getattr(meant, name)]
+    if message.role == Role.ASSISTANT and message.recipient is not None and frame.terminator is not Terminator.CALL:
+        kinds.append(Kind.NO_CALL)
+        if as_meant[-1:] == (_CALL,):
+            as_meant = (*as_meant[:-1], _END)
+    return kinds if kinds and ours == as_meant else [Kind.WRITTEN_OTHERWISE]
+
+
+_BY_FIELD = {"name": Kind.NAME_LEFT_OUT, "channel": Kind.CHANNEL_ADDED, "content_type": Kind.CONTENT_TYPE_LEFT_OUT}
+
+
+def _dropped(frames: Sequence[Frame], plain: Written) -> Difference | None:
+    """What openai-harmony does to reasoning, where it writes a conversation by its own defaults."""
+    if None in plain.ids or plain.kept == _joined(plain, range(len(frames))):
+        return None
+    first_answer = next((place for place, frame in enumerate(frames) if frame.header.channel == Channel.FINAL), 0)
+    spent = [place for place in range(first_answer) if frames[place].header.channel == Channel.ANALYSIS]
+    if plain.kept != _joined(plain, [place for place in range(len(frames)) if place not in set(spent)]):
+        return Difference(Kind.WRITTEN_OTHERWISE, 0, "the whole is not its messages")
+    return Difference(Kind.REASONING_KEPT, 0, f"{len(spent)} of {len(frames)} messages")
+
+
+def _joined(written: Written, places: Sequence[int]) -> tuple[int, ...]:
+    return tuple(number for place in places for number in written.ids[place] or ())

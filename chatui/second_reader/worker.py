@@ -1,0 +1,125 @@
+"""The process in which openai-harmony reads and writes: requests on standard input, answers on standard output, a JSON line for each.
+
+It is started as a file, isolated, with nothing of the product in it. What openai-harmony says of an error may quote a conversation, so
+errors leave this process as words of a closed list, and its standard error goes nowhere.
+
+- ``{"read": [ids], "completion": bool}`` is answered by ``{"messages": [...]}``, each a message or ``{"problem": word}``. A completion
+  begins behind ``<|start|>assistant``.
+- ``{"write": [messages]}`` is answered by ``{"ids": [[ids of a message] or null, ...], "kept": [ids]}``: null where it cannot be written;
+  ``kept`` is the whole conversation, from which openai-harmony drops reasoning by itself, and empty where it cannot be written.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import openai_harmony as harmony
+
+START = 200_006
+# How openai-harmony's sentences begin, and our word for each. What stands behind them quotes the header.
+PROBLEMS = {
+    "Unknown role": "unknown-role",
+    "unexpected tokens remaining in message header": "words-left-in-header",
+    "Unexpected EOS while waiting for message header": "cut-header",
+    "Unexpected token": "no-start",
+    "channel marker present but no channel value": "empty-channel",
+}
+OTHER_PROBLEM = "unreadable"
+_REFUSALS = (harmony.HarmonyError, OverflowError, RuntimeError, TypeError, ValueError)
+
+
+def main() -> None:
+    """Load the vocabulary, then answer each line until there is none left."""
+    try:
+        encoding = harmony.load_harmony_encoding("HarmonyGptOss")
+    except harmony.HarmonyError:
+        _say({"error": "vocabulary"})
+        return
+    for line in sys.stdin:
+        request = json.loads(line)
+        if "read" in request:
+            _say({"messages": list(_read(encoding, request["read"], is_completion=request["completion"]))})
+        else:
+            _say(_written(encoding, request["write"]))
+
+
+def _say(answer: dict[str, Any]) -> None:
+    sys.stdout.write(json.dumps(answer) + "\n")
+    sys.stdout.flush()
+
+
+def _read(encoding: Any, ids: list[int], *, is_completion: bool) -> Iterator[dict[str, Any]]:
+    """Every message; after one that cannot be read it goes on at the next start, where openai-harmony itself would give up."""
+    role = harmony.Role.ASSISTANT if is_completion else None
+    position = 0
+    while position < len(ids) or role:
+        parser = harmony.StreamableParser(encoding, role)
+        problem, position = _fed(parser, ids, position)
+        yield from map(_told, parser.messages)
+        if problem:
+            yield {"problem": problem}
+        role = None
+
+
+def _fed(parser: Any, ids: list[int], position: int) -> tuple[str, int]:
+    """The problem that came up, or nothing, and the place at which the next parser has to begin."""
+    place = position
+    try:
+        for place in range(position, len(ids)):
+            parser.process(ids[place])
+        place = len(ids)
+        parser.process_eos()
+    except _REFUSALS as error:
+        return _problem(error), next((later for later in range(place + 1, len(ids)) if ids[later] == START), len(ids))
+    return "", len(ids)
+
+
+def _problem(error: Exception) -> str:
+    return next((word for beginning, word in PROBLEMS.items() if str(error).startswith(beginning)), OTHER_PROBLEM)
+
+
+def _told(message: Any) -> dict[str, Any]:
+    return {
+        "role": message.author.role.value,
+        "name": message.author.name,
+        "channel": message.channel,
+        "recipient": message.recipient,
+        "content_type": message.content_type,
+        "text": "".join(part.text for part in message.content),
+    }
+
+
+def _written(encoding: Any, told: Iterable[dict[str, Any]]) -> dict[str, Any]:
+    messages = [_message(one) for one in told]
+    return {"ids": [_ids(encoding, message) for message in messages], "kept": _kept(encoding, messages)}
+
+
+def _message(told: dict[str, Any]) -> Any:
+    try:
+        author = harmony.Author(role=harmony.Role(told["role"]), name=told["name"])
+        changes = {name: told[name] for name in ("channel", "recipient", "content_type")}
+        return harmony.Message.from_author_and_content(author, told["text"]).model_copy(update=changes)
+    except _REFUSALS:
+        return None
+
+
+def _ids(encoding: Any, message: Any) -> list[int] | None:
+    try:
+        return list(encoding.render(message)) if message else None
+    except _REFUSALS:
+        return None
+
+
+def _kept(encoding: Any, messages: list[Any]) -> list[int]:
+    """With its own defaults, by which it drops reasoning before the first answer."""
+    try:
+        return list(encoding.render_conversation(harmony.Conversation.from_messages(messages)))
+    except (*_REFUSALS, AttributeError):
+        return []
+
+
+if __name__ == "__main__":
+    main()

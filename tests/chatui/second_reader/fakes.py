@@ -1,0 +1,61 @@
+"""Second readers that lie, crash, hang or talk nonsense: real processes, for it is the process that must not be believed."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from chatui.second_reader.process import COMMAND, SecondReader
+
+_WRAPPED = """
+import runpy, sys, json, io
+out = sys.stdout
+sys.stdout = io.StringIO()
+runpy.run_path({worker!r}, run_name="__main__")
+for line in sys.stdout.getvalue().splitlines():
+    answer = json.loads(line)
+    {lie}
+    out.write(json.dumps(answer) + "\\n")
+"""
+LIES = {
+    "other ids": 'answer["ids"] = [ids and [*ids[:-1], 64, ids[-1]] for ids in answer.get("ids", [])] if "ids" in answer else 0; '
+    "answer = {name: value for name, value in answer.items() if value != 0}",
+    "another channel": '[said.update(channel="final") for said in answer.get("messages", []) if "role" in said]',
+    "another body": '[said.update(text=said["text"] + "!") for said in answer.get("messages", []) if "role" in said]',
+    "one message less": 'answer.get("messages", [0]).pop()',
+    "no reading": 'answer.update(messages=[{"problem": "unreadable"} for _ in answer["messages"]]) if "messages" in answer else 0',
+    "no writing": 'answer.update(ids=[None for _ in answer["ids"]]) if "ids" in answer else 0',
+}
+NONSENSE = {
+    "nothing": "pass",
+    "no JSON": "print('SECRET')",
+    "another shape": "import sys\nfor _ in sys.stdin: print('[1]')",
+    "another message": 'import sys\nfor _ in sys.stdin: print(\'{"messages": [{"role": 1}]}\')',
+    "ids that are none": 'import sys\nfor _ in sys.stdin: print(\'{"ids": [[1.5]], "kept": []}\')',
+    "bytes": "import sys; sys.stdout.buffer.write(b'\\xff\\xfe\\n')",
+    "deep": "print('[' * 100000)",
+}
+
+
+def lying(rank_file: Path, name: str) -> SecondReader:
+    """The real one with one lie in what it says."""
+    return _running(rank_file, _WRAPPED.format(worker=COMMAND[-1], lie=LIES[name]), 120)
+
+
+def crashing(rank_file: Path) -> SecondReader:
+    """Ends as a Rust panic does, with what it was about on standard error."""
+    return _running(rank_file, "import sys; sys.stderr.write('panicked: ' + sys.stdin.read()); sys.exit(101)", 120)
+
+
+def hanging(rank_file: Path, note: Path, seconds: float = 1) -> SecondReader:
+    """Says nothing for ever; ``note`` gets its process id."""
+    return _running(rank_file, f"import os, time; open({str(note)!r}, 'w').write(str(os.getpid())); time.sleep(600)", seconds)
+
+
+def talking_nonsense(rank_file: Path, name: str) -> SecondReader:
+    """Ends well and says what makes no sense."""
+    return _running(rank_file, NONSENSE[name], 120)
+
+
+def _running(rank_file: Path, program: str, seconds: float) -> SecondReader:
+    return SecondReader(lambda: rank_file, seconds, (sys.executable, "-I", "-c", program))

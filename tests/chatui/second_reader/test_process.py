@@ -1,0 +1,130 @@
+"""openai-harmony in a process of its own: what it reads and writes, and a plain sentence where it does neither."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from chatui.second_reader.process import Message, Read, SecondReader, SecondReaderError, Unreadable, Write
+from renderer.harmony.pieces import ids_of_pieces, pieces_of_text
+from renderer.harmony.vocabulary import Vocabulary
+from tests.chatui.second_reader.fakes import NONSENSE, crashing, hanging, talking_nonsense
+
+HI = Message("user", text="hi")
+SECRET = "SECRET-OF-THE-MODEL"
+
+
+def ids(text: str, vocabulary: Vocabulary) -> list[int]:
+    return ids_of_pieces(pieces_of_text(text), vocabulary)
+
+
+def test_it_reads_messages_and_goes_on_behind_one_that_it_cannot_read(vocabulary: Vocabulary, second: SecondReader) -> None:
+    thought, answer = Message("assistant", None, "analysis", text="hm"), Message("assistant", None, "final", text="4")
+    begun = "<|channel|>analysis<|message|>hm<|end|>"
+    answered = "<|start|>assistant<|channel|>final<|message|>4<|return|>"
+    cases = [
+        ("", None),
+        ("words", "no-start"),
+        ("<|start|>robot<|message|>x<|end|>", "unknown-role"),
+        ("<|start|>assistant a b c<|channel|>final<|message|>x<|end|>", "words-left-in-header"),
+        ("<|start|>assistant<|channel|><|message|>x<|end|>", "empty-channel"),
+    ]
+    said = second.read([Read(ids(begun + between + answered, vocabulary), is_completion=True) for between, _ in cases])
+    assert said == [(thought, *([Unreadable(problem)] if problem else []), answer) for _, problem in cases]
+
+
+def test_ids_that_end_in_a_header_or_are_none_are_told_in_words_of_a_closed_list(second: SecondReader) -> None:
+    assert second.read([Read([200_005, 35_644], is_completion=True), Read([], is_completion=False), Read([-1], is_completion=True)]) == [
+        (Unreadable("cut-header"),),
+        (),
+        (Unreadable("unreadable"),),
+    ]
+
+
+def test_it_writes_each_message_and_says_which_it_cannot_write(vocabulary: Vocabulary, second: SecondReader) -> None:
+    [one, other] = second.write([Write([HI]), Write([HI, Message("robot", text="x"), Message("tool", text="a tool without a name")])])
+    written = tuple(ids("<|start|>user<|message|>hi<|end|>", vocabulary))
+    assert (one.ids, one.kept) == ((written,), written)
+    assert (other.ids, other.kept) == ((written, None, None), ())
+
+
+def test_without_its_vocabulary_it_says_what_to_do_and_starts_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(subprocess, "run", lambda *_, **__: pytest.fail("a process was started"))
+    with pytest.raises(SecondReaderError, match="fetch_vocabulary"):
+        SecondReader(lambda: None).write([Write([HI])])
+
+
+def test_a_vocabulary_that_is_another_is_refused_and_no_other_is_fetched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "o200k_base.tiktoken").write_text("YQ== 0\n")
+    monkeypatch.setenv("TIKTOKEN_RS_CACHE_DIR", str(tmp_path / "cache"))
+    for place in (tmp_path / "o200k_base.tiktoken", tmp_path / "nothing" / "o200k_base.tiktoken"):
+        with pytest.raises(SecondReaderError, match="does not accept the vocabulary"):
+            SecondReader(lambda place=place: place).write([Write([HI])])  # type: ignore[misc]
+    assert not (tmp_path / "cache").exists()
+
+
+def test_a_panic_of_openai_harmony_is_told_as_a_crash_and_quotes_nothing(second: SecondReader, capfd: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SecondReaderError) as told:
+        second.write([Write([Message("user", text=SECRET + " " * 1_000_000)])])
+    assert str(told.value) == "openai-harmony crashed."
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_text_that_takes_it_half_a_minute_costs_no_more_than_the_time_that_it_is_given(second: SecondReader) -> None:
+    started = time.monotonic()
+    with pytest.raises(SecondReaderError, match="no answer within 2 seconds"):
+        second.within(2).write([Write([Message("user", text="한" * 200_000)])])
+    assert time.monotonic() - started < 60
+
+
+def test_a_crash_and_a_hang_are_plain_sentences_and_leave_no_process(
+    rank_file: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    note = tmp_path / "pid"
+    asked = [Write([Message("user", text=SECRET)])]
+    for reader, sentence in ((crashing(rank_file), "crashed"), (hanging(rank_file, note, 8), "no answer within 8 seconds")):
+        with pytest.raises(SecondReaderError, match=sentence) as told:
+            reader.write(asked)
+        assert SECRET not in str(told.value)
+    assert capfd.readouterr() == ("", "")
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(note.read_text()), 0)
+
+
+@pytest.mark.parametrize("name", NONSENSE)
+def test_an_answer_that_makes_no_sense_is_no_verdict(name: str, rank_file: Path) -> None:
+    for ask in (
+        lambda reader: reader.write([Write([HI])]),
+        lambda reader: reader.read([Read([], is_completion=False)]),
+    ):
+        with pytest.raises(SecondReaderError, match="makes no sense") as told:
+            ask(talking_nonsense(rank_file, name))
+        assert "SECRET" not in str(told.value)
+
+
+def test_a_program_that_is_not_there_is_a_plain_sentence(rank_file: Path) -> None:
+    with pytest.raises(SecondReaderError, match="could not be started"):
+        SecondReader(lambda: rank_file, 5, ("/nowhere/python",)).write([Write([HI])])
+
+
+def test_the_process_is_told_no_key_and_finds_no_way_to_the_network(rank_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CHATUI_BACKEND_KEY", "sk-SECRET")
+    seen: list[dict[str, str]] = []
+
+    def run(*_: object, env: dict[str, str], **__: object) -> None:
+        seen.append(env)
+        raise OSError(5, "no")
+
+    monkeypatch.setattr(subprocess, "run", run)
+    with pytest.raises(SecondReaderError):
+        SecondReader(lambda: rank_file).write([Write([HI])])
+    assert "sk-SECRET" not in str(seen) and seen[0]["HTTPS_PROXY"] == "http://127.0.0.1:9"
+
+
+def test_bodies_are_in_no_repr() -> None:
+    said = [Message("user", text=SECRET), Read([1, 2, 3], is_completion=True), Write([Message("user", text=SECRET)])]
+    assert SECRET not in repr(said) and "[1, 2, 3]" not in repr(said)
