@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Protocol
 
 from renderer.errors import OpenChatMLError, Problem
 from renderer.events import Finished
@@ -28,17 +28,41 @@ PIECE_BYTES = 64 * 1024
 GOOD = 0
 BROKEN = 1
 UNUSABLE = 2
+DIFFERENT = 3
+MOST_KEPT_BYTES = 4 << 20
+"""Larger OpenChatML text is checked while it is read, and never held whole."""
 
 _AUDIENCES = {"end-user": Audience.END_USER, "staff": Audience.DEBUG}
 
 
+Content = Callable[[], tuple[Frame, ...]]
+"""Reads the frames of what was checked once more."""
+
+
+class Opinion(Protocol):
+    """What a second reader makes of a transcript that is accepted. ``is_bad``: it differs, and not on purpose."""
+
+    @property
+    def is_bad(self) -> bool: ...
+
+    def as_json(self) -> dict[str, object]:
+        """One object of plain values."""
+
+    def lines(self) -> Iterator[str]:
+        """The same for people."""
+
+
 @dataclass(frozen=True, slots=True)
 class Terminal:
-    """Where the command writes; ``vocabulary`` is asked only where token ids are read or written."""
+    """Where the command writes; ``vocabulary`` is asked only where token ids are read or written.
+
+    ``second_opinion``, where there is one to be had, is asked by ``check``; with None where too much came to be kept.
+    """
 
     out: Callable[[str], object]
     err: Callable[[str], object]
     vocabulary: VocabularySource
+    second_opinion: Callable[[Content | None], Opinion] | None = None
 
 
 class _UnusableError(Exception):
@@ -57,6 +81,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parts = parser.add_subparsers(dest="what", required=True, parser_class=argparse.ArgumentParser)
     check = parts.add_parser("check", parents=[common], help="say what is wrong in it, and where")
     check.add_argument("--json", action="store_true", help="one JSON object")
+    check.add_argument("--no-second-reader", action="store_true", help="do not compare it with what a second reader makes of it")
     convert = parts.add_parser("convert", parents=[common], help="write it in another form")
     convert.add_argument("--to", choices=forms, required=True)
     convert.add_argument("--fold-thinking", action="store_true", help="JSON: analysis as a key of the message behind it")
@@ -66,7 +91,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: Mapping[str, Any], terminal: Terminal) -> int:
-    """Do it. Returns 0 where all is good, 1 where the transcript breaks a rule, 2 where it could not be read at all."""
+    """Do it.
+
+    Returns 0 where all is good, 1 where the transcript breaks a rule, 2 where it could not be read at all, 3 where it is accepted and a
+    second reader makes something else of it, not on purpose.
+    """
     try:
         return _COMMANDS[options["what"]](options, terminal)
     except OpenChatMLError as error:
@@ -78,33 +107,55 @@ def run(options: Mapping[str, Any], terminal: Terminal) -> int:
 
 
 def _check(options: Mapping[str, Any], terminal: Terminal) -> int:
-    report = _streamed_report(options) if options["form"] == Form.OPENCHATML else _whole_report(options, terminal)
+    report, content = _streamed_report(options) if options["form"] == Form.OPENCHATML else _whole_report(options, terminal)
+    opinion = None
+    if report.is_accepted and terminal.second_opinion and not options["no_second_reader"]:
+        opinion = terminal.second_opinion(content)
     if options["json"]:
-        terminal.out(json.dumps(_report_as_json(report)) + "\n")
+        compared = {"second_reader": opinion and opinion.as_json()} if terminal.second_opinion else {}
+        terminal.out(json.dumps(_report_as_json(report) | compared) + "\n")
     else:
-        for problem in report.problems:
-            terminal.out(_line(options["file"], problem))
-        if report.count > len(report.problems):
-            terminal.out(f"{options['file']}: and {report.count - len(report.problems)} more\n")
-        terminal.out(f"{options['file']}: {_verdict(report)}\n")
-    return GOOD if report.is_accepted else BROKEN
+        for line in (*_report_lines(options["file"], report), *(f"{options['file']}: {line}" for line in (opinion.lines() if opinion else ()))):
+            terminal.out(f"{line}\n")
+    if not report.is_accepted:
+        return BROKEN
+    return DIFFERENT if opinion and opinion.is_bad else GOOD
 
 
-def _streamed_report(options: Mapping[str, Any]) -> document.Report:
+def _report_lines(name: str, report: document.Report) -> Iterator[str]:
+    yield from (_line(name, problem).removesuffix("\n") for problem in report.problems)
+    if report.count > len(report.problems):
+        yield f"{name}: and {report.count - len(report.problems)} more"
+    yield f"{name}: {_verdict(report)}"
+
+
+def _streamed_report(options: Mapping[str, Any]) -> tuple[document.Report, Content | None]:
+    """OpenChatML is checked while it is read; what is not too long for a second reader is kept for it."""
+    kept = bytearray()
+
+    def passed_on(pieces: Iterator[bytes]) -> Iterator[bytes]:
+        for piece in pieces:
+            if len(kept) <= MOST_KEPT_BYTES:
+                kept.extend(piece)
+            yield piece
+
     with _opened(options["file"]) as file:
-        return document.check(_pieces(file), fragment=options["fragment"])
+        report = document.check(passed_on(_pieces(file)), fragment=options["fragment"])
+    if len(kept) > MOST_KEPT_BYTES:
+        return report, None
+    return report, lambda: document.read_leniently(bytes(kept), fragment=options["fragment"]).transcript.frames
 
 
-def _whole_report(options: Mapping[str, Any], terminal: Terminal) -> document.Report:
+def _whole_report(options: Mapping[str, Any], terminal: Terminal) -> tuple[document.Report, Content | None]:
     try:
         found = read(_source(options), terminal.vocabulary).finished
     except OpenChatMLError as error:
-        return document.Report(None, 0, (error.problem,), 1, 1)
+        return document.Report(None, 0, (error.problem,), 1, 1), None
     repaired = "the frame was repaired, or is hidden, because of this"
     problems = tuple(
         Problem(item.error, repaired if item.complete else "the frame is not whole", item.place) for item in found if item.error
     )
-    return document.Report(None, len(found), problems, len(problems), len(problems))
+    return document.Report(None, len(found), problems, len(problems), len(problems)), lambda: tuple(item.frame for item in found)
 
 
 def _verdict(report: document.Report) -> str:

@@ -9,13 +9,15 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandParser
 
 from chatui.env import environment
+from chatui.management.second_opinion import second_opinion
 from chatui.model_servers import vocabulary
 from renderer import command
 from renderer.harmony.vocabulary import Vocabulary
 
 
 class Command(BaseCommand):
-    """Exit codes: 0 good, 1 the transcript breaks a rule (and where), 2 it could not be read at all."""
+    """Exit codes: 0 good, 1 the transcript breaks a rule (and where), 2 it could not be read at all, 3 it is accepted, and openai-harmony
+    makes something else of it than we do, not on purpose."""
 
     help = "Check, convert or show a transcript. FILE may be - for standard input."
     requires_system_checks: list[str] = []
@@ -27,7 +29,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Do it."""
         out, err = partial(self.stdout.write, ending=""), partial(self.stderr.write, ending="")
-        if code := command.run(options, command.Terminal(out, err, _vocabulary)):
+        if code := command.run(options, command.Terminal(out, err, _vocabulary, second_opinion)):
             sys.exit(code)
 
 

@@ -1,0 +1,97 @@
+"""What ``transcript check`` says of a transcript as Harmony: whether our reader and writer and openai-harmony's agree on it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from chatui.env import environment
+from chatui.model_servers import vocabulary
+from chatui.second_reader.differences import Difference, Kind
+from chatui.second_reader.process import SecondReader, SecondReaderError
+from chatui.second_reader.transcript import Comparison, compare
+from renderer.command import MOST_KEPT_BYTES
+from renderer.errors import OpenChatMLError
+from renderer.frames import Frame
+from renderer.harmony.vocabulary import VocabularyError
+
+_MOST_NUMBERS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Opinion:
+    """``why``: why nothing was compared."""
+
+    comparison: Comparison | None = None
+    why: str = ""
+
+    @property
+    def is_bad(self) -> bool:
+        """Whether something differs that is not meant to."""
+        return self.comparison is not None and not self.comparison.is_as_meant
+
+    def as_json(self) -> dict[str, object]:
+        """One object of plain values."""
+        compared = self.comparison
+        if compared is None:
+            return {"compared": False, "why": self.why}
+        return {
+            "compared": True,
+            "equal": not compared.differences,
+            "as_meant": compared.is_as_meant,
+            "tokens": compared.tokens,
+            "differences": [_as_json(difference) for difference in compared.differences],
+        }
+
+    def lines(self) -> Iterator[str]:
+        """The same for people: a line in all, then one for each way to differ."""
+        compared = self.comparison
+        if compared is None:
+            yield f"not compared with openai-harmony: {self.why}"
+            return
+        if not compared.differences:
+            yield f"as openai-harmony writes and reads it: equal, {compared.tokens} tokens"
+            return
+        grouped = _grouped(compared.differences)
+        ways = f"{len(grouped)} way{'' if len(grouped) == 1 else 's'}"
+        yield f"openai-harmony differs in {ways}, {'all on purpose' if compared.is_as_meant else 'NOT all on purpose'}"
+        for (kind, detail), numbers in grouped.items():
+            told = f"{kind.sentence.removesuffix('.')} ({detail})." if detail else kind.sentence
+            yield f"  {'on purpose' if kind.is_on_purpose else 'DIFFERS'}: {kind.value}{_where(numbers)}: {told}"
+
+
+def second_opinion(frames: Callable[[], tuple[Frame, ...]] | None, second: SecondReader | None = None) -> Opinion:
+    """The opinion on ``frames``, which are read when everything else is there; None where they are too many to be kept.
+
+    Blocks for as long as the second reader may take.
+    """
+    if frames is None:
+        return Opinion(why=f"it is larger than {MOST_KEPT_BYTES >> 20} MB")
+    data_dir = environment().data_dir
+    second = second or SecondReader(lambda: vocabulary.find(data_dir))
+    try:
+        return Opinion(compare(frames(), vocabulary.load(data_dir), second))
+    except OpenChatMLError as error:
+        return Opinion(why=f"it cannot be written as Harmony: {error.hint}.")
+    except (SecondReaderError, VocabularyError) as error:
+        return Opinion(why=str(error))
+
+
+def _as_json(difference: Difference) -> dict[str, object]:
+    kind = difference.kind
+    return {"kind": kind.value, "on_purpose": kind.is_on_purpose, "message": difference.message, "detail": difference.detail}
+
+
+def _grouped(differences: tuple[Difference, ...]) -> dict[tuple[Kind, str], list[int]]:
+    grouped: dict[tuple[Kind, str], list[int]] = {}
+    for one in sorted(differences, key=lambda one: one.kind.is_on_purpose):
+        grouped.setdefault((one.kind, one.detail), []).append(one.message)
+    return grouped
+
+
+def _where(numbers: list[int]) -> str:
+    if numbers == [0]:
+        return ""
+    more = len(numbers) - _MOST_NUMBERS
+    named = ", ".join(map(str, numbers[:_MOST_NUMBERS]))
+    return f", message{'' if len(numbers) == 1 else 's'} {named}{f' and {more} more' if more > 0 else ''}"
