@@ -20,7 +20,8 @@ _MOST_NAMES = 5
 class Answers:
     """``kind`` as configured. ``not_tried``: why nothing was asked. ``findings``: what was found before anything was asked.
 
-    ``summary`` is the first question again, with a summary asked for. Each question is None where it was not asked.
+    ``summary`` is the first question again, with a summary asked for. Each question is None where it was not asked. ``read_again``: what
+    a second reading of token ids found.
     """
 
     kind: str
@@ -31,6 +32,7 @@ class Answers:
     plan: Trial | None = None
     summary: Trial | None = None
     out_of_time: bool = False
+    read_again: list[Finding] = field(default_factory=list)
 
     @property
     def family(self) -> str:
@@ -38,9 +40,15 @@ class Answers:
         return self.kind.split("-")[0]
 
     @property
+    def named_trials(self) -> dict[str, Trial]:
+        """Those that were made, by what to call the question."""
+        asked = {"sum": self.sum, "count": self.cut, "plan": self.plan, "summary": self.summary}
+        return {name: trial for name, trial in asked.items() if trial}
+
+    @property
     def trials(self) -> list[Trial]:
         """Those that were made, in their order."""
-        return [trial for trial in (self.sum, self.cut, self.plan, self.summary) if trial]
+        return list(self.named_trials.values())
 
     def report(self, identity: Identity, words: Questions, *, by_ids: Trial | None, summaries: str) -> FormatReport:
         """``by_ids``: the third question by token ids, for comparison. ``summaries``: as in the back end's spec."""
@@ -59,6 +67,7 @@ class Answers:
             yield from filter(None, (judge_ids(trial, identity.product) for trial in self.trials))
         elif self.plan:
             yield from judge_plan(self.plan, words, by_ids)
+        yield from self.read_again
         yield from judge_pace(self.trials)
         if self.out_of_time:
             yield Finding(Fault.OUT_OF_TIME, Level.FAULT)

@@ -17,7 +17,9 @@ from chatui.doctor.faults import Fault, Finding, Level
 from chatui.doctor.identity import Identity, identify, loaded_context
 from chatui.doctor.questions import Questions
 from chatui.doctor.report import FormatReport, Report
+from chatui.doctor.second_reading import read_again
 from chatui.doctor.trial import Trial, attempt
+from chatui.second_reader.process import SecondReader
 from renderer.harmony.vocabulary import Vocabulary, VocabularyError
 
 SECONDS = 55.0
@@ -39,7 +41,10 @@ LEAST_SECONDS = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The back end that is examined. ``key`` is in no repr. ``summaries``: as in its spec. ``vocabulary``: reads it, for token ids."""
+    """The back end that is examined. ``key`` is in no repr. ``summaries``: as in its spec. ``vocabulary``: reads it, for token ids.
+
+    ``second``: reads what came as token ids once more; None to do without.
+    """
 
     name: str
     url: str
@@ -48,6 +53,7 @@ class Target:
     key: str | None = field(default=None, repr=False)
     model: str | None = None
     summaries: str = "none"
+    second: SecondReader | None = None
 
 
 async def examine(target: Target, *, seconds: float = SECONDS, questions: Questions | None = None) -> Report:
@@ -91,6 +97,7 @@ class _Examination:
         asked = [await self._asked(target.kind)]
         if not asked[0].sum or asked[0].sum.error is None or asked[0].sum.status not in (0, 401, 403, 429, 503):
             asked += [await self._asked(kind) for kind in _FAMILIES if kind != asked[0].family]
+        await self._read_again(asked)
         by_ids = next((answers.plan for answers in asked if answers.family == "harmony"), None)
         reports = [
             answers.report(self._identity, self._questions, by_ids=by_ids, summaries=target.summaries if answers is asked[0] else "none")
@@ -158,6 +165,22 @@ class _Examination:
         else:
             answers.not_tried = f"{finding.fault.sentence} {finding.seen}".strip()
         return False
+
+    async def _read_again(self, asked: list[Answers]) -> None:
+        """What came as token ids, by openai-harmony, in what is left of the time."""
+        for answers in asked:
+            if answers.family == "harmony" and answers.trials and self._target.second:
+                answers.read_again = await self._findings_of(answers, self._target.second)
+
+    async def _findings_of(self, answers: Answers, second: SecondReader) -> list[Finding]:
+        if self._left() < LEAST_SECONDS:
+            return [Finding(Fault.READ_ONCE, Level.NOTE, "The time was up.")]
+        in_time, is_llama = second.within(self._left()), self._identity.product == "llama.cpp"
+
+        def read() -> list[Finding]:
+            return list(read_again(answers.named_trials, self._target.vocabulary(), in_time, is_llama=is_llama))
+
+        return await asyncio.to_thread(read)
 
     def _left(self) -> float:
         return self._end - self._now()

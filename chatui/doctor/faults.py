@@ -50,6 +50,8 @@ class Fault(StrEnum):
     SUMMARY_UNPROVEN = "summary-unproven"
     IDS_MISSING = "ids-missing"
     IDS_INCOMPLETE = "ids-incomplete"
+    READERS_DIFFER = "readers-differ"
+    READ_ONCE = "read-once"
     REASONING_LOST = "reasoning-lost"
     PREAMBLE_GLUED = "preamble-glued"
     PREAMBLE_UNMARKED = "preamble-unmarked"
@@ -185,6 +187,14 @@ _WORDS: dict[Fault, tuple[str, str]] = {
     Fault.IDS_INCOMPLETE: (
         "The server leaves token ids out of its stream.",
         "Use another kind: text that is made from these ids has gaps.",
+    ),
+    Fault.READERS_DIFFER: (
+        "Two readers of Harmony, ours and openai-harmony, do not agree on what the server sent.",
+        "It is hardly well-formed. People see what our reader makes of it. Use the original weights and a newer version of the server.",
+    ),
+    Fault.READ_ONCE: (
+        "What came as token ids was read by our own reader only.",
+        "Nothing is wrong with the server. The second reader looks for faults that our own might share with it: examine the server again.",
     ),
     Fault.REASONING_LOST: (
         "The model reasons, and the server drops it.",

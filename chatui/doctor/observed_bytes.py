@@ -15,11 +15,20 @@ _SUMMARY = ("response.reasoning_summary_text.delta", "response.reasoning_summary
 _TEXT_FIELDS = ("content", "reasoning", "reasoning_content", "reasoning_details", "thinking")
 
 
+@dataclass(frozen=True, slots=True)
+class IdEvent:
+    """One event that brought text or token ids, of which only those are here that are new. Both are hidden text."""
+
+    text: str = field(repr=False)
+    ids: tuple[int, ...] = field(repr=False)
+
+
 @dataclass(slots=True)
 class Heard:
     """``end``: the server's word for how it ended. ``pieces``: how many events brought text, in how many ``reads``; ``chars``: how much.
     ``began`` and ``ended``: when the first and the last of them came, in seconds since the question. ``ids``: how many token ids came,
-    where any did. ``thought``, ``summary`` and ``sealed`` (``encrypted_content``) are hidden text and in no repr."""
+    where any did; ``id_events``: the ids themselves, ``noted`` of them in all. ``thought``, ``summary`` and ``sealed``
+    (``encrypted_content``) are hidden text and in no repr."""
 
     end: str = ""
     pieces: int = 0
@@ -35,6 +44,8 @@ class Heard:
     thought: str = field(default="", repr=False)
     summary: str = field(default="", repr=False)
     sealed: str = field(default="", repr=False)
+    id_events: list[IdEvent] = field(default_factory=list, repr=False)
+    noted: int = 0
 
 
 def hear(exchange: Exchange) -> Heard:
@@ -114,6 +125,7 @@ def _tokens(heard: Heard, chunk: Mapping[str, Any]) -> None:
         heard.text = chunk["text"]
         heard.chars = max(heard.chars, len(heard.text))
         heard.ids = 1 if chunk.get("output_ids") else heard.ids
+        _note(heard, "", _new(heard, _whole_numbers(chunk.get("output_ids")), _map(chunk["meta_info"]).get("completion_tokens")))
 
 
 def _ids(heard: Heard, text: str, ids: object) -> None:
@@ -122,6 +134,22 @@ def _ids(heard: Heard, text: str, ids: object) -> None:
     heard.text += text
     if isinstance(ids, list) and ids:
         heard.ids = (heard.ids or 0) + len(ids)
+    _note(heard, text, _whole_numbers(ids))
+
+
+def _note(heard: Heard, text: str, ids: tuple[int, ...]) -> None:
+    if text or ids:
+        heard.id_events.append(IdEvent(text, ids))
+        heard.noted += len(ids)
+
+
+def _new(heard: Heard, ids: tuple[int, ...], sampled: object) -> tuple[int, ...]:
+    """Those of SGLang's ids that are new: an event has all of them so far, or with a server option only these."""
+    return ids[heard.noted :] if isinstance(sampled, int) and len(ids) >= max(sampled, heard.noted) else ids
+
+
+def _whole_numbers(ids: object) -> tuple[int, ...]:
+    return tuple(number for number in ids if type(number) is int) if isinstance(ids, list) else ()
 
 
 def _responses(heard: Heard, chunk: Mapping[str, Any]) -> None:

@@ -20,7 +20,10 @@ MOST_BYTES = 4 << 20
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What came of it. ``status`` is 0 where no answer came at all; ``said`` is what a server that refused it said. Text is in no repr."""
+    """What came of it. ``status`` is 0 where no answer came at all; ``said`` is what a server that refused it said. Text is in no repr.
+
+    ``is_flawed``: what came was repaired or hidden because it broke a rule. ``is_recorded_whole``: ``heard`` is about all of it.
+    """
 
     frames: tuple[Frame, ...] = field(repr=False)
     heard: Heard
@@ -28,6 +31,8 @@ class Trial:
     error: BackendError | None = None
     status: int = 0
     said: str = field(default="", repr=False)
+    is_flawed: bool = False
+    is_recorded_whole: bool = True
 
     @property
     def answers(self) -> list[Frame]:
@@ -59,7 +64,7 @@ class Trial:
 async def attempt(backend: Backend, request: SampleRequest, seconds: float) -> Trial:
     """Ask once, for at most ``seconds``. Never raises for what a server does; the connection is closed in any case."""
     recorder = Recorder(backend, most_bytes=MOST_BYTES)
-    assembler, frames = Assembler(), []
+    assembler, finished = Assembler(), []
     ended: SampleEnded | None = None
     error: BackendError | None = None
     try:
@@ -68,13 +73,22 @@ async def attempt(backend: Backend, request: SampleRequest, seconds: float) -> T
                 if isinstance(event, SampleEnded):
                     ended = event
                 elif done := assembler.feed(event):
-                    frames.append(done.frame)
+                    finished.append(done)
     except BackendError as raised:
         error = raised
     except TimeoutError:
         error = BackendError(ProductCode.TIMEOUT, "the time for this question was up")
     if left := assembler.finish():
-        frames.append(left.frame)
+        finished.append(left)
     exchange = recorder.exchange or Exchange("POST", "", None)
     said = bytes(exchange.raw[:4000]).decode("utf-8", "replace") if exchange.status != 200 else ""
-    return Trial(tuple(frames), hear(exchange), ended, error, exchange.status, said)
+    return Trial(
+        tuple(done.frame for done in finished),
+        hear(exchange),
+        ended,
+        error,
+        exchange.status,
+        said,
+        is_flawed=any(done.error for done in finished),
+        is_recorded_whole=len(exchange.raw) < MOST_BYTES,
+    )

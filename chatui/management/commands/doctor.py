@@ -18,9 +18,11 @@ from chatui.doctor.faults import Fault, Finding, Level
 from chatui.doctor.identity import Identity
 from chatui.doctor.report import Report
 from chatui.doctor.report_text import as_json, told
+from chatui.env import environment
 from chatui.management.doctor_settings import Wish, Written, write
 from chatui.management.one_question import UNUSABLE, server_for
-from chatui.model_servers import connected
+from chatui.model_servers import connected, vocabulary
+from chatui.second_reader.process import SecondReader
 from renderer.terminal import harmless
 
 _NAMELESS = "server"
@@ -133,7 +135,9 @@ def _wanted(options: dict[str, Any]) -> _Wanted:
     model = server.model or next(iter(spec.models), None)
     name = spec.name if options["backend"] else options["name"] or _NAMELESS
     before = connected.spec_of(options["backend"]) if options["backend"] else _nameless(spec, name, options)
-    return _Wanted(before, Target(name, spec.url, connected.gpt_oss_vocabulary, spec.kind, server.key, model, spec.summaries))
+    second = SecondReader(lambda: vocabulary.find(environment().data_dir))
+    target = Target(name, spec.url, connected.gpt_oss_vocabulary, spec.kind, server.key, model, spec.summaries, second)
+    return _Wanted(before, target)
 
 
 def _nameless(spec: BackendSpec, name: str, options: dict[str, Any]) -> BackendSpec:

@@ -17,10 +17,23 @@ from django.core.management import CommandError, call_command
 from chatui.backends.spec.reading import read_file
 from chatui.backends.spec.writing import SpecFileError, has_table, with_changes, with_new_table
 from chatui.model_servers import configured, connected
-from renderer.harmony.vocabulary import VocabularyError
-from tests.chatui.doctor.peers import THOUGHT, chat, chat_answers, peer, reasoning, responses, responses_answers
+from renderer.harmony.vocabulary import Vocabulary, VocabularyError
+from tests.chatui.doctor.peers import (
+    THOUGHT,
+    VLLM,
+    chat,
+    chat_answers,
+    id_answers,
+    peer,
+    reasoning,
+    responses,
+    responses_answers,
+)
+from tests.chatui.second_reader.fakes import crashing
 from tests.support import stub
 from tests.support.environment import change
+from tests.support.vocabulary import rank_file as rank_file
+from tests.support.vocabulary import vocabulary as vocabulary
 
 pytestmark = pytest.mark.served
 
@@ -277,3 +290,15 @@ async def test_a_broken_answer_to_the_first_question_does_not_hide_that_the_serv
     async with peer({"chat": stub.responds("500 Internal Server Error", b"SECRET")}) as server:
         code, said, complaint = await run("--url", server.url)
     assert code == 3 and "[unusable] failed" in said and "SECRET" not in said + complaint
+
+
+@pytest.mark.asyncio
+async def test_the_command_has_token_ids_read_again(
+    environment: dict[str, Any], vocabulary: Vocabulary, rank_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connected, "gpt_oss_vocabulary", lambda: vocabulary)
+    monkeypatch.setattr("chatui.management.commands.doctor.SecondReader", lambda _: crashing(rank_file))
+    async with peer({**chat_answers(), **id_answers(vocabulary)}, VLLM) as server:
+        code, said, _ = await run("--json", "--kind", "harmony", "--url", server.url)
+    [told] = json.loads(said)["backends"]
+    assert (code, [finding["fault"] for finding in told["formats"][0]["findings"]]) == (0, ["read-once"])

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from chatui.management import second_opinion
-from chatui.management.commands import transcript as command
+from renderer import command
 from chatui.model_servers import vocabulary as kept
 from chatui.second_reader.process import SecondReader
 from renderer.harmony.vocabulary import Vocabulary

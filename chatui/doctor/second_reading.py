@@ -1,0 +1,82 @@
+"""What a server sent as token ids, read a second time by openai-harmony: a disagreement of the two readers is a finding."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
+
+from chatui.doctor.faults import Fault, Finding, Level
+from chatui.doctor.observed_bytes import IdEvent
+from chatui.doctor.trial import Trial
+from chatui.second_reader.differences import Difference, Kind
+from chatui.second_reader.process import Read, Said, SecondReader, SecondReaderError
+from chatui.second_reader.reading import compare_readings, shown
+from renderer.harmony.vocabulary import SPECIAL_IDS, Vocabulary, marker_name
+
+_MOST_CHARS = 100_000
+_MOST_TOLD = 3
+# A reply's header or a constraint's place is read differently in whole messages too; the others show that something is not well-formed.
+_HARMLESS = frozenset({Kind.REPLY_WITHOUT_RECIPIENT, Kind.CONSTRAINT_IS_NO_RECIPIENT, Kind.CONSTRAINT_WORD})
+
+
+def read_again(trials: Mapping[str, Trial], vocabulary: Vocabulary, second: SecondReader, *, is_llama: bool) -> Iterator[Finding]:
+    """``trials``: what was asked by token ids, by what to call the question. ``is_llama``: its streams have ids missing. It blocks."""
+    whole = {name: trial for name, trial in trials.items() if _is_whole(trial)}
+    if not whole:
+        return
+    asked = [Read(sampled_ids(trial.heard.id_events, vocabulary, is_llama=is_llama), is_completion=True) for trial in whole.values()]
+    try:
+        said = second.read(asked)
+    except SecondReaderError as error:
+        yield Finding(Fault.READ_ONCE, Level.NOTE, str(error))
+        return
+    for (name, trial), messages in zip(whole.items(), said, strict=True):
+        if differences := [one for one in compare_readings(trial.frames, messages) if one.kind not in _HARMLESS]:
+            yield Finding(Fault.READERS_DIFFER, Level.FAULT, _told(name, trial, messages, differences))
+
+
+def sampled_ids(events: Sequence[IdEvent], vocabulary: Vocabulary, *, is_llama: bool) -> list[int]:
+    """All ids that were sampled, in order; where llama.cpp leaves some out, which it does inside a character, those of its text."""
+    return list(chain.from_iterable(_filled(event, vocabulary) if is_llama else event.ids for event in events))
+
+
+def _is_whole(trial: Trial) -> bool:
+    """Whether our reader and the record both have all of it, so that one could differ from the other for no other reason."""
+    return trial.error is None and trial.is_recorded_whole and bool(trial.heard.id_events) and trial.heard.chars < _MOST_CHARS
+
+
+def _filled(event: IdEvent, vocabulary: Vocabulary) -> list[int]:
+    *before, last = event.ids or (-1,)
+    if last == -1:
+        return vocabulary.encode(event.text)
+    is_marker = last in SPECIAL_IDS
+    text = event.text.removesuffix(str(marker_name(last))) if is_marker else event.text
+    known = [*before, last] if not is_marker else before
+    if any(number in SPECIAL_IDS or not 0 <= number < SPECIAL_IDS.start for number in known):
+        return list(event.ids)
+    sampled, told = vocabulary.decode(known), text.encode("utf-8", "replace")
+    # The end of a character, whose beginning came in no event; ids that say something else than the text are believed.
+    is_end = sampled != told and told.endswith(sampled)
+    return [*(vocabulary.encode(text) if is_end else known), *([last] if is_marker else [])]
+
+
+def _told(name: str, trial: Trial, messages: Sequence[Said], differences: Sequence[Difference]) -> str:
+    """In our own words: a body that the readers do not agree on is hidden text."""
+    named = "; ".join(map(_named, differences[:_MOST_TOLD]))
+    more = f"; and {len(differences) - _MOST_TOLD} more" if len(differences) > _MOST_TOLD else ""
+    noticed = "Our reader noticed that it is not well-formed." if trial.is_flawed else "Our reader noticed nothing."
+    return f"In the answer to the question “{name}”: {named}{more}. {noticed} {_seen_by_people(trial.visible, shown(messages))}"
+
+
+def _named(difference: Difference) -> str:
+    place = f"message {difference.message}" if difference.message else "the number of messages"
+    detail = f" ({difference.detail})" if difference.detail else ""
+    return f"{place}, {difference.kind.value}{detail}"
+
+
+def _seen_by_people(ours: str, theirs: str) -> str:
+    if ours == theirs:
+        return "People see the same by either."
+    if ours in theirs:
+        return "People see less than they would by the other."
+    return "People see something that they would not by the other."
