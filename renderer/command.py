@@ -115,7 +115,10 @@ def _check(options: Mapping[str, Any], terminal: Terminal) -> int:
         compared = {"second_reader": opinion and opinion.as_json()} if terminal.second_opinion else {}
         terminal.out(json.dumps(_report_as_json(report) | compared) + "\n")
     else:
-        for line in (*_report_lines(options["file"], report), *(f"{options['file']}: {line}" for line in (opinion.lines() if opinion else ()))):
+        for line in (
+            *_report_lines(options["file"], report),
+            *(f"{options['file']}: {line}" for line in (opinion.lines() if opinion else ())),
+        ):
             terminal.out(f"{line}\n")
     if not report.is_accepted:
         return BROKEN

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from chatui.management import second_opinion
-from renderer import command
 from chatui.model_servers import vocabulary as kept
 from chatui.second_reader.process import SecondReader
+from renderer import command
 from renderer.harmony.vocabulary import Vocabulary
 from tests.chatui.management.test_transcript import COMPLETION, run
 from tests.chatui.second_reader.fakes import crashing, hanging, lying
@@ -57,7 +57,7 @@ def test_a_plain_transcript_is_equal_token_for_token(tmp_path: Path, rank_file: 
     monkeypatch.setenv(kept.DIRECTORY_VARIABLE, str(rank_file.parent))
     name = file_with(tmp_path, PLAIN)
     code, said, errors = run("check", name)
-    assert (code, errors) == (0, "") and said.splitlines()[0] == f"{name}: valid, 4 frames"
+    assert (code, errors) == (0, "") and said.splitlines()[0] == f"{name}: accepted, 4 frames"
     assert "equal" in said and "purpose" not in said
     code, told = checked(name)
     about = told["second_reader"]
