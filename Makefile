@@ -32,7 +32,7 @@ test: development chromium ## Set everything up, check the code and run every te
 	@echo "Tests that start a server of their own:"
 	@$(PY) -m pytest --numprocesses auto --quiet -m "$(SERVED_WORDS)" $(PYTEST_FLAGS)
 	@echo "Tests that need a browser, llama.cpp, or PostgreSQL and Redis:"
-	@$(PY) -m pytest --numprocesses auto --dist loadgroup --quiet -m "not ($(ALONE_WORDS)) and not ($(SERVED_WORDS))" $(PYTEST_FLAGS)
+	@$(PY) -m pytest --numprocesses auto --dist loadfile --quiet -m "not ($(ALONE_WORDS)) and not ($(SERVED_WORDS))" $(PYTEST_FLAGS)
 
 test-fast: development ## The tests that need no browser and no server
 	@$(PY) -m pytest --numprocesses auto --quiet -m $(ALONE) $(PYTEST_FLAGS)
@@ -45,7 +45,7 @@ format: development ## Put the Python code into the one format
 	@$(VENV)/bin/ruff format --quiet .
 
 faults: development ## The races and faults that make test tries once, many times each (ROUNDS=50)
-	@CHATUI_TEST_LONG=$(ROUNDS) $(PY) -m pytest --numprocesses auto --dist loadgroup --quiet -m faults $(PYTEST_FLAGS)
+	@CHATUI_TEST_LONG=$(ROUNDS) $(PY) -m pytest --numprocesses auto --dist loadfile --quiet -m faults $(PYTEST_FLAGS)
 
 wire: development ## Make the types of the scripts anew from chatui/wire
 	@$(PY) -m tests.tools.wire_types

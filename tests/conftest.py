@@ -8,6 +8,7 @@ import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import hypothesis
@@ -27,6 +28,7 @@ OF_TESTS = {
     "CHATUI_TEST_NEW_EXAMPLES",
     "CHATUI_TEST_REDIS_URL",
 }
+TOGETHER = ("tests/llama/", "tests/services/")
 SERVICES = ("CHATUI_TEST_DATABASE_URL", "CHATUI_TEST_REDIS_URL")
 
 # Not in pyproject.toml: without the plugin (-p no:django) that setting would be an unknown one, and an error.
@@ -110,12 +112,10 @@ def pytest_configure(config: pytest.Config) -> None:
         settings.DATABASES  # noqa: B018 -- reading one setting loads them all
 
 
-@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave out, with the reason, what this machine cannot run, and keep together what shares a server."""
+    """Leave out, with the reason, what this machine cannot run."""
     reasons = {"browser": None if chromium.find() else chromium.why_not(), "services": _no_services()}
     for item in items:
-        item.add_marker(pytest.mark.xdist_group(_shared(item)))
         for marker, reason in reasons.items():
             if reason and item.get_closest_marker(marker):
                 item.add_marker(pytest.mark.skip(reason=reason))
@@ -128,12 +128,25 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("_round", range(ROUNDS))
 
 
-def _shared(item: pytest.Item) -> str:
-    """What a test shares with others, so that one process runs them all: the llama.cpp server, Redis, or what its module sets up."""
-    for name in ("llama_server", "llama_server_unparsed"):
-        if name in getattr(item, "fixturenames", ()):
-            return "llama"
-    return "services" if item.get_closest_marker("services") else item.nodeid.partition("::")[0]
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """With ``--dist loadfile``, keep together not only what one module sets up, but also what shares llama.cpp or Redis.
+
+    Groups by mark are no way: pytest-xdist 3.8 writes them into the ids of tests, which pytest 9.2 computes, so that they are lost.
+    """
+    if config.getvalue("dist") != "loadfile":
+        return None
+    from xdist.scheduler import LoadFileScheduling
+
+    scheduling = LoadFileScheduling(config, log)
+    scheduling._split_scope = shared
+    return scheduling
+
+
+def shared(nodeid: str) -> str:
+    """Which tests one process runs together: those of a module, or of a directory that shares a server."""
+    path = nodeid.partition("::")[0]
+    return next((directory for directory in TOGETHER if path.startswith(directory)), path)
 
 
 def _no_services() -> str | None:

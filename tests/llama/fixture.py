@@ -19,7 +19,7 @@ import pytest
 from tests.llama.prepare import HERE, NotAvailableError, Prepared, prepare
 
 CACHE = Path(os.environ.get("CHATUI_CACHE_DIR") or HERE.parents[1] / ".cache") / "llama"
-START_SECONDS = 60
+START_SECONDS = 180
 
 
 @dataclass

@@ -19,7 +19,7 @@ import websockets.asyncio.client
 
 from tests.support.places import ROOT
 
-START_SECONDS = 60
+START_SECONDS = 180
 PASSWORD = "correct horse battery"
 
 MAKE_PEOPLE = """

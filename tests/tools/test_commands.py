@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import shared
 from tests.support.places import ROOT
 from tests.tools import check, chromium, node, not_run
 
@@ -110,3 +111,8 @@ def test_manage_py_says_which_python_to_take_where_there_is_no_django() -> None:
     assert ".venv/bin/python manage.py" in bare.stderr
     ours = subprocess.run([sys.executable, "manage.py", "--version"], cwd=ROOT, capture_output=True, text=True, check=False)
     assert ours.returncode == 0, ours.stderr
+
+
+def test_tests_of_a_module_or_of_a_shared_server_run_in_one_process() -> None:
+    assert shared("tests/llama/test_chat.py::test_a[b::c]") == shared("tests/llama/test_killed.py::test_d") == "tests/llama/"
+    assert shared("tests/browser/test_phone.py::test_a") == "tests/browser/test_phone.py" != shared("tests/browser/test_policy.py::test_a")
