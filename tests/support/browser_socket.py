@@ -45,7 +45,7 @@ class BrowserSocket:
         if self._origin is not None:
             headers.append((b"origin", self._origin.encode()))
         self._communicator = WebsocketCommunicator(application, "/ws/", headers=headers)
-        self.accepted, code = await self._communicator.connect(timeout=5)
+        self.accepted, code = await self._communicator.connect(timeout=30)
         self.close_code = None if self.accepted else code
         return self
 
@@ -63,7 +63,7 @@ class BrowserSocket:
         await self.say("send", **{"client_id": client_id, "conversation": None, "text": text, "effort": "medium"} | fields)
         return client_id
 
-    async def next(self, timeout: float = 5.0) -> dict[str, Any]:
+    async def next(self, timeout: float = 30.0) -> dict[str, Any]:
         """The next event. A closed socket is the event ``closed``."""
         while not self._queue:
             message = await self._communicator.receive_output(timeout)
@@ -74,7 +74,7 @@ class BrowserSocket:
             self._queue.extend(json.loads(message["text"]))
         return self._queue.pop(0)
 
-    async def until(self, *types: str, timeout: float = 5.0) -> list[dict[str, Any]]:
+    async def until(self, *types: str, timeout: float = 30.0) -> list[dict[str, Any]]:
         """Events up to and including the first of one of these types."""
         seen: list[dict[str, Any]] = []
         async with asyncio.timeout(timeout):
