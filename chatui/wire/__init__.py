@@ -38,6 +38,7 @@ from chatui.wire.turn_events import (
     ThoughtEnded,
     TurnCreated,
     TurnEnded,
+    TurnEvent,
     WorkingBegan,
 )
 
@@ -107,6 +108,7 @@ __all__ = [
     "TitleChanged",
     "TurnCreated",
     "TurnEnded",
+    "TurnEvent",
     "UnreadableCommandError",
     "Watch",
     "WorkingBegan",

@@ -25,8 +25,6 @@ class Event(Item):
     """Something a browser is told. ``types`` are its names on the wire; where it has several, its first field ``type`` is one of them."""
 
     types: ClassVar[tuple[str, ...]] = ()
-    is_of_a_turn: ClassVar[bool] = False
-    """Whether it is a step of a turn, and sent as ``Numbered``."""
 
     def as_json(self) -> dict[str, object]:
         """The event as JSON values with its type."""

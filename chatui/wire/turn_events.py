@@ -7,7 +7,7 @@ something that a model or a person wrote are typed SafeHtml or VisibleText, so t
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal, get_args
+from typing import Literal, get_args
 
 from chatui.wire.base import Event, Item
 from renderer.gate import VisibleText
@@ -20,9 +20,7 @@ EndType = Literal["response.completed", "response.incomplete", "response.failed"
 
 @dataclass(frozen=True, slots=True)
 class TurnEvent(Event):
-    """A step of a turn."""
-
-    is_of_a_turn: ClassVar[bool] = True
+    """A step of a turn, sent as ``Numbered``."""
 
 
 @dataclass(frozen=True, slots=True)

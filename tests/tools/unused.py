@@ -45,7 +45,6 @@ STAYS = {
     "do_*": "called by http.server",
     "close_connection": "read by http.server",
     "_verify": "called by the name of a sub-command",
-    "is_of_a_turn": "read where the types of the page's scripts are made",
     "LOW": "a choice that is stored and offered, never named in the code; so are the next two",
     "HIGH": "see there",
     "SERVER": "see there",

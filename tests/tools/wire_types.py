@@ -30,7 +30,7 @@ NUMBERED = {"turn": "string", "sequence_number": "number"}
 def source() -> str:
     """The whole file."""
     events = [*wire.END_USER_EVENTS, *(event for event in wire.DEBUG_PAGE_EVENTS if event not in wire.END_USER_EVENTS)]
-    steps = [event for event in events if event.is_of_a_turn]
+    steps = [event for event in events if issubclass(event, wire.TurnEvent)]
     asks = [command for command in wire.COMMANDS if issubclass(command, wire.Ask)]
     types = [
         f"@typedef {{{_literals(get_args(wire.PartKind))}}} PartKind",
@@ -57,14 +57,14 @@ def required(event: type[wire.Event]) -> dict[str, str]:
     """The fields that the event always has, with what JavaScript's ``typeof`` says of them; "array" for a list."""
     hints = get_type_hints(event)
     always = {field.name: _kind(hints[field.name]) for field in _fields(event) if NoneType not in get_args(hints[field.name])}
-    return (NUMBERED if event.is_of_a_turn else {}) | always
+    return (NUMBERED if issubclass(event, wire.TurnEvent) else {}) | always
 
 
 def _typedef(kind: type[Item] | type[wire.Command]) -> str:
     hints = get_type_hints(kind)
     parts = [f"{field.name}{_optional(kind, hints[field.name])}: {_type(hints[field.name])}" for field in _fields(kind)]
     if issubclass(kind, wire.Event):
-        parts = [f"{name}: {typed}" for name, typed in NUMBERED.items() if kind.is_of_a_turn] + parts
+        parts = [f"{name}: {typed}" for name, typed in NUMBERED.items() if issubclass(kind, wire.TurnEvent)] + parts
         parts.insert(0, f"type: {_literals(kind.types)}")
     elif issubclass(kind, wire.Command):
         parts.insert(0, f'type: "{kind.type}"')

@@ -67,7 +67,7 @@ def fields_of(events: Iterable[type[wire.Event]]) -> dict[str, set[str]]:
     """Every field that an event of each type may have."""
     found: dict[str, set[str]] = {}
     for event in events:
-        numbered = {"turn", "sequence_number"} if event.is_of_a_turn else set()
+        numbered = {"turn", "sequence_number"} if issubclass(event, wire.TurnEvent) else set()
         for name in event.types:
             found.setdefault(name, {"type"}).update({field.name for field in fields(event)} | numbered)
     return found
