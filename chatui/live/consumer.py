@@ -202,6 +202,8 @@ class ChatConsumer(AsyncWebsocketConsumer):
             await self._part(audience, ProductCode.INTERNAL)
 
     async def _part(self, audience: Audience, code: ErrorCode) -> None:
+        if audience not in self._followed:
+            return  # two looks at once came to the same end, and the other has said so
         await self._unfollow(audience)
         await self._bye(code, CLOSE_FORBIDDEN)
 
