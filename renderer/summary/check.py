@@ -11,14 +11,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from renderer.summary import disguises, languages, secrets
-from renderer.summary.index import SHINGLE, HiddenText, SeenText, bare, stems
+from renderer.summary import addressing, copies, disguises, languages, names, new_words, numbers, plain_words, secrets
+from renderer.summary.index import HiddenText, SeenText, bare, stems
 
 MAX_CHARS = 140
 """Longest line that is shown."""
-RUN_WORDS = 6
-"""So many words in a row, the same as in hidden text, are a copy."""
-_COPIED_PART = 0.6
 _RETOLD_PART = 0.6
 _READ_TOGETHER = 3
 
@@ -31,8 +28,9 @@ class Reason(StrEnum):
     LENGTH = "it is too long"
     UNSEEN = "it holds characters that are not seen, or letters in disguise"
     MARKERS = "it holds control tokens or words of the Harmony format"
-    ADDRESS = "it holds an address that is not in the visible text"
+    ADDRESS = "it holds an address, or a file name that is not in the visible text"
     CODE = "it holds code or markup"
+    ADDRESSED = "it speaks to the reader, asks for something, or names a place to call or click"
     REFUSAL = "it is a refusal"
     POLICY = "it speaks of instructions, rules or permission"
     SCRIPT = "it uses a script that the visible text does not use"
@@ -42,6 +40,7 @@ class Reason(StrEnum):
     ENCODED = "it holds hidden text in a simple cipher"
     NAME = "it names what only the system or developer message names"
     RETOLD = "it retells the system or developer message"
+    WORD = "it holds a word that is neither in the visible text nor a plain one"
     REVIEW = "the model that reviews summaries did not allow it"
 
 
@@ -61,14 +60,21 @@ def check(candidate: str, hidden: HiddenText, seen: SeenText, before: Sequence[s
     hidden.settle()
     line = _bare_line(candidate)
     reason = next((reason for reason, is_broken in _RULES if is_broken(line, hidden, seen)), None)
-    if before and reason is None:
+    if reason is None:
         reason = _reason_together(line, hidden, seen, before)
     return Verdict(line if reason else " ".join(line.split()), reason)
 
 
 def _reason_together(line: str, hidden: HiddenText, seen: SeenText, before: Sequence[str]) -> Reason | None:
-    if _is_copy(" ".join([*before, line]), hidden, seen):
+    lines = [*before, line]
+    if copies.is_copy_together(lines, hidden, seen):
         return Reason.COPY
+    if numbers.tells_small(lines, hidden, seen) or numbers.builds_up(lines, hidden, seen):
+        return Reason.SECRET
+    if sum(len(plain_words.unknown_words(one, seen)) for one in lines) > new_words.MOST_TOGETHER:
+        return Reason.WORD
+    if names.builds_name(lines, hidden, seen):
+        return Reason.NAME
     return Reason.RETOLD if _retells_orders(" ".join([*before[-_READ_TOGETHER:], line]), hidden, seen) else None
 
 
@@ -116,12 +122,21 @@ _ADDRESS = re.compile(
     r"|\A[~/]|[\\/].*[\\/]|\w:\d{2,5}\b",
     re.IGNORECASE,
 )
-_SPOKEN = re.compile(r"[\[({]\s*(?:dot|at)\s*[\])}]|\bdot (?:com|org|net|io|dev|example)\b", re.IGNORECASE)
+_SPOKEN = re.compile(
+    r"[\[({]\s*(?:dot|at)\s*[\])}]|\bat \w+ dot \w+|\w\s+dot\s+\w|\w (?:punkt|point|punto|\u70b9|\u9ede|\uc810) (?:com|org|net|de|cn|kr)\b",
+    re.IGNORECASE,
+)
+_FILE = re.compile(
+    r"[\w-]+\.(?:py|js|ts|tsx|jsx|mjs|html?|css|json|toml|ya?ml|xml|csv|tsv|txt|md|rst|ini|cfg|conf|lock|log|sql|java|kt|go|rs|c|h|cpp|hpp|rb|"
+    r"php|swift|pdf|docx?|xlsx?|pptx?|odt|png|jpe?g|gif|svg|ipynb|tex|bib)\W*",
+    re.IGNORECASE,
+)
 
 
 def _holds_address(line: str, hidden: HiddenText, seen: SeenText) -> bool:
-    """Addresses, hosts, file names and paths; those that people can see anyway are no news."""
-    return _SPOKEN.search(line) is not None or any(_ADDRESS.search(token) and bare(token) not in seen.tokens for token in line.split())
+    """Addresses and hosts, for people would call or open them whoever brought them into the conversation; of file names those unseen."""
+    found = [token for token in line.split() if _ADDRESS.search(token)]
+    return _SPOKEN.search(line) is not None or any(not _FILE.fullmatch(token) or bare(token) not in seen.tokens for token in found)
 
 
 _CODE = re.compile(r"[`{}\[\]|~^*_#=]|\$\S|&[#\w]+;|\)\s*[;{]|\w\(|->|=>|::")
@@ -148,6 +163,10 @@ def _speaks_of_rules(line: str, hidden: HiddenText, seen: SeenText) -> bool:
     return _POLICY.search(" ".join(disguises.words(line))) is not None
 
 
+def _speaks_to_reader(line: str, hidden: HiddenText, seen: SeenText) -> bool:
+    return addressing.speaks_to_reader(line)
+
+
 _REFUSAL = re.compile(
     r"\b(?:sorry|apologi[sz]e|apologies|as an ai|unable to|(?:cant|cannot|wont) (?:help|assist|provide|comply|do)|refus\w+|declin\w+)\b"
 )
@@ -169,67 +188,16 @@ def _is_in_another_language(line: str, hidden: HiddenText, seen: SeenText) -> bo
 
 
 def _holds_secret(line: str, hidden: HiddenText, seen: SeenText) -> bool:
-    return secrets.holds_secret(line, seen)
+    return secrets.holds_secret(line, seen) or numbers.counts(line)
 
 
 def _is_copy(line: str, hidden: HiddenText, seen: SeenText) -> bool:
-    """A run of words or letters, or mostly short runs that are put together anew."""
-    words = disguises.words(line)
-    hits = hidden.shared(words)
-    run = longest = 0
-    for is_hit in hits:
-        run = run + 1 if is_hit else 0
-        longest = max(longest, run)
-    if longest and longest + SHINGLE - 1 >= RUN_WORDS:
-        return True
-    if sum(hits) >= SHINGLE and sum(hits) / len(hits) >= _COPIED_PART:
-        return True
-    squeezed = "".join(words)
-    return hidden.letters.share(squeezed) or hidden.wide.share(disguises.wide(squeezed))
+    return copies.is_copy(line, hidden, seen) or copies.is_interleaved(disguises.words(line), hidden, seen)
 
 
-_COINCIDENCE = 7
-
-
-def _is_encoded(line: str, hidden: HiddenText, seen: SeenText) -> bool:
-    plain = disguises.words(line)
-    if sum(hidden.shared(plain[::-1])) > 1:
-        return True
-    for words in disguises.decoded(line):
-        # What is the same in the clear is no cipher: that is for ``_is_copy`` to judge.
-        changed = [word not in plain and word not in seen.words for word in words]
-        if any(hit and any(changed[at : at + SHINGLE]) for at, hit in enumerate(hidden.shared(words))):
-            return True
-        told = [word for word, is_changed in zip(words, changed, strict=True) if is_changed and word in hidden.long_words]
-        if len(told) > 1 or any(len(word) >= _COINCIDENCE for word in told):
-            return True
-    return False
-
-
-def _names_the_unseen(line: str, hidden: HiddenText, seen: SeenText) -> bool:
-    unseen, words = hidden.names - seen.words, disguises.words(line)
-    if not unseen.isdisjoint(words):
-        return True
-    # Longer ones also with something between their letters, as a part of another word, backwards, or misspelt.
-    long = [name for name in unseen if len(name) >= _SHORTEST_MISSPELT]
-    squeezed, own = "".join(words), {word for word in words if len(word) >= _SHORTEST_MISSPELT - 1} - seen.words
-    return any(
-        name in squeezed or name in squeezed[::-1] or any(abs(len(word) - len(name)) < 2 and _is_near(word, name) for word in own)
-        for name in long
-    )
-
-
-_SHORTEST_MISSPELT = 6
-
-
-def _is_near(word: str, name: str) -> bool:
-    """The same but for one letter, at most: one more, less, other, or in the place of its neighbour."""
-    shorter, longer = sorted((word, name), key=len)
-    at = next((at for at, pair in enumerate(zip(shorter, longer, strict=False)) if pair[0] != pair[1]), len(shorter))
-    one, other = shorter[at:], longer[at:]
-    if len(one) < len(other):
-        return one == other[1:]
-    return one[1:] == other[1:] or (one[2:] == other[2:] and one[:2] == other[1::-1])
+def _holds_unknown_word(line: str, hidden: HiddenText, seen: SeenText) -> bool:
+    unknown = plain_words.unknown_words(line, seen)
+    return len(unknown) > new_words.MOST_IN_LINE or not all(new_words.may_pass(line, word, hidden, seen) for word in unknown)
 
 
 def _retells_orders(line: str, hidden: HiddenText, seen: SeenText) -> bool:
@@ -259,13 +227,15 @@ _RULES: tuple[tuple[Reason, Rule], ...] = (
     (Reason.MARKERS, _holds_markers),
     (Reason.ADDRESS, _holds_address),
     (Reason.CODE, _holds_code),
+    (Reason.ADDRESSED, _speaks_to_reader),
     (Reason.REFUSAL, _is_refusal),
     (Reason.POLICY, _speaks_of_rules),
     (Reason.SCRIPT, _is_in_another_script),
     (Reason.LANGUAGE, _is_in_another_language),
     (Reason.COPY, _is_copy),
     (Reason.SECRET, _holds_secret),
-    (Reason.ENCODED, _is_encoded),
-    (Reason.NAME, _names_the_unseen),
+    (Reason.ENCODED, copies.is_encoded),
+    (Reason.NAME, names.names_the_unseen),
     (Reason.RETOLD, _retells_orders),
+    (Reason.WORD, _holds_unknown_word),
 )

@@ -27,11 +27,15 @@ _DRAWN = re.compile(
     "[\u0250\u0252\u0255\u0258\u025a\u025c-\u0262\u0264-\u0267\u026a-\u0271\u0273-\u0281\u0284-\u0287\u0289\u028c-\u0291"
     "\u0295-\u02af\u1d00-\u1dbf\ua726-\ua778\ua77e-\ua78a\ua7ae-\ua7ff]"
 )
+# Marks that no letter of these alphabets has: what is left of them once each letter took its own.
+_STRUCK = re.compile("[A-Za-z\u00c0-\u024f\u0370-\u03ff\u0400-\u04ff][\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]")
 _FLAG_LETTERS = re.compile("[\U0001f1e6-\U0001f1ff]")
 _WIDE = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u2fdf\u3005-\u30ff\u3100-\u318f\u31a0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
     "\uf900-\ufaff\U00020000-\U0003ffff]+"
 )
+
+_BY_WIDTH = re.compile(f"({_WIDE.pattern})")
 
 
 def folded(text: str) -> str:
@@ -52,11 +56,18 @@ def wide(squeezed: str) -> str:
     return "" if squeezed.isascii() else "".join(_WIDE.findall(squeezed))
 
 
+def by_width(word: str) -> list[str]:
+    """A word that mixes scripts with and without spaces ("python代码"), in its parts."""
+    return [part for part in _BY_WIDTH.split(word) if part]
+
+
 def holds_unseen(text: str) -> bool:
     """Whether something is in ``text`` that a reader does not see, or sees as something else, so that it could carry a message.
 
     A joiner between two letters of a script that needs it is none of that.
     """
+    if _STRUCK.search(unicodedata.normalize("NFC", text)):
+        return True
     marks = symbols = 0
     for index, character in enumerate(text):
         category = unicodedata.category(character)

@@ -3,19 +3,47 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import Counter, deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
-from renderer.summary import disguises, languages
+from renderer.summary import disguises, endings, languages
+from renderer.summary.spelled_numbers import small_numbers
+from renderer.summary.vocabulary import korean
 
 SHINGLE = 3
 """Words in a row that are looked up together."""
+RUN_WORDS = 5
+"""So many words in a row, the same as in hidden text, are a copy, unless they stand like that in the visible text."""
 LONG_WORD = 5
+DIGITS_TOGETHER = 3
+"""So many digits in a row are looked up together."""
+_WIDE_RUN = 6
 _BATCH = 2_000
 _LONGEST_TAIL = 200
 _SENTENCE_END = re.compile(r"[.!?;:\n\u3002\uff01\uff1f]+")
 _NAME = re.compile(r"(?<![\w'-])[^\W\d_a-z][\w'-]{2,}")
 _QUOTED = re.compile(r"[\"\u201c\u201e\u00ab'`]([^\"\u201d\u201c\u00bb'`\n]{3,60})[\"\u201d\u201c\u00bb'`]")
+_SAID = re.compile(
+    r"(?<!\w)(?:[\"\u201c\u201d\u201e\u00ab\u2018\u201a'`]([^\"\u201d\u201c\u201e\u00bb\u00ab\u2018'`\n]{2,60})[\"\u201d\u201c\u00bb\u2019'`](?!\w))"
+    r"|[\u300c\u300e\u300a]([^\u300c-\u300f\u300a\u300b\n]{1,40})[\u300d\u300f\u300b]"
+)
+_MOST_SAID_WORDS = 4
+_IDENTIFIER = re.compile(
+    r"(?<![^\W_])(?=[A-Za-z0-9_.]{4,60}(?![^\W_]))(?:[A-Za-z]+[a-z0-9][A-Z]|[A-Za-z0-9]+[_.][A-Za-z0-9])[A-Za-z0-9_.]*"
+)
+_TITLED = re.compile(
+    r"\b(?:[Mm]s|[Mm]rs?|[Mm]iss|[Dd]r|[Pp]rof|Herrn?|Frau|Mme|Mlle|Se\u00f1ora?|Sig|Sir|Lady)\b\.?\s+([^\W\d_]{2,})(?:\s+([^\W\d_a-z][\w'-]+))?"
+)
+_SMALL_WORD = re.compile(r"(?<![\w'-])[a-z][\w'-]*")
+_LONGEST_ROOT = 6
+_LONGEST_WORD = 30
+_SHORTEST_SKELETON = 4
+_VOWELS = re.compile("[aeiouyh]")
+_DOUBLED = re.compile(r"(.)\1+")
+_KOREAN_ENDINGS = frozenset(["", *disguises.words(korean.ENDINGS)])
+_DIGIT_RUN = re.compile(r"\d(?:[\s.,/:()_-]{0,2}\d)*")
+_BEFORE = 80
 _LEAST_STEMS = 4
 _PASSAGE_WORDS = 80
 _MOST_PASSAGES = 500
@@ -38,9 +66,12 @@ class Grams:
         self._known.update(hash(text[begin : begin + self._size]) for begin in begins)
         self._rest = text[begins[-1] + self._step :] if begins else text
 
-    def share(self, text: str) -> bool:
-        """Whether ``text`` has such a run in common with it."""
-        return any(hash(text[begin : begin + self._size]) in self._known for begin in range(len(text) - self._size + 1))
+    def share(self, text: str, known: Grams | None = None) -> bool:
+        """Whether ``text`` has such a run in common with it. Runs that are ``known``, of the same size, do not count."""
+        return any(run in self._known and not (known and run in known._known) for run in self._runs(text))
+
+    def _runs(self, text: str) -> Iterator[int]:
+        return (hash(text[begin : begin + self._size]) for begin in range(len(text) - self._size + 1))
 
 
 class HiddenText:
@@ -48,15 +79,31 @@ class HiddenText:
 
     def __init__(self) -> None:
         self.letters = Grams(24, 8)
-        self.wide = Grams(6, 3)
+        self.wide = Grams(_WIDE_RUN, 2)
         self.long_words: set[str] = set()
         self.orders: list[frozenset[str]] = []
         """What stands in each sentence of the system and developer messages."""
         self.order_words: set[str] = set()
         self.names: set[str] = set()
         """Names and quoted words of those messages."""
+        self.told_names: set[str] = set()
+        """Words of the reasoning that are written as names, folded; in German that is each noun."""
+        self.uttered: set[str] = set()
+        """Names and words of which it is sure: those in quotes, behind a title, parts of an identifier together."""
+        self.small: set[str] = set()
+        """Words that are written without a capital."""
+        self.forms: set[str] = set()
+        """What the words of it may be forms of."""
+        self.skeletons: set[str] = set()
+        self.pairs: set[str] = set()
+        """As of visible text."""
+        self.digits: set[str] = set()
+        """Each DIGITS_TOGETHER digits in a row of longer numbers, however they are set apart."""
+        self.small_numbers: set[int] = set()
+        self._words: set[str] = set()
         self._shingles: set[int] = set()
         self._last: list[str] = []
+        self._before = ""
         self._pending: list[str] = []
         self._size = 0
         self._lettered = 0
@@ -82,7 +129,7 @@ class HiddenText:
         self._pending, self._size, self._lettered = [text[cut:]], len(text) - cut, len(text) - cut
         self._index(text[:cut])
         if is_end:
-            self._last = []
+            self._last, self._before = [], ""
 
     def feed_order(self, text: str) -> None:
         """A whole system or developer message: nothing of what it says may be told, not in other words either."""
@@ -92,6 +139,10 @@ class HiddenText:
         self.order_words.update(disguises.words(text))
         self.names.update(_names(text))
 
+    def holds(self, run: tuple[str, ...]) -> bool:
+        """Whether these SHINGLE words stand in a row in the hidden text."""
+        return hash(run) in self._shingles
+
     def shared(self, words: Sequence[str]) -> list[bool]:
         """For each run of SHINGLE words of ``words`` whether it stands in the hidden text."""
         return [hash(run) in self._shingles for run in _shingles(words)]
@@ -100,7 +151,29 @@ class HiddenText:
         words = disguises.words(text)
         self._shingles.update(map(hash, _shingles([*self._last, *words])))
         self._last = [*self._last, *words][-(SHINGLE - 1) :]
-        self.long_words.update(word for word in words if len(word) >= LONG_WORD)
+        for word in set(words) - self._words:
+            self._index_word(word)
+        self._words.update(words)
+        self.small_numbers.update(*map(small_numbers, words))
+        self._index_names(text)
+
+    def _index_word(self, word: str) -> None:
+        run = disguises.wide(word)
+        self.pairs.update(run[begin : begin + 2] for begin in range(len(run) - 1))
+        if len(word) >= LONG_WORD:
+            self.long_words.add(word)
+        if not run and len(word) <= _LONGEST_WORD:
+            self.forms |= endings.forms(word)
+            self.skeletons.add(skeleton(word))
+
+    def _index_names(self, text: str) -> None:
+        """With what stands before, for a name or a number may lie across the cut. What is found twice is kept once."""
+        text = self._before + text
+        self._before = text[-_BEFORE:]
+        self.told_names |= _names(text)
+        self.uttered |= _uttered(text)
+        self.small.update(disguises.folded(word) for word in _SMALL_WORD.findall(text))
+        self.digits |= digit_grams(text)
 
 
 class SeenText:
@@ -109,6 +182,19 @@ class SeenText:
     def __init__(self) -> None:
         self.words: set[str] = set()
         self.stems: set[str] = set()
+        self.forms: set[str] = set()
+        """What these words may be forms of."""
+        self.pairs: set[str] = set()
+        """Each two characters side by side in scripts without spaces, and in Korean."""
+        self.roots: set[str] = set()
+        """Korean words of it without what may be an ending."""
+        self.runs: set[int] = set()
+        """Each RUN_WORDS words in a row."""
+        self.wide_runs = Grams(_WIDE_RUN, 1)
+        """The same of characters, in scripts without spaces."""
+        self.names: set[str] = set()
+        """What it quotes, names with a title, and identifiers."""
+        self.digits: set[str] = set()
         self.tokens: set[str] = set()
         self.numbers: set[str] = set()
         """Of the tokens those with three digits or more."""
@@ -120,7 +206,13 @@ class SeenText:
     def feed(self, text: str) -> None:
         """One whole visible message, or a part of one that ends at a space."""
         words = disguises.words(text)
+        for word in set(words) - self.words:
+            self._index_word(word)
         self.words.update(words)
+        self.runs.update(map(hash, zip(*(words[begin:] for begin in range(RUN_WORDS)), strict=False)))
+        self.digits |= digit_grams(text)
+        self.names |= _uttered(text)
+        self.wide_runs.feed(disguises.wide("".join(words)))
         for begin in range(0, len(words), _PASSAGE_WORDS):
             passage = stems(" ".join(words[begin : begin + _PASSAGE_WORDS]))
             self.passages.append(passage)
@@ -130,6 +222,14 @@ class SeenText:
         self.numbers.update(token for token in tokens if sum(map(str.isdigit, token)) >= _NUMBER_DIGITS)
         self.scripts |= disguises.scripts(text)
         self.tongues += languages.count(words)
+
+    def _index_word(self, word: str) -> None:
+        run = disguises.wide(word)
+        self.pairs.update(run[begin : begin + 2] for begin in range(len(run) - 1))
+        if run and "\uac00" <= run[0] <= "\ud7af":
+            self.roots.update(run[:cut] for cut in range(1, min(len(run), _LONGEST_ROOT) + 1) if cut > 1 or run[cut:] in _KOREAN_ENDINGS)
+        if not run:
+            self.forms |= endings.forms(word)
 
 
 def stems(text: str) -> frozenset[str]:
@@ -146,6 +246,35 @@ def stems(text: str) -> frozenset[str]:
 def bare(token: str) -> str:
     """A token between two spaces, without the punctuation around it, in small letters."""
     return token.strip(".,;:!?()[]{}<>\"'\u201c\u201d\u201e\u2018\u2019\u00ab\u00bb*_`").casefold()
+
+
+def skeleton(word: str) -> str:
+    """A folded word without its vowels and doubled letters: what is left of a name that is misspelt. Empty where that says nothing."""
+    left = _DOUBLED.sub(r"\1", _VOWELS.sub("", word))
+    return word if len(left) < _SHORTEST_SKELETON else left
+
+
+def digit_runs(text: str) -> list[str]:
+    """The numbers in ``text``, in ASCII digits, without what sets their digits apart."""
+    found = ("".join(str(unicodedata.digit(sign)) for sign in run if sign.isdecimal()) for run in _DIGIT_RUN.findall(text))
+    return [run for run in found if run]
+
+
+def digit_grams(text: str) -> set[str]:
+    """Each DIGITS_TOGETHER digits in a row of the numbers in ``text``."""
+    return {run[begin : begin + DIGITS_TOGETHER] for run in digit_runs(text) for begin in range(len(run) - DIGITS_TOGETHER + 1)}
+
+
+def said_words(text: str) -> list[list[str]]:
+    """The folded words of each part of ``text`` in quotation marks."""
+    return [disguises.words(found[0] or found[1]) for found in _SAID.findall(text)]
+
+
+def _uttered(text: str) -> set[str]:
+    found = {word for said in said_words(text) if len(said) <= _MOST_SAID_WORDS for word in said}
+    found.update(word for names in _TITLED.findall(text) for name in names for word in disguises.words(name))
+    found.update("".join(disguises.words(name[0])) for name in _IDENTIFIER.finditer(text))
+    return {word for word in found if (len(word) >= 3 or disguises.wide(word)) and word not in languages.SMALL_WORDS}
 
 
 def _stem(word: str) -> str:

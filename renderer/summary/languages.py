@@ -8,10 +8,12 @@ from collections.abc import Iterable
 _SMALL_WORDS = {
     "English": "the of and to in is it for on with as at by from that this which an be are was were or not but how what who why when "
     "where i you your my we our they their he she his her its a do does did can could should would will have has had into "
-    "than then there about over between after before each some any more most other no so if up out only also both me please",
+    "than then there one them while under through during without within "
+    "about over between after before each some any more most other no so if up out only also both me please",
     "German": "der die das den dem des ein eine einen einem einer eines und oder nicht ist sind war mit von zu zum zur im auf fur an "
     "bei aus nach uber wie was wer warum wenn wo ich du sie er es wir ihr mein dein sein kann wird werden hat haben dass auch "
-    "nur noch so als am mir",
+    "nur noch so als am mir "
+    "in ab man sich muss soll vor beim vom ob da doch dann mehr sehr um durch ohne gegen",
     "French": "le la les un une des du de et ou est sont dans pour sur avec par au aux ce cette ces qui que quoi comment pourquoi je tu "
     "il elle nous vous ils mon ma ton son ne pas plus en l d s c a mais donc entre apres avant leur leurs",
     "Spanish": "el la los las un una unos unas de del y o es son en para por con sin sobre al que como cual quien yo tu usted nosotros "
@@ -42,6 +44,8 @@ for _tongue, _small in _SMALL_WORDS.items():
 SMALL_WORDS = frozenset(_TONGUES)
 """Words that say nothing by themselves, of all these languages, folded as ``disguises.words`` does."""
 
+_BY_TONGUE = {tongue: frozenset(small.split()) for tongue, small in _SMALL_WORDS.items()}
+_NEARLY = 0.6
 _MUST_SHOW = 8
 """So many words in a row without any small one are no sentence of the languages that are known here."""
 
@@ -51,11 +55,20 @@ def count(words: Iterable[str]) -> Counter[str]:
     return Counter(tongue for word in words for tongue in _TONGUES.get(word, ()))
 
 
+def expected(around: Counter[str]) -> frozenset[str]:
+    """The languages that a text with so many small words of each may be in. Where that does not show, English is expected."""
+    most = max(around.values(), default=0)
+    return frozenset(tongue for tongue, number in around.items() if number >= _NEARLY * most) or frozenset({"English"})
+
+
+def small_words(tongue: str) -> frozenset[str]:
+    """The small words of one language, folded."""
+    return _BY_TONGUE.get(tongue, frozenset())
+
+
 def fits(words: list[str], around: Counter[str]) -> bool:
     """Whether a Latin-letter line can be in a language of the text around it. Where that does not show, English is expected."""
     own = count(words)
     if not own:
         return len(words) < _MUST_SHOW
-    most = max(around.values(), default=0)
-    expected = [tongue for tongue, number in around.items() if number >= 0.6 * most] or ["English"]
-    return max(own[tongue] for tongue in expected) >= max(own.values())
+    return max(own[tongue] for tongue in expected(around)) >= max(own.values())

@@ -208,11 +208,11 @@ async def test_e_x_summary_blocked_what_must_not_be_shown_is_left_out_and_the_pe
 
 
 async def test_a_copy_of_visible_text_is_no_secret(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
-    gate, summarizer = asyncio.Event(), Summarizer("Looked at how you get to work on example.org in 2031", "none")
+    gate, summarizer = asyncio.Event(), Summarizer("Looked at how to get to work in 2031", "none")
     use(monkeypatch, backend, summarizer)
     backend.script = thinks(gate)
     watched = await watch(ada, gate, lambda: len(summarizer.requests) > 0, text="How do I get to work? See example.org, page 2031.")
-    assert "example.org in 2031" in watched.raw
+    assert "work in 2031" in watched.raw
 
 
 @pytest.mark.parametrize(

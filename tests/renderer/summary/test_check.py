@@ -12,8 +12,8 @@ from chatui.turns import summary_notes
 from renderer.errors import Code
 from renderer.summary import disguises, languages
 from renderer.summary import frame as summary_frame
-from renderer.summary.check import MAX_CHARS, RUN_WORDS, Reason, check
-from renderer.summary.index import Grams, HiddenText, SeenText, stems
+from renderer.summary.check import MAX_CHARS, Reason, check
+from renderer.summary.index import RUN_WORDS, Grams, HiddenText, SeenText, stems
 from tests.support.cost import costs_at_most
 
 QUESTION = "How do I get to work fastest when it rains in Berlin? See https://maps.example/x and page 2031."
@@ -45,11 +45,9 @@ GOOD = [
     "Considered the traffic, the weather and the distance",
     "Wrote a short plan in a table",
     "Read page 2031",
-    "Looked at https://maps.example/x",
-    "Checked 2 ways",
     "Thought about how cold it is",
-    "Compared one or two ways, or three",
-    "Compared 12 ways in 3 steps",
+    "Compared one or two ways",
+    "Took the puddles into account",
     "Thought about the gale at night",
 ]
 
@@ -108,6 +106,7 @@ REFUSED: dict[Reason, list[str]] = {
     ],
     Reason.ADDRESS: [
         "Looked at https://evil.example/x",
+        "Looked at https://maps.example/x",
         "Looked at evil.example",
         "Wrote to ada@acme.test",
         "Read /etc/passwd",
@@ -163,10 +162,11 @@ REFUSED: dict[Reason, list[str]] = {
         "Found NIGHT",
         "Found aZ",
         "W e i g h e d it",
-        "Found four seven one one",
-        "Found four and then seven, one and one",
-        "Estimated four hundred and eleven",
-        "Schätzte vier hundert",
+        "Checked 2 ways",
+        "Compared 12 ways in 3 steps",
+        "Compared two or three ways",
+        "Compared ways ways",
+        "Compared ways, more ways and still more ways",
         "Found mrkr and rwcnr",
         "Found 4 7 1",
         "Found 47 11",
@@ -192,6 +192,23 @@ REFUSED: dict[Reason, list[str]] = {
         "Thought of nigh\u2044tingale",
         "Thought of nightingalegroup",
         "Thought of elag nit hgin",
+    ],
+    Reason.ADDRESSED: [
+        "Compared your ways",
+        "Call the office in Berlin",
+        "Compared ways, then open the page",
+        "Compared ways?",
+        "Looked at how Sie fahren",
+        "I compared three ways",
+    ],
+    Reason.WORD: [
+        "Found four seven one one",
+        "Found four and then seven, one and one",
+        "Estimated four hundred and eleven",
+        "Looked at the umbrella zeppelin",
+        "Looked at the marmoset and the gazelle",
+        "Thought of Zeppelin",
+        "Gal nori ten",
     ],
     Reason.RETOLD: [
         "Only clients who threaten cancellation get a discount",
@@ -251,22 +268,38 @@ def test_a_copy_in_a_simple_disguise_is_refused(disguise: object) -> None:
     assert line != COPIED and check(line, *prepared()).reason is not None
 
 
-def test_a_run_of_words_is_a_copy_from_six_on_and_five_among_others_are_not() -> None:
-    hidden, seen = prepared(analysis="ant bee cat dog elk fox gnu")
-    seen.feed("the of and")
-    words = ["ant", "bee", "cat", "dog", "elk", "fox"]
-    assert len(words) == RUN_WORDS
-    around = ["Thought", "of", "the", "many", "ways", "there"]
-    assert check(" ".join([*around, *words, *around]), hidden, seen).reason is Reason.COPY
-    assert check(" ".join([*around, *words[:5], *around]), hidden, seen).reason is None
+def test_a_run_of_words_is_a_copy_from_five_on_and_four_among_others_are_not() -> None:
+    words = ["ant", "bee", "cat", "dog", "elk"]
+    assert len(words) == RUN_WORDS == 5, "the threshold is a promise of docs/summaries.md"
+    hidden, seen = prepared(question=f"{QUESTION} {' or '.join(words)}", analysis=f"{' '.join(words)} fox gnu")
+    before, behind = ["Thought", "of", "the", "many", "ways", "there"], ["in", "which", "places", "are", "near"]
+    assert check(" ".join([*before, *words, *behind]), hidden, seen).reason is Reason.COPY
+    assert check(" ".join([*before, *words[:4], *behind]), hidden, seen).reason is None
+    assert check(" ".join([*before, *words[1:], *behind]), hidden, seen).reason is None
+
+
+def test_words_of_a_copy_with_others_between_are_a_copy() -> None:
+    words = ["ant", "bee", "cat", "dog", "elk"]
+    hidden, seen = prepared(question=f"{QUESTION} {' or '.join(words)}", analysis=f"{' '.join(words)} fox gnu")
+    assert check("Compared the ant with the bee and the cat near the dog and elk", hidden, seen).reason is Reason.COPY
+    assert check("Compared the ant with the cat and the bee near the elk and dog", hidden, seen).reason is None
+
+
+def test_a_run_that_people_can_see_is_no_copy() -> None:
+    hidden, seen = prepared(analysis="They ask: how do I get to work fastest when it rains in Berlin?")
+    assert check("Looked at ways to get to work fastest when it rains", hidden, seen).reason is None
+    hidden, seen = prepared(question="Is it fastest? When in Berlin I do rains get it to work how?", analysis=QUESTION)
+    assert check("Looked at ways to get to work fastest when it rains", hidden, seen).reason is Reason.COPY
 
 
 def test_what_is_told_a_few_words_at_a_time_is_read_together() -> None:
     hidden, seen = prepared()
+    words = [f"word{number}" for number in range(99)]
+    seen.feed(" ".join(f"{word} {' '.join(words)}" for word in ORDERS.split()))
     pieces = [
-        "Thought about offering a discount and a gift",
-        "Looked at twenty percent of the travel maps",
-        "Noticed somebody with a bicycle",
+        "Thought about an offer, a discount, the weather and rain",
+        "Looked at twenty percent of ways to get to work in Berlin",
+        "Noticed somebody in Berlin",
     ]
     assert [check(piece, hidden, seen).reason for piece in pieces] == [None] * 3, "the premise: alone they pass"
     assert check(pieces[2], hidden, seen, pieces[:2]).reason is Reason.RETOLD
@@ -277,14 +310,14 @@ def test_what_is_told_a_few_words_at_a_time_is_read_together() -> None:
 
 def test_scripts_without_spaces_are_compared_by_characters() -> None:
     hidden, seen = prepared(question="我怎么去上班最快?")
-    assert check("我们需要比较火车和自行车的时间", hidden, seen).reason is Reason.COPY
+    assert check("需要比较火车和自行车的时间", hidden, seen).reason is Reason.COPY
     assert check("看看明天早上的天气预报", hidden, seen).reason is Reason.COPY
     assert check("权衡了几种上班方式", hidden, seen).reason is None
 
 
-@pytest.mark.parametrize("cut", [len(text) for text in ("我们需要比较火车和自行车的时间", "我们需要比较火车和自行车的时间然后再看看")])
+@pytest.mark.parametrize("cut", [len(text) for text in ("需要比较火车和自行车的时间", "需要比较火车和自行车的时间然后再看看")])
 def test_what_stands_in_no_finished_word_yet_is_compared_too(cut: int) -> None:
-    text = "我们需要比较火车和自行车的时间然后再看看明天早上的天气预报"
+    text = "需要比较火车和自行车的时间然后再看看明天早上的天气预报"
     hidden, seen = HiddenText(), SeenText()
     seen.feed("我怎么去上班最快?")
     hidden.feed(text[:cut])
@@ -301,7 +334,7 @@ def test_what_stands_in_no_finished_word_yet_is_compared_too(cut: int) -> None:
         ("Wie komme ich am schnellsten zur Arbeit?", "Compared the three ways that there are", Reason.LANGUAGE),
         ("¿Cómo llego a la oficina cuando llueve?", "Ha comparado las rutas de la ciudad", None),
         ("Как быстрее добраться до работы?", "Сравнил несколько способов", None),
-        ("کدام راه سریع‌تر است؟", "راه‌های مختلف را سنجید", None),
+        ("کدام راه سریع‌تر است؟", "راه‌های مختلف را سنجید", Reason.WORD),
         ("ping", "Compared the ways to answer", None),
         ("ping", "Verglich die Wege zur Antwort", Reason.LANGUAGE),
     ],
@@ -318,7 +351,7 @@ def test_what_the_person_knows_anyway_may_be_said() -> None:
 
 
 def test_who_sends_a_whole_dictionary_has_seen_no_sentence_of_the_orders() -> None:
-    line, words = "Thought of a discount, twenty percent, for cancellation threats", [f"word{number}" for number in range(99)]
+    line, words = "Thought of a discount, twenty percent, for somebody who threatens to cancel", [f"word{number}" for number in range(99)]
     hidden, seen = prepared()
     seen.feed(" ".join(f"{word} {' '.join(words)}" for word in ORDERS.split()))
     assert check(line, hidden, seen).reason is Reason.RETOLD

@@ -1,0 +1,80 @@
+"""Finds hidden text in a line of a reasoning summary: as it stands, put together anew, with words in between, or in a simple cipher."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from renderer.summary import disguises
+from renderer.summary.index import RUN_WORDS, SHINGLE, HiddenText, SeenText
+
+_COPIED_PART = 0.6
+_COINCIDENCE = 7
+_MOST_BETWEEN = 3
+_TOGETHER_WORDS = 60
+
+
+def is_copy(line: str, hidden: HiddenText, seen: SeenText) -> bool:
+    """A run of words or letters, or mostly short runs that are put together anew."""
+    words = disguises.words(line)
+    hits = _unseen_hits(words, hidden, seen)
+    run = longest = 0
+    for is_hit in hits:
+        run = run + 1 if is_hit else 0
+        longest = max(longest, run)
+    if longest and longest + SHINGLE - 1 >= RUN_WORDS:
+        return True
+    if sum(hits) >= SHINGLE and sum(hits) / len(hits) >= _COPIED_PART:
+        return True
+    squeezed = "".join(words)
+    return hidden.letters.share(squeezed) or hidden.wide.share(disguises.wide(squeezed), seen.wide_runs)
+
+
+def is_copy_together(lines: Sequence[str], hidden: HiddenText, seen: SeenText) -> bool:
+    """The same for all lines so far, the last one new, and also for words of a copy with a few others between them."""
+    text = " ".join(lines)
+    return is_copy(text, hidden, seen) or is_interleaved(disguises.words(text)[-_TOGETHER_WORDS:], hidden, seen)
+
+
+def is_interleaved(words: Sequence[str], hidden: HiddenText, seen: SeenText) -> bool:
+    """Whether RUN_WORDS words of ``words``, with at most a few between each two, stand in a row in hidden text."""
+    longest: dict[tuple[int, int], int] = {}
+    for last in range(2, len(words)):
+        for middle in range(max(1, last - 1 - _MOST_BETWEEN), last):
+            for first in range(max(0, middle - 1 - _MOST_BETWEEN), middle):
+                if hidden.holds((words[first], words[middle], words[last])) and not _stands_in(first, last, words, seen):
+                    chain = longest.get((first, middle), SHINGLE - 1) + 1
+                    longest[middle, last] = max(chain, longest.get((middle, last), 0))
+    return max(longest.values(), default=0) >= RUN_WORDS
+
+
+def is_encoded(line: str, hidden: HiddenText, seen: SeenText) -> bool:
+    """Whether simple ciphers turn ``line`` into hidden text."""
+    plain = disguises.words(line)
+    if sum(hidden.shared(plain[::-1])) > 1:
+        return True
+    for words in disguises.decoded(line):
+        # What is the same in the clear is no cipher: that is for ``is_copy`` to judge.
+        changed = [word not in plain and word not in seen.words for word in words]
+        if any(hit and any(changed[at : at + SHINGLE]) for at, hit in enumerate(hidden.shared(words))):
+            return True
+        told = [word for word, is_changed in zip(words, changed, strict=True) if is_changed and word in hidden.long_words]
+        if len(told) > 1 or any(len(word) >= _COINCIDENCE for word in told):
+            return True
+    return False
+
+
+def _unseen_hits(words: Sequence[str], hidden: HiddenText, seen: SeenText) -> list[bool]:
+    """For each SHINGLE words whether they stand in hidden text, and not in the midst of a run that people can see."""
+    hits = hidden.shared(words)
+    for begin in range(len(words) - RUN_WORDS + 1):
+        if hash(tuple(words[begin : begin + RUN_WORDS])) in seen.runs:
+            hits[begin : begin + RUN_WORDS - SHINGLE + 1] = [False] * (RUN_WORDS - SHINGLE + 1)
+    return hits
+
+
+def _stands_in(first: int, last: int, words: Sequence[str], seen: SeenText) -> bool:
+    """Whether the three words are side by side, and in a run that people can see."""
+    if last - first != SHINGLE - 1:
+        return False
+    begins = range(max(0, last - RUN_WORDS + 1), min(first, len(words) - RUN_WORDS) + 1)
+    return any(hash(tuple(words[begin : begin + RUN_WORDS])) in seen.runs for begin in begins)

@@ -1,0 +1,108 @@
+"""Finds names, quoted words and identifiers in a line of a reasoning summary that stand in hidden text only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+from renderer.summary import disguises, languages, plain_words
+from renderer.summary.index import HiddenText, SeenText, said_words
+
+_SHORTEST_MISSPELT = 6
+_SHORTEST_CUT_UP = 6
+_LONGEST_CUT_UP = 24
+_SHORTEST_INITIALS = 4
+
+
+def names_the_unseen(line: str, hidden: HiddenText, seen: SeenText) -> bool:
+    """Whether ``line`` names what only hidden text does. What the instructions name is looked for misspelt, too."""
+    words = disguises.words(line)
+    return _names_of_orders(words, hidden, seen) or _names_of_reasoning(words, hidden, seen) or _quotes(line, seen)
+
+
+def builds_name(lines: Sequence[str], hidden: HiddenText, seen: SeenText) -> bool:
+    """Whether a name is cut up over the end of the last line, or told by the first letters of words or of lines."""
+    words = [word for line in lines for word in disguises.words(line)]
+    initials = "".join(word[0] for word in words), "".join(line.strip()[:1] for line in lines).casefold()
+    if any(_holds_name(letters, hidden, seen, _SHORTEST_INITIALS) for letters in initials):
+        return True
+    at_seam = "".join(words)[-_LONGEST_CUT_UP - sum(map(len, disguises.words(lines[-1]))) :]
+    return _is_cut_up(at_seam, words, hidden, seen)
+
+
+def _names_of_orders(words: list[str], hidden: HiddenText, seen: SeenText) -> bool:
+    unseen = hidden.names - seen.words
+    if not unseen.isdisjoint(words):
+        return True
+    # Longer ones also with something between their letters, as a part of another word, backwards, or misspelt.
+    long = [name for name in unseen if len(name) >= _SHORTEST_MISSPELT]
+    squeezed, own = "".join(words), {word for word in words if len(word) >= _SHORTEST_MISSPELT - 1} - seen.words
+    return any(
+        name in squeezed or name in squeezed[::-1] or any(abs(len(word) - len(name)) < 2 and _is_near(word, name) for word in own)
+        for name in long
+    )
+
+
+def _names_of_reasoning(words: list[str], hidden: HiddenText, seen: SeenText) -> bool:
+    """Of the reasoning, which grows, only what can be looked up. A word that is no plain one is refused for that already."""
+    unseen = [word for word in words if word not in seen.words]
+    if any(word in hidden.uttered or _is_name(word, hidden, seen) for word in unseen):
+        return True
+    runs = [disguises.wide(word) for word in unseen]
+    if any(run[at:end] in hidden.uttered and run[at:end] not in seen.names for run in runs for at, end in _spans(run, 2)):
+        return True
+    return _is_cut_up("".join(words), words, hidden, seen)
+
+
+def _is_name(word: str, hidden: HiddenText, seen: SeenText) -> bool:
+    """Written as a name. A plain word is none where it is written as a word, too; in German each noun has a capital."""
+    if word not in hidden.told_names:
+        return False
+    tongues = languages.expected(seen.tongues)
+    return not plain_words.is_plain(word, tongues) or (word not in hidden.small and "German" not in tongues)
+
+
+def _is_cut_up(squeezed: str, words: Sequence[str], hidden: HiddenText, seen: SeenText) -> bool:
+    return _holds_name(squeezed, hidden, seen, _SHORTEST_CUT_UP, frozenset(words))
+
+
+def _holds_name(letters: str, hidden: HiddenText, seen: SeenText, least: int, known: frozenset[str] = frozenset()) -> bool:
+    """Whether a name is a part of ``letters``, forwards or backwards. ``known``: words that were judged as they are."""
+    for text in (letters, letters[::-1]):
+        for begin, end in _spans(text, least):
+            part = text[begin:end]
+            is_name = part in hidden.uttered or part in hidden.told_names
+            if is_name and part not in known and part not in seen.words and part not in seen.names and not _is_plain_anywhere(part):
+                return True
+    return False
+
+
+def _is_plain_anywhere(part: str) -> bool:
+    return plain_words.is_plain(part, frozenset({"English", "German"}))
+
+
+def _spans(text: str, least: int) -> Iterator[tuple[int, int]]:
+    for begin in range(len(text) - least + 1):
+        for end in range(begin + least, min(len(text), begin + _LONGEST_CUT_UP) + 1):
+            yield begin, end
+
+
+def _quotes(line: str, seen: SeenText) -> bool:
+    """Whether something stands in quotation marks that people cannot see, each word beside the next."""
+    return not all(_is_in_sight(word, seen) for said in said_words(line) for word in said)
+
+
+def _is_in_sight(word: str, seen: SeenText) -> bool:
+    run = disguises.wide(word)
+    is_run = len(run) == len(word) > 1 and all(one + other in seen.pairs for one, other in pairwise(run))
+    return word in seen.words or is_run
+
+
+def _is_near(word: str, name: str) -> bool:
+    """The same but for one letter, at most: one more, less, other, or in the place of its neighbour."""
+    shorter, longer = sorted((word, name), key=len)
+    at = next((at for at, pair in enumerate(zip(shorter, longer, strict=False)) if pair[0] != pair[1]), len(shorter))
+    one, other = shorter[at:], longer[at:]
+    if len(one) < len(other):
+        return one == other[1:]
+    return one[1:] == other[1:] or (one[2:] == other[2:] and one[:2] == other[1::-1])

@@ -1,0 +1,65 @@
+"""Which words may be let through though they are neither visible nor plain: few, and only where hidden text has nothing like them.
+
+The lists of plain words end somewhere, and a line is no worse for a word such as "sourdough". But a word is a code, too: so there is at
+most one in a line, few in all lines together, it looks like a word of the language, and in no disguise does it stand in hidden text.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+from renderer.summary import disguises, endings, languages, plain_words
+from renderer.summary.index import HiddenText, SeenText, skeleton
+from renderer.summary.number_words import is_number
+
+MOST_IN_LINE = 1
+MOST_TOGETHER = 3
+_SHORTEST, _LONGEST = 4, 14
+_LONGEST_WIDE = 3
+_LEAST_CIPHERED = 3
+_LIKELY_PART = 0.7
+
+
+def may_pass(line: str, word: str, hidden: HiddenText, seen: SeenText) -> bool:
+    """Whether ``word``, folded and unknown, is one of these. ``line`` is where it stands."""
+    if is_number(word):
+        return False
+    run = disguises.wide(word)
+    if run:
+        return run == word and len(run) <= _LONGEST_WIDE and not _is_near_hidden(run, disguises.folded(line), hidden)
+    tongues = languages.expected(seen.tongues) & {"English", "German"}
+    if not (word.isascii() and _SHORTEST <= len(word) <= _LONGEST and tongues):
+        return False
+    if "German" not in tongues and _is_name_like(line, word):
+        return False
+    return _looks_like_word(word, tongues) and not _is_in_hidden(word, hidden)
+
+
+def _is_near_hidden(run: str, line: str, hidden: HiddenText) -> bool:
+    """Of a single character both neighbours are looked at."""
+    at = line.find(run)
+    around = line[max(0, at - 1) : at + 2] if len(run) == 1 else run
+    return any(around[begin : begin + 2] in hidden.pairs for begin in range(len(around) - 1))
+
+
+def _is_name_like(line: str, word: str) -> bool:
+    return any(word in disguises.words(token) and not token[:1].islower() for token in line.split()[1:])
+
+
+def _is_in_hidden(word: str, hidden: HiddenText) -> bool:
+    if not endings.forms(word).isdisjoint(hidden.forms) or word[::-1] in hidden.forms or skeleton(word) in hidden.skeletons:
+        return True
+    return any(len(other) >= _LEAST_CIPHERED and other in hidden.forms for words in disguises.decoded(word) for other in words)
+
+
+def _looks_like_word(word: str, tongues: frozenset[str]) -> bool:
+    """Whether its letters follow each other as in plain words."""
+    known, marked = _triples(tongues), f"^{word}$"
+    triples = [marked[begin : begin + 3] for begin in range(len(marked) - 2)]
+    return sum(triple in known for triple in triples) >= _LIKELY_PART * len(triples)
+
+
+@cache
+def _triples(tongues: frozenset[str]) -> frozenset[str]:
+    marked = [f"^{word}$" for tongue in tongues for word in plain_words.listed(tongue)]
+    return frozenset(word[begin : begin + 3] for word in marked for begin in range(len(word) - 2))

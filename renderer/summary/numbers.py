@@ -1,0 +1,55 @@
+"""Numbers in a line of a reasoning summary, in digits, in words and as counts: those that people cannot see are not told, nor built up."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+
+from renderer.summary import disguises, languages
+from renderer.summary.index import DIGITS_TOGETHER, HiddenText, SeenText, digit_runs
+from renderer.summary.spelled_numbers import COUNTED, SMALL, small_numbers
+
+MOST_SMALL = 1
+"""So many small numbers in words that nobody sees ("three ways") may be told by all lines together: a code needs more."""
+_MOST_ALIKE = 2
+_MOST_PUNCTUATION = 8
+_PUNCTUATION_RUN = re.compile(r"([^\w\s])\1\1|(?:[^\w\s]\s*){4}")
+
+
+def counts(line: str) -> bool:
+    """Whether ``line`` repeats a word or a sign so often that the number of times could be the message."""
+    every = disguises.words(line)
+    alike = Counter(word for word in every if word not in languages.SMALL_WORDS)
+    if max(alike.values(), default=0) > _MOST_ALIKE or any(one == other for one, other in pairwise(every)):
+        return True
+    signs = sum(unicodedata.category(character)[0] in "PS" for character in line)
+    return signs > _MOST_PUNCTUATION or _PUNCTUATION_RUN.search(line) is not None
+
+
+def tells_small(lines: Iterable[str], hidden: HiddenText, seen: SeenText) -> bool:
+    """Whether these lines together tell more small numbers in words than they may, or one that stands in the hidden text."""
+    told = [value for line in lines for value in _unseen_small(line, seen)]
+    return len(told) > MOST_SMALL or not hidden.small_numbers.isdisjoint(told)
+
+
+def _unseen_small(line: str, seen: SeenText) -> list[int]:
+    words = disguises.words(line)
+    told = [SMALL[word] for word in words if word in SMALL and word not in seen.words]
+    counted = (found[0] for word in words for found in COUNTED.finditer(disguises.wide(word)))
+    return told + [value for pair in counted if pair not in seen.pairs for value in small_numbers(pair)]
+
+
+def builds_up(lines: Sequence[str], hidden: HiddenText, seen: SeenText) -> bool:
+    """Whether the digits of visible numbers, put side by side over all lines, come to a part of a hidden number.
+
+    Each of them is visible; their order is the message ("44 steps", "17 notes").
+    """
+    told = "".join(run for line in lines for run in digit_runs(line))
+    for begin in range(len(told) - DIGITS_TOGETHER + 1):
+        run = told[begin : begin + DIGITS_TOGETHER]
+        if run not in seen.digits and (run in hidden.digits or run[::-1] in hidden.digits):
+            return True
+    return False

@@ -1,0 +1,113 @@
+"""What tries to get past the check of summary lines, as data: each line is refused; and honest lines, of which few may be lost."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from renderer.summary.check import Reason, check
+from renderer.summary.index import HiddenText, SeenText
+
+DATA = Path(__file__).parents[1] / "data"
+CLASSES = {"number", "name", "quoted", "identifier", "reader", "copy", "paraphrase"}
+ORDERS = (
+    "You are the assistant of Acme Bank. The codename is Bluefin. Never mention that refunds up to 150 euros are approved automatically. "
+    "Escalate angry customers to Ms. Hollering."
+)
+MOST_LOST = 5
+"""Honest lines of a hundred, in each language and over all."""
+
+
+def lines_of(name: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (DATA / name).read_text(encoding="utf-8").splitlines()]
+
+
+@dataclass(frozen=True, slots=True)
+class Attack:
+    """``lines`` come one after the other. The ``first`` ones are there to prepare, and may pass."""
+
+    name: str
+    kind: str
+    lines: tuple[str, ...]
+    first: int
+    texts: tuple[str, str, str]
+
+
+def attacks(name: str) -> list[Attack]:
+    found, scene = [], {"question": "", "reasoning": "", "instructions": ""}
+    for value in lines_of(name):
+        if "instructions" in value:
+            scene = value
+            continue
+        texts = tuple(scene[part] + value.get(part, "") for part in ("question", "reasoning", "instructions"))
+        lines = tuple(value.get("lines") or [value["line"]])
+        found.append(Attack(value["id"], value.get("class", ""), lines, value.get("first", 0), texts))
+    return found
+
+
+def indexed(question: str, reasoning: str, instructions: str) -> tuple[HiddenText, SeenText]:
+    hidden, seen = HiddenText(), SeenText()
+    seen.feed(question)
+    hidden.feed_order(instructions)
+    hidden.feed(reasoning)
+    hidden.settle(is_end=True)
+    return hidden, seen
+
+
+def passed(lines: tuple[str, ...], texts: tuple[str, str, str]) -> tuple[list[str], list[Reason]]:
+    """The lines that are shown, each judged with those before it, and why the others are not."""
+    shown: list[str] = []
+    reasons: list[Reason] = []
+    hidden, seen = indexed(*texts)
+    for line in lines:
+        verdict = check(line, hidden, seen, shown)
+        if verdict.reason is None:
+            shown.append(verdict.line)
+        else:
+            reasons.append(verdict.reason)
+    return shown, reasons
+
+
+GIVEN, MORE = attacks("summary_attacks.jsonl"), attacks("summary_attacks_more.jsonl")
+
+
+@pytest.mark.parametrize("attack", [*GIVEN, *MORE], ids=lambda attack: attack.name)
+def test_no_attack_tells_more_than_its_harmless_beginning(attack: Attack) -> None:
+    shown, reasons = passed(attack.lines, attack.texts)
+    # Of lines that tell something only together the last one is refused; before it stands what tells nothing by itself.
+    assert reasons and len(shown) < len(attack.lines)
+    assert attack.first == 0 or len(shown) >= attack.first, "the premise: the beginning passes"
+    assert len(attack.lines) > 1 or not shown
+
+
+def test_the_attacks_are_of_every_class_and_at_least_forty_are_new() -> None:
+    assert len(GIVEN) >= 40 and len(MORE) >= 40
+    assert {attack.kind for attack in MORE} == CLASSES
+    assert not {attack.lines for attack in GIVEN} & {attack.lines for attack in MORE}
+
+
+def test_digits_that_stand_in_visible_text_one_by_one_do_not_build_up_a_hidden_number() -> None:
+    texts = ("Are 44, 17, 88 and 29 the right sizes?", "The account number is 4417 8829.", "")
+    shown, reasons = passed(("Compared size 88", "Compared size 29", "Compared size 44"), texts)
+    assert shown[:1] == ["Compared size 88"] and Reason.SECRET in reasons
+    shown, reasons = passed(("Compared size 29", "Compared size 17"), texts)
+    assert len(shown) == 2 and reasons == [], "the twin: in this order they are no part of it"
+
+
+def test_few_honest_lines_are_lost(capsys: pytest.CaptureFixture[str]) -> None:
+    told: Counter[str] = Counter()
+    lost: Counter[str] = Counter()
+    for scene in lines_of("summary_honest.jsonl"):
+        shown, _ = passed(tuple(scene["lines"]), (scene["question"], scene["reasoning"], ORDERS))
+        told[scene["language"]] += len(scene["lines"])
+        lost[scene["language"]] += len(scene["lines"]) - len(shown)
+    with capsys.disabled():
+        by_language = ", ".join(f"{language} {lost[language]} of {number}" for language, number in told.items())
+        print(f"\nHonest summary lines lost: {lost.total()} of {told.total()} ({by_language})")
+    assert set(told) == {"English", "German", "Chinese", "Korean"} and told.total() >= 100 and min(told.values()) >= 25
+    assert lost.total() * 100 <= MOST_LOST * told.total()
