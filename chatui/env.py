@@ -49,7 +49,11 @@ class Environment(BaseSettings):
     backend_summaries: Literal["none", "server", "model"] = Field(
         "none", description="Who sums up hidden reasoning for people: nobody, the server itself, or the model in further requests."
     )
-    backend_summary_review: bool = Field(False, description="Whether the model reviews each line of a summary before it is shown.")
+    backend_summary_review: bool | None = Field(
+        None,
+        description="Whether the model reviews each line of a summary, for leaks and for harm, before it is shown. Unset: with summaries "
+        "of a `model` it does.",
+    )
     backends_file: Path | None = Field(None, description="TOML file with several back ends, in the place of the variables for one.")
     max_message_chars: int = Field(64_000, gt=0, description="Longest message that a person may send, in characters.")
     max_running_answers: int = Field(4, gt=0, description="How many answers may be written for one person at a time.")

@@ -22,6 +22,14 @@ from chatui.permissions import access
 from chatui.web.visitors import visitor_of
 
 
+class ReviewSelect(forms.NullBooleanSelect):
+    """Yes, no, or what is the default."""
+
+    def __init__(self, attrs: dict[str, Any] | None = None) -> None:
+        super().__init__(attrs)
+        self.choices = [("unknown", "Default"), ("true", "Yes"), ("false", "No")]
+
+
 class StoredBackendForm(forms.ModelForm):  # type: ignore[type-arg]
     """Everything that ``manage.py check`` would say of the row, said here already."""
 
@@ -46,9 +54,11 @@ class StoredBackendForm(forms.ModelForm):  # type: ignore[type-arg]
             "max_answer_tokens": "0: what CHATUI_MAX_ANSWER_TOKENS says.",
             "key_name": "Such as ACME: its key is in CHATUI_KEY_ACME, or in keys/ACME of the data directory, with its origin.",
             "summarizer": "The name of the back end that writes them, such as small or small/model.",
-            "summary_review": "Each line is checked in any case; with this, a model also judges it before people see it.",
+            "summary_review": "Each line is checked in any case; with this, a model also judges it before people see it."
+            " By default it does where a model writes them.",
         }
         widgets = {"groups": forms.CheckboxSelectMultiple, "model_names": forms.Textarea({"rows": 4}), "url": forms.TextInput({"size": 60})}
+        widgets["summary_review"] = ReviewSelect
 
     def clean(self) -> dict[str, Any]:
         """The row as a spec, and what only all of them together can tell."""

@@ -69,6 +69,8 @@ def make(run: str, offers: Mapping[str, Offer]) -> Guests:
                 url=offer.url,
                 model_names="\n".join(offer.models),
                 summaries=offer.summaries,
+                # What the check lets through is to be found out. A reviewer that allows nothing would hide it.
+                summary_review=False,
                 summarizer=choice(run, name, offer.summarizer) if offer.summarizer else "",
                 position=_LAST_POSITION,
                 first_token_seconds=30,

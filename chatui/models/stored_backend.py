@@ -46,7 +46,12 @@ class StoredBackend(models.Model):
     groups = models.ManyToManyField(Group, blank=True, related_name="+", help_text="Whose members may use it. None: everybody.")
     summaries = models.CharField(max_length=8, choices=Summaries, default=Summaries.NONE)
     summarizer = models.CharField(max_length=260, blank=True, help_text="The back end that writes summaries, such as small or small/model.")
-    summary_review = models.BooleanField(default=False, help_text="Whether a summary is checked before people see it.")
+    summary_review = models.BooleanField(
+        null=True,
+        blank=True,
+        default=None,
+        help_text="Whether a model reviews a summary before people see it; unset: where a model writes it.",
+    )
     changed_at = models.DateTimeField(auto_now=True)
 
     class Meta:

@@ -105,7 +105,7 @@ class Summarizing:
         if self._is_over:
             return
         try:
-            if self._is_ready and self._spec.summaries == "server" and not self._spec.summary_review:
+            if self._is_ready and self._spec.summaries == "server" and not self._spec.is_reviewed:
                 self._read_inbox()
                 while self._candidates:
                     self._weigh(self._candidates.popleft())
@@ -158,7 +158,7 @@ class Summarizing:
     async def _propose(self, candidate: str) -> bool:
         """Check a line, have it reviewed where that is wanted, and show it. Whether it is shown."""
         verdict = self._notes.judge(candidate, self._steps)
-        if verdict.reason is None and self._spec.summary_review:
+        if verdict.reason is None and self._spec.is_reviewed:
             await database_sync_to_async(connected.spec_of)(self._asked)
             request = self._notes.review(verdict.line, split_choice(self._asked)[1])
             if not summary_notes.is_allowed(await ask(connected.backend(self._asked), request)):

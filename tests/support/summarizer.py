@@ -78,7 +78,7 @@ def use(patch: pytest.MonkeyPatch, model: ScriptedBackend, summarizer: Summarize
     """The turn is answered by ``model``; with a summarizer, that one sums up. The pauses are short."""
     values: dict[str, object] = {"name": "big", "kind": "demo", "summaries": "none"}
     if summarizer is not None:
-        values |= {"summaries": "model", "summarizer": "small/small-model"}
+        values |= {"summaries": "model", "summarizer": "small/small-model", "summary_review": False}
     known = BackendSpec.model_validate(values | fields)
 
     others = {"small": summarizer}

@@ -100,7 +100,8 @@ class BackendSpec(BaseModel):
     empty: everybody. At most one of ``key_env`` (a variable), ``key_file`` (a path) and ``key_name`` (a key that is bound to an origin,
     see ``backends.keys``). ``max_answer_tokens`` 0: the setting of the deployment. ``summaries``: none, those that the ``server`` writes
     and that the operator trusts to be no raw reasoning, or those that a ``model``, the choice ``summarizer``, writes. With
-    ``summary_review`` the summarizer, or else this back end, also judges each before it is shown.
+    ``summary_review`` the summarizer, or else this back end, also judges each before it is shown; None: where a ``model`` writes them
+    (see ``is_reviewed``).
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
@@ -121,7 +122,12 @@ class BackendSpec(BaseModel):
     groups: Annotated[Names, AfterValidator(_groups)] = ()
     summaries: Literal["none", "server", "model"] = "none"
     summarizer: Annotated[str, Field(max_length=260)] = ""
-    summary_review: bool = False
+    summary_review: bool | None = None
+
+    @property
+    def is_reviewed(self) -> bool:
+        """Whether a model judges each line of a summary. A model can be talked into writing a harmful one, so there it is on by default."""
+        return self.summaries == "model" if self.summary_review is None else self.summary_review
 
     @model_validator(mode="after")
     def _fits_together(self) -> BackendSpec:
@@ -142,9 +148,9 @@ class BackendSpec(BaseModel):
             ('summarizer is missing: summaries = "model" needs it', self.summaries == "model" and not self.summarizer),
             (
                 'summarizer does nothing without summaries = "model", or summary_review = true',
-                bool(self.summarizer) and self.summaries != "model" and not self.summary_review,
+                bool(self.summarizer) and self.summaries != "model" and not self.is_reviewed,
             ),
-            ('summary_review does nothing with summaries = "none"', self.summaries == "none" and self.summary_review),
+            ('summary_review does nothing with summaries = "none"', self.summaries == "none" and self.is_reviewed),
             (
                 'summaries = "server" needs kind chat or responses: no other server writes summaries',
                 self.summaries == "server" and self.kind not in ("chat", "responses"),

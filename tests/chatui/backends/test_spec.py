@@ -52,6 +52,20 @@ def test_everything_can_be_said() -> None:
     assert hash(spec) == hash(spec.model_copy()), "back ends are kept by their specs"
 
 
+@pytest.mark.parametrize(
+    ("said", "is_reviewed"),
+    [
+        ({}, False),
+        ({"summaries": "server"}, False),
+        ({"summaries": "server", "summary_review": True}, True),
+        ({"summaries": "model", "summarizer": "small"}, True),
+        ({"summaries": "model", "summarizer": "small", "summary_review": False}, False),
+    ],
+)
+def test_summaries_that_a_model_writes_are_reviewed_unless_that_is_switched_off(said: dict[str, object], is_reviewed: bool) -> None:
+    assert check_spec(GOOD | said).is_reviewed is is_reviewed
+
+
 @pytest.mark.parametrize("kind", [kind for kind in SPEC_KINDS if kind != "demo"])
 def test_each_kind_can_be_said(kind: str) -> None:
     assert check_spec(GOOD | {"kind": kind}).kind == kind

@@ -535,6 +535,20 @@ async def test_a_reviewed_line_is_shown_only_if_the_review_says_allow(
     assert all("did not allow" in m.text for m in blocked)
 
 
+@pytest.mark.parametrize(("says", "is_shown"), [("allow", True), ("block", False)])
+async def test_a_line_that_a_model_writes_is_reviewed_unless_that_is_switched_off(
+    says: str, is_shown: bool, ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate, summarizer = asyncio.Event(), Summarizer(STEP, "none")
+    summarizer.reviews = says
+    use(monkeypatch, backend, summarizer, summary_review=None)
+    backend.script = thinks(gate)
+    watched = await watch(ada, gate, lambda: len(summarizer.requests) > 1)
+    assert (STEP in watched.raw) == is_shown
+    asked = summarizer.requests[1].frames[0].body
+    assert "may leak" in asked and "may harm" in asked
+
+
 async def test_hidden_words_are_in_no_event_of_a_summary(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
     marker = "kvtrwqmz4711"
     gate, summarizer = asyncio.Event(), Summarizer(f"Compared {marker}", f"Found {marker[::-1]}", STEP, "none")
