@@ -33,7 +33,7 @@ _IDENTIFIER = re.compile(
     r"(?<![^\W_])(?=[A-Za-z0-9_.]{4,60}(?![^\W_]))(?:[A-Za-z]+[a-z0-9][A-Z]|[A-Za-z0-9]+[_.][A-Za-z0-9])[A-Za-z0-9_.]*"
 )
 _TITLED = re.compile(
-    r"\b(?:[Mm]s|[Mm]rs?|[Mm]iss|[Dd]r|[Pp]rof|Herrn?|Frau|Mme|Mlle|Se\u00f1ora?|Sig|Sir|Lady)\b\.?\s+([^\W\d_]{2,})(?:\s+([^\W\d_a-z][\w'-]+))?"
+    r"\b(?:[Mm]s|[Mm]rs?|[Mm]iss|[Dd]r|[Pp]rof|Herrn?|Frau|Mme|Mlle|Se\u00f1ora?|Sig|Sir|Lady)\b\.?\s+(?=([^\W\d_]{2,})(?:\s+([^\W\d_a-z][\w'-]+))?)"
 )
 _SMALL_WORD = re.compile(r"(?<![\w'-])[a-z][\w'-]*")
 _LONGEST_ROOT = 6
@@ -44,6 +44,7 @@ _DOUBLED = re.compile(r"(.)\1+")
 _KOREAN_ENDINGS = frozenset(["", *disguises.words(korean.ENDINGS)])
 _DIGIT_RUN = re.compile(r"\d(?:[\s.,/:()_-]{0,2}\d)*")
 _BEFORE = 80
+_WORD_END = re.compile(r"\A\S+")
 _LEAST_STEMS = 4
 _PASSAGE_WORDS = 80
 _MOST_PASSAGES = 500
@@ -137,7 +138,7 @@ class HiddenText:
         self.settle(is_end=True)
         self.orders += _sentences(text)
         self.order_words.update(disguises.words(text))
-        self.names.update(_names(text))
+        self.names.update(_names(text) | _quoted(text))
 
     def holds(self, run: tuple[str, ...]) -> bool:
         """Whether these SHINGLE words stand in a row in the hidden text."""
@@ -169,7 +170,8 @@ class HiddenText:
     def _index_names(self, text: str) -> None:
         """With what stands before, for a name or a number may lie across the cut. What is found twice is kept once."""
         text = self._before + text
-        self._before = text[-_BEFORE:]
+        # From the beginning of a word on: the end of a name by itself could look like a word.
+        self._before = text if len(text) <= _BEFORE else _WORD_END.sub("", text[-_BEFORE:])
         self.told_names |= _names(text)
         self.uttered |= _uttered(text)
         self.small.update(disguises.folded(word) for word in _SMALL_WORD.findall(text))
@@ -308,14 +310,21 @@ def _sentences(text: str) -> list[frozenset[str]]:
 
 
 def _names(text: str) -> set[str]:
-    """Words with a capital that do not begin a sentence, words in capitals, words with digits, and what stands in quotes."""
+    """Words with a capital that do not begin a sentence, words in capitals, and words with digits."""
     names: set[str] = set()
     for part in _SENTENCE_END.split(text):
         begins = len(part) - len(part.lstrip(" \t-*#>\u2022"))
         for match in _NAME.finditer(part):
             if match.start() > begins or match[0].isupper():
                 names.update(disguises.words(match[0]))
-    for match in _QUOTED.finditer(text):
-        names.update(disguises.words(match[1]))
     names.update(word for word in disguises.words(text) if len(word) >= 3 and any(map(str.isdigit, word)))
-    return {name for name in names if len(name) >= 3 and name not in languages.SMALL_WORDS}
+    return _telling(names)
+
+
+def _quoted(text: str) -> set[str]:
+    """What stands between any two quotation marks, also between the end of one quotation and the beginning of the next."""
+    return _telling(word for match in _QUOTED.finditer(text) for word in disguises.words(match[1]))
+
+
+def _telling(words: Iterable[str]) -> set[str]:
+    return {word for word in words if len(word) >= 3 and word not in languages.SMALL_WORDS}

@@ -141,6 +141,16 @@ MORE = (
     "recalculated recounted retraced revisited unified aligned anticipate anticipated contextualize demonstrate condense conduct "
     "cite quote recommend balance exclude excluded mention ensure avoid prevent protect serve spot toolkit break-even art bloom "
     "edible stain yeast dough starter mortgage broad lens feed travel sleep move train practice practise sing perform react express "
-    "convey address respect"
+    "convey address respect nothing harm bound recurrence complexity courteous demand idiom nuance undertone proverb contract clause "
+    "draft shelf size claw habit handover notice letterhead envelope detergent soak rinse knead ferment crust slice chop stir "
+    "screenplay chord rhythm verse shutter exposure pixel resolution codec render shader mutex heap pointer iterator regex parser "
+    "token cache latency bandwidth router socket packet certificate header cookie session migration refactoring deployment container "
+    "cluster pipeline branch commit merge rollback spreadsheet formula pivot column deposit premium deductible dividend inflation "
+    "recession tariff subsidy budget invoice refundable warranty voucher visa passport luggage layover boarding hostel ferry "
+    "campsite landmark cathedral castle harbour harbor market vaccine antibody immune allergy migraine posture squat plank marathon "
+    "sprint electrolyte supplement seedling prune compost fertilizer pot pest mulch lawn hedge primer plaster drill screw hinge pipe "
+    "faucet valve circuit resistor capacitor diode magnet prism comet eclipse tide glacier volcano earthquake erosion monsoon "
+    "constitution parliament senate treaty alliance revolution monarchy colony dynasty philosopher metaphysics logic fallacy "
+    "kindergarten curriculum syllabus seminar thesis dissertation scholarship tutor grading rubric flashcard mnemonic blame ease"
 )
 WORDS = " ".join((VERBS, IRREGULAR, NOUNS, OTHERS, MORE))

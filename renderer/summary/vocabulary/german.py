@@ -125,6 +125,17 @@ MORE = (
     "schlicht schonend schriftlich schwer schwierig sinngemäß sorgfältig sozial sparsam spannend stabil städtisch sommerlich "
     "systematisch täglich theoretisch umfassend unabhängig unnötig unterhaltsam verbreitet verfügbar verlässlich vertraut vorsichtig "
     "wahrscheinlich warmherzig werktags wissenschaftlich wirtschaftlich wöchentlich wörtlich zuverlässig zweite zweiten dritte "
-    "dritten nächste nächsten vorherige"
+    "dritten nächste nächsten vorherige Frist Kündigung Brief Musterbrief Sprichwort Unterton Unvorhergesehenes unvorhergesehen "
+    "aufsetzen aufgesetzt Verständnisfrage Rate Zins Zinsen Kredit Darlehen Miete Nebenkosten Kaution Mietvertrag Steuererklärung "
+    "Freibetrag Rente Beitrag Gebühr Rechnung Vollmacht Widerspruch Formular Unterlage Bescheid Behörde Teig Hefe Ofen Pfanne Topf "
+    "Soße Beilage Garzeit Backzeit Mehl Butter Ei Akku Bildschirm Speicherplatz Prozessor Grafikkarte Tastatur Sensor Kabel Stecker "
+    "Schalter Sicherungskopie Verschlüsselung Datentyp Zeiger Stapel Kante Baumstruktur Rekursion Anweisungen Bedingung Rückgabewert "
+    "Ausnahmebehandlung Dünger Erde Topfgröße Schädling Beschneiden Aussaat Blüte Wurzelballen Pinsel Dübel Schraube Bohrer Dichtung "
+    "Rohr Ventil Dämmung Dehnung Ausdauer Puls Rücken Aufwärmen Schritttempo Regeneration Allergie Impfung Erkältung Fieber "
+    "Kopfschmerz Verfassung Parlament Wahlrecht Bündnis Aufstand Herrschaft Mittelalter Neuzeit Antike Reformation Aufklärung "
+    "Industrialisierung Welle Wellenlänge Streuung Teilchen Ladung Widerstand Stromkreis Magnet Planet Umlaufbahn Gezeiten Vulkan "
+    "Erdbeben Klimazone Metrum Refrain Akkord Tonart Reimschema Erzählperspektive Ich-Erzähler Pointe Überleitung Einleitungssatz "
+    "Schlusssatz Betreffzeile Unterlagen Anschreiben Lebenslauf Bewerbung Stelle Vorgesetzter Kollege Besprechung Protokoll "
+    "Tagesordnung Zeitplan Meilenstein Glückwunsch Ausrede Dringlichkeit Gefahren"
 )
 WORDS = " ".join((VERBS, IRREGULAR, NOUNS, OTHERS, MORE))

@@ -5,10 +5,10 @@ from __future__ import annotations
 import base64
 import codecs
 import random
+from collections.abc import Callable
 
 import pytest
 
-from chatui.turns import summary_notes
 from renderer.errors import Code
 from renderer.summary import disguises, languages
 from renderer.summary import frame as summary_frame
@@ -374,23 +374,45 @@ def test_what_is_hidden_later_is_checked_later() -> None:
     assert check(line, hidden, seen).reason is Reason.COPY
 
 
-@pytest.mark.parametrize("seed", range(5))
+TRAITS = ("long_words", "told_names", "uttered", "small", "digits", "small_numbers", "forms", "skeletons", "pairs")
+PIECES = [
+    "alpha",
+    "beta",
+    "Gamma",
+    "delta.",
+    "火车和自行车",
+    '"four words"',
+    "Ms. Hollering",
+    "loadRow",
+    "44 17",
+    "a_b_c",
+    "three",
+    "New York",
+]
+
+
+@pytest.mark.parametrize("seed", range(6))
 def test_the_index_is_the_same_however_the_text_is_cut(seed: int) -> None:
+    """Seed 0 is byte by byte."""
     chance = random.Random(seed)
-    text = " ".join(chance.choice(["alpha", "beta", "gamma", "delta", "火车和自行车"]) + str(chance.randrange(500)) for _ in range(3000))
+    text = " ".join(chance.choice(PIECES) + str(chance.randrange(500)) * chance.randrange(2) for _ in range(600))
     whole, cut = HiddenText(), HiddenText()
     whole.feed(text)
     whole.settle(is_end=True)
     at = 0
     while at < len(text):
-        step = chance.randrange(1, 9)
+        step = chance.randrange(1, 9) if seed else 1
         cut.feed(text[at : at + step])
+        if not chance.randrange(40):
+            cut.settle()
         at += step
     cut.settle(is_end=True)
     words = disguises.words(text)
     assert all(whole.shared(words)) and all(cut.shared(words))
-    assert whole.long_words == cut.long_words
-    assert cut.letters.share("".join(words)[1000:1040]) and cut.wide.share("火车和自行车火车和自行车")
+    for trait in TRAITS:
+        assert getattr(whole, trait), "the premise: there is something to find"
+        assert getattr(whole, trait) == getattr(cut, trait), trait
+    assert cut.letters.share("".join(words)[1000:1040]) and cut.wide.share("火车和自行车" * 2) == whole.wide.share("火车和自行车" * 2)
 
 
 def test_grams_find_every_long_run_and_nothing_that_is_not_there() -> None:
@@ -415,6 +437,64 @@ def test_the_work_grows_with_what_is_new_only() -> None:
     assert costs_at_most(100, lambda: check("Considered the traffic, the weather and the distance", hidden, seen))
 
 
+HOSTILE = {
+    "new words": lambda number: f"w{number * 7919 % 100_003:x} ",
+    "names": lambda number: f"Name{number} ",
+    "quotes": lambda number: "\"a 'b ",
+    "identifiers": lambda number: "aB_c.dE",
+    "digits": lambda number: "1 , 2-",
+    "titles": lambda number: "Mr ",
+    "capitals": lambda number: "A",
+    "one long word": lambda number: "a",
+    "no spaces": lambda number: chr(0x4E00 + number * 31 % 8000),
+    "empty lines": lambda number: " \n",
+}
+
+
+@pytest.mark.parametrize("piece", HOSTILE.values(), ids=HOSTILE.keys())
+def test_two_hundred_thousand_hostile_characters_cost_no_check_its_time(piece: Callable[[int], str]) -> None:
+    text = "".join(piece(number) for number in range(200_000 // len(piece(1))))
+    hidden, seen = prepared()
+    before = ["Compared three ways to get to work"] * 11
+
+    def feed() -> None:
+        for at in range(0, len(text), 2_000):
+            hidden.feed(text[at : at + 2_000])
+
+    def judge() -> None:
+        check("Considered the traffic, the weather and the distance", hidden, seen, before)
+
+    judge()
+    assert costs_at_most(2_000, feed, tries=1)
+    assert costs_at_most(50, judge)
+
+
+def test_one_new_word_may_be_in_a_line_and_three_in_all_lines_together() -> None:
+    hidden, seen = prepared()
+    lines = [f"Looked at the {word} in Berlin" for word in ("puddles", "mudguards", "raincoats", "ponchos")]
+    assert [check(line, hidden, seen).reason for line in lines] == [None] * 4, "the premise: alone they pass"
+    assert check(lines[2], hidden, seen, lines[:2]).reason is None
+    assert check(lines[3], hidden, seen, lines[:3]).reason is Reason.WORD
+    assert check("Looked at puddles and raincoats", hidden, seen).reason is Reason.WORD
+
+
+@pytest.mark.parametrize("word", ["puddles", "puddle", "puddel", "selddup", "chqqyrf", "puuddlles"])
+def test_a_new_word_that_hidden_text_has_in_some_form_is_refused(word: str) -> None:
+    line = f"Looked at the {word} in Berlin"
+    assert check("Looked at the puddles in Berlin", *prepared()).reason is None, "the premise: the word itself is allowed"
+    assert check(line, *prepared(analysis="There are puddles everywhere.")).reason is not None
+
+
+def test_one_small_number_in_words_may_be_told_if_hidden_text_does_not_have_it() -> None:
+    hidden, seen = prepared()
+    assert check("Compared three ways", hidden, seen).reason is None
+    assert check("Compared four ways", hidden, seen, ["Compared three ways"]).reason is Reason.SECRET
+    hidden.feed("There are 3 of them. ")
+    assert check("Compared three ways", hidden, seen).reason is Reason.SECRET
+    seen.feed("Which three?")
+    assert check("Compared three ways", hidden, seen).reason is None
+
+
 @pytest.mark.parametrize("word", ["compare", "compared", "compares", "comparing"])
 def test_endings_do_not_make_another_word(word: str) -> None:
     assert stems(word) == stems("compared")
@@ -428,24 +508,3 @@ def test_small_words_say_nothing() -> None:
 def test_a_step_reads_back_from_the_kept_frame_as_it_was_shown(line: str) -> None:
     frames = summary_frame.frames([line, "Second"], [], Code.CALL_SCHEMA)
     assert summary_frame.steps_of(frames[0].frame.body) == [line, "Second"]
-
-
-@pytest.mark.parametrize(
-    ("text", "steps"),
-    [
-        ("**Comparing ways**\n\nLong words.\n\n**Weighing rain**\n\nMore.", ["Comparing ways", "Weighing rain"]),
-        ("## Comparing ways\nLong words.", ["Comparing ways"]),
-        ("Comparing ways.\nLong words.\n\nWeighing rain.", ["Comparing ways.", "Weighing rain."]),
-        (" \n\n ", []),
-        ("**" * 50, ["**" * 50]),
-        ("\n\n".join("abc" for _ in range(100)), ["abc"] * 12),
-    ],
-)
-def test_the_steps_in_a_servers_own_summary(text: str, steps: list[str]) -> None:
-    assert summary_notes.steps_in(text) == steps
-
-
-def test_a_summary_of_nothing_but_empty_lines_takes_no_time() -> None:
-    text = " \n" * 200_000 + "**Comparing ways**"
-    assert summary_notes.steps_in(text) == ["Comparing ways"]
-    assert costs_at_most(1000, lambda: summary_notes.steps_in(text))
