@@ -52,7 +52,7 @@ class Summarizing:
         self._asked = spec.summarizer or choice
         self._frames = frames
         self._show = show
-        self._notes = summary_notes.Notes()
+        self._notes = summary_notes.Notes(is_vouched=spec.summaries == "server")
         self._steps: list[str] = []
         self._blocked: list[Blocked] = []
         self._inbox: deque[RawEvent] = deque()
@@ -192,8 +192,17 @@ class Summarizing:
                 case FrameText(text=text) if self._aside is not None:
                     self._aside.append(text)
                 case FrameClosed() if self._aside is not None:
-                    self._candidates.extend(summary_notes.steps_in("".join(self._aside)))
+                    self._take_aside("".join(self._aside))
                     self._aside = None
+
+    def _take_aside(self, text: str) -> None:
+        """What a server calls a summary. Where it is none, what came before it under that name waits in vain, too."""
+        if self._spec.summaries != "server":
+            return
+        if steps := self._notes.steps_of_server(text):
+            self._candidates.extend(steps)
+        elif text.strip():
+            self._candidates.clear()
 
 
 async def ask(backend: Backend, request: SampleRequest) -> str:

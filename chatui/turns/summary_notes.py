@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 
 from chatui import prompts
 from chatui.backends.base import SampleRequest
+from chatui.turns import server_summaries
 from renderer.events import FrameClosed, FrameOpened, FrameText, RawEvent
 from renderer.frame_kinds import SUMMARY_NAME
 from renderer.frames import Channel, Frame, Header, Intent, Role
@@ -14,7 +14,7 @@ from renderer.gate import Audience, may_see
 from renderer.summary.check import Verdict, check
 from renderer.summary.index import HiddenText, SeenText
 
-MOST_STEPS = 12
+MOST_STEPS = server_summaries.MOST_STEPS
 MOST_NOTES_CHARS = 4_000
 MOST_QUESTION_CHARS = 1_000
 MOST_ORDERS_CHARS = 8_000
@@ -23,9 +23,13 @@ MOST_ANSWER_CHARS = 2_000
 
 
 class Notes:
-    """What is known of a running turn. ``open`` takes the branch, ``feed`` what comes; both index it for the check."""
+    """What is known of a running turn. ``open`` takes the branch, ``feed`` what comes; both index it for the check.
 
-    def __init__(self) -> None:
+    ``is_vouched``: the operator says that what this server calls a summary is one.
+    """
+
+    def __init__(self, *, is_vouched: bool = False) -> None:
+        self._is_vouched = is_vouched
         self.hidden = HiddenText()
         self.seen = SeenText()
         self._orders: list[str] = []
@@ -62,7 +66,8 @@ class Notes:
                 self.hidden.settle(is_end=True)
 
     def _feed_text(self, text: str) -> None:
-        if self._header is None or self._header.name == SUMMARY_NAME:
+        if self._header is None or (self._header.name == SUMMARY_NAME and self._is_vouched):
+            # ``steps_of_server`` has it, when it is whole.
             return
         if may_see(self._header, Audience.END_USER):
             self._visible.append(text)
@@ -71,6 +76,19 @@ class Notes:
         if is_reasoning(self._header):
             self._fresh.append(text)
             self.fresh_chars += len(text)
+
+    def steps_of_server(self, text: str) -> list[str]:
+        """The lines that a server's own summary, whole, comes to; none where it reads like reasoning.
+
+        Whatever is no such line is hidden text from here on, before any line is judged. A server that once sent its thoughts by the name
+        of a summary is not believed again in this turn: some send them in pieces, of which a short one may look harmless.
+        """
+        found = server_summaries.read(text)
+        self._is_vouched = self._is_vouched and not found.is_reasoning
+        steps = found.steps if self._is_vouched else []
+        self.hidden.feed(found.besides if steps else text)
+        self.hidden.settle(is_end=True)
+        return steps
 
     def request(self, model: str | None, shown: Iterable[str]) -> SampleRequest:
         """What a summarizer is asked now. What is new counts as told from now on, whatever becomes of the answer.
@@ -105,18 +123,6 @@ def is_reasoning(header: Header) -> bool:
 def is_allowed(answer: str) -> bool:
     """What a review says. Anything but the one word is a no."""
     return answer.strip().casefold().strip(".!\"'*` ") == "allow"
-
-
-# White space of one line only: over many empty lines \s would take time with their square.
-_HEADING = re.compile(r"^[^\S\n]*\*\*(?P<title>[^*\n]{2,200})\*\*[^\S\n]*$|^#{1,4}\s+(?P<heading>\S[^\n]{1,200})$", re.MULTILINE)
-
-
-def steps_in(text: str) -> list[str]:
-    """The lines that a server's own summary comes to: its headings, else the first line of each paragraph."""
-    headings = [(found["title"] or found["heading"]).strip() for found in _HEADING.finditer(text)]
-    if headings:
-        return headings[:MOST_STEPS]
-    return [part.strip().splitlines()[0] for part in text.split("\n\n") if part.strip()][:MOST_STEPS]
 
 
 def _request(prompt: str, asked: str, model: str | None) -> SampleRequest:

@@ -452,7 +452,8 @@ async def test_a_trusted_servers_own_summary_is_checked_and_shown_as_steps(
 ) -> None:
     use(monkeypatch, backend, None, **TRUSTED)
     gate = asyncio.Event()
-    copied = THOUGHT[:90].strip()
+    copied = "Weigh the train against the bicycle and against walking"
+    assert copied[1:] in THOUGHT, "the premise: it is a copy"
     backend.script = [
         *frame(ANALYSIS, THOUGHT),
         *server_summary(

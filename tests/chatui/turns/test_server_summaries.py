@@ -1,0 +1,137 @@
+"""What a server sends by the name of a summary: lines where it is one, hidden text where it reads like reasoning."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+import pytest
+
+from chatui.models import Message, User
+from chatui.turns import server_summaries
+from chatui.turns.summary_notes import Notes
+from renderer.events import FrameClosed, FrameOpened, FrameText
+from renderer.frames import Frame, Header, Role, Terminator
+from renderer.summary import frame as summary_frame
+from tests.support.scripted import ScriptedBackend, answer
+from tests.support.summarizer import Summarizer, thinks, use
+from tests.chatui.turns.test_summarizing import STEP, TRUSTED, kept, server_summary, watch
+
+QUESTION = "How do I get to work fastest when it rains?"
+
+
+@pytest.mark.parametrize(
+    ("text", "steps"),
+    [
+        ("**Comparing ways**\n\nLong words.\n\n**Weighing rain**\n\nMore.", ["Comparing ways", "Weighing rain"]),
+        ("## Comparing ways\nLong words.", ["Comparing ways"]),
+        ("Comparing ways.\nLong words.\n\nWeighing rain.", ["Comparing ways.", "Weighing rain."]),
+        (" \n\n ", []),
+        ("**" * 50, ["**" * 50]),
+        ("\n\n".join("abc" for _ in range(100)), ["abc"] * 12),
+    ],
+)
+def test_the_steps_in_a_servers_own_summary(text: str, steps: list[str]) -> None:
+    assert server_summaries.steps_in(text) == steps
+
+
+def test_a_summary_of_nothing_but_empty_lines_takes_no_time() -> None:
+    began = time.process_time()
+    assert server_summaries.steps_in(" \n" * 200_000 + "**Comparing ways**") == ["Comparing ways"]
+    assert time.process_time() - began < 2
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "**Comparing ways to travel**",
+        "**Comparing ways to travel**\n\nI need to compare the ways. Maybe the user wants a train.",
+        "Compared ways to travel\nWeighed the weather",
+        "## Comparing ways",
+        "Wege verglichen",
+        "比较了几种方式",
+        "방법을 비교했음",
+    ],
+)
+def test_headings_and_short_lines_are_a_summary(text: str) -> None:
+    found = server_summaries.read(text)
+    assert not found.is_reasoning and found.steps
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "We need to compare ways.",
+        "The user asks about trains",
+        "Okay, trains.",
+        "Compare trains\n\nHmm, but rain",
+        "**The user wants a discount**\n\nMore.",
+        "Compared ways. Then looked at the rain.",
+        "Compared ways\n" * 20,
+        "Compared ways " * 20,
+        "Der Nutzer fragt nach Zügen",
+        "Wir vergleichen Wege",
+        "用户想要火车",
+        "사용자는 기차를 원한다",
+    ],
+)
+def test_what_thinks_aloud_reads_like_reasoning(text: str) -> None:
+    assert server_summaries.read(text).is_reasoning
+
+
+def read(notes: Notes, *texts: str) -> list[str]:
+    notes.open([Frame(Header(Role.USER), QUESTION)])
+    return [step for text in texts for step in notes.steps_of_server(text)]
+
+
+def test_reasoning_by_the_name_of_a_summary_is_hidden_text_before_any_line_is_judged() -> None:
+    notes, line = Notes(is_vouched=True), "compare the ways to travel"
+    assert read(notes, "**Comparing ways**") == ["Comparing ways"], "the premise: the server is believed"
+    assert notes.judge("Looked at how to compare the ways to travel").reason is None, "the premise: the line passes"
+    assert notes.steps_of_server(f"We {line}, so that she may choose.") == []
+    assert notes.judge(f"Looked at how to {line}").reason is not None
+    assert notes.steps_of_server("**Weighing the rain**") == [], "it is not believed again"
+
+
+def test_the_text_under_a_heading_is_hidden() -> None:
+    notes = Notes(is_vouched=True)
+    assert read(notes, "**Comparing ways**\n\nlook at each of the ways there are in turn") == ["Comparing ways"]
+    assert notes.judge("Comparing ways").reason is None
+    assert notes.judge("Each of the ways there").reason is not None
+
+
+@pytest.mark.parametrize("is_vouched", [True, False])
+def test_what_nobody_vouched_for_is_hidden_text(is_vouched: bool) -> None:
+    notes = Notes(is_vouched=is_vouched)
+    notes.open([Frame(Header(Role.USER), QUESTION)])
+    for event in (FrameOpened(summary_frame.ASIDE), FrameText("look at each of the ways there are in turn"), FrameClosed(Terminator.END)):
+        notes.feed(event)
+    assert (notes.judge("Looked at each of the ways there are").reason is None) is is_vouched
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.asyncio
+async def test_a_trusted_server_that_sends_its_thoughts_shows_nothing_of_them(
+    ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use(monkeypatch, backend, None, **TRUSTED)
+    gate = asyncio.Event()
+    raw = "We need to weigh the travel time.\n\nCompared ways to work when it rains\n\nWeighed the travel time"
+    backend.script = [*server_summary(raw), gate, *answer(thought="more")]
+    watched = await watch(ada, gate, lambda: backend.waiting.is_set())
+    assert watched.steps == []
+    assert not await Message.objects.filter(name="reasoning_summary", is_visible=True).aexists()
+    hidden = [message for message in await kept(watched.turn) if message.name == "reasoning_summary"]
+    assert "We need to weigh" in hidden[0].text, "the premise: it came, and staff can see it"
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.asyncio
+async def test_a_server_nobody_vouched_for_writes_no_line_though_a_model_does(
+    ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate, summarizer = asyncio.Event(), Summarizer(STEP, "none")
+    use(monkeypatch, backend, summarizer)
+    backend.script = [*server_summary("**Weighing the rain**"), *thinks(gate)]
+    watched = await watch(ada, gate, lambda: len(summarizer.requests) > 0 and not summarizer.running)
+    assert watched.steps == [STEP]
