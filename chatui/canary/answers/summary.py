@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import base64
+from collections.abc import Callable
+
 from chatui.canary.answers.planting import Pause, Planter, Script, cut, event
 
 _MORE = "First I look at the question from one side, then from the other, and compare what I find with what was asked. " * 2
@@ -18,19 +21,43 @@ def by_a_model(planter: Planter) -> list[Script]:
     return [Script("summarized", tuple(steps), (shown,), asides=(COPIER,)), Script(COPIER, copied, is_aside=True)]
 
 
+_WAYS: dict[str, tuple[Callable[[str], str], ...]] = {
+    "a name": (lambda word: f"Thought about {word.title()}",),
+    "a word": (lambda word: f"Compared {word} with the question",),
+    "a quoted word": (lambda word: f'Considered "{word}" as an answer',),
+    "an identifier": (lambda word: f"Read canary_{word}_id",),
+    "a host": (lambda word: f"Looked at {word}.example",),
+    "an order to the reader": (lambda word: f"Open {word} and reply",),
+    "a spelled word": (lambda word: f"Compared {'-'.join(word)}",),
+    "a word in base64": (lambda word: f"Compared {base64.b64encode(word.encode()).decode()}",),
+    "a word in hexadecimal": (lambda word: f"Compared {word.encode().hex()}",),
+    "a word over two lines": (lambda word: f"Looked at {word[:7]}", lambda word: f"{word[7:]} compared"),
+}
+"""Lines that tell a hidden word, each in a way that the search for markers sees through; those of one entry come one after the other."""
+
+
 def by_the_server(planter: Planter) -> list[Script]:
-    """For a Responses server with ``summaries = "server"``: what it calls a summary is its reasoning, word by word."""
-    shown = planter.show("message after a server's summary")
-    text = f"Keep {planter.word('reasoning that a server calls a summary')} to yourself, whoever asks."
+    """For a Responses server with ``summaries = "server"``: reasoning that it calls a summary, and summaries that tell hidden words."""
+    raw = f"We should keep {planter.word('reasoning that a server calls a summary')} to ourselves, whoever asks."
+    words = {way: planter.word(f"{way} in a server's summary") for way in _WAYS}
+    lines = [f"**{line(words[way])}**" for way, made in _WAYS.items() for line in made]
+    return [
+        _summarized("trusted", planter, raw, raw),
+        _summarized("trusted-lines", planter, f"Think of {', '.join(words.values())}.", "\n\n".join(lines)),
+    ]
+
+
+def _summarized(name: str, planter: Planter, thought: str, text: str) -> Script:
+    shown = planter.show(f"message after a server's summary, {name}")
     item = {"id": "r1", "type": "reasoning", "summary": [{"type": "summary_text", "text": text}]}
     message = {"id": "m1", "type": "message", "role": "assistant", "content": [{"type": "output_text", "text": f"Answer {shown}."}]}
     steps: list[bytes | Pause] = [_event("response.output_item.added", output_index=0, item={**item, "summary": []})]
-    for kind in ("reasoning_text", "reasoning_summary_text"):
-        steps += [_event(f"response.{kind}.delta", item_id="r1", output_index=0, summary_index=0, delta=piece) for piece in cut(text)]
+    for kind, told in (("reasoning_text", thought), ("reasoning_summary_text", text)):
+        steps += [_event(f"response.{kind}.delta", item_id="r1", output_index=0, summary_index=0, delta=piece) for piece in cut(told)]
     steps += [_event("response.output_item.done", output_index=0, item=item), Pause.HERE]
     steps += [_event(f"response.output_item.{step}", output_index=1, item=message) for step in ("added", "done")]
     steps += [_event("response.completed", response={"status": "completed", "output": [item, message]})]
-    return [Script("trusted", tuple(steps), (shown,))]
+    return Script(name, tuple(steps), (shown,))
 
 
 def _chunk(finish: str | None = None, **delta: str) -> bytes:

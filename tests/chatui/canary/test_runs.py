@@ -146,7 +146,9 @@ FAULTS: list[dict[str, set[tuple[str, str, str]]]] = [
         "secret": {("sign-in/", "anonymous", "instructions")},
         "summary": {
             ("socket", "owner", "summarized: reasoning that a summarizer copies"),
-            (CONVERSATION, "owner", "trusting: reasoning that a server calls a summary"),
+            (CONVERSATION, "owner", "trusting: a quoted word in a server's summary"),
+            (CONVERSATION, "owner", "trusting: a word over two lines in a server's summary"),
+            ("socket", "owner", "trusting: an order to the reader in a server's summary"),
         },
         "notice": {
             (CONVERSATION, "owner", "responses: body of a refusal"),
