@@ -19,6 +19,9 @@ WRITTEN_BY_OTHERS = {
     **dict.fromkeys(("field-permissions", "field-user_permissions"), "Django's admin, around the fields of a form"),
 }
 
+WORD_LISTS = "renderer/summary/vocabulary/"
+"""Plain words of four languages, of which some are names of classes by chance."""
+
 
 def sources(*endings: str) -> list[Source]:
     return [source for source in all_sources() if source.path.endswith(endings) and not source.is_in(VENDOR)]
@@ -32,7 +35,8 @@ def styled(text: str) -> set[str]:
 
 def written() -> set[str]:
     """Every word that a template, a script or the product's Python spells, and what they put together of two: ``turn-{{ state }}``."""
-    writers = [*sources(".html"), *sources(".js"), *(source for source in sources(".py") if source.is_in("chatui/", "renderer/"))]
+    code = (source for source in sources(".py") if source.is_in("chatui/", "renderer/") and not source.is_in(WORD_LISTS))
+    writers = [*sources(".html"), *sources(".js"), *code]
     text = "\n".join(source.text for source in writers if not source.is_in("tests/"))
     words = set(re.findall(r"[\w-]+", text))
     return words | {f"{beginning}{word}" for beginning in re.findall(r"([\w-]+-)(?:{{|\${)", text) for word in words}
