@@ -32,6 +32,7 @@ class ProductCode(ErrorCode):
     TOO_LARGE = "E-X-TOO-LARGE"
     TOO_MANY = "E-X-TOO-MANY"
     TOO_MANY_PAGES = "E-X-TOO-MANY-PAGES"
+    WITHHELD = "E-X-WITHHELD"
 
     @property
     def sentence(self) -> str:
@@ -69,4 +70,5 @@ _SENTENCES: dict[ProductCode, str] = {
     ProductCode.TOO_LARGE: "The message is too long.",
     ProductCode.TOO_MANY: "Several answers are still being written for you. Wait for one of them, or stop it.",
     ProductCode.TOO_MANY_PAGES: "Too many pages are open. Close some, then load this one again.",
+    ProductCode.WITHHELD: "A part of this answer was withheld, because it looked like the model's private reasoning.",
 }

@@ -1,4 +1,7 @@
-"""A frame while it is being written: FrameOpened, then FrameText any number of times, then FrameClosed; and their Assembler."""
+"""A frame while it is being written: FrameOpened, then FrameText any number of times, then FrameClosed; and their Assembler.
+
+In between a frame can be taken back from people, once: FrameWithdrawn.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ from dataclasses import dataclass, field
 
 from renderer import strict_json
 from renderer.errors import Code, ErrorCode, Place
-from renderer.frame_kinds import PREAMBLE, is_answer
+from renderer.frame_kinds import BROKEN, PREAMBLE, is_answer
 from renderer.frames import Frame, Header, Terminator
 
 
@@ -46,7 +49,15 @@ class FrameClosed:
         return self.header is not None
 
 
-RawEvent = FrameOpened | FrameText | FrameClosed
+@dataclass(frozen=True, slots=True)
+class FrameWithdrawn:
+    """The open frame turned out to be no text for people: from now on, and for all of its text so far, its header is ``BROKEN``.
+
+    The one exception to the rule that who sees a frame is decided when it is opened; it only ever hides.
+    """
+
+
+RawEvent = FrameOpened | FrameText | FrameWithdrawn | FrameClosed
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,10 +89,8 @@ class Assembler:
                     raise ValueError("a frame was opened inside another")
                 self._header, self._place = header, place
                 return None
-            case FrameText(text=text):
-                if self._header is None:
-                    raise ValueError("text outside a frame")
-                self._parts.append(text)
+            case FrameText() | FrameWithdrawn():
+                self._change(event)
                 return None
             case FrameClosed(terminator=terminator, error=error, header=header):
                 if header is not None:
@@ -99,6 +108,14 @@ class Assembler:
         if self._header is None:
             return None
         return self._fold(None, Code.STREAM_TRUNCATED)
+
+    def _change(self, event: FrameText | FrameWithdrawn) -> None:
+        if self._header is None:
+            raise ValueError("text outside a frame")
+        if isinstance(event, FrameText):
+            self._parts.append(event.text)
+        else:
+            self._header = BROKEN
 
     def _relabel(self, header: Header) -> None:
         if self._header is None or not is_answer(self._header) or header != PREAMBLE:

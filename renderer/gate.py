@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from renderer.errors import VisibilityError
-from renderer.events import FrameClosed, FrameOpened, FrameText, RawEvent
-from renderer.frame_kinds import is_for_people, is_preamble
+from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn, RawEvent
+from renderer.frame_kinds import BROKEN, is_for_people, is_preamble
 from renderer.frames import Channel, Frame, Header, Intent, Role
 
 
@@ -158,6 +158,13 @@ class VisibleDelta:
 
 
 @dataclass(frozen=True, slots=True)
+class VisibleWithdrawn:
+    """The open visible frame is hidden from now on, with all that was shown of it. ``header``: what it is now, for DEBUG."""
+
+    header: Header
+
+
+@dataclass(frozen=True, slots=True)
 class VisibleClosed:
     """The open visible frame ended. ``event`` is the raw event; only its error code and terminator are in it."""
 
@@ -169,7 +176,7 @@ class Working:
     """Something hidden is going on. Sent once when it begins: neither its length nor its pace is told."""
 
 
-VisibleEvent = VisibleOpened | VisibleDelta | VisibleClosed | Working
+VisibleEvent = VisibleOpened | VisibleDelta | VisibleWithdrawn | VisibleClosed | Working
 
 
 class Gate:
@@ -194,6 +201,9 @@ class Gate:
                 return Working()
             case FrameText(text=text):
                 return VisibleDelta(VisibleText(text)) if self._open_is_visible and text else None
+            case FrameWithdrawn():
+                was_visible, self._open_is_visible = self._open_is_visible, may_see(BROKEN, self.audience)
+                return VisibleWithdrawn(BROKEN) if was_visible else None
             case FrameClosed():
                 closed_visible, self._open_is_visible = self._open_is_visible, False
                 return VisibleClosed(event) if closed_visible else None

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from chatui import prompts
 from chatui.backends.base import SampleEvent, SampleRequest
-from renderer.events import FrameClosed, FrameOpened, FrameText
+from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn
 from renderer.frame_kinds import ANALYSIS, is_answer
 from renderer.frames import Frame, Header, Role, Terminator
 
@@ -33,6 +33,11 @@ async def continue_in_words(request: SampleRequest, sample: Sample) -> AsyncGene
                 is_open = True
             elif seam and is_open and isinstance(event, FrameText):
                 event = FrameText(seam.feed(event.text))
+            elif seam and is_open and isinstance(event, FrameWithdrawn):
+                yield event
+                yield FrameText(seam.finish())
+                seam, is_open = Seam(cut.body) if cut else None, False
+                continue
             elif seam and is_open and isinstance(event, FrameClosed):
                 yield FrameText(seam.finish())
                 seam, is_open = None, False

@@ -257,10 +257,10 @@ def _part(message: Message) -> ShownPart:
 
 
 def _notice(turn: Turn) -> Notice | None:
-    if turn.state in (TurnState.RUNNING, TurnState.COMPLETED) or not turn.error_code:
+    if turn.state == TurnState.RUNNING or not turn.error_code:
         return None
     code = code_of(turn.error_code)
-    return Notice(code.value, code.sentence, can_retry=True)
+    return Notice(code.value, code.sentence, can_retry=turn.state != TurnState.COMPLETED)
 
 
 def _is_summary(message: Message) -> bool:

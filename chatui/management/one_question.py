@@ -163,6 +163,8 @@ class Asked:
             return Code.STREAM_TRUNCATED
         if self.ended.reason is EndReason.LENGTH:
             return ProductCode.LENGTH
+        if any(done.error is ProductCode.WITHHELD for done in self.frames):
+            return ProductCode.WITHHELD
         return None if self.visible(Audience.END_USER) or self.tool_calls else ProductCode.NO_ANSWER
 
     @property

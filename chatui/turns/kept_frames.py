@@ -6,6 +6,7 @@ import asyncio
 import logging
 from uuid import UUID
 
+from chatui.codes import ProductCode
 from chatui.models.keys import new_key
 from chatui.store import transcripts
 from chatui.turns import ledger
@@ -16,7 +17,7 @@ from chatui.turns.ledger import Job, LeaseLostError
 from chatui.turns.publisher import Publisher
 from chatui.turns.summarizing import Summarizing
 from renderer.errors import Code, ErrorCode, OpenChatMLError
-from renderer.events import Assembler, Finished, FrameClosed, FrameOpened, FrameText, RawEvent
+from renderer.events import Assembler, Finished, FrameClosed, FrameOpened, FrameText, FrameWithdrawn, RawEvent
 from renderer.frame_kinds import is_answer
 from renderer.frames import Frame
 from renderer.gate import Audience, may_see
@@ -32,6 +33,8 @@ class KeptFrames:
         self.written: list[Frame] = []
         """What was kept of the turn so far, in order."""
         self.has_answer = False
+        self.is_withheld = False
+        """Whether a part of the answer was hidden that may have been none."""
         self.last_error: ErrorCode | None = None
         self._job = job
         self._publisher = publisher
@@ -98,9 +101,13 @@ class KeptFrames:
         finally:
             # Also when Stop comes just now: the write goes on to its end, and the frame is closed.
             self._publisher.take(event, self._key)
+        if isinstance(event, FrameWithdrawn):
+            # Only now, so that nothing is sent meanwhile. Without it a process that dies would leave a checkpoint that is still for people.
+            await with_retries(ledger.renew, self._job, self.checkpoint())
 
     async def _keep(self, finished: Finished) -> None:
         self.last_error = finished.error or self.last_error
+        self.is_withheld = self.is_withheld or finished.error is ProductCode.WITHHELD
         if not self._before_cut.is_exceeded_by(finished.frame) and may_see(finished.frame.header, Audience.END_USER):
             return  # no empty answers, and none twice
         # Stop must not leave a row behind that the turn does not know of: the write is awaited to its end.

@@ -234,7 +234,9 @@ def _verdict(reason: EndReason, frames: KeptFrames) -> Outcome:
     if reason is EndReason.LENGTH:
         return Outcome(TurnState.INCOMPLETE, ProductCode.LENGTH)
     if frames.has_answer:
-        return Outcome(TurnState.COMPLETED)
+        return Outcome(TurnState.COMPLETED, ProductCode.WITHHELD if frames.is_withheld else None)
+    if frames.is_withheld:
+        return Outcome(TurnState.FAILED, ProductCode.WITHHELD)
     if reason is EndReason.TOOL_CALLS:
         return Outcome(TurnState.FAILED, Code.CALL_SCHEMA)
     return Outcome(TurnState.FAILED, frames.last_error or (ProductCode.NO_MORE if frames.continues_text else ProductCode.NO_ANSWER))

@@ -23,6 +23,7 @@ from renderer.gate import (
     VisibleEvent,
     VisibleOpened,
     VisibleText,
+    VisibleWithdrawn,
     Working,
     show,
     why_hidden,
@@ -124,18 +125,23 @@ class EndUserStream:
                 self._is_thinking = self.thought_seconds is None and not self._has_answer
                 self._pending.append(wire.WorkingBegan(elapsed))
             case VisibleOpened(header=header):
-                self._working = False
-                self._open = _OpenMessage(key, is_preamble(header), GrowingMarkdown())
-                if not self._open.preamble:
-                    self._has_answer = True
-                    self.end_thinking(elapsed)
-                if self._cut is None or self._open.preamble:
-                    self._pending.append(wire.MessageBegan(key, self._open.kind))
+                self._begin(_OpenMessage(key, is_preamble(header), GrowingMarkdown()), elapsed)
             case VisibleDelta(text=text):
                 if self._open is not None:
                     self._show_text(self._open, text)
+            case VisibleWithdrawn():
+                self._withdraw()
             case VisibleClosed(event=closed):
                 self._close(closed.is_preamble_after_all)
+
+    def _begin(self, message: _OpenMessage, elapsed: int) -> None:
+        self._working = False
+        self._open = message
+        if not message.preamble:
+            self._has_answer = True
+            self.end_thinking(elapsed)
+        if self._cut is None or message.preamble:
+            self._pending.append(wire.MessageBegan(message.key, message.kind))
 
     def _show_text(self, message: _OpenMessage, text: VisibleText) -> None:
         blocks = message.markdown.feed(text)
@@ -157,6 +163,14 @@ class EndUserStream:
                 self._pending.append(wire.BlockReplaced(message.delta, message.key, index, block))
             case MoreText(index=index, text=text):
                 self._pending.append(wire.BlockGrew(message.delta, message.key, index, text))
+
+    def _withdraw(self) -> None:
+        """Nothing of the open message leaves any more, and a page that has some of it removes that."""
+        if self._open is None:
+            return
+        key, self._open = self._open.key, None
+        self._pending = [event for event in self._pending if getattr(event, "message_id", None) != key]
+        self._pending.append(wire.MessageWithdrawn(key))
 
     def _close(self, is_preamble_after_all: bool) -> None:
         if self._open is None:
@@ -189,6 +203,11 @@ class DebugStream:
                 self._pending.append(wire.FrameBegan(str(key), header.as_written(), why))
             case VisibleDelta(text=text):
                 self._unsent.append(text)
+            case VisibleWithdrawn(header=header):
+                self._push_text()
+                frame = self._frames[-1]
+                frame.header, frame.why_hidden = header.as_written(), why_hidden(header)
+                self._pending.append(wire.FrameHidden(str(key), frame.header, frame.why_hidden))
             case VisibleClosed(event=closed):
                 self._push_text()
                 self._frames[-1].is_open = False

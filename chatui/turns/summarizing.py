@@ -19,7 +19,7 @@ from chatui.codes import ProductCode
 from chatui.model_servers import connected
 from chatui.store import transcripts
 from chatui.turns import summary_notes
-from renderer.events import Finished, FrameClosed, FrameOpened, FrameText, RawEvent
+from renderer.events import Finished, FrameClosed, FrameOpened, FrameText, FrameWithdrawn, RawEvent
 from renderer.frame_kinds import PRODUCT_NAMES, SUMMARY_NAME, is_answer
 from renderer.frames import Frame, Header, Role
 from renderer.gate import VisibleText
@@ -228,6 +228,8 @@ async def _sampled(backend: Backend, request: SampleRequest) -> str:
                     chars += len(text)
                     if is_wanted:
                         parts.append(text)
+                case FrameWithdrawn():
+                    return ""
                 case SampleEnded(reason=reason) if reason is not EndReason.STOP:
                     return ""
             if chars > 10 * summary_notes.MOST_ANSWER_CHARS:

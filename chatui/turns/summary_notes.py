@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from chatui import prompts
 from chatui.backends.base import SampleRequest
 from chatui.turns import server_summaries
-from renderer.events import FrameClosed, FrameOpened, FrameText, RawEvent
-from renderer.frame_kinds import SUMMARY_NAME
+from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn, RawEvent
+from renderer.frame_kinds import BROKEN, SUMMARY_NAME
 from renderer.frames import Channel, Frame, Header, Intent, Role
 from renderer.gate import Audience, may_see
 from renderer.summary.check import Verdict, check
@@ -59,6 +59,10 @@ class Notes:
                 self._header = header
             case FrameText(text=text):
                 self._feed_text(text)
+            case FrameWithdrawn():
+                hidden, self._visible, self._header = self._visible, [], BROKEN
+                for text in hidden:
+                    self.hidden.feed(text)
             case FrameClosed():
                 if self._visible:
                     self.seen.feed("".join(self._visible))

@@ -21,7 +21,7 @@ from chatui.wire.commands import (
     Watch,
     read_command,
 )
-from chatui.wire.debug_events import DebugSnapshot, FrameBegan, FrameEnded, FrameGrew, FrameSoFar
+from chatui.wire.debug_events import DebugSnapshot, FrameBegan, FrameEnded, FrameGrew, FrameHidden, FrameSoFar
 from chatui.wire.replies import Accepted, Farewell, Idle, Refused, TitleChanged
 from chatui.wire.turn_events import (
     BlockFlushed,
@@ -32,6 +32,7 @@ from chatui.wire.turn_events import (
     MessageBegan,
     MessageRelabelled,
     MessageSoFar,
+    MessageWithdrawn,
     PartKind,
     Snapshot,
     SummaryStep,
@@ -54,6 +55,7 @@ END_USER_EVENTS: tuple[type[Event], ...] = (
     ThoughtEnded,
     MessageBegan,
     MessageRelabelled,
+    MessageWithdrawn,
     BlockReplaced,
     BlockGrew,
     BlockFlushed,
@@ -62,7 +64,7 @@ END_USER_EVENTS: tuple[type[Event], ...] = (
 )
 """All that the page of a conversation may be sent."""
 
-DEBUG_EVENTS: tuple[type[Event], ...] = (FrameBegan, FrameGrew, FrameEnded, DebugSnapshot)
+DEBUG_EVENTS: tuple[type[Event], ...] = (FrameBegan, FrameGrew, FrameHidden, FrameEnded, DebugSnapshot)
 """What only staff who may see hidden channels, and have opened the debug view, are sent."""
 
 DEBUG_PAGE_EVENTS: tuple[type[Event], ...] = (Refused, Idle, TitleChanged, Farewell, *DEBUG_EVENTS)
@@ -89,11 +91,13 @@ __all__ = [
     "FrameBegan",
     "FrameEnded",
     "FrameGrew",
+    "FrameHidden",
     "FrameSoFar",
     "Idle",
     "MessageBegan",
     "MessageRelabelled",
     "MessageSoFar",
+    "MessageWithdrawn",
     "Numbered",
     "PartKind",
     "Reference",

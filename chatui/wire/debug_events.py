@@ -29,6 +29,16 @@ class FrameGrew(TurnEvent):
 
 
 @dataclass(frozen=True, slots=True)
+class FrameHidden(TurnEvent):
+    """The open frame was withdrawn from people; its header from now on."""
+
+    types = ("chatui:frame.withdrawn",)
+    message_id: str
+    header: dict[str, str]
+    why_hidden: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class FrameEnded(TurnEvent):
     """The open frame ended."""
 

@@ -88,6 +88,14 @@ class MessageRelabelled(TurnEvent):
 
 
 @dataclass(frozen=True, slots=True)
+class MessageWithdrawn(TurnEvent):
+    """A visible message is none: the page removes it. It is not kept as visible, and no later event is about it."""
+
+    types = ("chatui:withdrawn",)
+    message_id: str
+
+
+@dataclass(frozen=True, slots=True)
 class BlockReplaced(TurnEvent):
     """The open block as it can be shown now."""
 

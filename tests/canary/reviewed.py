@@ -628,6 +628,7 @@ END_USER_EVENTS: dict[str, set[str]] = {
     "chatui:thought": _OF_A_TURN | {"seconds"},
     "chatui:message": _OF_A_TURN | {"message_id", "kind", "continued_message", "blocks"},
     "chatui:relabelled": _OF_A_TURN | {"message_id", "kind"},
+    "chatui:withdrawn": _OF_A_TURN | {"message_id"},
     "chatui:preamble.delta": _OF_A_TURN | {"message_id", "block", "html", "text"},
     "chatui:snapshot": _OF_A_TURN | {"elapsed", "working", "steps", "thought", "messages"},
     "response.created": _OF_A_TURN | {"conversation", "question", "after", "kind", "continued_turn"},
@@ -637,5 +638,5 @@ END_USER_EVENTS: dict[str, set[str]] = {
 }
 """All that an end user's socket may ever be sent, with every field that it may have."""
 
-DEBUG_EVENTS = {"chatui:frame.opened", "chatui:frame.delta", "chatui:frame.closed", "chatui:debug.snapshot"}
+DEBUG_EVENTS = {"chatui:frame.opened", "chatui:frame.delta", "chatui:frame.withdrawn", "chatui:frame.closed", "chatui:debug.snapshot"}
 """What only permitted staff who opted in are sent."""

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from renderer.errors import OpenChatMLError
-from renderer.events import FrameClosed, FrameOpened, FrameText
+from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn
 from renderer.ocml.reader import DocumentOpened, ProblemFound, Reader, ReaderEvent
 from tests.conformance.cases import Case, cases, document_as_told, error_as_told, name_of, problem_as_told
 from tests.fuzz.promises import bytes_of
@@ -73,6 +73,8 @@ def as_told(event: ReaderEvent) -> Case:
             return {"event": "opened", **header.as_written(), "offset": place.offset}
         case FrameText(text=text):
             return {"event": "text", "text": text}
+        case FrameWithdrawn():
+            raise AssertionError("what is read from a document is never withdrawn")
         case FrameClosed(terminator=terminator, error=error):
             return {"event": "closed", "terminator": terminator.value[2:-2] if terminator else None, "error": error}
 

@@ -42,6 +42,14 @@ test("a message that is of another kind after all is an event of its turn, and o
   assert.deepEqual(readFrame(JSON.stringify([{ ...label, kind: 7 }])), []);
 });
 
+test("a message that is withdrawn is an event of its turn, and only with its name", () => {
+  const withdrawn = { type: "chatui:withdrawn", turn: "t", sequence_number: 1, message_id: "m" };
+  const [event] = readFrame(JSON.stringify([withdrawn]));
+  assert.ok(event);
+  assert.equal(isTurnEvent(event), true);
+  assert.deepEqual(readFrame(JSON.stringify([{ ...withdrawn, message_id: 7 }])), []);
+});
+
 test("steps of a turn are numbered, replies and snapshots are not", () => {
   const [delta, title] = readFrame(JSON.stringify([DELTA, TITLE]));
   assert.ok(delta && title);

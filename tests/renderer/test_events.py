@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from renderer.errors import Code, Place
-from renderer.events import Assembler, Finished, FrameClosed, FrameOpened, FrameText
+from renderer.events import Assembler, Finished, FrameClosed, FrameOpened, FrameText, FrameWithdrawn, RawEvent
+from renderer.frame_kinds import BROKEN
 from renderer.frames import Frame, Header, Terminator
 from renderer.gate import Audience, may_see
 
@@ -34,8 +35,8 @@ def test_e_stream_truncated_a_frame_that_broke_off_is_kept_as_incomplete() -> No
     assert assembler.finish() is None and assembler.open_frame() is None
 
 
-@pytest.mark.parametrize("events", [[FrameText("x")], [FrameClosed(None)], [FrameOpened(HEADER), FrameOpened(HEADER)]])
-def test_events_out_of_order_are_a_bug_and_say_so(events: list[FrameOpened | FrameText | FrameClosed]) -> None:
+@pytest.mark.parametrize("events", [[FrameText("x")], [FrameClosed(None)], [FrameWithdrawn()], [FrameOpened(HEADER), FrameOpened(HEADER)]])
+def test_events_out_of_order_are_a_bug_and_say_so(events: list[RawEvent]) -> None:
     assembler = Assembler()
     with pytest.raises(ValueError):
         for event in events:
@@ -104,3 +105,13 @@ def fold(header: Header, body: str, closed: FrameClosed) -> Finished:
     finished = assembler.feed(closed)
     assert finished is not None
     return finished
+
+
+def test_a_frame_that_is_withdrawn_is_hidden_with_all_of_its_text_and_stays_open() -> None:
+    assembler = Assembler()
+    for event in (FrameOpened(HEADER), FrameText("one "), FrameWithdrawn(), FrameText("two")):
+        assert assembler.feed(event) is None
+    assert assembler.open_frame() == Frame(BROKEN, "one two")
+    finished = assembler.feed(FrameClosed(Terminator.END, Code.PARSE_HEADER))
+    assert finished is not None and finished.frame == Frame(BROKEN, "one two")
+    assert not may_see(BROKEN, Audience.END_USER)

@@ -15,7 +15,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from chatui.management.one_question import UNUSABLE, Asked, add_server_arguments, backend_for, request_for, server_for
 from renderer.events import RawEvent
-from renderer.gate import Audience, Gate, VisibleClosed, VisibleDelta, VisibleOpened
+from renderer.gate import Audience, Gate, VisibleClosed, VisibleDelta, VisibleOpened, VisibleWithdrawn
 from renderer.terminal import harmless
 
 EXIT_CODES = {"completed": 0, "incomplete": 1, "failed": 3, "interrupted": 4}
@@ -83,6 +83,9 @@ class _Screen:
                     self._write(f"── {said}\n")
             case VisibleDelta(text=text):
                 self._write(text)
+            case VisibleWithdrawn():
+                # What a terminal has printed cannot be taken back; it is said that it was no answer.
+                self._write("\n── withdrawn: what stands above was no answer\n")
             case VisibleClosed(event=closed) if closed.error and self._gate.audience is Audience.DEBUG:
                 self._write(f"\n── {closed.error}")
 

@@ -70,6 +70,8 @@ export class ServerEvents {
         return this.#messageBegan(event);
       case "chatui:relabelled":
         return transcript.byTurn(event.turn)?.parts.relabel(event.message_id, event.kind);
+      case "chatui:withdrawn":
+        return transcript.byTurn(event.turn)?.parts.withdraw(event.message_id);
       case "response.delta":
       case "chatui:preamble.delta":
       case "response.delta.flush":

@@ -59,6 +59,8 @@ class DebugView extends HTMLElement {
         return void this.#open(event.message_id, event.header, event.why_hidden);
       case "chatui:frame.delta":
         return this.#append(event.message_id, event.text);
+      case "chatui:frame.withdrawn":
+        return this.#hide(event.message_id, event.header, event.why_hidden);
       case "chatui:frame.closed":
         return this.#close(event.message_id, event.terminator, event.code);
       case "chatui:refused":
@@ -92,6 +94,33 @@ class DebugView extends HTMLElement {
     if (known) return known;
     const frame = piece("frame", HTMLElement);
     frame.dataset.message = message;
+    this.#label(frame, header, why);
+    this.#openedAt.set(message, performance.now());
+    this.#live.hidden = false;
+    this.#frames.append(frame);
+    return frame;
+  }
+
+  /**
+   * A frame that people saw was withdrawn from them.
+   * @param {string} message
+   * @param {Record<string, string>} header
+   * @param {string | null | undefined} why
+   */
+  #hide(message, header, why) {
+    const frame = this.#frame(message);
+    if (!frame) return;
+    for (const old of find(frame, ".frame-head", HTMLElement).querySelectorAll(".chip")) old.remove();
+    frame.classList.remove("frame-visible", "frame-hidden");
+    this.#label(frame, header, why);
+  }
+
+  /**
+   * @param {HTMLElement} frame
+   * @param {Record<string, string>} header
+   * @param {string | null | undefined} why
+   */
+  #label(frame, header, why) {
     const head = find(frame, ".frame-head", HTMLElement);
     const chips = Object.entries(header ?? {}).filter(([, value]) => value !== null && value !== "");
     head.prepend(...chips.map(([name, value]) => chip(name, String(value))));
@@ -99,10 +128,6 @@ class DebugView extends HTMLElement {
     find(frame, ".frame-why", HTMLElement).textContent = why ? `Hidden. ${why}` : "";
     // Beside a hidden frame stands why it is hidden, not its text.
     if (why) seek(frame, ".frame-seen-text", HTMLElement)?.remove();
-    this.#openedAt.set(message, performance.now());
-    this.#live.hidden = false;
-    this.#frames.append(frame);
-    return frame;
   }
 
   /**

@@ -65,6 +65,14 @@ export class AnswerParts {
   }
 
   /**
+   * A message turned out to be none: nothing of it stays on the page.
+   * @param {string} message
+   */
+  withdraw(message) {
+    this.#find(message)?.remove();
+  }
+
+  /**
    * Shows the open block as it is now.
    * @param {HTMLElement} part
    * @param {number} index

@@ -33,6 +33,7 @@
  *   continued_message?: string | null, blocks?: number | null }} MessageBegan
  * @typedef {{ type: "chatui:relabelled", turn: string, sequence_number: number, message_id: string, kind: PartKind }}
  *   MessageRelabelled
+ * @typedef {{ type: "chatui:withdrawn", turn: string, sequence_number: number, message_id: string }} MessageWithdrawn
  * @typedef {{ type: "response.delta" | "chatui:preamble.delta", turn: string, sequence_number: number,
  *   message_id: string, block: number, html: string }} BlockReplaced
  * @typedef {{ type: "response.delta" | "chatui:preamble.delta", turn: string, sequence_number: number,
@@ -47,36 +48,40 @@
  *   header: Record<string, string>, why_hidden?: string | null }} FrameBegan
  * @typedef {{ type: "chatui:frame.delta", turn: string, sequence_number: number, message_id: string, text: string }}
  *   FrameGrew
+ * @typedef {{ type: "chatui:frame.withdrawn", turn: string, sequence_number: number, message_id: string,
+ *   header: Record<string, string>, why_hidden?: string | null }} FrameHidden
  * @typedef {{ type: "chatui:frame.closed", turn: string, sequence_number: number, message_id: string,
  *   terminator?: string | null, code?: string | null }} FrameEnded
  * @typedef {{ type: "chatui:debug.snapshot", turn: string, sequence_number: number, frames: FrameSoFar[] }}
  *   DebugSnapshot
- * @typedef {TurnCreated | WorkingBegan | SummaryStep | ThoughtEnded | MessageBegan | MessageRelabelled | BlockReplaced
- *   | BlockGrew | BlockFlushed | TurnEnded | FrameBegan | FrameGrew | FrameEnded} TurnEvent
+ * @typedef {TurnCreated | WorkingBegan | SummaryStep | ThoughtEnded | MessageBegan | MessageRelabelled |
+ *   MessageWithdrawn | BlockReplaced | BlockGrew | BlockFlushed | TurnEnded | FrameBegan | FrameGrew | FrameHidden |
+ *   FrameEnded} TurnEvent
  * @typedef {Accepted | Refused | Idle | TitleChanged | Farewell | TurnCreated | WorkingBegan | SummaryStep |
- *   ThoughtEnded | MessageBegan | MessageRelabelled | BlockReplaced | BlockGrew | BlockFlushed | TurnEnded | Snapshot}
- *   EndUserEvent
- * @typedef {Refused | Idle | TitleChanged | Farewell | FrameBegan | FrameGrew | FrameEnded | DebugSnapshot}
- *   DebugPageEvent
+ *   ThoughtEnded | MessageBegan | MessageRelabelled | MessageWithdrawn | BlockReplaced | BlockGrew | BlockFlushed |
+ *   TurnEnded | Snapshot} EndUserEvent
+ * @typedef {Refused | Idle | TitleChanged | Farewell | FrameBegan | FrameGrew | FrameHidden | FrameEnded |
+ *   DebugSnapshot} DebugPageEvent
  * @typedef {EndUserEvent | DebugPageEvent} ServerEvent
  */
 
 export const END_USER_TYPES = /** @type {readonly string[]} */ (Object.freeze([
   "chatui:accepted", "chatui:refused", "chatui:idle", "chatui:title", "chatui:bye", "response.created",
-    "chatui:working", "chatui:summary", "chatui:thought", "chatui:message", "chatui:relabelled", "response.delta",
-    "chatui:preamble.delta", "response.delta.flush", "response.completed", "response.incomplete", "response.failed",
-    "response.cancel", "chatui:snapshot",
+    "chatui:working", "chatui:summary", "chatui:thought", "chatui:message", "chatui:relabelled", "chatui:withdrawn",
+    "response.delta", "chatui:preamble.delta", "response.delta.flush", "response.completed", "response.incomplete",
+    "response.failed", "response.cancel", "chatui:snapshot",
 ]));
 
 export const DEBUG_PAGE_TYPES = /** @type {readonly string[]} */ (Object.freeze([
   "chatui:refused", "chatui:idle", "chatui:title", "chatui:bye", "chatui:frame.opened", "chatui:frame.delta",
-    "chatui:frame.closed", "chatui:debug.snapshot",
+    "chatui:frame.withdrawn", "chatui:frame.closed", "chatui:debug.snapshot",
 ]));
 
 export const TURN_TYPES = /** @type {readonly string[]} */ (Object.freeze([
   "response.created", "chatui:working", "chatui:summary", "chatui:thought", "chatui:message", "chatui:relabelled",
-    "response.delta", "chatui:preamble.delta", "response.delta.flush", "response.completed", "response.incomplete",
-    "response.failed", "response.cancel", "chatui:frame.opened", "chatui:frame.delta", "chatui:frame.closed",
+    "chatui:withdrawn", "response.delta", "chatui:preamble.delta", "response.delta.flush", "response.completed",
+    "response.incomplete", "response.failed", "response.cancel", "chatui:frame.opened", "chatui:frame.delta",
+    "chatui:frame.withdrawn", "chatui:frame.closed",
 ]));
 
 /**
@@ -97,6 +102,7 @@ export const FIELDS = {
   "chatui:thought": [{ turn: "string", sequence_number: "number", seconds: "number" }],
   "chatui:message": [{ turn: "string", sequence_number: "number", message_id: "string", kind: "string" }],
   "chatui:relabelled": [{ turn: "string", sequence_number: "number", message_id: "string", kind: "string" }],
+  "chatui:withdrawn": [{ turn: "string", sequence_number: "number", message_id: "string" }],
   "response.delta": [{ turn: "string", sequence_number: "number", message_id: "string", block: "number", html: "string"
     }, { turn: "string", sequence_number: "number", message_id: "string", block: "number", text: "string" }],
   "chatui:preamble.delta": [{ turn: "string", sequence_number: "number", message_id: "string", block: "number",
@@ -112,6 +118,7 @@ export const FIELDS = {
     steps: "array", messages: "array" }],
   "chatui:frame.opened": [{ turn: "string", sequence_number: "number", message_id: "string", header: "object" }],
   "chatui:frame.delta": [{ turn: "string", sequence_number: "number", message_id: "string", text: "string" }],
+  "chatui:frame.withdrawn": [{ turn: "string", sequence_number: "number", message_id: "string", header: "object" }],
   "chatui:frame.closed": [{ turn: "string", sequence_number: "number", message_id: "string" }],
   "chatui:debug.snapshot": [{ turn: "string", sequence_number: "number", frames: "array" }],
 };

@@ -1,0 +1,133 @@
+"""What was shown and then turned out to be reasoning: from that moment it is nowhere that an end user can reach."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+import logging
+import zipfile
+
+import pytest
+from channels.db import database_sync_to_async
+from django.test import Client
+
+from chatui.codes import ProductCode
+from chatui.models import ActiveLeaf, Conversation, Message, SearchEntry, ShareLink, Turn, User
+from chatui.transfer.exports import Form
+from chatui.turns import running
+from chatui.turns.stream import DebugStream, EndUserStream
+from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn
+from renderer.frames import Terminator
+from tests.canary.asking import client_for, whole
+from tests.canary.leaks.test_streaming import begin, everything_of, reached
+from tests.canary.listening import Layer, assert_allowed
+from tests.canary.markers import Canary
+from tests.support.browser_socket import ENDS, BrowserSocket
+from tests.support.scripted import FINAL, ScriptedBackend, Step, ended
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def layer(monkeypatch: pytest.MonkeyPatch) -> Layer:
+    return Layer(monkeypatch)
+
+
+@database_sync_to_async
+def leaves(person: User, conversation: str) -> list[bytes]:
+    """Everything by which text leaves: downloads of each kind, the archive, copies, search, and a share link with its preview."""
+    client: Client = client_for(person)
+    at = f"/c/{conversation}/"
+    got = [whole(client.get(f"{at}download/?form={form.value}")) for form in Form]
+    with zipfile.ZipFile(io.BytesIO(b"".join(client.get("/download/").streaming_content))) as archive:  # type: ignore[arg-type]
+        got += [archive.read(name) for name in archive.namelist()]
+    got += [whole(client.get(path)) for path in ("/search/?q=think", f"{at}share/")]
+    got += [whole(client.get(f"{at}messages/{key}/text/")) for key in Message.objects.values_list("pk", flat=True)]
+    leaf = ActiveLeaf.objects.get(person=person).message
+    got.append(whole(client.post(f"{at}share/", {"leaf": str(leaf.pk), "days": "7"})))
+    got += [whole(client_for(None).get(f"/s/{link.token}/")) for link in ShareLink.objects.all()]
+    return got
+
+
+@pytest.mark.parametrize("last", ["answer", "nothing", "stop"])
+@pytest.mark.asyncio
+async def test_what_is_withdrawn_is_in_no_stream_page_download_search_or_copy_any_more(
+    last: str, canary: Canary, layer: Layer, ada: User, backend: ScriptedBackend, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    word = canary.plant("text that is withdrawn")
+    later = canary.plant("text behind the sign")
+    shown, kept = asyncio.Event(), asyncio.Event()
+    script: list[Step] = [FrameOpened(FINAL), FrameText(f"We think {word} of it. "), shown, FrameWithdrawn(), FrameText(later), kept]
+    script += [FrameClosed(Terminator.END, ProductCode.WITHHELD)] if last != "stop" else []
+    script += [FrameOpened(FINAL), FrameText("Forty two."), FrameClosed(Terminator.RETURN)] if last == "answer" else []
+    backend.script = [*script, ended()] if last != "stop" else [*script, asyncio.Event()]
+    async with BrowserSocket(ada) as tab, BrowserSocket(ada) as late:
+        accepted = await begin(tab)
+        await reached(backend)
+        await tab.until("response.delta")
+        assert canary.found(*tab.raw), "the premise: it was shown before the sign came"
+        await database_sync_to_async(Turn.objects.update)(checkpoint=f"<|start|>assistant<|channel|>final<|message|>{word}<|end|>")
+        shown.set()
+        await reached(backend)
+        assert word not in (await Turn.objects.aget()).checkpoint.partition("<|channel|>final")[2], "a process that dies now keeps nothing"
+        await late.say("subscribe", conversation=accepted["conversation"])
+        await late.until("chatui:snapshot")
+        kept.set()
+        if last == "stop":
+            await tab.say("stop", conversation=accepted["conversation"], turn=accepted["turn"])
+        await tab.until(*ENDS)
+        await running.settle()
+        pages = await everything_of(ada, accepted) + await leaves(ada, accepted["conversation"])
+        events = [event for raw in tab.raw for event in json.loads(raw)]
+    types = [event["type"] for event in events]
+    assert types.count("chatui:withdrawn") == 1
+    after = json.dumps(events[types.index("chatui:withdrawn") :])
+    assert_allowed([*tab.raw, *late.raw])
+    assert not canary.found(after, *late.raw, *pages, caplog.text)
+    assert not await SearchEntry.objects.filter(terms__contains=word.lower()).aexists()
+    assert not await Message.objects.filter(is_visible=True, text__contains=word).aexists()
+    assert await Message.objects.filter(is_visible=False, text__contains=word).aexists(), "the premise: it is kept for staff"
+    turn = await Turn.objects.aget()
+    if last != "stop":
+        assert (turn.state, turn.error_code) == ("completed" if last == "answer" else "failed", "E-X-WITHHELD")
+        assert any(ProductCode.WITHHELD.sentence.encode().replace(b"'", b"&#x27;") in page for page in pages), "the page says so"
+    assert any(b"Forty two." in page for page in pages) == (last == "answer")
+    assert await Conversation.objects.acount() == 1
+
+
+def test_what_was_not_sent_yet_when_it_is_withdrawn_is_never_sent() -> None:
+    from uuid import uuid4
+
+    stream, key = EndUserStream(uuid4()), uuid4()
+    for event in (FrameOpened(FINAL), FrameText("SECRET\n\nSECRET"), FrameWithdrawn(), FrameText("SECRET"), FrameClosed(Terminator.END)):
+        stream.take(event, key, 0)
+    said = [numbered.as_json() for numbered in stream.flush()]
+    assert [event["type"] for event in said] == ["chatui:withdrawn"]
+    assert "SECRET" not in json.dumps([*said, stream.snapshot(0).as_json()])
+
+
+def test_staff_who_watch_see_that_a_frame_was_withdrawn_and_all_of_its_text() -> None:
+    from uuid import uuid4
+
+    stream, key = DebugStream(uuid4()), uuid4()
+    for event in (
+        FrameOpened(FINAL),
+        FrameText("one "),
+        FrameWithdrawn(),
+        FrameText("two"),
+        FrameClosed(Terminator.END, ProductCode.WITHHELD),
+    ):
+        stream.take(event, key)
+    said = [numbered.as_json() for numbered in stream.flush()]
+    assert [event["type"] for event in said] == [
+        "chatui:frame.opened",
+        "chatui:frame.delta",
+        "chatui:frame.withdrawn",
+        "chatui:frame.delta",
+        "chatui:frame.closed",
+    ]
+    assert said[2]["header"] == {"role": "assistant", "channel": "analysis", "intent": "debug"} and said[2]["why_hidden"]
+    [kept] = stream.snapshot().as_json()["frames"]  # type: ignore[misc]
+    assert (kept["text"], bool(kept["why_hidden"])) == ("one two", True)
