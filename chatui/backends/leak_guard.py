@@ -1,124 +1,177 @@
-"""Keeps reasoning out of the answer field of servers that know no channels: judges text by how it begins, and hides in doubt.
+"""Keeps reasoning out of the answer field of servers that know no channels: reads the whole answer, and hides in doubt.
 
-Some servers put a model's raw output into the answer: with its Harmony markers, with the markers stripped (``analysis…assistantfinal…``),
-or inside tags such as ``<think>``. Markers in the middle of an honest answer stay text, for answers may be about them.
+Some servers put a model's raw output into the answer: with its Harmony markers, with the markers stripped
+(``analysis…assistantfinal…``), or inside tags such as ``<think>``. Where such a sign stands outside code, and the answer does not only
+speak about it, what belongs to it is hidden; where it shows that what came before was reasoning, that is withdrawn.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from enum import Enum, auto
 
-_MARKERS = tuple(f"<|{name}|>" for name in ("start", "channel", "message", "end", "return", "call", "constrain", "startoftext"))
-_TAGS = ("think", "thinking", "thought", "reasoning", "analysis")
+from chatui.backends.leaks import judgement
+from chatui.backends.leaks.judgement import STOP_TOKENS, Span
+from chatui.backends.leaks.prose import Found, Prose
+from chatui.backends.leaks.signs import Kind, bare, folded
+
+__all__ = ["LeakGuard", "Span"]
+
 # Text that begins so may be raw output whose markers were stripped; it is held and judged as a whole.
 _DOUBTFUL = ("analysis", "commentary", "assistant", "to=", "final<|")
-_COLLAPSED = ("assistantfinal", "assistantanalysis", "assistantcommentary")
-# Some servers leave the stop token at the end of the answer, as characters.
-_STOP_TOKENS = ("<|return|>", "<|end|>", "<|endoftext|>")
-_STARTERS = (*_MARKERS, *(f"<{tag}>" for tag in _TAGS), *_DOUBTFUL, "final*")
+_STARTERS = (*_DOUBTFUL, "final*")
 _GLUED = re.compile(r"\s*(?:analysis|commentary)(?![\s.,:;!?'’)/-]|$)")
 _GLUED_FINAL = re.compile(r"(\s*)final(?=[A-Z0-9*#]|[^\W\d_a-z])")
 # What in the middle of an answer still is a sign of stripped markers: no text that goes on with a sentence or with code begins so.
 _RESUMED = re.compile(r"(?:analysis|commentary)(?![\s.,:;!?'’)/-]|$)|assistant(?=[<acf])|to=|final<\|")
-_ANY_MARKER = re.compile(r"<\|(?:start|channel|message|end|return|call|constrain|startoftext|endoftext|reserved_\d+)\|>")
-_OTHER_AUTHOR = re.compile(r"<\|start\|>(?!assistant\b)")
-_FINAL_HEADER = re.compile(r"(?:\s*|<\|start\|>assistant)<\|channel\|>final(?: ?<\|constrain\|>\w+)?<\|message\|>")
-
-
-@dataclass(frozen=True, slots=True)
-class Span:
-    """A stretch of text, and whether it may be shown as the answer."""
-
-    visible: bool
-    text: str = field(repr=False)
+_TAGS_ONLY = frozenset({Kind.OPENING, Kind.CLOSING})
 
 
 class LeakGuard:
     """Text in, spans out. Holds back what could still turn out to be the beginning of a leak."""
 
     def __init__(self, *, whole: bool = False, resumes: bool = False) -> None:
-        """``whole``: the answer comes in one piece, so all of it can be judged before anything is shown. ``resumes``: it goes on in the
+        """``whole``: the answer comes in one piece, so nothing is shown before all of it was judged. ``resumes``: it goes on in the
         middle of an answer, where a word such as ``analysis`` is no sign by itself; markers, tags and stripped markers are."""
-        self._state = _State.HELD if whole else _State.BEGIN
+        self._is_whole = whole
+        self._whole: list[str] | None = [] if whole else None
+        self._resumes = resumes
+        self._state = _State.BEGIN
         self._held = ""
         self._parts: list[str] = []
-        self._end_tag = ""
-        self._resumes = resumes
+        self._prose = Prose()
+        self._has_shown = False
+        self._is_shut = False
+        self._tag, self._depth = "", 0
 
     def feed(self, text: str) -> list[Span]:
         """More of the answer field."""
-        spans: list[Span] = []
-        while text:
-            state = self._state
-            text = _STEPS[state](self, text, spans)
-        return spans
+        if self._whole is not None:
+            self._whole.append(text)
+            return []
+        return self._read(text, is_end=False)
 
     def finish(self, *, complete: bool) -> list[Span]:
         """The field has ended. ``complete``: the server said that the model stopped by itself."""
-        held, self._held = self._held, ""
+        if self._whole is not None:
+            text, self._whole = "".join(self._whole), None
+            return settled([*self.feed(text), *self.finish(complete=complete)])
+        spans: list[Span] = []
+        if self._state is _State.BEGIN:
+            # Nothing more can make a sign of it.
+            self._state = _State.OPEN
+            held, self._held = "".join(self._parts) + self._held, ""
+            self._parts = []
+            spans += self._read(held, is_end=False)
+        if self._state in (_State.OPEN, _State.TAG):
+            spans += self._read("", is_end=True)
         parts, self._parts = "".join(self._parts), []
-        if self._state is _State.HELD:
-            return _judge(parts, complete=complete)
-        held = parts + held
-        if not held or held in _STOP_TOKENS:
-            return []
-        return [Span(self._state in (_State.BEGIN, _State.OPEN), held)]
+        return [*spans, *self._judged(parts, complete=complete)] if self._state is _State.HELD else spans
 
-    def _begin(self, text: str, spans: list[Span]) -> str:
-        if not self._held and text.isspace():
-            self._parts.append(text)
-            return ""
+    def _read(self, text: str, *, is_end: bool) -> list[Span]:
+        spans: list[Span] = []
+        rest: str | None = text
+        while rest or (is_end and rest is not None and self._state in (_State.OPEN, _State.TAG)):
+            match self._state:
+                case _State.BEGIN:
+                    rest = self._begin(rest, is_end=is_end)
+                case _State.HELD:
+                    self._parts.append(rest)
+                    rest = None
+                case _State.TAG:
+                    rest = self._inside_tag(rest, spans, is_end=is_end)
+                case _State.OPEN:
+                    rest = self._open(rest, spans, is_end=is_end)
+        return spans
+
+    def _begin(self, text: str, *, is_end: bool) -> str | None:
         self._held += text
-        begun = self._held.lstrip()
-        if begun.startswith(_MARKERS) or (_RESUMED.match(begun) if self._resumes else begun.startswith(_DOUBTFUL)):
+        begun = bare(folded(self._held)).lstrip()
+        if not begun:
+            self._parts.append(self._held)
+            self._held = ""
+            return None
+        if _RESUMED.match(begun) if self._resumes else begun.startswith(_DOUBTFUL):
             self._state = _State.HELD
-        elif tag := next((tag for tag in _TAGS if begun.lower().startswith(f"<{tag}>")), None):
-            self._state, self._end_tag = _State.TAG, f"</{tag}>"
-        elif any(starter.startswith(begun.lower()) for starter in _STARTERS):
-            return ""
+        elif not is_end and any(starter.startswith(begun.lower()) for starter in _STARTERS):
+            return None
         else:
             self._state = _State.OPEN
         text = "".join(self._parts) + self._held
         self._held, self._parts = "", []
         return text if self._resumes or not _GLUED_FINAL.match(text) else _GLUED_FINAL.sub(r"\1", text, count=1)
 
-    def _hold(self, text: str, spans: list[Span]) -> str:
-        self._parts.append(text)
-        return ""
+    def _open(self, text: str, spans: list[Span], *, is_end: bool) -> str | None:
+        shown, found = self._prose.feed(text, is_end=is_end)
+        if shown:
+            spans.append(Span(True, shown))
+            self._has_shown = self._has_shown or not shown.isspace()
+        if found is None:
+            return None
+        match found.kind:
+            case Kind.OPENING:
+                return self._enter_tag(found, spans)
+            case Kind.WRAPPER:
+                spans.append(Span(False, found.rest[: found.length]))
+                return found.rest[found.length :]
+            case Kind.CLOSING:
+                return self._withdraw(found, spans)
+        if found.rest.strip() in STOP_TOKENS and is_end:
+            return None
+        if found.withdraws and self._has_shown:
+            spans.append(Span(False, "", withdraws=True, is_withheld=True))
+            self._has_shown = False
+        # Behind stripped markers in the middle nothing can be proven: how often the model changed its channel before is not known.
+        self._is_shut = found.kind is Kind.COLLAPSED and not self._is_whole
+        self._state = _State.HELD
+        return found.rest
 
-    def _inside_tag(self, text: str, spans: list[Span]) -> str:
-        text, self._held = self._held + text, ""
-        at = text.lower().find(self._end_tag)
-        if at < 0:
-            keep = _prefix_length(text.lower(), (self._end_tag,))
-            self._held = text[len(text) - keep :]
-            spans.append(Span(False, text[: len(text) - keep]))
-            return ""
-        at += len(self._end_tag)
-        spans.append(Span(False, text[:at]))
-        self._state = _State.BEGIN
-        return text[at:]
+    def _enter_tag(self, found: Found, spans: list[Span]) -> str:
+        self._state, self._tag, self._depth = _State.TAG, found.name, 1
+        self._prose = Prose(_TAGS_ONLY)
+        spans.append(Span(False, found.rest[: found.length], is_withheld=self._has_shown))
+        return found.rest[found.length :]
 
-    def _open(self, text: str, spans: list[Span]) -> str:
-        text, self._held = self._held + text, ""
-        at = min((found for sign in _COLLAPSED if (found := text.find(sign)) >= 0), default=-1)
-        if at >= 0:
-            self._state = _State.SHUT
-            if at:
-                spans.append(Span(True, text[:at]))
-            return text[at:]
-        keep = next((len(token) for token in _STOP_TOKENS if text.endswith(token)), 0)
-        keep = keep or _prefix_length(text, (*_COLLAPSED, *_STOP_TOKENS))
-        self._held = text[len(text) - keep :]
-        if keep < len(text):
-            spans.append(Span(True, text[: len(text) - keep]))
-        return ""
+    def _withdraw(self, found: Found, spans: list[Span]) -> str:
+        """A closing tag without an opening one: all that came before it was reasoning."""
+        spans.append(Span(False, found.rest[: found.length], withdraws=self._has_shown, is_withheld=self._has_shown))
+        self._leave()
+        self._has_shown = False
+        return found.rest[found.length :]
 
-    def _shut(self, text: str, spans: list[Span]) -> str:
-        spans.append(Span(False, text))
-        return ""
+    def _inside_tag(self, text: str, spans: list[Span], *, is_end: bool) -> str | None:
+        hidden, found = self._prose.feed(text, is_end=is_end)
+        is_withheld = self._has_shown or (is_end and found is None)
+        if hidden or (is_end and found is None):
+            spans.append(Span(False, hidden, is_withheld=is_withheld))
+        if found is None:
+            return None
+        if found.name == self._tag:
+            self._depth += 1 if found.kind is Kind.OPENING else -1
+        spans.append(Span(False, found.rest[: found.length], is_withheld=self._has_shown))
+        if not self._depth:
+            self._leave()
+        return found.rest[found.length :]
+
+    def _leave(self) -> None:
+        """What comes now is the answer, and judged as one that begins where nothing of it was shown."""
+        self._prose = Prose()
+        self._prose.has_text = self._has_shown
+        self._state = _State.OPEN if self._has_shown else _State.BEGIN
+        self._held = ""
+
+    def _judged(self, text: str, *, complete: bool) -> list[Span]:
+        begun = bare(folded(text)).lstrip()
+        is_prose = begun.startswith(_DOUBTFUL) and not _GLUED.match(begun) and not judgement.is_collapsed(text)
+        if self._is_shut:
+            return [Span(False, text, is_withheld=True)]
+        if not is_prose or self._prose.has_text or "<|" in begun or "|>" in begun:
+            return judgement.judge(text, complete=complete)
+        if not complete:
+            # Prose that happens to begin with the word. Cut short it cannot be told from reasoning.
+            return [Span(False, text)]
+        self._state = _State.OPEN
+        return [*self._read(text, is_end=False), *self.finish(complete=True)]
 
 
 class _State(Enum):
@@ -126,56 +179,9 @@ class _State(Enum):
     HELD = auto()
     TAG = auto()
     OPEN = auto()
-    SHUT = auto()
 
 
-_STEPS = {
-    _State.BEGIN: LeakGuard._begin,
-    _State.HELD: LeakGuard._hold,
-    _State.TAG: LeakGuard._inside_tag,
-    _State.OPEN: LeakGuard._open,
-    _State.SHUT: LeakGuard._shut,
-}
-
-
-def _judge(text: str, *, complete: bool) -> list[Span]:
-    """A text that is suspected, judged as a whole: at most one proven final is shown."""
-    if text.lstrip().startswith((*_MARKERS, "final<|")) or (text.lstrip().startswith(_DOUBTFUL) and any(m in text for m in _MARKERS)):
-        return _final_of_harmony(text, complete=complete)
-    if _GLUED.match(text) or any(sign in text for sign in _COLLAPSED):
-        return _final_of_collapsed(text, complete=complete)
-    if text.lstrip().startswith(_DOUBTFUL):
-        # Prose that happens to begin with the word. Cut short it cannot be told from reasoning.
-        return [Span(complete, text)]
-    guard = LeakGuard()
-    return [*guard.feed(text), *guard.finish(complete=complete)]
-
-
-def _final_of_harmony(text: str, *, complete: bool) -> list[Span]:
-    """A person can make a model quote a final header in its reasoning, so only the last one counts, and only if the model ended there."""
-    at = max(text.rfind("<|start|>assistant<|channel|>final"), 0)
-    header = _FINAL_HEADER.match(text, at)
-    if not header or (at and not complete) or _OTHER_AUTHOR.search(text):
-        return [Span(False, text)]
-    answer = text[header.end() :]
-    for token in _STOP_TOKENS:
-        answer = answer.removesuffix(token)
-    if not answer or _ANY_MARKER.search(answer):
-        return [Span(False, text)]
-    return [Span(False, text[: header.end()]), Span(True, answer)]
-
-
-def _final_of_collapsed(text: str, *, complete: bool) -> list[Span]:
-    reasoning, sign, answer = text.rpartition("assistantfinal")
-    if not complete or not sign or any(other in answer for other in _COLLAPSED):
-        return [Span(False, text)]
-    return [Span(False, reasoning + sign), Span(True, answer)] if answer else [Span(False, text)]
-
-
-def _prefix_length(text: str, signs: tuple[str, ...]) -> int:
-    """How many characters at the end of ``text`` could be the beginning of one of ``signs``."""
-    longest = max(map(len, signs)) - 1
-    for length in range(min(longest, len(text)), 0, -1):
-        if any(sign.startswith(text[-length:]) for sign in signs):
-            return length
-    return 0
+def settled(spans: list[Span]) -> list[Span]:
+    """The same with everything hidden that was withdrawn: for who shows nothing before the end."""
+    last = max((index for index, span in enumerate(spans) if span.withdraws), default=-1)
+    return [Span(False, span.text, is_withheld=True) if index <= last else span for index, span in enumerate(spans)]

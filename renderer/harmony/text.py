@@ -42,6 +42,23 @@ def read_completion(text: str, new_call_id: Callable[[], str]) -> list[Finished]
     return [finished if index in shown or not _is_for_people(finished) else _hidden(finished) for index, finished in enumerate(frames)]
 
 
+def read_answer(text: str, new_call_id: Callable[[], str], *, is_over: bool) -> list[Finished]:
+    """As ``read_completion``, for text from servers that may have stripped the token at which the model stopped.
+
+    ``is_over``: the server says that the model ended its turn by itself. Then an answer at the end of a completion in which nothing is
+    odd counts as returned, unless it reads like the rest of a quotation.
+    """
+    frames = read_completion(text, new_call_id)
+    if not is_over or not frames or frames[-1].complete:
+        return frames
+    pieces = [*pieces_of_text(text), Marker(Token.RETURN)]
+    ended = fold(pieces, Reader(new_call_id))
+    answer = ended[-1].frame.body.lstrip()
+    if _is_regular(ended, messages(pieces)) and not answer[:1].islower():
+        return ended
+    return frames
+
+
 def fold(pieces: Sequence[Piece], reader: Reader) -> list[Finished]:
     """The frames that ``reader`` makes of these pieces."""
     assembler = Assembler()
@@ -138,6 +155,9 @@ def _is_last_answer(frames: Sequence[Finished], pieces: Sequence[Piece]) -> bool
     """Whether the text ends in an answer that was returned, so that the model itself ended its turn there, and no call was cut in two."""
     end = frames[-1].frame
     if end.header.channel != Channel.FINAL or end.terminator is not Terminator.RETURN:
+        return False
+    if len(frames) > 1 and not frames[-2].complete:
+        # The message before it never ended: a header that is put there is a repair, and behind hidden text nothing is repaired.
         return False
     rest = [piece for piece in pieces if not isinstance(piece, str) or piece.strip()]
     return rest[-1] == Marker(Token.RETURN) and not any(_is_cut_call(finished.frame) for finished in frames)

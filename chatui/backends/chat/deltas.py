@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from chatui.backends.base import EndReason, Usage
-from chatui.backends.call_frames import call_frame
-from chatui.backends.defang import Restorer
 from chatui.backends.leak_guard import LeakGuard, Span
+from chatui.backends.responses.frames import FrameWriter, Source, leak
+from chatui.backends.speaker import Label, Speaker, other_label
 from chatui.codes import ProductCode
 from renderer.errors import Code, ErrorCode
-from renderer.events import FrameClosed, FrameOpened, FrameText, RawEvent
-from renderer.frame_kinds import ANSWER, BROKEN, SUMMARY
-from renderer.frames import HEADER_VALUE, Channel, Header, Role, Terminator
+from renderer.events import RawEvent
+from renderer.frame_kinds import ANALYSIS, ANSWER, SUMMARY
+from renderer.frames import HEADER_VALUE, Terminator
 
-_ANALYSIS = Header(Role.ASSISTANT, Channel.ANALYSIS)
+_ANALYSIS = Source(0, "reasoning", ANALYSIS)
+_SUMMARY = Source(0, "summary", SUMMARY)
+_ANSWER = Source(0, "answer", ANSWER)
 # One server sends one of these, or the same text in two of them: the first that has text is taken.
 _REASONING_FIELDS = ("reasoning", "reasoning_content", "reasoning_details", "thinking")
 _FINISH_REASONS = {
@@ -48,10 +51,11 @@ class Deltas:
         """
         self._new_call_id = new_call_id
         self._chars_left = max_chars
-        self._restorer = Restorer() if restore else None
+        self._writer = FrameWriter(restore=restore)
+        self._aside: list[tuple[Source, str]] = []
         self._guard = LeakGuard(whole=whole, resumes=resumes)
+        self._speaker = Speaker()
         self._summaries_are_trusted = summaries_are_trusted
-        self._open: Header | None = None
         self._calls: dict[int, _Call] = {}
         self._reason: str | None = None
         self._refused = False
@@ -71,7 +75,7 @@ class Deltas:
     @property
     def is_empty(self) -> bool:
         """Whether nothing that a model wrote has come yet, so that asking again would repeat nothing."""
-        return self._open is None and not self._calls
+        return self._writer.open is None and not self._calls
 
     def feed(self, chunk: Mapping[str, Any]) -> list[RawEvent]:
         """What this chunk adds. Fields that are not known are ignored, which hides them."""
@@ -86,7 +90,7 @@ class Deltas:
         events: list[RawEvent] = []
         delta = choice.get("delta") or choice.get("message")
         if isinstance(delta, dict):
-            events = self._delta(delta)
+            events = self._delta(delta, choice, chunk)
         reason = choice.get("finish_reason")
         if isinstance(reason, str) and reason:
             self._reason = reason
@@ -97,7 +101,7 @@ class Deltas:
         reason = EndReason.LENGTH if self.is_full else self._end_reason()
         events = self._spans(self._guard.finish(complete=reason not in (EndReason.LENGTH, EndReason.CONTENT_FILTER)))
         error = ProductCode.LENGTH if reason is EndReason.LENGTH else None
-        is_last = not self._calls and reason in (EndReason.STOP, EndReason.REFUSAL)
+        is_last = not self._calls and not self._aside and reason in (EndReason.STOP, EndReason.REFUSAL)
         events += self._close(Terminator.RETURN if is_last else Terminator.END, error)
         return [*events, *self._call_frames(error)], reason
 
@@ -113,19 +117,20 @@ class Deltas:
             return EndReason.REFUSAL
         return _FINISH_REASONS.get(self._reason or "", EndReason.STOP)
 
-    def _delta(self, delta: Mapping[str, Any]) -> list[RawEvent]:
+    def _delta(self, delta: Mapping[str, Any], choice: Mapping[str, Any], chunk: Mapping[str, Any]) -> list[RawEvent]:
         # One delta can hold the last words of the reasoning and the first of the answer: the reasoning came first.
         summary, reasoning = self._reasoning(delta)
-        events = self._write(SUMMARY, self._within_limit(summary))
-        events += self._write(_ANALYSIS, self._within_limit(reasoning))
-        content = self._within_limit(_answer(delta.get("content")))
-        if delta.get("channel") in (None, "", Channel.FINAL):
-            events += self._spans(self._guard.feed(content))
+        answer, other = _answer(delta.get("content"))
+        refusal = _text(delta.get("refusal"))
+        label = self._speaker.hear(delta, choice, chunk, has_text=bool(answer or other or refusal or reasoning or summary))
+        events = self._write(_SUMMARY, self._within_limit(summary))
+        events += self._write(_ANALYSIS, self._within_limit(reasoning + other))
+        if label:
+            events += self._write(_labelled(label), self._within_limit(answer + refusal))
         else:
-            events += self._write(_ANALYSIS, content)
-        refusal = self._within_limit(_text(delta.get("refusal")))
-        self._refused = self._refused or bool(refusal)
-        events += self._spans(self._guard.feed(refusal))
+            self._refused = self._refused or bool(refusal)
+            events += self._spans(self._guard.feed(self._within_limit(answer)))
+            events += self._spans(self._guard.feed(self._within_limit(refusal)))
         self._take_calls(delta.get("tool_calls"))
         return events
 
@@ -148,31 +153,37 @@ class Deltas:
     def _spans(self, spans: Iterable[Span]) -> list[RawEvent]:
         events: list[RawEvent] = []
         for span in spans:
-            events += self._write(ANSWER if span.visible else BROKEN, span.text)
+            if span.withdraws:
+                events += self._writer.withdraw()
+            if not span.visible:
+                events += self._hide(span)
+                continue
+            if span.begins:
+                events += self._close(Terminator.END, None)
+            events += self._write(_ANSWER, span.text)
         return events
 
-    def _write(self, header: Header, text: str) -> list[RawEvent]:
+    def _hide(self, span: Span) -> list[RawEvent]:
+        """Hidden text in the middle of an answer waits, so that the answer stays one frame, which can be withdrawn as a whole."""
+        source = leak(0, is_withheld=span.is_withheld)
+        if self._writer.open != _ANSWER:
+            return self._write(source, span.text)
+        if span.text:
+            self._aside.append((source, span.text))
+        return []
+
+    def _write(self, source: Source, text: str) -> list[RawEvent]:
         if not text:
             return []
-        events: list[RawEvent] = []
-        if self._open != header:
-            events = [*self._close(Terminator.END, None), FrameOpened(header)]
-            self._open = header
-        if self._restorer:
-            text = self._restorer.feed(text)
-        return [*events, FrameText(text)] if text else events
+        before = self._close(Terminator.END, None) if self._writer.open != source else []
+        return [*before, *self._writer.write(source, text)]
 
     def _close(self, terminator: Terminator | None, error: ErrorCode | None) -> list[RawEvent]:
-        header, self._open = self._open, None
-        if header is None:
-            return []
-        rest = self._restorer.finish() if self._restorer else ""
-        events: list[RawEvent] = [FrameText(rest)] if rest else []
-        if error:
-            return [*events, FrameClosed(None, error)]
-        if header is BROKEN:
-            return [*events, FrameClosed(Terminator.END, Code.PARSE_HEADER)]
-        return [*events, FrameClosed(terminator if header is ANSWER else Terminator.END)]
+        events = self._writer.close(terminator, error)
+        waiting, self._aside = self._aside, []
+        for source, text in waiting:
+            events += self._writer.write(source, text)
+        return [*events, *self._writer.close(Terminator.END)]
 
     def _take_calls(self, fragments: object) -> None:
         for position, fragment in enumerate(fragments if isinstance(fragments, list) else []):
@@ -197,11 +208,8 @@ class Deltas:
         return events
 
     def _call_frame(self, call: _Call, error: ErrorCode | None) -> list[RawEvent]:
-        arguments = "".join(call.arguments) or "{}"
-        if self._restorer:
-            arguments = self._restorer.feed(arguments) + self._restorer.finish()
         call_id = call.call_id if HEADER_VALUE.fullmatch(call.call_id) else self._new_call_id()
-        return call_frame(call_id, call.name, arguments, error)
+        return self._writer.call(call_id, call.name, "".join(call.arguments) or "{}", error)
 
 
 @dataclass(slots=True)
@@ -227,12 +235,21 @@ def _text(value: object) -> str:
     return ""
 
 
-def _answer(value: object) -> str:
-    """The answer field: a string, or a list of which only the parts that say that they are text count."""
-    if isinstance(value, list):
-        parts = [part for part in value if isinstance(part, dict) and part.get("type") in ("text", "output_text")]
-        return "".join(_text(part.get("text")) for part in parts)
-    return value if isinstance(value, str) else ""
+def _answer(value: object) -> tuple[str, str]:
+    """The answer field, and what in it is something else: of a list only the parts count that say that they are text, and no more."""
+    if not isinstance(value, list):
+        return (value if isinstance(value, str) else ""), ""
+    parts = [part for part in value if isinstance(part, dict)]
+    shown = [part.get("type") in ("text", "output_text") and other_label(part) is None for part in parts]
+    texts = [_text(part.get("text")) for part in parts]
+    return "".join(itertools.compress(texts, shown)), "".join(text for text, is_shown in zip(texts, shown, strict=True) if not is_shown)
+
+
+def _labelled(label: Label) -> Source:
+    """What a label calls something else: plain reasoning, another speaker's text, or what nobody knows."""
+    if label.name == "role":
+        return leak(0, is_withheld=False)
+    return _ANALYSIS if label.is_known else leak(0, is_withheld=True)
 
 
 def _count(value: object) -> int | None:

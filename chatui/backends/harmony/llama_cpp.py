@@ -7,7 +7,8 @@ from typing import Any
 
 from chatui.backends.base import BackendError, EndReason, Usage
 from chatui.backends.harmony.dialect import Asked, Chunks
-from chatui.backends.harmony.sampled_ids import UNKNOWN_STOP, count, is_stop, model_name, no_ids, token_ids
+from chatui.backends.harmony.sampled_ids import UNKNOWN_STOP, count, is_stop, model_name, no_ids, refuse, token_ids
+from chatui.backends.speaker import label_of_envelope
 from chatui.codes import ProductCode
 from renderer.harmony.pieces import Marker, Piece, TokenPieces, text_of_pieces
 from renderer.harmony.vocabulary import SPECIAL_IDS, Vocabulary, marker_name
@@ -53,6 +54,7 @@ class _LlamaCppChunks:
 
     def feed(self, chunk: Mapping[str, Any]) -> list[Piece]:
         """See Chunks."""
+        refuse(label_of_envelope(chunk))
         content = chunk.get("content")
         pieces = self._pieces(content if isinstance(content, str) else "", token_ids(chunk.get("tokens") or []))
         self._was_stopped = self._was_stopped or any(map(is_stop, pieces))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from chatui.backends.base import BackendError, EndReason
+from chatui.backends.speaker import Label
 from chatui.codes import ProductCode
 from renderer.errors import Code
 from renderer.harmony.pieces import Marker, Piece, TokenPieces
@@ -57,6 +58,12 @@ def token_ids(value: object) -> list[int]:
     if not isinstance(value, list) or not all(type(number) is int for number in value):
         raise BackendError(ProductCode.BACKEND, "the token ids of an event are no list of whole numbers")
     return value
+
+
+def refuse(label: Label | None) -> None:
+    """Which of the ids a label means cannot be told, so that none of them is read."""
+    if label:
+        raise BackendError(ProductCode.BACKEND, f"The server calls what it sends something else than the answer: {label.name!r:.60}")
 
 
 def no_ids() -> BackendError:

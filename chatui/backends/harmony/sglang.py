@@ -7,7 +7,8 @@ from typing import Any
 
 from chatui.backends.base import BackendError, EndReason, Usage
 from chatui.backends.harmony.dialect import Asked, Chunks
-from chatui.backends.harmony.sampled_ids import STOP_IDS, IdReader, count, end_reason, no_ids, token_ids
+from chatui.backends.harmony.sampled_ids import STOP_IDS, IdReader, count, end_reason, no_ids, refuse, token_ids
+from chatui.backends.speaker import label_of_envelope
 from chatui.codes import ProductCode
 from renderer.errors import Code
 from renderer.harmony.pieces import Piece
@@ -46,6 +47,7 @@ class _SGLangChunks:
 
     def feed(self, chunk: Mapping[str, Any]) -> list[Piece]:
         """See Chunks."""
+        refuse(label_of_envelope(chunk))
         about = chunk.get("meta_info")
         about = about if isinstance(about, dict) else {}
         self.usage = Usage(count(about.get("prompt_tokens")), count(about.get("completion_tokens")))

@@ -7,7 +7,8 @@ from typing import Any
 
 from chatui.backends.base import EndReason, Usage
 from chatui.backends.harmony.dialect import Asked, Chunks
-from chatui.backends.harmony.sampled_ids import STOP_IDS, IdReader, count, end_reason, model_name, no_ids, token_ids
+from chatui.backends.harmony.sampled_ids import STOP_IDS, IdReader, count, end_reason, model_name, no_ids, refuse, token_ids
+from chatui.backends.speaker import label_of_envelope, other_label
 from renderer.harmony.pieces import Piece
 from renderer.harmony.vocabulary import Vocabulary
 
@@ -54,6 +55,7 @@ class _VllmChunks:
         choice = choices[0] if isinstance(choices, list) and choices else None
         if not isinstance(choice, dict) or choice.get("index") not in (0, None):
             return []
+        refuse(other_label(choice) or label_of_envelope(chunk))
         ids = choice.get("token_ids")
         if ids is None and choice.get("text"):
             raise no_ids()

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 from chatui.backends.call_frames import call_frame
 from chatui.backends.defang import Restorer
-from renderer.errors import ErrorCode
-from renderer.events import FrameClosed, FrameOpened, FrameText, RawEvent
-from renderer.frame_kinds import ANSWER
+from chatui.codes import ProductCode
+from renderer.errors import Code, ErrorCode
+from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn, RawEvent
+from renderer.frame_kinds import ANSWER, BROKEN, PREAMBLE
 from renderer.frames import HEADER_VALUE, Header, Terminator
 
 
@@ -42,6 +43,13 @@ class FrameWriter:
             text = self._restorer.feed(text)
         return [*events, FrameText(text)] if text else events
 
+    def withdraw(self) -> list[RawEvent]:
+        """What is open and was for people is not for them any more; it stays open."""
+        if self.open is None or self.open.header not in (ANSWER, PREAMBLE):
+            return []
+        self.open = leak(self.open.item, is_withheld=True)
+        return [FrameWithdrawn()]
+
     def close(self, terminator: Terminator | None, error: ErrorCode | None = None, *, becomes: Header | None = None) -> list[RawEvent]:
         """Close what is open: as incomplete where there is an ``error``, and never with ``<|return|>`` where it is no answer.
         ``becomes``: what it turned out to be."""
@@ -61,6 +69,11 @@ class FrameWriter:
         if self._restorer:
             arguments = self._restorer.feed(arguments) + self._restorer.finish()
         return [*events, *call_frame(call_id, name, arguments, error)]
+
+
+def leak(item: int, *, is_withheld: bool) -> Source:
+    """Text that the leak guard hid. ``is_withheld``: people are told."""
+    return Source(item, "leak", BROKEN, ProductCode.WITHHELD if is_withheld else Code.PARSE_HEADER)
 
 
 def usable_call_id(call_id: str, used: set[str], new_call_id: Callable[[], str]) -> str:

@@ -12,12 +12,17 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from chatui.backends.leak_guard import LeakGuard
+from chatui.backends.speaker import Label, other_label
 from renderer.frame_kinds import ANSWER, BROKEN, PREAMBLE
 from renderer.frames import Header
 
 MESSAGE, REASONING, CALL = "message", "reasoning", "function_call"
 TEXT, THOUGHT, SUMMARY = "text", "thought", "summary"
 """The lanes of an item: three kinds of text that are never mixed."""
+
+
+_LOOKED_AT = ("type", "role", "phase", "channel", "name", "call_id", "arguments", "summary", "encrypted_content")
+"""Labels of an item that ``Item.header`` looks at, or that only items other than messages have."""
 
 
 class Flow:
@@ -101,6 +106,7 @@ class Item:
     role: str = ""
     phase: object = None
     channel: object = None
+    label: Label | None = None
     status: str = ""
     is_done: bool = False
     call_id: str = ""
@@ -122,12 +128,19 @@ class Item:
         self.status = _string(data.get("status")) or self.status
         self.phase = self.phase if data.get("phase") is None else data["phase"]
         self.channel = self.channel if data.get("channel") is None else data["channel"]
+        self.mark(other_label(data, besides=_LOOKED_AT))
         self.call_id = _string(data.get("call_id")) or self.call_id
         self.name = _string(data.get("name")) or self.name
 
+    def mark(self, label: Label | None) -> None:
+        """Something calls its text another name than the answer: that holds for all of it."""
+        self.label = self.label or label
+
     def header(self) -> Header:
         """What its text becomes: visible only for an assistant's message of a phase that is known, by its exact name."""
-        if self.kind != MESSAGE or self.role != "assistant" or self.channel not in (None, "final"):
+        if self.label or self.name or self.call_id or self.kind != MESSAGE:
+            return BROKEN
+        if self.role != "assistant" or self.channel not in (None, "final"):
             return BROKEN
         if self.phase in (None, "final_answer"):
             return ANSWER

@@ -15,6 +15,7 @@ from chatui.backends.responses.allowance import Allowance
 from chatui.backends.responses.frames import FrameWriter, Source, usable_call_id
 from chatui.backends.responses.items import CALL, MESSAGE, REASONING, SUMMARY, TEXT, THOUGHT, Item, Items, number
 from chatui.backends.responses.speech import Speech
+from chatui.backends.speaker import other_label
 from chatui.codes import ProductCode
 from renderer.errors import Code, ErrorCode
 from renderer.events import RawEvent
@@ -40,6 +41,7 @@ _TEXT_EVENTS = {
 _PARTS = {"response.content_part": TEXT, "response.reasoning_part": THOUGHT, "response.reasoning_summary_part": SUMMARY}
 _BEGINNINGS = ("response.created", "response.in_progress", "response.queued")
 _ENDS = {f"response.{status}": status for status in ("completed", "incomplete", "failed", "cancelled")}
+_OF_AN_EVENT = ("type", "response_id", "part", "item", "event")
 _VISIBLE_PARTS = ("output_text", "text", "refusal")
 _MOST_ITEMS = 1000
 _MOST_OPAQUE_CHARS = 4000
@@ -141,6 +143,8 @@ class Reducer:
 
     def _text(self, event: Mapping[str, Any], lane: str, text: object, *, is_whole: bool) -> list[RawEvent]:
         item = self._items.of_text(event)
+        if lane == TEXT:
+            item.mark(other_label(event, besides=_OF_AN_EVENT))
         if not isinstance(text, str) or not text:
             return []
         part = number(event.get("summary_index" if lane == SUMMARY else "content_index")) or 0
@@ -153,7 +157,7 @@ class Reducer:
         item = self._items.of_text(event)
         index = number(event.get("summary_index" if lane == SUMMARY else "content_index")) or 0
         if lane == TEXT and isinstance(data.get("type"), str):
-            item.part_kinds[index] = data["type"]
+            item.part_kinds[index] = _kind_of(data)
         text = _text_of(data)
         return self._flow(item, lane, index, text, is_whole=True) if text else []
 
@@ -195,7 +199,7 @@ class Reducer:
 
     def _whole_item(self, item: Item, data: Mapping[str, Any]) -> list[RawEvent]:
         """An item as the server says it is, at its end or in the snapshot at the end of the response."""
-        events = self._release(item)
+        events = [*self._speech.withdraw_hidden(item), *self._release(item)]
         match item.kind:
             case "message":
                 events += self._whole_message(item, data.get("content"))
@@ -213,8 +217,8 @@ class Reducer:
         parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
         parts = [part for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
         self._refused = self._refused or any(part.get("type") == "refusal" and _text_of(part) for part in parts)
-        shown = [_text_of(part) for part in parts if part.get("type") in _VISIBLE_PARTS]
-        other = [_text_of(part) for part in parts if part.get("type") not in _VISIBLE_PARTS]
+        shown = [_text_of(part) for part in parts if _kind_of(part) in _VISIBLE_PARTS]
+        other = [_text_of(part) for part in parts if _kind_of(part) not in _VISIBLE_PARTS]
         events = self._route(item, THOUGHT, item.flows[THOUGHT].complete(other), is_whole=True)
         return events + self._route(item, TEXT, item.flows[TEXT].complete(shown), is_whole=True)
 
@@ -301,6 +305,13 @@ class Reducer:
         if self._max_tokens and spent is not None and spent >= self._max_tokens:
             return True
         return any(item.kind == MESSAGE and item.status == "incomplete" and item.header() is ANSWER for item in self._items)
+
+
+def _kind_of(part: Mapping[str, Any]) -> str:
+    """The type of a part; of one that a label calls something else, a type that nobody knows."""
+    kind = part.get("type")
+    label = other_label(part, besides=("type",))
+    return "" if label or not isinstance(kind, str) else kind
 
 
 def _text_of(part: Mapping[str, Any]) -> str:

@@ -7,8 +7,9 @@ from collections.abc import Iterable
 
 from chatui.backends.leak_guard import LeakGuard, Span
 from chatui.backends.responses.allowance import Allowance
-from chatui.backends.responses.frames import FrameWriter, Source
+from chatui.backends.responses.frames import FrameWriter, Source, leak
 from chatui.backends.responses.items import TEXT, Item
+from chatui.codes import ProductCode
 from renderer.errors import Code, ErrorCode
 from renderer.events import RawEvent
 from renderer.frame_kinds import ANSWER, BROKEN, PREAMBLE
@@ -29,7 +30,7 @@ class Speech:
         """Text of a message. It comes past the leak guard, and is not interrupted until the message is done."""
         if item.is_closed or item.header() is BROKEN:
             self._oddities["hidden message"] += 1
-            return self.aside(Source(item.number, TEXT, BROKEN, Code.PARSE_HEADER), text)
+            return [*self.withdraw_hidden(item), *self.aside(_hidden_text(item), text)]
         events: list[RawEvent] = []
         if self._speaking is not item:
             events = self.stop(Terminator.END, None, is_whole=True)
@@ -43,10 +44,35 @@ class Speech:
         for span in spans:
             # A phase that changes in the middle changes the label of what is open, at its end.
             said: Header = ANSWER if self._is_late_preamble(item) else item.header()
-            header = said if span.visible else BROKEN
-            fault = Code.PARSE_HEADER if header is BROKEN else None
-            events += self._writer.write(Source(item.number, TEXT, header, fault), span.text)
+            if span.withdraws or said is BROKEN:
+                events += self._withdraw(item)
+            if not span.visible or said is BROKEN:
+                events += self._hide(item, span)
+                continue
+            if span.begins:
+                events += [*self._writer.close(Terminator.END), *self._write_waiting()]
+            events += self._writer.write(Source(item.number, TEXT, said), span.text)
         return events
+
+    def withdraw_hidden(self, item: Item) -> list[RawEvent]:
+        """A server that says late who spoke, or to whom: what people saw of the item was not for them."""
+        return self._withdraw(item) if item.kind and item.header() is BROKEN else []
+
+    def _hide(self, item: Item, span: Span) -> list[RawEvent]:
+        """In the middle of what is shown, hidden text waits, so that the answer stays one frame, which can be withdrawn as a whole."""
+        source = leak(item.number, is_withheld=span.is_withheld) if item.header() is not BROKEN else _hidden_text(item)
+        if self._is_shown(item):
+            if span.text:
+                self._aside.append((source, span.text))
+            return []
+        return self._writer.write(source, span.text)
+
+    def _withdraw(self, item: Item) -> list[RawEvent]:
+        return self._writer.withdraw() if self._is_shown(item) else []
+
+    def _is_shown(self, item: Item) -> bool:
+        is_open = self._writer.open
+        return is_open is not None and is_open.item == item.number and is_open.header in (ANSWER, PREAMBLE)
 
     def aside(self, source: Source, text: str) -> list[RawEvent]:
         """What is no message. While one is being written it waits, so that an answer stays one frame."""
@@ -74,3 +100,9 @@ class Speech:
     def _write_waiting(self) -> list[RawEvent]:
         waiting, self._aside = self._aside, []
         return [event for source, text in waiting for event in self._writer.write(source, text)]
+
+
+def _hidden_text(item: Item) -> Source:
+    """Where the text of a message goes that is not the answer. People are told where it is hidden because nobody knows a label of it."""
+    is_withheld = item.label is not None and not item.label.is_known
+    return Source(item.number, TEXT, BROKEN, ProductCode.WITHHELD if is_withheld else Code.PARSE_HEADER)

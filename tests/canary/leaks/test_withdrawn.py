@@ -40,7 +40,7 @@ def leaves(person: User, conversation: str) -> list[bytes]:
     client: Client = client_for(person)
     at = f"/c/{conversation}/"
     got = [whole(client.get(f"{at}download/?form={form.value}")) for form in Form]
-    with zipfile.ZipFile(io.BytesIO(b"".join(client.get("/download/").streaming_content))) as archive:  # type: ignore[arg-type]
+    with zipfile.ZipFile(io.BytesIO(b"".join(client.get("/download/").streaming_content))) as archive:  # type: ignore[attr-defined]
         got += [archive.read(name) for name in archive.namelist()]
     got += [whole(client.get(path)) for path in ("/search/?q=think", f"{at}share/")]
     got += [whole(client.get(f"{at}messages/{key}/text/")) for key in Message.objects.values_list("pk", flat=True)]
@@ -129,5 +129,5 @@ def test_staff_who_watch_see_that_a_frame_was_withdrawn_and_all_of_its_text() ->
         "chatui:frame.closed",
     ]
     assert said[2]["header"] == {"role": "assistant", "channel": "analysis", "intent": "debug"} and said[2]["why_hidden"]
-    [kept] = stream.snapshot().as_json()["frames"]  # type: ignore[misc]
-    assert (kept["text"], bool(kept["why_hidden"])) == ("one two", True)
+    [kept] = stream.snapshot().frames
+    assert (kept.text, bool(kept.why_hidden)) == ("one two", True)

@@ -41,7 +41,7 @@ LEAKS = {
     "<|channel|>analysis<|message|>SECRET<|end|>Hello! This could still be SECRET": "",
     "<|channel|>analysis<|message|>the user quotes <|end|><|start|>assistant<|channel|>final<|message|>SECRET and I go on<|end|>x": "",
     "<|channel|>analysis<|message|>they quote <|end|><|start|>assistant<|channel|>final<|message|>SECRET<|end|>"
-    "<|start|>assistant<|channel|>final<|message|>Hello": "Hello",
+    "<|start|>assistant<|channel|>final<|message|>Hello<|return|>": "Hello",
     "<|channel|>commentary to=functions.x<|message|>SECRET<|call|>": "",
     "assistant<|channel|>analysis<|message|>SECRET": "",
     "analysis<|message|>SECRET<|end|>": "",

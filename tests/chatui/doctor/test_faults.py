@@ -112,9 +112,11 @@ COLLAPSED = f"analysis{THOUGHT}assistantfinal4"
         (COLLAPSED, {Fault.LEAK_COLLAPSED: F}),
         (f"<think>{THOUGHT}</think>4", {Fault.LEAK_TAGS: F}),
         (f"<reasoning>{THOUGHT}</reasoning>4", {Fault.LEAK_TAGS: F}),
-        # What it does not.
-        (f"Sure. {WHOLE}", {Fault.LEAK_MARKERS: L}),
-        (f"[THINK]{THOUGHT}[/THINK]4", {Fault.LEAK_TAGS: L}),
+        (f"Sure. {WHOLE}", {Fault.LEAK_MARKERS: F}),
+        (f"[THINK]{THOUGHT}[/THINK]4", {Fault.LEAK_TAGS: F}),
+        # What it does not: it takes it for code.
+        (f"Sure.\n\n```\n{WHOLE}\n```\n", {Fault.LEAK_MARKERS: L}),
+        (f"```\n[THINK]{THOUGHT}[/THINK]\n```\n4", {Fault.LEAK_TAGS: L}),
         (f"{THOUGHT}\n\n4", {Fault.LEAK_THOUGHT: L}),
     ],
 )
@@ -151,7 +153,7 @@ async def test_a_model_that_says_the_word_although_it_was_told_not_to_is_no_leak
         ({"sum": chat({"reasoning": THOUGHT})}, {Fault.NO_ANSWER: U}),
         ({"sum": chat({"reasoning": THOUGHT}, finish="length", tokens=400)}, {Fault.NOT_JUDGED: A}),
         ({"plan": said(f"<think>{THOUGHT}</think>{PLANNED}")}, {Fault.LEAK_TAGS: F}),
-        ({"plan": said(f"{PLANNED} <|channel|>analysis<|message|>{THOUGHT}")}, {Fault.LEAK_MARKERS: L}),
+        ({"plan": said(f"{PLANNED} <|channel|>analysis<|message|>{THOUGHT}")}, {Fault.LEAK_MARKERS: F}),
         ({"cut": chat({"content": f"analysis{THOUGHT}"}, finish="length", tokens=24)}, {Fault.LEAK_COLLAPSED: F}),
         ({"cut": chat({"reasoning": "I count."}, tokens=24)}, {Fault.CUT_UNSAID: F}),
         ({"cut": chat({"content": "1, 2"}, tokens=None)}, {Fault.CUT_UNSAID: F}),

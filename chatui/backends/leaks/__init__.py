@@ -1,0 +1,1 @@
+"""Keeps reasoning out of the answer field of servers that know no channels."""

@@ -1,0 +1,124 @@
+"""Tells code from prose in growing Markdown, line by line: fences, indented code and code spans, as far as the leak guard has to know."""
+
+from __future__ import annotations
+
+import re
+
+_HEAD = re.compile(r"(?P<lead>[ \t>]*(?:(?:[-*+]|\d{1,3}[.)])[ \t]+)*)(?P<run>`{3,}|~{3,})?")
+_UNDECIDED = re.compile(r"[ \t>*+.)\d-]{0,60}(?:`{0,40}|~{0,40})\Z")
+_INFO_CHARS = 120
+_RUN = re.compile(r"`+")
+MOST_SPAN_CHARS = 400
+"""A longer code span is none: a stray backtick must not make code of a page."""
+
+
+class Code:
+    """Where in a text the reader stands. Fed by the one who reads: each line's head, each run of backticks, each line's end."""
+
+    def __init__(self) -> None:
+        self.fence = ""
+        self.is_indented = False
+        self.is_trusted = True
+        """Fences count. False once one was not closed at the end of the text."""
+        self._span = 0
+        self._span_counts = True
+        self._at_head = True
+        self._after_blank = True
+        self._in_list = False
+        self.is_blank = True
+
+    @property
+    def needs_head(self) -> bool:
+        """Whether a line begins here."""
+        return self._at_head
+
+    @property
+    def place(self) -> str:
+        """The kind of code that we are in: ``fence``, ``span`` or ``indent``; empty in prose."""
+        if self.fence:
+            return "fence"
+        if self._span:
+            return "span"
+        return "indent" if self.is_indented else ""
+
+    def head(self, text: str, at: int, *, is_end: bool) -> int | None:
+        """Read what a line begins with; returns where to go on, None where more text is needed."""
+        match = _HEAD.match(text, at)
+        if match is None or (not is_end and _UNDECIDED.match(text, at)):
+            return None
+        run = match["run"]
+        if run and self.is_trusted:
+            rest = text[match.end() : match.end() + _INFO_CHARS]
+            info, newline, _ = rest.partition("\n")
+            if not newline and not is_end and len(rest) < _INFO_CHARS and "`" not in info:
+                return None
+            if self._takes_fence(run, info):
+                self._at_head = self.is_blank = False
+                return match.end()
+        self._at_head = False
+        self._see_line(match["lead"], text[match.end("lead") : match.end("lead") + 1])
+        return match.end("lead")
+
+    def backticks(self, text: str, at: int, *, is_end: bool) -> int | None:
+        """Read a run of backticks; returns where it ends, None where more text is needed."""
+        match = _RUN.match(text, at)
+        end = match.end() if match else at + 1
+        if end >= len(text) - 1 and not is_end:
+            return None
+        if self.fence:
+            return end
+        before, after = text[at - 1 : at] if at else " ", text[end : end + 1]
+        length = end - at
+        if self._span == length:
+            # What looks like the opening of another span closes none: a stray backtick stands before it.
+            if length > 1 or not (before.isspace() or before in "([{") or not after.isalnum():
+                self._span = 0
+        elif not self._span and self._span_counts and before != "\\" and (length > 1 or not (after.isspace() or not after)):
+            self._span = length
+        return end
+
+    def end_line(self) -> None:
+        """A line ends."""
+        if self.is_blank:
+            self._after_blank = True
+        self._at_head, self.is_blank = True, True
+        self._span, self._span_counts = 0, True
+
+    def begin_word(self) -> None:
+        """Something stands in this line."""
+        self.is_blank = False
+
+    def distrust(self, place: str) -> None:
+        """What looked like code was none. ``place``: of what kind."""
+        match place:
+            case "fence":
+                self.fence, self.is_trusted = "", False
+            case "span":
+                self._span, self._span_counts = 0, False
+            case _:
+                self.is_indented = False
+                self._at_head = False
+
+    def _takes_fence(self, run: str, info: str) -> bool:
+        if self.fence:
+            if run[0] == self.fence[0] and len(run) >= len(self.fence) and not info.strip():
+                self.fence = ""
+                return True
+            return False
+        if run[0] == "`" and "`" in info:
+            return False
+        self.fence = run
+        self.is_indented = self._after_blank = False
+        return True
+
+    def _see_line(self, lead: str, first: str) -> None:
+        if not first or first == "\n":
+            return
+        self.is_blank = False
+        after_blank, self._after_blank = self._after_blank, False
+        if self.fence:
+            return
+        is_item = bool(lead.strip(" \t>"))
+        is_deep = not is_item and ">" not in lead and ("\t" in lead or len(lead) >= 4)
+        self.is_indented = is_deep and not self._in_list and (after_blank or self.is_indented)
+        self._in_list = is_item or (self._in_list and bool(lead.strip(">")))

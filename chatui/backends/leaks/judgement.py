@@ -1,0 +1,92 @@
+"""Judges text that is raw output for certain, as a whole: which of it is a proven answer, and may be shown."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from chatui.backends.leaks.signs import bare, folded
+from renderer.events import Finished
+from renderer.gate import Audience, may_see
+from renderer.harmony.text import read_answer
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A stretch of text, and whether it may be shown as the answer.
+
+    ``withdraws``: before it, all that was shown turned out to be hidden text. ``is_withheld``: people are told that a part is missing.
+    ``begins``: it is a message of its own.
+    """
+
+    visible: bool
+    text: str = field(repr=False)
+    withdraws: bool = False
+    is_withheld: bool = False
+    begins: bool = False
+
+
+_MARKER = re.compile(r"<\|(?:start|channel|message|end|return|call|constrain|startoftext|endoftext|reserved_\d+)\|>")
+_LEADING = re.compile(r"[\s\u200b\ufeff]*(?:<\|(?:end|return|call)\|>)?\s*(?:assistant(?=<\|channel\|>))?")
+_COLLAPSED = ("assistantfinal", "assistantanalysis", "assistantcommentary")
+_OPENING = ("'", "`", ":", "(", "[", "{", "“", "‘", "«", "„", "「", "『", ",")
+_CUT_SIGN = re.compile(r"\bassistant[acf]\w{0,9}\Z")
+STOP_TOKENS = ("<|return|>", "<|end|>", "<|endoftext|>")
+"""Some servers leave the stop token at the end of the answer, as characters."""
+
+
+def judge(text: str, *, complete: bool) -> list[Span]:
+    """The spans of a text that began as raw output, or went on as such."""
+    begun = bare(folded(text)).lstrip()
+    if _MARKER.search(text) or "<|" in begun or "|>" in begun:
+        return _final_of_harmony(text, complete=complete)
+    return final_of_collapsed(text, complete=complete)
+
+
+def is_collapsed(text: str) -> bool:
+    """Whether markers were stripped from it, or it was cut inside one that was."""
+    return any(sign in text for sign in _COLLAPSED) or bool(_CUT_SIGN.search(text))
+
+
+def _final_of_harmony(text: str, *, complete: bool) -> list[Span]:
+    """As the reader of raw Harmony sees it, who may only hide more than ids would show."""
+    lead = _LEADING.match(text)
+    at = lead.end() if lead else 0
+    shown = [done.frame.body for done in read_answer(text[at:], lambda: "c", is_over=complete) if _is_shown(done)]
+    return _split(text, at, shown)
+
+
+def _is_shown(done: Finished) -> bool:
+    return may_see(done.frame.header, Audience.END_USER) and bool(done.frame.body.strip())
+
+
+def _split(text: str, at: int, shown: Sequence[str]) -> list[Span]:
+    spans: list[Span] = []
+    for body in shown:
+        found = text.find(body, at)
+        if found < 0:
+            return [Span(False, text, is_withheld=True)]
+        spans += [Span(False, text[at:found]), Span(True, body, begins=True)]
+        at = found + len(body)
+    if not spans or text[at:].strip() not in ("", *STOP_TOKENS):
+        # Behind what could be shown something goes on: the marker that ended it may have been a word of it.
+        return [Span(False, text, is_withheld=True)]
+    return spans
+
+
+def final_of_collapsed(text: str, *, complete: bool) -> list[Span]:
+    """The answer behind the last ``assistantfinal``, if that cannot be a quotation and the model ended there."""
+    reasoning, sign, answer = text.rpartition("assistantfinal")
+    hidden = [Span(False, text, is_withheld=True)]
+    if not complete or not sign or not answer.strip() or is_collapsed(answer) or _may_be_quoted(reasoning, answer):
+        return hidden
+    return [Span(False, reasoning + sign), Span(True, answer, begins=True)]
+
+
+def _may_be_quoted(before: str, after: str) -> bool:
+    if not before:
+        return False
+    if before.endswith(_OPENING) or before.count("`") % 2 or before.count('"') % 2:
+        return True
+    return after[0].isspace() or after[0].islower() or after[0] in "`\"'”’»,;:.)]}"

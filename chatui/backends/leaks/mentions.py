@@ -1,0 +1,116 @@
+"""Tells a sign that an answer speaks about from one that a model emitted: by what stands before it in its line, and behind it."""
+
+from __future__ import annotations
+
+import re
+
+from chatui.backends.leaks.signs import Kind, Sign
+
+LOOK_AHEAD = 40
+"""So many characters behind a sign are enough to decide; often the next one is."""
+
+QUOTES = {
+    '"': '"',
+    "'": "'",
+    "“": "”“",
+    "”": "”",
+    "„": "“”",
+    "‘": "’",
+    "‚": "‘’",
+    "«": "»",
+    "»": "«",
+    "「": "」",
+    "『": "』",
+    "(": ")",
+    "*": "*",
+    "_": "_",
+    "[": "]",
+    "{": "}",
+    "`": "`",
+}
+_MARK = r"(?:\\*(?:<|&lt;)[^<>\n]{1,40}(?:>|&gt;)|\[/?[A-Za-z]{3,12}\]|◁/?\w+▷)"
+_QUOTE = r"[\"'“”„‘’«»「」*_`]?"
+_JOIN = (
+    r"(?:\s?(?:,|/|\||…|\.\.\.|-|–|—|→|->|\+|&|和|与|與|及|到|至|と|や|から|와|과|및)\s?"
+    r"|,?\s(?:and|or|to|through|until|then|followed by|and then|with|und|oder|bis|et|ou|à|y|o|u|e|a|и|или|до|i|lub|och|eller|en|of)"
+    r"\s(?:the |a |an |das |der |le |la |el |o )?)"
+)
+_NOUN = (
+    r"(?:(?:closing |opening |special |control |end |start |stop |reasoning |thinking )?"
+    r"(?:tags?|tokens?|markers?|elements?|blocks?|sections?|labels?|delimiters?|markup|wrappers?|pairs?|syntax|format|channels?|strings?|prefix(?:es)?|headers?"
+    r"|sequences?|symbols?|mode|nodes?|Tags?|Marken?|Markierung(?:en)?|Blöcke?n?|Block|Abschnitte?|Zeichen(?:folge)?|balises?|jetons?|marqueurs?|etiquetas?|marcadores?|bloques?"
+    r"|marcas?|marcador|тег\w*|токен\w*|блок\w*|маркер\w*|znacznik\w*)\b|标签|標籤|标记|標記|令牌|タグ|トークン|マーカー|要素|태그|토큰|标识)"
+)
+_NOUN_BEFORE = re.compile(rf"(?:{_NOUN})\s?(?:called |named |like |such as |: ?|is |are )?{_QUOTE}\Z")
+_NOUN_AFTER = re.compile(rf"{_QUOTE}(?:[\s-]{{0,2}})(?:{_NOUN})")
+_LINKED_AFTER = re.compile(rf"{_QUOTE}{_JOIN}{_QUOTE}(?:{_MARK}|\\*(?:<|&lt;)[|/])")
+_LINKED_BEFORE = re.compile(rf"{_MARK}{_QUOTE}{_JOIN}{_QUOTE}\Z")
+_SMALL_PAIR = re.compile(r"(?:\s?(?:\.\.\.|…)\s?|\s?[a-z]{1,12}\s?)?\\*(?:<|&lt;)/[\w:-]{2,30}(?:>|&gt;)(?P<close>.)", re.DOTALL)
+_BULLET = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)]|\|)\s*\Z")
+_EXPLAINED = re.compile(r"\s?(?::\s|\||–|—|->|→|-\s|=\s)")
+_PUNCTUATION = ".,;:!?)]。，、：；！？）"
+_SPEAKS_ON = re.compile(r"[\w,:]\s\Z")
+
+
+def is_mention(sign: Sign, line: str, after: str, *, is_end: bool) -> bool | None:
+    """Whether the answer speaks about the sign. None where more text is needed to tell, which never happens where ``is_end``.
+
+    ``line`` is what stands before it in its line, ``after`` the next LOOK_AHEAD characters, as far as they have come.
+    """
+    whole = is_end or len(after) >= LOOK_AHEAD or "\n" in after
+    after = after.partition("\n")[0] if "\n" in after else after
+    match sign.kind:
+        case Kind.SPECIAL:
+            verdict = _of_special(sign, line, after)
+        case Kind.COLLAPSED:
+            verdict = _of_collapsed(line, after)
+        case _:
+            verdict = _of_tag(line, after)
+    if verdict or whole:
+        return bool(verdict)
+    return None if verdict is None else False
+
+
+def _of_tag(line: str, after: str) -> bool | None:
+    """None where nothing speaks for it yet, but what follows may."""
+    if line[-1:] in QUOTES and line:
+        closing = QUOTES[line[-1]]
+        pair = _SMALL_PAIR.match(after)
+        if (after[:1] in closing and after) or (pair and pair["close"] in closing):
+            return True
+    if not line.strip():
+        return False
+    if _BULLET.fullmatch(line):
+        return bool(_EXPLAINED.match(after)) or (None if len(after) < 3 else False)
+    if _NOUN_BEFORE.search(line) or (_LINKED_BEFORE.search(line) and not _is_glued(after)):
+        return True
+    if _NOUN_AFTER.match(after) or _LINKED_AFTER.match(after):
+        return True
+    if after and after[0] in _PUNCTUATION and _SPEAKS_ON.search(line):
+        return True
+    if _is_glued(after) and line[-1:] not in QUOTES:
+        return False
+    return None
+
+
+def _of_special(sign: Sign, line: str, after: str) -> bool | None:
+    if line and line[-1] in QUOTES and after[:1] and after[0] in QUOTES[line[-1]]:
+        return True
+    if not after:
+        return None
+    if _is_glued(after) or after[0] in "<\\&":
+        return False
+    return not line or line[-1].isspace() or line[-1] in QUOTES or line[-1] in ",:/=|-–—、，："
+
+
+def _of_collapsed(line: str, after: str) -> bool | None:
+    if not after:
+        return None
+    if line and line[-1] in QUOTES and after[0] in QUOTES[line[-1]]:
+        return True
+    return bool(line.strip()) and line[-1].isspace() and not _is_glued(after) and after[0] not in "<*#"
+
+
+def _is_glued(after: str) -> bool:
+    """Whether a word begins right behind the sign."""
+    return after[:1].isascii() and after[:1].isalnum()

@@ -1,0 +1,242 @@
+"""Reads growing text for signs of raw output, outside code and outside what only speaks about them; releases what is none of that."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container
+from dataclasses import dataclass, field
+
+from chatui.backends.leaks import signs
+from chatui.backends.leaks.code import MOST_SPAN_CHARS, Code
+from chatui.backends.leaks.mentions import LOOK_AHEAD, is_mention
+from chatui.backends.leaks.sequences import Verdict, example_in, judge_special
+from chatui.backends.leaks.signs import Kind, Sign, Wait, folded
+
+_LINE_CHARS = 240
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A sign that was emitted, not spoken of. ``rest`` begins with it; it is ``length`` long. ``withdraws``: what stands before it was
+    no answer."""
+
+    kind: Kind
+    name: str
+    length: int
+    rest: str = field(repr=False)
+    withdraws: bool = False
+
+
+@dataclass(slots=True)
+class _Doubt:
+    """A sign that stands in what looks like code, or like an example, and all that follows it until that is certain."""
+
+    place: str
+    parts: list[str] = field(default_factory=list)
+    size: int = 0
+
+
+class Prose:
+    """Text in; what can be released out, and the first sign. After a sign the reader is used up to it: feed what follows it."""
+
+    def __init__(self, kinds: Container[Kind] = frozenset(Kind)) -> None:
+        """``kinds``: which signs are looked for."""
+        self._kinds = kinds
+        self._buffer = ""
+        self._line = ""
+        self._code = Code()
+        self._doubt: _Doubt | None = None
+        self._out: list[str] = []
+        self.has_text = False
+
+    def feed(self, text: str, *, is_end: bool = False) -> tuple[str, Found | None]:
+        """More text. ``is_end``: no more comes, and nothing is held back."""
+        self._buffer += text
+        found = self._scan(is_end=is_end)
+        while found is None and is_end and (self._doubt or self._buffer):
+            found = self._scan_doubtful_end()
+        out, self._out = "".join(self._out), []
+        return out, found
+
+    def _scan(self, *, is_end: bool) -> Found | None:
+        """Go on from the beginning of the buffer until more text is needed."""
+        view = folded(self._buffer)
+        at = 0
+        while True:
+            step = self._step(view, at, is_end=is_end)
+            if isinstance(step, Found):
+                return step
+            if step is None:
+                return None
+            if step < 0:
+                # The buffer begins anew.
+                view, at = folded(self._buffer), 0
+            else:
+                at = step
+
+    def _step(self, view: str, at: int, *, is_end: bool) -> Found | int | None:
+        """Where to go on; None where more text is needed, -1 where the buffer has changed."""
+        if self._doubt and self._doubt.place == "example":
+            return self._look_at_example(is_end=is_end)
+        if self._code.needs_head:
+            past = self._code.head(view, at, is_end=is_end) if at < len(view) else None
+            if past is None:
+                return self._stop(at)
+            return self._at_head(past)
+        trigger = signs.TRIGGER.search(view, at)
+        if trigger is None:
+            end = len(view) if is_end else len(view) - signs.undecided(view[at:])
+            return self._stop(end)
+        if trigger.start() > at:
+            self._code.begin_word()
+        return self._at_trigger(view, trigger, is_end=is_end)
+
+    def _at_head(self, past: int) -> int:
+        doubt = self._doubt
+        if doubt and doubt.place == "fence" and not self._code.fence:
+            self._take(past)
+            return self._believe()
+        if doubt and doubt.place == "indent" and not self._code.is_indented and not self._code.is_blank:
+            self._take(0)
+            return self._believe() if _is_balanced("".join(doubt.parts)) else self._distrust()
+        return past
+
+    def _at_trigger(self, view: str, trigger: re.Match[str], *, is_end: bool) -> Found | int | None:
+        at = trigger.start()
+        if view[at] == "\n":
+            self._code.end_line()
+            if self._doubt and self._doubt.place == "span":
+                return self._distrust()
+            return at + 1
+        if view[at] == "`":
+            past = self._code.backticks(view, at, is_end=is_end)
+            if past is None:
+                return self._stop(at)
+            self._code.begin_word()
+            if self._doubt and self._doubt.place == "span" and self._code.place != "span":
+                self._take(past)
+                return self._believe()
+            return past
+        self._code.begin_word()
+        sign = signs.sign_at(view, at, is_end=is_end)
+        if isinstance(sign, Wait):
+            return self._stop(at)
+        if sign is None or sign.kind not in self._kinds or self._doubt:
+            return sign.end if sign else trigger.end()
+        if place := self._code.place:
+            self._take(at)
+            self._doubt = _Doubt(place)
+            return -1
+        return self._judge(view, sign, is_end=is_end)
+
+    def _judge(self, view: str, sign: Sign, *, is_end: bool) -> Found | int | None:
+        line = self._line_before(view, sign.start)
+        if sign.kind is Kind.SPECIAL:
+            special = judge_special(view, sign, line, has_text=self.has_text or bool(view[: sign.start].strip()), is_end=is_end)
+            if special.verdict is Verdict.WAIT:
+                return self._stop(sign.start)
+            if special.verdict is Verdict.MENTION:
+                return special.end
+            if special.verdict is Verdict.EXAMPLE:
+                self._take(sign.start)
+                self._doubt = _Doubt("example")
+                return -1
+            return self._found(sign, withdraws=special.withdraws)
+        if sign.kind is Kind.CLOSING and sign.name == "details" and Kind.SPECIAL in self._kinds:
+            return sign.end
+        mention = is_mention(sign, line, view[sign.end : sign.end + LOOK_AHEAD], is_end=is_end)
+        if mention is None:
+            return self._stop(sign.start)
+        return sign.end if mention else self._found(sign, withdraws=sign.kind in (Kind.CLOSING, Kind.COLLAPSED))
+
+    def _found(self, sign: Sign, *, withdraws: bool) -> Found:
+        self._take(sign.start)
+        rest, self._buffer = self._buffer, ""
+        name = rest[: sign.end - sign.start] if sign.kind is Kind.SPECIAL else sign.name
+        return Found(sign.kind, name, sign.end - sign.start, rest, withdraws)
+
+    # What is released, and what waits
+
+    def _stop(self, at: int) -> int | None:
+        """Nothing more can be said: all up to ``at`` is released, the rest waits."""
+        if at:
+            self._code.begin_word() if self._buffer[:at].strip() else None
+        self._take(at)
+        doubt = self._doubt
+        if doubt and doubt.place == "span" and doubt.size > MOST_SPAN_CHARS:
+            return self._distrust()
+        return None
+
+    def _take(self, at: int) -> None:
+        """The buffer up to ``at`` is read."""
+        text, self._buffer = self._buffer[:at], self._buffer[at:]
+        if not text:
+            return
+        if self._doubt:
+            self._doubt.parts.append(text)
+            self._doubt.size += len(text)
+        else:
+            self._release(text)
+
+    def _release(self, text: str) -> None:
+        self._out.append(text)
+        self.has_text = self.has_text or not text.isspace()
+        self._line = (self._line + folded(text[-_LINE_CHARS:])).rpartition("\n")[2][-_LINE_CHARS:]
+
+    def _believe(self) -> int:
+        """It was code, or an example: all of it is released."""
+        if self._doubt:
+            parts, self._doubt = self._doubt.parts, None
+            self._release("".join(parts))
+        return -1
+
+    def _distrust(self) -> int:
+        """It was none: the sign counts, and is read anew as prose."""
+        if self._doubt:
+            doubt, self._doubt = self._doubt, None
+            self._buffer = "".join(doubt.parts) + self._buffer
+            self._code.distrust(doubt.place)
+        return -1
+
+    def _scan_doubtful_end(self) -> Found | None:
+        """The text has ended in the middle of what looked like code."""
+        doubt = self._doubt
+        if doubt is None:
+            return self._scan(is_end=True)
+        self._take(len(self._buffer))
+        if doubt.place == "indent" and _is_balanced("".join(doubt.parts)):
+            self._believe()
+        else:
+            self._distrust()
+        return self._scan(is_end=True)
+
+    def _look_at_example(self, *, is_end: bool) -> Found | int | None:
+        doubt = self._doubt
+        self._take(len(self._buffer))
+        text = "".join(doubt.parts) if doubt else ""
+        end = example_in(folded(text), is_end=is_end)
+        if end is None:
+            return None
+        self._doubt = None
+        if end:
+            self._buffer = text[end:]
+            self._release(text[:end])
+            return -1
+        sign = signs.sign_at(folded(text), 0, is_end=True)
+        self._buffer = text
+        return self._found(sign if isinstance(sign, Sign) else Sign(Kind.SPECIAL, "start", 0, len(text)), withdraws=False)
+
+    def _line_before(self, view: str, at: int) -> str:
+        here = view[max(at - _LINE_CHARS, 0) : at]
+        return here.rpartition("\n")[2] if "\n" in here else (self._line + here)[-_LINE_CHARS:]
+
+
+def _is_balanced(text: str) -> bool:
+    """Whether what is opened in a block of code is closed in it."""
+    open_names: list[str] = []
+    for sign in signs.signs_in(folded(text)):
+        if sign.kind is Kind.OPENING:
+            open_names.append(sign.name)
+        elif sign.kind is Kind.CLOSING and (not open_names or open_names.pop() != sign.name):
+            return False
+    return not open_names

@@ -1,0 +1,165 @@
+"""Judges special tokens where they stand together: a header, an ending before a beginning, a whole example of a message."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import Enum, auto
+
+from chatui.backends.leaks import signs
+from chatui.backends.leaks.mentions import LOOK_AHEAD, QUOTES, is_mention
+from chatui.backends.leaks.signs import Kind, Sign
+
+
+class Verdict(Enum):
+    """What a special token is."""
+
+    WAIT = auto()
+    MENTION = auto()
+    EXAMPLE = auto()
+    """It may begin a whole example of a message: that has to be seen."""
+    EMITTED = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Special:
+    """``end``: where a mention ends. ``withdraws``: a final follows, so that what stands before was none."""
+
+    verdict: Verdict
+    end: int = 0
+    withdraws: bool = False
+
+
+_ENDINGS = ("end", "return", "call", "endoftext", "im_end", "eot_id", "eom_id", "end_of_turn", "eos")
+_MOST_EXAMPLE_CHARS = 2000
+_HEADER_CHARS = 200
+_CHANNEL_WORD = re.compile(r"[\s\u200b]{0,6}(analysis|commentary|final)(?![a-z])", re.IGNORECASE)
+_CHANNEL_MAYBE = re.compile(r"[\s\u200b]{0,6}[a-z]{0,10}\Z", re.IGNORECASE)
+_ROLE = re.compile(r"[\s\u200b]{0,6}(assistant|user|system|developer|tool|functions)", re.IGNORECASE)
+_ROLE_MAYBE = re.compile(r"[\s\u200b]{0,6}[a-z]{0,9}\Z", re.IGNORECASE)
+_SPEAKS_ON = re.compile(r"[\w,]\s\Z")
+_WHOLE_HEADER = re.compile(r"<\|start\|>\w+(?: ?to=[\w.]+)?(?:<\|channel\|>\w+(?: ?to=[\w.]+)?)?(?: ?<\|constrain\|>\w+)?<\|message\|>")
+_GOES_ON = re.compile(r"\s[a-z]|[.,;:!?)]")
+_BULLET = re.compile(r"\s*(?:[-*+>•]|\d{1,3}[.)])?\s*\Z")
+_WAITING = Special(Verdict.WAIT)
+_EMITTED = Special(Verdict.EMITTED)
+
+
+def judge_special(view: str, sign: Sign, line: str, *, has_text: bool, is_end: bool) -> Special:
+    """``line``: what stands before the sign in its line. ``has_text``: something was shown before."""
+    if not has_text:
+        return _EMITTED
+    rest = view[sign.end : sign.end + _HEADER_CHARS]
+    if sign.name == "channel" and (_CHANNEL_WORD.match(rest) or (not is_end and _CHANNEL_MAYBE.match(rest))):
+        return _of_header(view, sign, line, is_begun=bool(_CHANNEL_WORD.match(rest)), is_end=is_end)
+    if sign.name == "start" and (_ROLE.match(rest) or (not is_end and _ROLE_MAYBE.match(rest))):
+        if _ROLE.match(rest) and _may_be_example(line):
+            return _quoted_header(view, sign, line) or Special(Verdict.EXAMPLE)
+        if _SPEAKS_ON.search(line) and (spoken := _spoken_header(view, sign, is_end=is_end)):
+            return spoken
+        return _of_header(view, sign, line, is_begun=bool(_ROLE.match(rest)), is_end=is_end)
+    if sign.name in _ENDINGS:
+        return _of_ending(view, sign, line, is_end=is_end)
+    return _of_lone(view, sign, line, is_end=is_end)
+
+
+def example_in(view: str, *, is_end: bool) -> int | None:
+    """Where a whole example that begins here ends, 0 where it is none, None where more has to be seen."""
+    body_at = ended_at = 0
+    for sign in signs.signs_in(view):
+        if sign.kind is not Kind.SPECIAL:
+            continue
+        if sign.name == "message" and not body_at:
+            body_at = sign.end
+        elif body_at and sign.name in ("end", "return", "call"):
+            ended_at = sign.end
+            break
+        elif sign.start and (body_at or sign.name not in ("channel", "constrain")):
+            return 0
+    if not ended_at:
+        return 0 if is_end or len(view) > _MOST_EXAMPLE_CHARS else None
+    rest = view[ended_at:].lstrip()
+    if not rest or re.fullmatch(r"\\+|&\w{0,4};?|<\|?\w{0,12}", rest):
+        return 0 if is_end else None
+    following = signs.sign_at(rest, 0, is_end=True) if rest[0] in "<\\&|" else None
+    return 0 if isinstance(following, Sign) and following.kind is Kind.SPECIAL else ended_at
+
+
+def _may_be_example(line: str) -> bool:
+    """It stands at the start of a line, or is announced."""
+    return bool(_BULLET.fullmatch(line)) or line.rstrip().endswith((":", "：")) or line[-1:] in QUOTES
+
+
+def _of_header(view: str, sign: Sign, line: str, *, is_begun: bool, is_end: bool) -> Special:
+    if not is_begun:
+        return _WAITING
+    return _quoted_header(view, sign, line) or _emitted(view, sign, is_end=is_end)
+
+
+def _quoted_header(view: str, sign: Sign, line: str) -> Special | None:
+    """A header that stands in quotation marks, with nothing behind it."""
+    closing = QUOTES.get(line[-1:]) if line else None
+    if not closing:
+        return None
+    inside = re.match(rf"[^\n]{{0,{_HEADER_CHARS}}}?(?=[{re.escape(closing)}])", view[sign.start : sign.start + _HEADER_CHARS])
+    if inside is None:
+        return None
+    text = inside[0]
+    ends_whole = bool(re.search(r"(?:[|>;]|analysis|commentary|final|assistant|user|system|developer)\Z", text))
+    return Special(Verdict.MENTION, sign.start + inside.end()) if ends_whole else None
+
+
+def _spoken_header(view: str, sign: Sign, *, is_end: bool) -> Special | None:
+    """A whole header in the middle of a sentence that goes on behind it, as no body of a message does."""
+    header = _WHOLE_HEADER.match(view, sign.start)
+    if header:
+        rest = view[header.end() : header.end() + 2]
+        if len(rest) < 2 and not is_end:
+            return _WAITING
+        return Special(Verdict.MENTION, header.end()) if _GOES_ON.match(rest) else None
+    can_grow = not is_end and len(view) - sign.start < _HEADER_CHARS and "\n" not in view[sign.start :]
+    return _WAITING if can_grow else None
+
+
+def _of_ending(view: str, sign: Sign, line: str, *, is_end: bool) -> Special:
+    rest = view[sign.end : sign.end + _HEADER_CHARS]
+    begun = rest.lstrip("\u200b \t\r\n")
+    if not begun:
+        if not is_end and len(rest) < 40:
+            return _WAITING
+        # A stop token that a server left at the end of the answer, unless the last sentence is about it.
+        return Special(Verdict.MENTION, sign.end) if line[-1:] == " " and line.strip() else _EMITTED
+    if begun[0] in "<\\&|" or begun[0] == "s":
+        following = signs.sign_at(begun, 0, is_end=is_end) if begun[0] != "s" or begun.startswith("start") else None
+        if isinstance(following, signs.Wait):
+            return _WAITING
+        if following and following.kind is Kind.SPECIAL:
+            return _emitted(view, sign, is_end=is_end)
+    return _of_lone(view, sign, line, is_end=is_end)
+
+
+def _of_lone(view: str, sign: Sign, line: str, *, is_end: bool) -> Special:
+    mention = is_mention(sign, line, view[sign.end : sign.end + LOOK_AHEAD], is_end=is_end)
+    if mention is None:
+        return _WAITING
+    return Special(Verdict.MENTION, sign.end) if mention else _emitted(view, sign, is_end=is_end)
+
+
+def _emitted(view: str, sign: Sign, *, is_end: bool) -> Special:
+    """Does a final follow? Then what stands before is no final: it is taken back."""
+    at, limit = sign.start, sign.start + _HEADER_CHARS
+    while (match := signs.TRIGGER.search(view, at, limit)) is not None:
+        found = signs.sign_at(view, match.start(), is_end=is_end)
+        if isinstance(found, signs.Wait):
+            return _WAITING
+        at = found.end if found else match.end()
+        if found and found.name == "message":
+            return _EMITTED
+        if found and found.name == "channel":
+            word = _CHANNEL_WORD.match(view, at)
+            if word is None and not is_end and _CHANNEL_MAYBE.match(view, at):
+                return _WAITING
+            return Special(Verdict.EMITTED, withdraws=bool(word) and str(word and word[1]).lower() == "final")
+    can_grow = not is_end and len(view) - sign.start < _HEADER_CHARS and not re.search(r"[.!?]\s", view[sign.end :])
+    is_header = sign.name in ("start", *_ENDINGS)
+    return _WAITING if can_grow and is_header and len(view) - sign.end < 60 else _EMITTED
