@@ -24,7 +24,7 @@ _GLUED = re.compile(r"\s*(?:analysis|commentary)(?![\s.,:;!?'’)/-]|$)")
 _GLUED_FINAL = re.compile(r"(\s*)final(?=[A-Z0-9*#]|[^\W\d_a-z])")
 # What in the middle of an answer still is a sign of stripped markers: no text that goes on with a sentence or with code begins so.
 _RESUMED = re.compile(r"(?:analysis|commentary)(?![\s.,:;!?'’)/-]|$)|assistant(?=[<acf])|to=|final<\|")
-_TAGS_ONLY = frozenset({Kind.OPENING, Kind.CLOSING})
+_TAGS_ONLY = frozenset({Kind.OPENING, Kind.PLAIN, Kind.CLOSING})
 
 
 class LeakGuard:

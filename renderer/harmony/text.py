@@ -8,6 +8,7 @@ stands before the first hidden message has nothing to give away. Where the back 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -20,6 +21,8 @@ from renderer.harmony.pieces import Marker, Piece, pieces_of_text
 from renderer.harmony.reader import Reader, is_json
 from renderer.tokens import TERMINATORS, Token
 
+_OPENING_APOSTROPHE = re.compile(r"(?:\A|\s)'\Z")
+_CLOSING_APOSTROPHE = re.compile(r"'(?!\w)")
 # What stands before a quoted marker, and what behind it.
 _OPENING = ("`", ":", "(", "[", "{", "“", "‘", "«", "„", "「", "『")
 _CLOSING = ("`", ",", ";", ")", "]", "}", "”", "’", "»", "」", "』", "…")
@@ -174,5 +177,7 @@ def _breaks_off(before: Frame, after: Frame) -> bool:
     if before.terminator is Terminator.CALL or not text:
         return _is_cut_call(before)
     if text[-1].isspace() or text.endswith(_OPENING) or text.count("`") % 2 == 1 or text.count('"') % 2 == 1:
+        return True
+    if _OPENING_APOSTROPHE.search(text) or _CLOSING_APOSTROPHE.match(after.body):
         return True
     return after.body[:1].isspace() or (after.body.startswith(_CLOSING) and not after.body.startswith("```"))

@@ -41,8 +41,8 @@ _NOUN = (
     r"|sequences?|symbols?|mode|nodes?|Tags?|Marken?|Markierung(?:en)?|Blöcke?n?|Block|Abschnitte?|Zeichen(?:folge)?|balises?|jetons?|marqueurs?|etiquetas?|marcadores?|bloques?"
     r"|marcas?|marcador|тег\w*|токен\w*|блок\w*|маркер\w*|znacznik\w*)\b|标签|標籤|标记|標記|令牌|タグ|トークン|マーカー|要素|태그|토큰|标识)"
 )
-_NOUN_BEFORE = re.compile(rf"(?:{_NOUN})\s?(?:called |named |like |such as |: ?|is |are )?{_QUOTE}\Z")
-_NOUN_AFTER = re.compile(rf"{_QUOTE}(?:[\s-]{{0,2}})(?:{_NOUN})")
+_NOUN_BEFORE = re.compile(rf"(?:{_NOUN})\s?(?:called |named |like |such as |: ?|is |are )?{_QUOTE}\Z", re.IGNORECASE)
+_NOUN_AFTER = re.compile(rf"{_QUOTE}(?:[\s-]{{0,2}})(?:{_NOUN})", re.IGNORECASE)
 _LINKED_AFTER = re.compile(rf"{_QUOTE}{_JOIN}{_QUOTE}(?:{_MARK}|\\*(?:<|&lt;)[|/])")
 _LINKED_BEFORE = re.compile(rf"{_MARK}{_QUOTE}{_JOIN}{_QUOTE}\Z")
 _SMALL_PAIR = re.compile(r"(?:\s?(?:\.\.\.|…)\s?|\s?[a-z]{1,12}\s?)?\\*(?:<|&lt;)/[\w:-]{2,30}(?:>|&gt;)(?P<close>.)", re.DOTALL)
@@ -50,6 +50,9 @@ _BULLET = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)]|\|)\s*\Z")
 _EXPLAINED = re.compile(r"\s?(?::\s|\||–|—|->|→|-\s|=\s)")
 _PUNCTUATION = ".,;:!?)]。，、：；！？）"
 _SPEAKS_ON = re.compile(r"[\w,:]\s\Z")
+_SPOKEN_OF = re.compile(rf"\s{_QUOTE}{_MARK}{_QUOTE}[\s.,;].*[\w,]\s\Z")
+_GOES_ON = re.compile(r"\s[a-zà-öø-ÿα-ωа-я]|[.,;:!?)]")
+"""A closing tag whose opening one is spoken of in the same line, and behind which the sentence goes on."""
 
 
 def is_mention(sign: Sign, line: str, after: str, *, is_end: bool) -> bool | None:
@@ -60,12 +63,14 @@ def is_mention(sign: Sign, line: str, after: str, *, is_end: bool) -> bool | Non
     whole = is_end or len(after) >= LOOK_AHEAD or "\n" in after
     after = after.partition("\n")[0] if "\n" in after else after
     match sign.kind:
-        case Kind.SPECIAL:
-            verdict = _of_special(sign, line, after)
+        case Kind.SPECIAL | Kind.WRAPPER:
+            verdict = _of_special(line, after)
         case Kind.COLLAPSED:
             verdict = _of_collapsed(line, after)
         case _:
             verdict = _of_tag(line, after)
+            if not verdict and sign.kind is Kind.CLOSING and _SPOKEN_OF.search(line) and _GOES_ON.match(after):
+                return True
     if verdict or whole:
         return bool(verdict)
     return None if verdict is None else False
@@ -78,6 +83,8 @@ def _of_tag(line: str, after: str) -> bool | None:
         pair = _SMALL_PAIR.match(after)
         if (after[:1] in closing and after) or (pair and pair["close"] in closing):
             return True
+    if line[-2:] in ("« ", "« ") and after.startswith((" »", " »")):
+        return True
     if not line.strip():
         return False
     if _BULLET.fullmatch(line):
@@ -93,7 +100,7 @@ def _of_tag(line: str, after: str) -> bool | None:
     return None
 
 
-def _of_special(sign: Sign, line: str, after: str) -> bool | None:
+def _of_special(line: str, after: str) -> bool | None:
     if line and line[-1] in QUOTES and after[:1] and after[0] in QUOTES[line[-1]]:
         return True
     if not after:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Container
 from dataclasses import dataclass, field
 
@@ -47,6 +48,7 @@ class Prose:
         self._code = Code()
         self._doubt: _Doubt | None = None
         self._out: list[str] = []
+        self._plain: Counter[str] = Counter()
         self.has_text = False
 
     def feed(self, text: str, *, is_end: bool = False) -> tuple[str, Found | None]:
@@ -82,7 +84,7 @@ class Prose:
             past = self._code.head(view, at, is_end=is_end) if at < len(view) else None
             if past is None:
                 return self._stop(at)
-            return self._at_head(past)
+            return self._at_head(at, past)
         trigger = signs.TRIGGER.search(view, at)
         if trigger is None:
             end = len(view) if is_end else len(view) - signs.undecided(view[at:])
@@ -91,13 +93,13 @@ class Prose:
             self._code.begin_word()
         return self._at_trigger(view, trigger, is_end=is_end)
 
-    def _at_head(self, past: int) -> int:
+    def _at_head(self, at: int, past: int) -> int:
         doubt = self._doubt
         if doubt and doubt.place == "fence" and not self._code.fence:
             self._take(past)
             return self._believe()
         if doubt and doubt.place == "indent" and not self._code.is_indented and not self._code.is_blank:
-            self._take(0)
+            self._take(at)
             return self._believe() if _is_balanced("".join(doubt.parts)) else self._distrust()
         return past
 
@@ -142,7 +144,8 @@ class Prose:
                 self._doubt = _Doubt("example")
                 return -1
             return self._found(sign, withdraws=special.withdraws)
-        if sign.kind is Kind.CLOSING and sign.name == "details" and Kind.SPECIAL in self._kinds:
+        if sign.kind is Kind.PLAIN or (sign.kind is Kind.CLOSING and self._plain[sign.name]):
+            self._plain[sign.name] += 1 if sign.kind is Kind.PLAIN else -1
             return sign.end
         mention = is_mention(sign, line, view[sign.end : sign.end + LOOK_AHEAD], is_end=is_end)
         if mention is None:
@@ -159,8 +162,8 @@ class Prose:
 
     def _stop(self, at: int) -> int | None:
         """Nothing more can be said: all up to ``at`` is released, the rest waits."""
-        if at:
-            self._code.begin_word() if self._buffer[:at].strip() else None
+        if self._buffer[:at].rpartition("\n")[2].strip():
+            self._code.begin_word()
         self._take(at)
         doubt = self._doubt
         if doubt and doubt.place == "span" and doubt.size > MOST_SPAN_CHARS:

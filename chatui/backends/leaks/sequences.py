@@ -54,7 +54,7 @@ def judge_special(view: str, sign: Sign, line: str, *, has_text: bool, is_end: b
         return _of_header(view, sign, line, is_begun=bool(_CHANNEL_WORD.match(rest)), is_end=is_end)
     if sign.name == "start" and (_ROLE.match(rest) or (not is_end and _ROLE_MAYBE.match(rest))):
         if _ROLE.match(rest) and _may_be_example(line):
-            return _quoted_header(view, sign, line) or Special(Verdict.EXAMPLE)
+            return _quoted_header(view, sign, line, is_end=is_end) or Special(Verdict.EXAMPLE)
         if _SPEAKS_ON.search(line) and (spoken := _spoken_header(view, sign, is_end=is_end)):
             return spoken
         return _of_header(view, sign, line, is_begun=bool(_ROLE.match(rest)), is_end=is_end)
@@ -93,17 +93,18 @@ def _may_be_example(line: str) -> bool:
 def _of_header(view: str, sign: Sign, line: str, *, is_begun: bool, is_end: bool) -> Special:
     if not is_begun:
         return _WAITING
-    return _quoted_header(view, sign, line) or _emitted(view, sign, is_end=is_end)
+    return _quoted_header(view, sign, line, is_end=is_end) or _emitted(view, sign, is_end=is_end)
 
 
-def _quoted_header(view: str, sign: Sign, line: str) -> Special | None:
+def _quoted_header(view: str, sign: Sign, line: str, *, is_end: bool) -> Special | None:
     """A header that stands in quotation marks, with nothing behind it."""
     closing = QUOTES.get(line[-1:]) if line else None
     if not closing:
         return None
     inside = re.match(rf"[^\n]{{0,{_HEADER_CHARS}}}?(?=[{re.escape(closing)}])", view[sign.start : sign.start + _HEADER_CHARS])
     if inside is None:
-        return None
+        can_grow = not is_end and len(view) - sign.start < _HEADER_CHARS and "\n" not in view[sign.start :]
+        return _WAITING if can_grow else None
     text = inside[0]
     ends_whole = bool(re.search(r"(?:[|>;]|analysis|commentary|final|assistant|user|system|developer)\Z", text))
     return Special(Verdict.MENTION, sign.start + inside.end()) if ends_whole else None

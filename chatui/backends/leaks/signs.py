@@ -42,6 +42,8 @@ class Kind(Enum):
     """A special token, ``<|name|>``, whole or in pieces."""
     WRAPPER = auto()
     """Stands around the answer itself; it is left out, and hides nothing."""
+    PLAIN = auto()
+    """Opens what has the same ending as something around reasoning, and is none of it."""
     COLLAPSED = auto()
     """``assistantfinal`` and the like: what is left where markers were stripped."""
 
@@ -85,7 +87,7 @@ _WRAPPERS = re.compile(r"(?:start|end|begin|begin_of|end_of)_(?:response|text|so
 _ABOUT_REASONING = re.compile(r"think|thought|reasoning|scratchpad|analysis")
 _IS_END = re.compile(r"/|end|close|stop")
 
-_LT = r"\\*(?:<|&(?:amp;)?(?:lt|\#60|\#x3c);)"
+_LT = r"\\{0,8}(?:<|&(?:amp;)?(?:lt|\#60|\#x3c);)"
 _GT = r"\\?(?:>|&(?:amp;)?(?:gt|\#62|\#x3e);)"
 _BAR = r"(?:\\?\||&(?:amp;)?(?:vert|\#124|\#x7c);)"
 _Z = "\u200b{0,9}"
@@ -121,7 +123,7 @@ _DETAILS_OF_REASONING = re.compile(
 _DETAILS_MAYBE = re.compile(r"\s{0,4}(?:<(?:s[^>]{0,70}(?:>[^<>]{0,40})?)?)?\Z", re.IGNORECASE)
 
 TRIGGER = re.compile(
-    rf"[\n`]|\\*<|\\*&(?:amp;)?(?:lt|\#60|\#x3c);|\\?\[|◁|(?:{_BAR}{_Z})?{_KNOWN}(?={_Z}{_BAR}{_Z}{_GT})|{_spread('assistant')}(?=[acf\s\u200b]|\Z)",
+    rf"[\n`]|\\{{0,3}}<|\\{{0,3}}&(?:amp;)?(?:lt|\#60|\#x3c);|\\?\[|◁|(?:{_BAR}{_Z})?{_KNOWN}(?={_Z}{_BAR}{_Z}{_GT})|{_spread('assistant')}(?=[acf\s\u200b]|\Z)",
     re.IGNORECASE,
 )
 """Where a sign may begin, and what tells code from prose."""
@@ -217,12 +219,12 @@ def _tag(text: str, match: re.Match[str], *, is_end: bool) -> Sign | Wait | None
     return Sign(Kind.CLOSING if is_closing else Kind.OPENING, _ENDINGS.get(name, name), *match.span())
 
 
-def _details(text: str, match: re.Match[str], *, is_end: bool) -> Sign | Wait | None:
+def _details(text: str, match: re.Match[str], *, is_end: bool) -> Sign | Wait:
     if match["slash"]:
         return Sign(Kind.CLOSING, "details", *match.span())
     if re.search(r"reasoning|think|thought", match[0], re.IGNORECASE) or _DETAILS_OF_REASONING.match(text, match.end()):
         return Sign(Kind.OPENING, "details", *match.span())
-    return WAIT if not is_end and _DETAILS_MAYBE.match(text, match.end()) else None
+    return WAIT if not is_end and _DETAILS_MAYBE.match(text, match.end()) else Sign(Kind.PLAIN, "details", *match.span())
 
 
 def _bracket_at(text: str, at: int, *, is_end: bool) -> Sign | Wait | None:

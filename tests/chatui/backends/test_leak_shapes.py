@@ -1,0 +1,247 @@
+"""Reasoning that hides in answers stays hidden over each wire format at every cut, and honest answers about it stay whole."""
+
+from __future__ import annotations
+
+import json
+import random
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from chatui.backends.base import BackendError
+from chatui.backends.chat.deltas import Deltas
+from chatui.backends.harmony.dialects import DIALECTS
+from chatui.backends.leak_guard import LeakGuard, Span
+from chatui.backends.responses.reducer import Reducer
+from chatui.codes import ProductCode
+from renderer.events import Assembler, Finished, RawEvent
+from renderer.gate import Audience, Gate, VisibleDelta, VisibleOpened, VisibleWithdrawn, may_see
+from renderer.harmony.vocabulary import Vocabulary
+from tests.chatui.backends.honest import HONEST
+from tests.chatui.backends.leaking import LEAKING, VISIBLE
+
+SHAPES = [json.loads(line) for line in (Path(__file__).parents[2] / "wall" / "shapes.jsonl").read_text("utf-8").splitlines()]
+SECRET = "SECRETzzq"
+FALSE_ALARMS = 0.01
+NO_WORDS = cast(Vocabulary, SimpleNamespace(bytes_of=[]))
+Cut = list[str]
+
+
+def cuts(text: str) -> Iterator[Cut]:
+    """Whole, byte by byte, and at random."""
+    yield [text]
+    yield list(text)
+    for seed in (1, 3):
+        chooser, pieces, rest = random.Random(seed), list[str](), text
+        while rest:
+            size = chooser.randint(1, 2 + 4 * seed)
+            pieces.append(rest[:size])
+            rest = rest[size:]
+        yield pieces
+
+
+def shown(spans: list[Span]) -> str:
+    """What of these spans a person has in the end."""
+    text = ""
+    for span in spans:
+        text = ("" if span.withdraws else text) + (span.text if span.visible else "")
+    return text
+
+
+def guarded(pieces: Cut, *, complete: bool = True, whole: bool = False) -> str:
+    guard = LeakGuard(whole=whole)
+    return shown([span for piece in pieces for span in guard.feed(piece)] + guard.finish(complete=complete))
+
+
+# The guard by itself
+
+
+@pytest.mark.parametrize("text", LEAKING)
+def test_of_reasoning_that_hides_in_an_answer_nothing_stays(text: str) -> None:
+    for pieces in cuts(text):
+        for complete in (True, False):
+            assert "SECRET" not in guarded(pieces, complete=complete)
+    assert "SECRET" not in guarded([text], whole=True)
+
+
+def test_there_is_something_left_of_answers_in_which_reasoning_was_hidden() -> None:
+    """Else a guard that hides everything would pass."""
+    assert sum(VISIBLE in guarded([text]) for text in LEAKING) > len(LEAKING) / 3
+
+
+def test_honest_answers_about_markers_stay_whole(capsys: pytest.CaptureFixture[str]) -> None:
+    assert len(HONEST) >= 300
+    hidden = [text for text in HONEST if any(guarded(pieces) != text for pieces in cuts(text)) or guarded([text], whole=True) != text]
+    with capsys.disabled():
+        print(f"\n  false alarms of the leak guard: {len(hidden)} of {len(HONEST)} honest answers")
+    assert len(hidden) <= FALSE_ALARMS * len(HONEST), hidden
+
+
+@pytest.mark.parametrize("text", ["It costs < 3 and `x` is | here. " * 40, "The tag of the analysis, as assistants say. " * 40])
+def test_honest_prose_is_held_back_by_a_few_characters_at_most(text: str) -> None:
+    guard, came = LeakGuard(), 0
+    for at, letter in enumerate(text):
+        came += sum(len(span.text) for span in guard.feed(letter))
+        assert at + 1 - came <= 16
+
+
+HOSTILE = ["<", "<a", "`", "`a ", "\n", "<\u200b", "<|", "\\", "&lt;", "the tag <think> ", "<think>a</think>", "`<think>", "```\n<think>\n"]
+HOSTILE += ["assistant", "channel|", "x <|start|>assistant ", "<details>", "\n\n    <think>\n\nx", "[", ">", "~", "</think>"]
+
+
+@pytest.mark.parametrize("unit", HOSTILE)
+@pytest.mark.parametrize("size", [1, 100_000])
+def test_a_hostile_answer_costs_time_in_proportion_to_its_length(unit: str, size: int) -> None:
+    text = (unit * (100_000 // len(unit)))[:100_000]
+    guard, started = LeakGuard(), time.process_time()
+    for at in range(0, len(text), size):
+        guard.feed(text[at : at + size])
+    guard.finish(complete=True)
+    assert time.process_time() - started < 8, "quadratic work would take minutes"
+
+
+# Over the wire formats
+
+
+def events_of_chat(shape: Mapping[str, Any], pieces: Cut, *, whole: bool) -> list[RawEvent]:
+    reader = Deltas(lambda: "c", max_chars=100_000, whole=whole)
+    deltas = shape.get("deltas") or [{"content": piece} for piece in pieces]
+    field, choice = ("message" if whole else "delta"), shape.get("choice", {})
+    events = [raw for delta in deltas for raw in reader.feed({"choices": [{"index": 0, field: delta, **choice}]})]
+    events += reader.feed({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
+    return [*events, *reader.finish()[0]]
+
+
+def events_of_responses(text: str, pieces: Cut, labels: Mapping[str, Any], *, whole: bool) -> list[RawEvent]:
+    reader = Reducer(lambda: "c", max_chars=100_000)
+    item = {"type": "message", "id": "m", "role": "assistant", **labels, "content": [{"type": "output_text", "text": text}]}
+    told: list[dict[str, Any]] = []
+    if not whole:
+        told = [{"type": "response.output_item.added", "item": {**item, "content": []}}]
+        told += [{"type": "response.output_text.delta", "item_id": "m", "delta": piece} for piece in pieces]
+        told += [{"type": "response.output_item.done", "item": item}]
+    told += [{"type": "response.completed", "response": {"status": "completed", "output": [item]}}]
+    return [*(raw for event in told for raw in reader.feed(event["type"], event)), *reader.finish()[0]]
+
+
+def seen(events: list[RawEvent]) -> str:
+    """What a person has in the end, by the gate and by what is kept, which must agree."""
+    gate, messages = Gate(Audience.END_USER), list[str]()
+    assembler, kept = Assembler(), list[Finished]()
+    for event in events:
+        kept += [done] if (done := assembler.feed(event)) else []
+        match gate.admit(event):
+            case VisibleOpened():
+                messages.append("")
+            case VisibleDelta(text=text):
+                messages[-1] += text
+            case VisibleWithdrawn():
+                messages.pop()
+    visible = [done.frame.body for done in kept if may_see(done.frame.header, Audience.END_USER)]
+    assert messages == visible
+    return "".join(messages)
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape["id"])
+def test_each_shape_gets_its_verdict_over_chat_completions(shape: dict[str, Any]) -> None:
+    text = shape.get("content", "")
+    for pieces in cuts(text):
+        for whole in {shape["whole"]} if "deltas" in shape else {False, len(pieces) == 1}:
+            visible = seen(events_of_chat(shape, pieces, whole=whole))
+            if shape["verdict"] == "hides":
+                assert SECRET not in visible
+            elif shape["verdict"] == "shows whole":
+                assert visible == text
+
+
+@pytest.mark.parametrize("shape", [shape for shape in SHAPES if "content" in shape], ids=lambda shape: shape["id"])
+def test_each_shape_gets_its_verdict_over_responses(shape: dict[str, Any]) -> None:
+    text = shape["content"]
+    for pieces in cuts(text):
+        for whole in (False, True):
+            visible = seen(events_of_responses(text, pieces, {}, whole=whole))
+            if shape["verdict"] == "hides":
+                assert SECRET not in visible
+            elif shape["verdict"] == "shows whole":
+                assert visible == text
+
+
+LABELS: list[dict[str, Any]] = [
+    *({"role": role} for role in ("tool", "system", "developer", "user", "function", "critic", "Assistant", 7)),
+    *({"channel": channel} for channel in ("analysis", "commentary", "Final", 7)),
+    *({"phase": phase} for phase in ("analysis", "rehearsal", 7)),
+    {"recipient": "functions.x"},
+    {"type": "reasoning"},
+    {"thought": True},
+    {"tool_call_id": "c1"},
+    {"name": "critic"},
+    {"extra_content": {"google": {"thought": True}}},
+    {"provider_specific_fields": {"kind": "thinking"}},
+    {"x_segment": "thinking"},
+]
+HARMLESS: list[dict[str, Any]] = [
+    {"role": "assistant"},
+    {"role": ""},
+    {"channel": "final"},
+    {"phase": "final_answer"},
+    {"recipient": "all"},
+    {"thought": False},
+    {"name": None},
+    {"provider_specific_fields": {"citation": None, "blocks": []}},
+    {"annotations": [{"type": "url_citation"}]},
+    {"id": "x", "index": 0},
+]
+
+
+@pytest.mark.parametrize("label", LABELS, ids=json.dumps)
+def test_a_label_that_calls_text_something_else_hides_it_wherever_it_stands(label: dict[str, Any]) -> None:
+    text = {"content": SECRET}
+    part = {"content": [{"type": "text", "text": SECRET, **label}]}
+    chat: list[dict[str, Any]] = [{"deltas": [{**text, **label}]}, {"deltas": [text], "choice": label}, {"deltas": [part]}]
+    if not label.keys() & {"extra_content", "provider_specific_fields", "x_segment"}:
+        chat.append({"deltas": [{**label, "content": ""}, text]})
+    for shape in chat:
+        for whole in (False, True) if len(shape["deltas"]) == 1 else (False,):
+            assert seen(events_of_chat(shape, [], whole=whole)) == ""
+    if label.get("type") is None:
+        for whole in (False, True):
+            assert SECRET not in seen(events_of_responses(SECRET, list(SECRET), label, whole=whole))
+    with pytest.raises(BackendError):
+        vllm = DIALECTS["vLLM"].chunks(NO_WORDS)
+        vllm.feed({"choices": [{"index": 0, "token_ids": [200005], **label}]})
+
+
+@pytest.mark.parametrize("label", HARMLESS, ids=json.dumps)
+def test_a_label_that_says_nothing_of_who_speaks_hides_nothing(label: dict[str, Any]) -> None:
+    shapes: list[dict[str, Any]] = [{"deltas": [{"content": "Hi", **label}]}, {"deltas": [{"content": ""} | label, {"content": "Hi"}]}]
+    for shape in shapes:
+        assert seen(events_of_chat(shape, [], whole=False)) == "Hi"
+    if "id" not in label and "annotations" not in label and label != {"role": ""}:
+        assert seen(events_of_responses("Hi", ["H", "i"], label, whole=False)) == "Hi"
+
+
+def test_a_label_that_comes_late_withdraws_what_was_shown() -> None:
+    reader = Reducer(lambda: "c", max_chars=1000)
+    item = {"type": "message", "id": "m", "role": "assistant", "content": []}
+    told: list[dict[str, Any]] = [
+        {"type": "response.output_item.added", "item": item},
+        {"type": "response.output_text.delta", "item_id": "m", "delta": f"{SECRET} is shown at first"},
+        {"type": "response.output_item.done", "item": {**item, "channel": "analysis"}},
+    ]
+    assert seen([*(raw for event in told for raw in reader.feed(event["type"], event)), *reader.finish()[0]]) == ""
+
+
+def test_e_x_withheld_people_are_told_where_it_is_not_certain_what_was_hidden() -> None:
+    for text, told in {
+        f"<think>{SECRET}</think>Hi": False,
+        f"{SECRET}</think>Hi": True,
+        f"Hi.<|end|><|start|>assistant<|channel|>analysis<|message|>{SECRET}": True,
+        f"Hi.<think>{SECRET}</think>": True,
+    }.items():
+        assembler = Assembler()
+        done = [end for raw in events_of_chat({}, [text], whole=False) if (end := assembler.feed(raw))]
+        assert (ProductCode.WITHHELD in {end.error for end in done}) == told, text
