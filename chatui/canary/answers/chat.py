@@ -17,6 +17,9 @@ def scripts(planter: Planter) -> list[Script]:
         _fields(planter),
         _paused(planter),
         *(_in_the_answer(planter, name, text) for name, text in _LEAKS.items()),
+        *(_behind_the_answer(planter, name, text) for name, text in _BEHIND.items()),
+        _closing_tag(planter),
+        _labelled(planter),
         _whole(planter),
         _cut_short(planter),
         _stopped(planter),
@@ -71,6 +74,26 @@ _LEAKS = {
     "think-tag": "<think>{}</think>\n\n{}",
     "harmony-text": "<|channel|>analysis<|message|>{}<|end|><|start|>assistant<|channel|>final<|message|>{}<|return|>",
     "collapsed": "analysis{}assistantfinal{}",
+    "disguised-tag": "\ufeff&lt;think&gt;{}&lt;/think&gt;{}",
+    "mistral-tag": "[THINK]{}[/THINK]{}",
+    "details": '<details type="reasoning" done="true">\n<summary>Thought</summary>\n{}\n</details>\n\n{}',
+}
+# The same behind a visible answer, which stays: the visible text, then the hidden.
+_BEHIND = {
+    "tag-behind": "{}\n<thinking>{}</thinking>",
+    "harmony-behind": "{}<|end|><|start|>assistant<|channel|>analysis<|message|>{}",
+    "harmony-in-pieces": "{}\n<|channel|>\nanalysis\n<|message|>\n{}",
+    "full-width": "{}＜｜end｜＞＜｜start｜＞assistant＜｜channel｜＞analysis＜｜message｜＞{}",
+    "call-behind": "{}<|call|>{}",
+}
+_LABELS: dict[str, dict[str, Any]] = {
+    "role": {"role": "tool"},
+    "phase": {"phase": "commentary"},
+    "recipient": {"recipient": "functions.look"},
+    "type": {"type": "reasoning"},
+    "thought": {"thought": True},
+    "tool_call_id": {"tool_call_id": "c1"},
+    "extra of a provider": {"extra_content": {"google": {"thought": True}}},
 }
 
 
@@ -78,6 +101,32 @@ def _in_the_answer(planter: Planter, name: str, text: str) -> Script:
     shown = planter.show(name)
     content = text.format(planter.text(f"{name} in the answer"), f"Answer {shown}.")
     return Script(name, (*(_chunk(content=piece) for piece in cut(content)), _chunk("stop"), _DONE), (shown,))
+
+
+def _behind_the_answer(planter: Planter, name: str, text: str) -> Script:
+    shown = planter.show(name)
+    content = text.format(f"Answer {shown}.", planter.text(f"{name} in the answer"))
+    return Script(name, (*(_chunk(content=piece) for piece in cut(content)), _chunk("stop"), _DONE), (shown,))
+
+
+def _closing_tag(planter: Planter) -> Script:
+    """The opening tag is missing. All of it comes at once: piece by piece, what stands before the tag is shown until it comes."""
+    shown = planter.show("answer after a closing tag")
+    content = f"{planter.text('text before a closing tag')}\n</think>\n\nAnswer {shown}."
+    return Script("closing-tag", (_chunk(content=content), _chunk("stop"), _DONE), (shown,))
+
+
+def _labelled(planter: Planter) -> Script:
+    """Text in the answer field that a label calls something else: on the delta, the choice, or a part."""
+    shown = planter.show("answer after labelled text")
+    steps: list[bytes] = []
+    for name, label in _LABELS.items():
+        steps.append(_chunk(**{"content": planter.text(f"{name} on a delta"), **label}))
+        choice = {"index": 0, "delta": {"content": planter.text(f"{name} on a choice")}, **label}
+        part = {"type": "text", "text": planter.text(f"{name} on a part"), **label}
+        steps += [_chunk(role="assistant"), event({"choices": [choice]}), _chunk(content=[part])]
+    steps += [_chunk(role="tool"), _chunk(content=planter.text("text behind a role")), _chunk(role="assistant", content=f"Answer {shown}.")]
+    return Script("labelled", (*steps, _chunk("stop"), _DONE), (shown,))
 
 
 def _paused(planter: Planter) -> Script:

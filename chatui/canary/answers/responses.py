@@ -12,7 +12,7 @@ _JSON = "application/json"
 
 def scripts(planter: Planter) -> list[Script]:
     """All of them, in the order in which they are asked for."""
-    return [_items(planter), _in_the_message(planter), _whole(planter), *_failures(planter)]
+    return [_items(planter), _in_the_message(planter), _labelled_part(planter), _whole(planter), *_failures(planter)]
 
 
 def _items(planter: Planter) -> Script:
@@ -72,6 +72,8 @@ def _odd_items(planter: Planter) -> list[dict[str, Any]]:
         _message("o5", planter.text("developer message"), role="developer"),
         _message("o6", planter.text("message of a phase that nobody knows"), phase="rehearsal"),
         _message("o7", planter.text("message on the analysis channel"), channel="analysis"),
+        _message("o9", planter.text("message to a tool"), recipient="functions.look"),
+        _message("o10", planter.text("message with a label that nobody knows"), x_segment="thinking"),
         {"id": "o8", "type": "message", "role": "assistant", "content": parts},
     ]
 
@@ -111,6 +113,16 @@ def _in_the_message(planter: Planter) -> Script:
     steps += [_event("response.output_item.done", output_index=0, item=item)]
     steps += [_event("response.completed", response={"status": "completed", "output": [item]})]
     return Script("think-tag", tuple(steps), (shown,))
+
+
+def _labelled_part(planter: Planter) -> Script:
+    """A message of two parts that both say that they are text; one of them has a label that calls it a thought."""
+    shown = planter.show("part after a labelled one")
+    thought = planter.text("label on a part")
+    item = _message("m1", "")
+    item["content"] = [{"type": "output_text", "text": thought, "thought": True}, {"type": "output_text", "text": f"Answer {shown}."}]
+    steps = [_event(f"response.output_item.{step}", output_index=0, item=item) for step in ("added", "done")]
+    return Script("labelled-part", (*steps, _event("response.completed", response={"status": "completed", "output": [item]})), (shown,))
 
 
 def _whole(planter: Planter) -> Script:
