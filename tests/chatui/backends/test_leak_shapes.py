@@ -24,7 +24,7 @@ from renderer.harmony.vocabulary import Vocabulary
 from tests.chatui.backends.honest import HONEST
 from tests.chatui.backends.leaking import LEAKING, VISIBLE
 
-SHAPES = [json.loads(line) for line in (Path(__file__).parents[2] / "wall" / "shapes.jsonl").read_text("utf-8").splitlines()]
+SHAPES = [json.loads(line) for line in (Path(__file__).parent / "data" / "shapes.jsonl").read_text("utf-8").splitlines()]
 SECRET = "SECRETzzq"
 FALSE_ALARMS = 0.01
 NO_WORDS = cast(Vocabulary, SimpleNamespace(bytes_of=[]))
