@@ -78,26 +78,35 @@ def is_mention(sign: Sign, line: str, after: str, *, is_end: bool) -> bool | Non
 
 def _of_tag(line: str, after: str) -> bool | None:
     """None where nothing speaks for it yet, but what follows may."""
-    if line[-1:] in QUOTES and line:
-        closing = QUOTES[line[-1]]
-        pair = _SMALL_PAIR.match(after)
-        if (after[:1] in closing and after) or (pair and pair["close"] in closing):
-            return True
-    if line[-2:] in ("« ", "« ") and after.startswith((" »", " »")):
+    if _is_quoted(line, after):
         return True
     if not line.strip():
         return False
     if _BULLET.fullmatch(line):
         return bool(_EXPLAINED.match(after)) or (None if len(after) < 3 else False)
+    if _stands_in_a_sentence(line, after):
+        return True
+    return False if _is_glued(after) and line[-1:] not in QUOTES else None
+
+
+def _is_quoted(line: str, after: str) -> bool:
+    """In quotation marks: by itself, or as a pair with next to nothing in it."""
+    if line[-2:] in ("« ", "«\u00a0") and after.startswith((" »", "\u00a0»")):
+        return True
+    closing = QUOTES.get(line[-1:])
+    if closing is None:
+        return False
+    pair = _SMALL_PAIR.match(after)
+    return (after[:1] != "" and after[0] in closing) or bool(pair and pair["close"] in closing)
+
+
+def _stands_in_a_sentence(line: str, after: str) -> bool:
+    """Beside a word for such things, linked to another one, or before the end of a sentence."""
     if _NOUN_BEFORE.search(line) or (_LINKED_BEFORE.search(line) and not _is_glued(after)):
         return True
     if _NOUN_AFTER.match(after) or _LINKED_AFTER.match(after):
         return True
-    if after and after[0] in _PUNCTUATION and _SPEAKS_ON.search(line):
-        return True
-    if _is_glued(after) and line[-1:] not in QUOTES:
-        return False
-    return None
+    return after[:1] != "" and after[0] in _PUNCTUATION and bool(_SPEAKS_ON.search(line))
 
 
 def _of_special(line: str, after: str) -> bool | None:

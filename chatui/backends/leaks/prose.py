@@ -106,19 +106,9 @@ class Prose:
     def _at_trigger(self, view: str, trigger: re.Match[str], *, is_end: bool) -> Found | int | None:
         at = trigger.start()
         if view[at] == "\n":
-            self._code.end_line()
-            if self._doubt and self._doubt.place == "span":
-                return self._distrust()
-            return at + 1
+            return self._at_line_end(at)
         if view[at] == "`":
-            past = self._code.backticks(view, at, is_end=is_end)
-            if past is None:
-                return self._stop(at)
-            self._code.begin_word()
-            if self._doubt and self._doubt.place == "span" and self._code.place != "span":
-                self._take(past)
-                return self._believe()
-            return past
+            return self._at_backticks(view, at, is_end=is_end)
         self._code.begin_word()
         sign = signs.sign_at(view, at, is_end=is_end)
         if isinstance(sign, Wait):
@@ -130,6 +120,20 @@ class Prose:
             self._doubt = _Doubt(place)
             return -1
         return self._judge(view, sign, is_end=is_end)
+
+    def _at_line_end(self, at: int) -> int:
+        self._code.end_line()
+        return self._distrust() if self._doubt and self._doubt.place == "span" else at + 1
+
+    def _at_backticks(self, view: str, at: int, *, is_end: bool) -> int | None:
+        past = self._code.backticks(view, at, is_end=is_end)
+        if past is None:
+            return self._stop(at)
+        self._code.begin_word()
+        if self._doubt and self._doubt.place == "span" and self._code.place != "span":
+            self._take(past)
+            return self._believe()
+        return past
 
     def _judge(self, view: str, sign: Sign, *, is_end: bool) -> Found | int | None:
         line = self._line_before(view, sign.start)

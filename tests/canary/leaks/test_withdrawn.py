@@ -7,6 +7,7 @@ import io
 import json
 import logging
 import zipfile
+from uuid import uuid4
 
 import pytest
 from channels.db import database_sync_to_async
@@ -66,8 +67,8 @@ async def test_what_is_withdrawn_is_in_no_stream_page_download_search_or_copy_an
     async with BrowserSocket(ada) as tab, BrowserSocket(ada) as late:
         accepted = await begin(tab)
         await reached(backend)
-        await tab.until("response.delta")
-        assert canary.found(*tab.raw), "the premise: it was shown before the sign came"
+        while not canary.found(*tab.raw):
+            await tab.next()  # the premise: it was shown before the sign came
         await database_sync_to_async(Turn.objects.update)(checkpoint=f"<|start|>assistant<|channel|>final<|message|>{word}<|end|>")
         shown.set()
         await reached(backend)
@@ -98,8 +99,6 @@ async def test_what_is_withdrawn_is_in_no_stream_page_download_search_or_copy_an
 
 
 def test_what_was_not_sent_yet_when_it_is_withdrawn_is_never_sent() -> None:
-    from uuid import uuid4
-
     stream, key = EndUserStream(uuid4()), uuid4()
     for event in (FrameOpened(FINAL), FrameText("SECRET\n\nSECRET"), FrameWithdrawn(), FrameText("SECRET"), FrameClosed(Terminator.END)):
         stream.take(event, key, 0)
@@ -109,8 +108,6 @@ def test_what_was_not_sent_yet_when_it_is_withdrawn_is_never_sent() -> None:
 
 
 def test_staff_who_watch_see_that_a_frame_was_withdrawn_and_all_of_its_text() -> None:
-    from uuid import uuid4
-
     stream, key = DebugStream(uuid4()), uuid4()
     for event in (
         FrameOpened(FINAL),
