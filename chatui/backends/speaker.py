@@ -12,11 +12,13 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from renderer.frame_kinds import PEOPLE
+
 _ALLOWED: dict[str, tuple[str, ...]] = {
     "role": ("assistant",),
     "channel": ("final",),
     "phase": ("final_answer",),
-    "recipient": ("user", "all"),
+    "recipient": tuple(sorted(PEOPLE)),
     "type": ("message", "text", "output_text", "refusal"),
 }
 """Labels that say who speaks, to whom, or what it is, with the values under which text is the answer. Absent says nothing."""
