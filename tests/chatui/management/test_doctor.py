@@ -40,7 +40,8 @@ pytestmark = pytest.mark.served
 KEY = "sk-this-is-the-key"
 # A cut that is told wrongly: a fault of chat that responses has not.
 FAULTY = {**chat_answers(cut=chat({"reasoning": "I count."}, tokens=24)), **responses_answers()}
-LEAKY = {**chat_answers(sum=chat({"content": f"[THINK]{THOUGHT}[/THINK] 4"})), **responses_answers()}
+# In a code block, where the guard takes it for an example.
+LEAKY = {**chat_answers(sum=chat({"content": f"```\n[THINK]{THOUGHT}[/THINK]\n```\n4"})), **responses_answers()}
 
 
 @pytest.fixture
