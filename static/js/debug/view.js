@@ -3,6 +3,7 @@
 import { Connection } from "../page/connection.js";
 import { find, piece, seek } from "../page/dom.js";
 import { isDebugPageEvent, isTurnEvent, unhandled } from "../models/protocol.js";
+import { label, relabel } from "./labels.js";
 import { Sequence } from "../models/sequence.js";
 
 /** @import { DebugPageEvent, FrameBegan, FrameSoFar } from "../models/wire.js" */
@@ -94,7 +95,7 @@ class DebugView extends HTMLElement {
     if (known) return known;
     const frame = piece("frame", HTMLElement);
     frame.dataset.message = message;
-    this.#label(frame, header, why);
+    label(frame, header, why);
     this.#openedAt.set(message, performance.now());
     this.#live.hidden = false;
     this.#frames.append(frame);
@@ -110,24 +111,7 @@ class DebugView extends HTMLElement {
   #hide(message, header, why) {
     const frame = this.#frame(message);
     if (!frame) return;
-    for (const old of find(frame, ".frame-head", HTMLElement).querySelectorAll(".chip")) old.remove();
-    frame.classList.remove("frame-visible", "frame-hidden");
-    this.#label(frame, header, why);
-  }
-
-  /**
-   * @param {HTMLElement} frame
-   * @param {Record<string, string>} header
-   * @param {string | null | undefined} why
-   */
-  #label(frame, header, why) {
-    const head = find(frame, ".frame-head", HTMLElement);
-    const chips = Object.entries(header ?? {}).filter(([, value]) => value !== null && value !== "");
-    head.prepend(...chips.map(([name, value]) => chip(name, String(value))));
-    frame.classList.add(why ? "frame-hidden" : "frame-visible");
-    find(frame, ".frame-why", HTMLElement).textContent = why ? `Hidden. ${why}` : "";
-    // Beside a hidden frame stands why it is hidden, not its text.
-    if (why) seek(frame, ".frame-seen-text", HTMLElement)?.remove();
+    relabel(frame, header, why);
   }
 
   /**
@@ -193,24 +177,6 @@ class DebugView extends HTMLElement {
 function bodies(frame) {
   const found = frame.querySelectorAll(".frame-text, .frame-seen .frame-body");
   return [...found].filter((body) => body instanceof HTMLElement);
-}
-
-/**
- * @param {string} name
- * @param {string} value
- */
-function chip(name, value) {
-  const element = document.createElement("span");
-  element.className = "chip";
-  element.dataset.name = name;
-  element.dataset.value = value;
-  for (const [kind, text] of [["name", name], ["value", value]]) {
-    const part = document.createElement("span");
-    part.className = `chip-${kind}`;
-    part.textContent = text ?? "";
-    element.append(part, " ");
-  }
-  return element;
 }
 
 customElements.define("debug-view", DebugView);

@@ -1,0 +1,48 @@
+// What stands above the text of a frame in the debug view: its header in chips, and why people do not see it.
+
+import { find, seek } from "../page/dom.js";
+
+/**
+ * @param {HTMLElement} frame
+ * @param {Record<string, string>} header
+ * @param {string | null | undefined} why absent where people see the frame
+ */
+export function label(frame, header, why) {
+  const head = find(frame, ".frame-head", HTMLElement);
+  const chips = Object.entries(header ?? {}).filter(([, value]) => value !== null && value !== "");
+  head.prepend(...chips.map(([name, value]) => chip(name, String(value))));
+  frame.classList.add(why ? "frame-hidden" : "frame-visible");
+  find(frame, ".frame-why", HTMLElement).textContent = why ? `Hidden. ${why}` : "";
+  // Beside a hidden frame stands why it is hidden, not its text.
+  if (why) seek(frame, ".frame-seen-text", HTMLElement)?.remove();
+}
+
+/**
+ * The same for a frame that had other labels.
+ * @param {HTMLElement} frame
+ * @param {Record<string, string>} header
+ * @param {string | null | undefined} why
+ */
+export function relabel(frame, header, why) {
+  for (const old of find(frame, ".frame-head", HTMLElement).querySelectorAll(".chip")) old.remove();
+  frame.classList.remove("frame-visible", "frame-hidden");
+  label(frame, header, why);
+}
+
+/**
+ * @param {string} name
+ * @param {string} value
+ */
+function chip(name, value) {
+  const element = document.createElement("span");
+  element.className = "chip";
+  element.dataset.name = name;
+  element.dataset.value = value;
+  for (const [kind, text] of [["name", name], ["value", value]]) {
+    const part = document.createElement("span");
+    part.className = `chip-${kind}`;
+    part.textContent = text ?? "";
+    element.append(part, " ");
+  }
+  return element;
+}
