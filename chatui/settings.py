@@ -108,9 +108,8 @@ if ENVIRONMENT.redis_url:
 
 AUTH_USER_MODEL = "chatui.User"
 AUTH_PASSWORD_VALIDATORS = [
-    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
-    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},
-    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+    {"NAME": "chatui.accounts.passwords.LengthValidator"},
+    {"NAME": "chatui.accounts.passwords.GuessedFirstValidator"},
 ]
 LOGIN_URL = reverse_lazy("sign_in")
 LOGIN_REDIRECT_URL = reverse_lazy("home")

@@ -41,7 +41,7 @@ def make(username: str, password: str) -> User | None:
     if not taken or not is_needed():
         return None
     FirstAccountCode.objects.all().delete()
-    person = User.objects.create_user(username, password=password, is_staff=True)
+    person: User = User.objects.create_user(username, password=password, is_staff=True)
     rows = Permission.objects.select_related("content_type")
     person.user_permissions.set([row for row in rows if f"{row.content_type.app_label}.{row.codename}" in catalogue.WORDS])
     return person

@@ -2,13 +2,99 @@
 
 from __future__ import annotations
 
-from django.contrib.auth.models import AbstractUser
+import unicodedata
+from collections.abc import Collection
+from typing import Any, ClassVar
+
+from django.contrib.auth.models import AbstractUser, UserManager
+from django.core.exceptions import ValidationError
 from django.db import models
+from django.db.models import Q, QuerySet
 
 from chatui.models.keys import new_key
+from chatui.skeletons import folded_skeleton, skeleton
+
+LOOKS_TAKEN = "There is an account with this name already, or with one that looks like it."
+SKELETONS = {"name_skeleton": skeleton, "folded_name_skeleton": folded_skeleton}
+"""The columns that say what a name looks like, and how each is made of it."""
+
+
+class SkeletonField(models.TextField):  # type: ignore[type-arg]
+    """What the user name looks like, in the way that ``of`` says. Kept by the column itself, whoever saves the row, and unique."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs | {"unique": True, "editable": False})
+
+    def pre_save(self, model_instance: models.Model, add: bool) -> str:
+        """The name may have been changed since the row was read."""
+        value = SKELETONS[self.attname](str(getattr(model_instance, "username", "")))
+        setattr(model_instance, self.attname, value)
+        return value
+
+
+class UserQuerySet(QuerySet["User"]):
+    """Keeps names and what they look like together."""
+
+    def update(self, **kwargs: Any) -> int:
+        """A name that is changed in bulk takes its skeletons along."""
+        if "username" in kwargs:
+            kwargs |= {column: of(str(kwargs["username"])) for column, of in SKELETONS.items()}
+        return super().update(**kwargs)
+
+
+class PersonManager(UserManager.from_queryset(UserQuerySet)):  # type: ignore[misc]
+    """Makes accounts, none of whose name looks like another one's."""
+
+    use_in_migrations = False
+
+    def _create_user(self, username: str, email: str | None, password: str | None, **extra_fields: Any) -> User:
+        # createsuperuser says this sentence, where it would break off with the database's.
+        check_looks(self.model.normalize_username(username))
+        user: User = super()._create_user(username, email, password, **extra_fields)
+        return user
+
+    def _create_user_object(self, username: str, email: str | None, password: str | None, **extra_fields: Any) -> User:
+        user: User = super()._create_user_object(username, email, _form(password) if password else password, **extra_fields)
+        return user
 
 
 class User(AbstractUser):
     """Django's user with a UUIDv7 key; ours from the first migration, so that it can grow."""
 
     id = models.UUIDField(primary_key=True, default=new_key, editable=False)
+    name_skeleton = SkeletonField()
+    folded_name_skeleton = SkeletonField()
+
+    objects: ClassVar[PersonManager] = PersonManager()
+
+    def validate_unique(self, exclude: Collection[str] | None = None) -> None:
+        """No other account's name looks like this one. Forms and ``full_clean`` ask this."""
+        super().validate_unique({*(exclude or ()), *SKELETONS})
+        if "username" not in (exclude or ()):
+            check_looks(self.username, self)
+
+    def set_password(self, raw_password: str | None) -> None:
+        """However a keyboard composes letters with marks, it is the same password."""
+        super().set_password(_form(raw_password) if raw_password else raw_password)
+
+    def check_password(self, raw_password: str | None) -> bool:
+        """In the one form; else as it was typed, for what was kept before there was the one form."""
+        form = _form(raw_password or "")
+        return super().check_password(form) or (form != raw_password and super().check_password(raw_password))
+
+    async def acheck_password(self, raw_password: str | None) -> bool:
+        """As ``check_password``."""
+        form = _form(raw_password or "")
+        return await super().acheck_password(form) or (form != raw_password and await super().acheck_password(raw_password))
+
+
+def check_looks(name: str, account: User | None = None) -> None:
+    """Raises ValidationError where the name looks like that of an account other than ``account``."""
+    alike = Q(name_skeleton=skeleton(name)) | Q(folded_name_skeleton=folded_skeleton(name))
+    others = User.objects.filter(alike)
+    if (others.exclude(pk=account.pk) if account else others).exists():
+        raise ValidationError({"username": LOOKS_TAKEN} if account else LOOKS_TAKEN, code="unique")
+
+
+def _form(password: str) -> str:
+    return unicodedata.normalize("NFKC", password)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import logging
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -12,6 +11,7 @@ from django.utils import timezone
 
 from chatui.audit_log.record import Visitor, record
 from chatui.env import environment
+from chatui.guess_limits import address_group
 from chatui.models import AttemptWarning, AuditEvent, User
 from chatui.throttle import Throttle
 from renderer.errors import Code
@@ -66,7 +66,7 @@ def acknowledge(visitor: Visitor, warning_id: UUID) -> None:
 
 
 def _record_stranger(visitor: Visitor, conversation_id: UUID | None, action: str) -> None:
-    over = _by_address.count(_network(visitor.address)) - LISTED_PER_HOUR
+    over = _by_address.count(address_group(visitor.address)) - LISTED_PER_HOUR
     if over < 1:
         # Counted only while its own address is listed: one stranger does not use up what there is for all.
         over = _in_all.count() - LISTED_PER_HOUR_IN_ALL
@@ -75,15 +75,6 @@ def _record_stranger(visitor: Visitor, conversation_id: UUID | None, action: str
     # The line that says that the rest is left out stands in the place of the first one left out.
     detail = NOT_LISTED if over == 1 else ""
     record(action, visitor, conversation_id, code=Code.PERM_VISIBILITY, detail=detail)
-
-
-def _network(address: str) -> str:
-    """What one stranger has: an address, in IPv6 a whole network of them."""
-    try:
-        parsed = ipaddress.ip_address(address)
-    except ValueError:
-        return address
-    return str(ipaddress.ip_network((parsed, 64), strict=False)) if parsed.version == 6 else address
 
 
 def _warn(person: User) -> None:

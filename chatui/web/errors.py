@@ -14,15 +14,12 @@ from renderer.errors import ErrorCode
 log = logging.getLogger(__name__)
 
 
-def refuse(request: HttpRequest, code: ErrorCode, status: int) -> HttpResponse:
-    """An error answer in the form that was asked for: JSON for scripts of ours, a page for people."""
-    incident = uuid4().hex[:12]
-    if status >= 500:
-        log.error("incident %s: %s at %s", incident, code, request.resolver_match.view_name if request.resolver_match else "no view")
-    if "application/json" in request.headers.get("Accept", ""):
-        return JsonResponse({"ok": False, "code": code, "message": code.sentence, "incident": incident}, status=status)
-    context = {"code": code.value, "sentence": code.sentence, "incident": incident, "status": status}
-    return render(request, "site/error.html", context, status=status)
+def refuse(request: HttpRequest, code: ErrorCode, status: int, *, wait_seconds: int = 0) -> HttpResponse:
+    """An error answer in the form that was asked for: JSON for scripts of ours, a page for people. It says how long to wait, if at all."""
+    response = _answer(request, code, status, wait_seconds)
+    if wait_seconds:
+        response.headers["Retry-After"] = str(wait_seconds)
+    return response
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
@@ -48,3 +45,13 @@ def server_error(request: HttpRequest) -> HttpResponse:
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
     """403 for a form whose token is missing or old."""
     return refuse(request, ProductCode.COMMAND, 403)
+
+
+def _answer(request: HttpRequest, code: ErrorCode, status: int, wait_seconds: int) -> HttpResponse:
+    incident = uuid4().hex[:12]
+    if status >= 500:
+        log.error("incident %s: %s at %s", incident, code, request.resolver_match.view_name if request.resolver_match else "no view")
+    if "application/json" in request.headers.get("Accept", ""):
+        return JsonResponse({"ok": False, "code": code, "message": code.sentence, "incident": incident}, status=status)
+    context = {"code": code.value, "sentence": code.sentence, "incident": incident, "status": status, "wait_seconds": wait_seconds}
+    return render(request, "site/error.html", context, status=status)

@@ -9,6 +9,7 @@ from typing import Any
 from django.contrib.auth.views import redirect_to_login
 from django.http import HttpRequest, HttpResponseBase
 
+from chatui.guess_limits import MustWaitError
 from chatui.permissions.access import NotFoundError, OptInNeededError, RefusedError
 from chatui.throttle import ThrottledError
 from chatui.web.errors import refuse
@@ -35,5 +36,7 @@ def guarded(view: View) -> View:
             return refuse(request, error.code, 403)
         except ThrottledError as error:
             return refuse(request, error.code, 429)
+        except MustWaitError as error:
+            return refuse(request, error.code, 429, wait_seconds=error.seconds)
 
     return answer

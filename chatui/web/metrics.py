@@ -8,12 +8,12 @@ from django.views.decorators.http import require_GET
 
 from chatui import metrics as counts
 from chatui.env import environment
+from chatui.guess_limits import GuessLimit
 from chatui.permissions.access import NotFoundError
-from chatui.throttle import Throttle
 from chatui.web.guards import guarded
 from chatui.web.visitors import visitor_of
 
-_guesses = Throttle("metrics", attempts=10, seconds=60)
+_guesses = GuessLimit("metrics token")
 
 
 @require_GET
@@ -24,6 +24,6 @@ def metrics(request: HttpRequest) -> HttpResponse:
     if not token:
         raise NotFoundError
     if not constant_time_compare(request.headers.get("Authorization", ""), f"Bearer {token}"):
-        _guesses.check(visitor_of(request, "page").address)
+        _guesses.admit(visitor_of(request, "page").address)
         raise NotFoundError
     return HttpResponse(counts.text(), content_type="text/plain; version=0.0.4; charset=utf-8")

@@ -14,8 +14,9 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from chatui.codes import ProductCode
 from chatui.display.conversation import shown_conversation
 from chatui.env import environment
+from chatui.guess_limits import GuessLimit, Scope
 from chatui.permissions import access
-from chatui.throttle import Throttle, ThrottledError
+from chatui.throttle import Throttle
 from chatui.transfer import share_links
 from chatui.web.errors import refuse
 from chatui.web.guards import guarded
@@ -23,7 +24,7 @@ from chatui.web.people import person_of
 from chatui.web.visitors import visitor_of
 
 # A link that was taken back is followed by many people of one house; who guesses tries far more.
-_misses = Throttle("share", attempts=60, seconds=60)
+_misses = GuessLimit("share link", address=Scope(free=60, longest=60, window=600), network=Scope(free=180, longest=60, window=600))
 _new_links = Throttle("new-share-link", attempts=30, seconds=600)
 
 
@@ -100,13 +101,11 @@ def shared(request: HttpRequest, token: str) -> HttpResponse:
     """The snapshot. A link that never was, one that has expired and one that was taken back are the same answer."""
     if environment().share_audience == "signed-in" and not request.user.is_authenticated:
         return redirect_to_login(request.path)
-    address = visitor_of(request, "page").address
-    if _misses.is_used_up(address):
-        raise ThrottledError
     try:
         context = {"shared": share_links.read(token)}
     except access.NotFoundError:
-        _misses.exceeded(address)
+        # Judged after the look-up: somebody's wrong links never stand in the way of a right one, which cannot be guessed anyway.
+        _misses.admit(visitor_of(request, "page").address)
         return refuse(request, ProductCode.LINK, 404)
     response = render(request, "share/shared.html", context)
     response.headers["Referrer-Policy"] = "no-referrer"

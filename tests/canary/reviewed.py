@@ -67,6 +67,8 @@ _SHARER_ACTS = "302 302+ 404 404 404 404 404 404 404"
 _SHARED = {"leaf": "{final}", "days": "7"}
 _SIGNED_IN = "302 200 200 200 200 200 200 200 200"
 _EVERYBODY = "200 200 200 200 200 200 200 200 200"
+_SIGNS_OUT = "302 " + " ".join(["302*"] * 8)
+_STAFF_SIGN_OUT = "302 302 302 " + " ".join(["302*"] * 6)
 _NOT_THERE = "404 404 404 404 404 404 404 404 404"
 _NEVER = "405 405 405 405 405 405 405 405 405"
 # The back office: whoever is no staff is sent to the sign-in.
@@ -419,10 +421,20 @@ ROUTES: tuple[Route, ...] = (
         (
             Ask("GET", "/sign-in/", "200 302 302 302 302 302 302 302 302"),
             Ask("GET", "/sign-in/?next=/c/{conversation}/debug/", "200 302 302 302 302 302 302 302 302"),
-            Ask("POST", "/sign-in/", "200 302 302 302 302 302 302 302 302", {"username": "ada", "password": "wrong"}),
+            Ask(
+                "POST",
+                "/sign-in/",
+                "200* 302 302 302 302 302 302 302 302",
+                {"username": "ada", "password": "wrong"},
+                "sign-in refused",
+            ),
         ),
     ),
-    Route("sign-out/", "Ends the session.", (Ask("POST", "/sign-out/", "302 " * 8 + "302"), Ask("GET", "/sign-out/", _NEVER))),
+    Route(
+        "sign-out/",
+        "Ends the session. Recorded.",
+        (Ask("POST", "/sign-out/", _SIGNS_OUT, action="sign out"), Ask("GET", "/sign-out/", _NEVER)),
+    ),
     Route(
         "setup/",
         "The first account; gone once there is one.",
@@ -436,7 +448,16 @@ ROUTES: tuple[Route, ...] = (
     Route(
         "password/",
         "A form for one's own password.",
-        (Ask("GET", "/password/", _SIGNED_IN), Ask("POST", "/password/", _SIGNED_IN, {"old_password": "wrong"})),
+        (
+            Ask("GET", "/password/", _SIGNED_IN),
+            Ask(
+                "POST",
+                "/password/",
+                "302 " + " ".join(["200*"] * 8),
+                {"old_password": "wrong"},
+                "password change refused",
+            ),
+        ),
     ),
     Route(
         "pages/<slug:name>/",
@@ -454,7 +475,7 @@ ROUTES: tuple[Route, ...] = (
             Ask("POST", "/admin/login/", _NO_STAFF_403, {"username": "grace", "password": "wrong"}),
         ),
     ),
-    Route("admin/logout/", "Ends the session.", (Ask("POST", "/admin/logout/", "302 " * 8 + "302"),)),
+    Route("admin/logout/", "Ends the session. Recorded.", (Ask("POST", "/admin/logout/", _STAFF_SIGN_OUT, action="sign out"),)),
     Route(
         "admin/password_change/",
         "Sent on to the one page for that.",

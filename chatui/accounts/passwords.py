@@ -1,0 +1,117 @@
+"""What a new password must be, as NIST SP 800-63B-4 has it: long, and none that is guessed first. Nothing is said about its characters.
+
+There is no second factor yet, so a password has at least 15 characters. Spaces and every script count; there is no longest one that a
+person would type, and nobody is asked to change theirs as time goes by.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+from django.contrib.auth.password_validation import CommonPasswordValidator
+from django.core.exceptions import ValidationError
+
+from chatui.env import environment
+
+MIN_CHARS = 15
+SERVICE = ("chatui", "gptoss", "chatgpt", "openai")
+"""Names that everybody knows who sees the page."""
+
+_SHORTEST_NAME = 3
+_LEFT_CHARS = 8
+_LOOKED_AT = 512  # looking for what is repeated takes the square of it
+_ROWS = ("abcdefghijklmnopqrstuvwxyz", "qwertyuiopasdfghjklzxcvbnm", "qwertzuiopasdfghjklyxcvbnm", "azertyuiopqsdfghjklmwxcvbn")
+_DIGITS = "1234567890"
+
+
+class LengthValidator:
+    """Long enough; each character counts as one, whatever its script."""
+
+    def validate(self, password: str, user: object = None) -> None:
+        """Raises ValidationError where it is too short, and says by how much."""
+        chars = len(_form(password))
+        if chars < MIN_CHARS:
+            raise ValidationError(
+                f"This password has {chars} character{'s' if chars != 1 else ''}; it takes at least {MIN_CHARS}. "
+                "A few words with spaces between them are easy to remember.",
+                code="password_too_short",
+            )
+
+    def get_help_text(self) -> str:
+        """What the page says beside the field."""
+        return f"At least {MIN_CHARS} characters. Spaces and every kind of letter are welcome: a few words are easy to remember."
+
+
+class GuessedFirstValidator:
+    """None that an attacker tries first: known ones, patterns, and what is made of the person's or the service's names."""
+
+    def validate(self, password: str, user: object = None) -> None:
+        """Raises ValidationError, which says what is wrong with it."""
+        text = _form(password).casefold()[:_LOOKED_AT]
+        letters = "".join(filter(str.isalnum, text))
+        if _is_common(text) or _is_common(_word(letters)):
+            raise ValidationError("This password is on the list of those that are tried first.", code="password_too_common")
+        if _is_pattern(letters if len(letters) * 2 >= len(text) else "".join(text.split())):
+            raise ValidationError("This password is a pattern: it repeats itself, or follows the keyboard.", code="password_pattern")
+        if _without_names(letters, user) is not None:
+            words = "This password is made of your name, your address or the name of this service."
+            raise ValidationError(words, code="password_too_similar")
+
+    def get_help_text(self) -> str:
+        """What the page says beside the field."""
+        return "None of the best-known passwords, no pattern, and not just your name or the name of this service."
+
+
+def _form(password: str) -> str:
+    return unicodedata.normalize("NFKC", password)
+
+
+@cache
+def _common() -> frozenset[str]:
+    return frozenset(CommonPasswordValidator().passwords)
+
+
+def _is_common(text: str) -> bool:
+    return text in _common()
+
+
+def _word(letters: str) -> str:
+    """What ``letters`` repeats, without the digits around it: of ``password1password1`` and ``password2026`` it is ``password``."""
+    return _repeated(re.sub(r"^\d+|\d+$", "", _repeated(letters)))
+
+
+def _repeated(text: str) -> str:
+    """The shortest beginning that the whole text repeats; the last time it may break off. The text itself where it does not."""
+    size = next((size for size in range(1, len(text) // 2 + 1) if text[size:] == text[:-size]), len(text))
+    return text[:size]
+
+
+def _is_pattern(letters: str) -> bool:
+    """Whether it repeats something too short to be a password, or walks along the alphabet, the digits or a keyboard."""
+    unit = _repeated(letters)
+    return (unit != letters and len(unit) < MIN_CHARS) or not unit or any(unit in line or unit in line[::-1] for line in _lines())
+
+
+@cache
+def _lines() -> tuple[str, ...]:
+    rows = [_DIGITS * 4, "0" + _DIGITS * 4, *(row * 2 for row in _ROWS)]
+    return tuple(rows + [f"{_DIGITS}{row}" for row in _ROWS] + [f"{row}{_DIGITS}" for row in _ROWS])
+
+
+def _without_names(letters: str, user: object) -> str | None:
+    """What is left without the names, where there was one and too little is left to be a password; else None."""
+    left = letters
+    for name in sorted(set(_names(user)), key=len, reverse=True):
+        left = left.replace(name, "")
+    return left if left != letters and len(left) < _LEFT_CHARS else None
+
+
+def _names(user: object) -> Iterator[str]:
+    values: list[Any] = [getattr(user, name, "") for name in ("username", "first_name", "last_name", "email")]
+    for value in [*values, *SERVICE, *environment().hosts]:
+        words = re.split(r"\W+|_", _form(str(value)).casefold())
+        yield from (word for word in [*words, "".join(words)] if len(word) >= _SHORTEST_NAME and not word.isdigit())

@@ -1,0 +1,107 @@
+"""Signing in: each guess at a password is limited, and sign-ins, refusals and sign-outs are lines of the audit log."""
+
+from __future__ import annotations
+
+import secrets
+from datetime import timedelta
+
+from django.conf import settings
+from django.core import signing
+from django.utils import timezone
+
+from chatui.audit_log.record import Visitor
+from chatui.audit_log.repeats import RepeatedAction
+from chatui.guess_limits import Guess, GuessLimit, address_group
+from chatui.models import AuditEvent, User
+from chatui.skeletons import folded
+
+DEVICE_COOKIE = "__Host-device" if settings.SESSION_COOKIE_SECURE else "chatui_device"
+DEVICE_SECONDS = 365 * 24 * 3600
+KNOWN_FOR = timedelta(days=30)
+"""How long an address counts as one that a person has signed in from."""
+
+SIGNED_IN, SIGNED_OUT, REFUSED, PASSWORD_REFUSED = "sign in", "sign out", "sign-in refused", "password change refused"
+
+_SALT = "chatui.device"
+_LOOKED_AT = 200
+_passwords = GuessLimit("password")
+_old_passwords = GuessLimit("old password")
+_own = {action: RepeatedAction(action, listed=20, in_all=5000) for action in (SIGNED_IN, SIGNED_OUT)}
+_refusals = {action: RepeatedAction(action, listed=10, in_all=500) for action in (REFUSED, PASSWORD_REFUSED)}
+
+
+def admit(visitor: Visitor, name: str, device: str) -> Guess:
+    """Count a guess at the password of the account with that name; every way to sign in with one calls this first.
+
+    ``device`` is the value of DEVICE_COOKIE, or empty.
+
+    Raises:
+        MustWaitError: nothing may be judged now, whether or not there is such an account.
+    """
+    person = _account(name)
+    return _passwords.admit(visitor.address, account=folded(name), known=_known(person, visitor.address, device) if person else "")
+
+
+def admit_old_password(visitor: Visitor) -> Guess:
+    """Count a guess at the password of somebody who is signed in: whoever found the session open may not find that out, too.
+
+    Raises:
+        MustWaitError: as ``admit``.
+    """
+    return _old_passwords.admit(visitor.address, account=str(visitor.user.pk) if visitor.user else "")
+
+
+def new_device(person: User) -> str:
+    """DEVICE_COOKIE for a browser in which this person has just signed in. It opens nothing; guesses from there count apart."""
+    return signing.dumps([str(person.pk), secrets.token_urlsafe(12)], salt=_SALT, compress=False)
+
+
+def record_signed_in(visitor: Visitor) -> None:
+    """Before the session begins. Raises a database error where the line cannot be written."""
+    _record_own(SIGNED_IN, visitor)
+
+
+def record_signed_out(visitor: Visitor) -> None:
+    """After the session has ended."""
+    _record_own(SIGNED_OUT, visitor)
+
+
+def record_refused(visitor: Visitor, name: str, *, waits: bool) -> None:
+    """A wrong name or password, or one that was not looked at because it has to wait (``waits``).
+
+    The name is recorded only where it is an account's: people type their password into the wrong field.
+    """
+    person = _account(name)
+    detail = "had to wait" if waits else "wrong password" if person else "no such account"
+    key = str(person.pk) if person else address_group(visitor.address)
+    _refusals[REFUSED].record(Visitor(None, visitor.address, visitor.way), key, person.get_username() if person else None, detail)
+
+
+def record_password_refused(visitor: Visitor, *, waits: bool) -> None:
+    """A wrong old password on the page that changes it."""
+    detail = "had to wait" if waits else "wrong old password"
+    _refusals[PASSWORD_REFUSED].record(visitor, str(visitor.user.pk) if visitor.user else "", None, detail)
+
+
+def _record_own(action: str, visitor: Visitor) -> None:
+    _own[action].record(visitor, str(visitor.user.pk) if visitor.user else "")
+
+
+def _account(name: str) -> User | None:
+    # As Django's own back end looks it up, but for the password.
+    found: User | None = User.objects.filter(username=name).first()
+    return found
+
+
+def _known(person: User, address: str, device: str) -> str:
+    """The device, else the address, that this person has signed in from before; empty where neither is known."""
+    try:
+        owner, number = signing.loads(device, salt=_SALT, max_age=DEVICE_SECONDS)
+    except (signing.BadSignature, ValueError, TypeError):
+        owner, number = "", ""
+    if owner == str(person.pk):
+        return f"device:{number}"
+    place = address_group(address)
+    sign_ins = AuditEvent.objects.filter(actor=person, code="", at__gte=timezone.now() - KNOWN_FOR, action=SIGNED_IN)
+    seen = sign_ins.order_by("-at").values_list("address", flat=True)[:_LOOKED_AT]
+    return f"place:{place}" if place in {address_group(each) for each in seen} else ""

@@ -1,0 +1,49 @@
+"""Lines about what can be repeated at will: the first of an hour are written, after them only how many there were."""
+
+from __future__ import annotations
+
+import logging
+
+from chatui.audit_log.record import About, Visitor, record
+from chatui.throttle import CACHE_ERRORS, Throttle
+
+log = logging.getLogger(__name__)
+
+WINDOW_SECONDS = 3600
+COUNTED_AT = (100, 1000, 10_000)
+"""Once there were that many of one key within the window, a line says so."""
+
+
+class RepeatedAction:
+    """One action: at most ``listed`` lines for each key and ``in_all`` for all keys together, within an hour; then counts of it."""
+
+    def __init__(self, action: str, *, listed: int, in_all: int) -> None:
+        self._action = action
+        self._listed = listed
+        self._most = in_all
+        name = action.replace(" ", "-")
+        self._by_key = Throttle(f"lines:{name}", attempts=listed, seconds=WINDOW_SECONDS)
+        self._in_all = Throttle(f"all-lines:{name}", attempts=in_all, seconds=WINDOW_SECONDS)
+
+    def record(self, visitor: Visitor, key: str, about: About = None, detail: str = "") -> None:
+        """Write the line, or leave it out. ``key``: whose repeats are counted together. Raises a database error as ``record`` does."""
+        try:
+            words = self._words(key)
+        except CACHE_ERRORS as error:
+            log.warning("lines of %r cannot be counted, and are all written (%s)", self._action, type(error).__name__)
+            words = ""
+        if words is not None:
+            record(self._action, visitor, about, detail=", ".join(filter(None, (detail, words))))
+
+    def _words(self, key: str) -> str | None:
+        """What the line says besides; None where there is no line."""
+        number = self._by_key.count(key)
+        if number > self._listed + 1 and number not in COUNTED_AT:
+            return None
+        # Counted only where there would be a line: one who repeats does not use up what there is for all.
+        in_all = self._in_all.count()
+        if in_all > self._most:
+            return "further ones, of anybody, are not listed" if in_all == self._most + 1 else None
+        if number in COUNTED_AT:
+            return f"{number} times within the hour"
+        return "" if number <= self._listed else "further ones are only counted"

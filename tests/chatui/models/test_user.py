@@ -1,0 +1,138 @@
+"""Names that look alike cannot both be accounts, whichever way an account is made or renamed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.core.exceptions import ValidationError
+from django.core.management import CommandError, call_command
+from django.db import IntegrityError, connection, transaction
+from django.db.migrations.executor import MigrationExecutor
+from django.test import Client
+
+from chatui.accounts import first_account
+from chatui.models import User
+from chatui.models.user import LOOKS_TAKEN
+from chatui.skeletons import folded_skeleton, skeleton
+from tests.chatui.conftest import PASSWORD, make_person, signed_in
+
+ALIKE = [
+    ("olga", "оlga"),  # a Cyrillic o
+    ("olga", "OLGA"),
+    ("olga", "ｏｌｇａ"),
+    ("olga", "ol\u200bga"),
+    ("olga", "ol\u00adga"),
+    ("olga", "OIga"),  # a capital i
+    ("olga", "o1ga"),
+    ("Ian", "ian"),
+    ("paypal", "раураl"),
+    ("bela", "ΒELA"),  # a Greek capital beta
+    ("bob", "b0b"),
+    ("amanda", "arnanda"),
+    ("straße", "STRASSE"),
+    ("éva", "e\u0301va"),
+    ("ada", "ada\ufe0f"),
+    ("grace", "𝐠race"),
+]
+APART = [("ada", "bela"), ("éva", "eva"), ("ian", "lan"), ("ada.l", "adal"), ("ольга", "olga"), ("ada", "ada2"), ("山田", "山本")]
+
+
+@pytest.mark.parametrize(("one", "other"), ALIKE)
+def test_names_that_look_alike_have_a_skeleton_in_common(one: str, other: str) -> None:
+    assert skeleton(one) == skeleton(other) or folded_skeleton(one) == folded_skeleton(other)
+
+
+@pytest.mark.parametrize(("one", "other"), APART)
+def test_names_that_look_different_have_none(one: str, other: str) -> None:
+    assert skeleton(one) != skeleton(other) and folded_skeleton(one) != folded_skeleton(other)
+
+
+NEW = {"password1": PASSWORD, "password2": PASSWORD, "usable_password": "true"}
+
+
+@pytest.fixture
+def olga(db: None) -> User:
+    return make_person("olga", "add_user", "change_user", "view_user", staff=True)
+
+
+@pytest.mark.parametrize("name", ["оlga", "OLGA", "ｏｌｇａ", "o1ga"])
+def test_the_admin_pages_say_that_a_name_is_taken(name: str, olga: User) -> None:
+    client = signed_in(olga)
+    assert client.post("/admin/chatui/user/add/", {"username": "bela"} | NEW).status_code == 302, "the premise: others are made"
+    for path in ("add/", f"{User.objects.get(username='bela').pk}/change/"):
+        page = client.post(f"/admin/chatui/user/{path}", {"username": name, "is_active": "on"} | NEW)
+        # Django's own sentence, where it finds the same name itself, will do.
+        assert page.status_code == 200 and any(words in page.content.decode() for words in (LOOKS_TAKEN, "already exists")), path
+    assert User.objects.count() == 2
+
+
+def test_a_person_keeps_their_own_name_and_may_change_its_capitals(olga: User) -> None:
+    make_person("bela")
+    person = User.objects.get(username="bela")
+    for name in ("bela", "Bela"):
+        response = signed_in(olga).post(f"/admin/chatui/user/{person.pk}/change/", {"username": name, "is_active": "on"})
+        assert response.status_code == 302
+    assert User.objects.get(pk=person.pk).username == "Bela"
+
+
+@pytest.mark.parametrize("way", ["create_user", "create_superuser"])
+def test_the_manager_refuses_with_a_sentence(way: str, olga: User) -> None:
+    with pytest.raises(ValidationError, match="looks like it"):
+        getattr(User.objects, way)("оlga", password=PASSWORD)
+
+
+def test_createsuperuser_refuses_with_a_sentence(olga: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DJANGO_SUPERUSER_PASSWORD", PASSWORD)
+    with pytest.raises(CommandError, match="looks like it"):
+        call_command("createsuperuser", interactive=False, username="оlga", email="olga@example.org")
+
+
+def _save(name: str) -> Any:
+    person = make_person("bela")
+    person.username = name
+    person.save()
+
+
+WAYS = {
+    "save a new row": lambda name: User(username=name).save(),
+    "save a changed row": _save,
+    "bulk create": lambda name: User.objects.bulk_create([User(username=name)]),
+    "update": lambda name: make_person("bela") and User.objects.filter(username="bela").update(username=name),
+    "get or create": lambda name: User.objects.get_or_create(username=name),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_the_database_refuses_whatever_forms_and_managers_let_through(way: str, olga: User) -> None:
+    with pytest.raises(IntegrityError), transaction.atomic():
+        WAYS[way]("оlga")
+    WAYS[way]("carol")
+
+
+def test_the_first_account_has_no_other_to_look_like(db: None) -> None:
+    code = first_account.new_code()
+    response = Client().post("/setup/", {"username": "ада", "password1": PASSWORD, "password2": PASSWORD, "code": code})
+    assert response.status_code == 302 and User.objects.get().name_skeleton == skeleton("ада")
+
+
+BEFORE, AFTER = ("chatui", "0005_one_turn_per_ask"), ("chatui", "0006_names_that_look_alike")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_upgrade_fills_the_columns_and_names_the_accounts_that_look_alike() -> None:
+    executor = MigrationExecutor(connection)
+    try:
+        executor.migrate([BEFORE])
+        old = executor.loader.project_state([BEFORE]).apps.get_model("chatui", "User")
+        for name in ("ada", "olga", "оlga"):
+            old.objects.create(username=name)
+        with pytest.raises(CommandError, match=r"'olga' and '.u043elga'") as caught:
+            MigrationExecutor(connection).migrate([AFTER])
+        assert "'ada'" not in str(caught.value)
+        old.objects.filter(username="оlga").update(username="bela")
+        MigrationExecutor(connection).migrate([AFTER])
+    finally:
+        executor = MigrationExecutor(connection)
+        executor.migrate(executor.loader.graph.leaf_nodes())
+    assert User.objects.get(username="olga").name_skeleton == skeleton("olga")
