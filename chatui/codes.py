@@ -15,6 +15,7 @@ class ProductCode(ErrorCode):
     BACKEND_REFUSED = "E-X-BACKEND-REFUSED"
     BUSY = "E-X-BUSY"
     EMPTY = "E-X-EMPTY"
+    FOUR_EYES = "E-X-FOUR-EYES"
     INTERNAL = "E-X-INTERNAL"
     LENGTH = "E-X-LENGTH"
     LINK = "E-X-LINK"
@@ -53,6 +54,7 @@ _SENTENCES: dict[ProductCode, str] = {
     ProductCode.BACKEND_REFUSED: "The model server refused the request.",
     ProductCode.BUSY: "An answer is still being written in this conversation.",
     ProductCode.EMPTY: "There is nothing to send yet.",
+    ProductCode.FOUR_EYES: "Somebody else has to approve this: one of you two made or changed the other's account not long ago.",
     ProductCode.INTERNAL: "Something went wrong on our side.",
     ProductCode.LENGTH: "The answer reached its length limit.",
     ProductCode.LINK: "This link does not work: it has ended, was taken back, or never existed.",

@@ -62,6 +62,11 @@ class Environment(BaseSettings):
     instructions: str = Field("", description="Developer instructions sent with each request; hidden from people.", repr=False)
     debug_open_minutes: int = Field(240, gt=0, le=1440, description="Longest time that a debug view stays open before it closes by itself.")
     debug_approval: bool = Field(False, description="Whether a second permitted person has to approve before a debug view opens.")
+    four_eyes_days: int = Field(
+        30,
+        ge=0,
+        description="For how many days whoever made or changed an account cannot approve for it, nor it for them. 0: no such rule.",
+    )
     alert_attempts: int = Field(5, ge=0, description="Refused attempts at hidden channels by one person before staff are warned. 0: never.")
     alert_hours: float = Field(24.0, gt=0, description="Within how many hours those attempts count.")
     tell_owners: bool = Field(False, description="Whether people are told that staff opened the hidden channels of their conversation.")

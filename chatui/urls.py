@@ -5,7 +5,20 @@ from __future__ import annotations
 from django.contrib import admin
 from django.urls import path
 
-from chatui.web import access_notices, audit, conversations, downloads, errors, imports, metrics, pages, people, search, shares
+from chatui.web import (
+    access_notices,
+    audit,
+    conversations,
+    downloads,
+    errors,
+    imports,
+    metrics,
+    pages,
+    password_links,
+    people,
+    search,
+    shares,
+)
 from chatui.web.debug import pages as debug_pages
 from chatui.web.debug import requests as debug_requests
 from chatui.web.debug import turns as debug_turns
@@ -52,6 +65,8 @@ urlpatterns = [
     path("sign-out/", people.sign_out, name="sign_out"),
     path("setup/", people.setup, name="setup"),
     path("password/", people.Password.as_view(), name="password"),
+    path("password/link/<uuid:link_id>/<slug:token>/", password_links.password_link, name="password_link"),
+    path("password/links/dismiss/", password_links.dismiss, name="password_links_dismiss"),
     path("pages/<slug:name>/", pages.page, name="page"),
     path("healthz", pages.healthz, name="healthz"),
     path("metrics", metrics.metrics, name="metrics"),

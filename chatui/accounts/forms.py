@@ -13,7 +13,7 @@ from chatui.audit_log.record import Visitor
 from chatui.guess_limits import GuessLimit, MustWaitError, Scope
 
 # Codes are no account's, so only where they come from is counted.
-_codes = GuessLimit("code", address=Scope(free=9, longest=600, window=3600))
+CODES = GuessLimit("code", address=Scope(free=9, longest=600, window=3600))
 
 
 class FirstAccountForm(BaseUserCreationForm):  # type: ignore[type-arg]
@@ -41,7 +41,7 @@ class FirstAccountForm(BaseUserCreationForm):  # type: ignore[type-arg]
         """A wrong code says only that; after too many of them a good one says no more than another wrong one."""
         code: str = self.cleaned_data["code"]
         try:
-            guess = _codes.admit(self._address)
+            guess = CODES.admit(self._address)
         except MustWaitError as wait:
             raise forms.ValidationError(wait.sentence) from None
         if not first_account.code_is_good(code):

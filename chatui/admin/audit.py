@@ -10,7 +10,7 @@ from django.http import HttpRequest
 
 from chatui.audit_log.record import record
 from chatui.models import User
-from chatui.permissions import catalogue
+from chatui.permissions import catalogue, four_eyes
 from chatui.web.visitors import visitor_of
 
 
@@ -23,6 +23,7 @@ class Standing:
     groups: frozenset[str] = frozenset()
     permissions: frozenset[str] = frozenset()
     password: str = field(default="", repr=False)
+    address: str | None = field(default=None, repr=False)
 
 
 def standing(row: User | Group) -> Standing:
@@ -38,6 +39,7 @@ def standing(row: User | Group) -> Standing:
         frozenset(user.groups.values_list("name", flat=True)),
         _words(user.user_permissions.all()),
         user.password,
+        user.email,
     )
 
 
@@ -65,12 +67,18 @@ def record_deleted(request: HttpRequest, row: User | Group) -> None:
 
 def _record(request: HttpRequest, row: User | Group, what: str, about: Standing, detail: str) -> None:
     kind = "group" if isinstance(row, Group) else "account"
-    record(f"{kind} {what}", visitor_of(request, "office"), about.name, detail=detail)
+    visitor = visitor_of(request, "office")
+    record(f"{kind} {what}", visitor, about.name, detail=detail)
+    # What a group may do, its members may.
+    changed = row.user_set.values_list("pk", flat=True) if isinstance(row, Group) else [row.pk]
+    four_eyes.note(visitor.user, changed, f"{kind} {what}: {detail}" if detail else f"{kind} {what}")
 
 
 def _changes(before: Standing, now: Standing) -> Iterator[str]:
     if before.name != now.name:
         yield f"is called {now.name} now"
+    if before.address is not None and before.address != now.address:
+        yield "has another e-mail address now"
     if before.password and before.password != now.password:
         yield "has a new password, set by staff"
     yield from (f"is {state} now" for state in sorted(now.states - before.states))

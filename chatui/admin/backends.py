@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django import forms
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest
@@ -114,9 +114,10 @@ class StoredBackendAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     """Whoever may change these rows decides to which servers goes what people write. Each change is recorded."""
 
     form = StoredBackendForm
-    list_display = ("name", "label", "is_enabled", "position", "kind", "url", "key_name", "changed_at")
+    list_display = ("name", "unconfirmed_by", "label", "is_enabled", "position", "kind", "url", "key_name", "changed_at")
     list_filter = ("is_enabled", "kind")
     search_fields = ("name", "label")
+    actions = ("confirm",)
     fieldsets = (
         (None, {"fields": ("name", "label", "is_enabled", "position", "groups")}),
         ("Server", {"fields": ("kind", "url", "key_name", "model_names", "effort", "max_answer_tokens")}),
@@ -130,9 +131,29 @@ class StoredBackendAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         may_see_hidden = access.can_see_hidden(access.as_person(request.user))
         return type(form.__name__, (form,), {"may_see_hidden": may_see_hidden})
 
+    def has_confirm_permission(self, request: HttpRequest) -> bool:
+        """Whoever may see hidden channels may say to which server they go."""
+        return access.can_see_hidden(access.as_person(request.user))
+
+    @admin.action(permissions=["confirm"], description="Confirm selected back ends, so that people are offered them")
+    def confirm(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
+        """Those that wait for it. Recorded."""
+        with transaction.atomic():
+            for row in queryset.exclude(unconfirmed_by="").select_for_update():
+                _record(request, row, "confirmed", f"after a change by {row.unconfirmed_by}: {row.url}")
+                StoredBackend.objects.filter(pk=row.pk).update(unconfirmed_by="")
+        transaction.on_commit(connected.forget_rows)
+
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
-        """The first step of saving."""
-        form.before = _standing(StoredBackend.objects.get(pk=obj.pk)) if change else {}
+        """The first step of saving. What somebody saves who may see hidden channels is confirmed by that."""
+        if form.may_see_hidden:
+            obj.unconfirmed_by = ""
+        elif form.has_changed() or not change:
+            obj.unconfirmed_by = request.user.get_username()
+            words = f"Back end {obj.name} is offered to nobody until somebody who may see hidden channels confirms it."
+            self.message_user(request, words, messages.WARNING)
+        before = StoredBackend.objects.get(pk=obj.pk) if change else None
+        form.before, form.waited_for = (_standing(before), before.unconfirmed_by) if before else ({}, "")
         super().save_model(request, obj, form, change)
 
     def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
@@ -144,6 +165,8 @@ class StoredBackendAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         for name, value in now.items():
             if form.before.get(name) != value and (change or value not in ("", "False")):
                 _record(request, form.instance, "changed", f"{name} is now {value or 'empty'}")
+        if form.instance.unconfirmed_by != form.waited_for:
+            _record(request, form.instance, *_confirmation(form.instance))
         transaction.on_commit(connected.forget_rows)
 
     def delete_model(self, request: HttpRequest, obj: Any) -> None:
@@ -157,6 +180,15 @@ class StoredBackendAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         with transaction.atomic():
             for obj in queryset:
                 self.delete_model(request, obj)
+
+
+def _confirmation(row: StoredBackend) -> tuple[str, str]:
+    """What happened, and words about it, for the log."""
+    return (
+        ("not confirmed", "offered to nobody until somebody who may see hidden channels confirms it")
+        if row.unconfirmed_by
+        else ("confirmed", row.url)
+    )
 
 
 def _summarizers() -> set[str]:

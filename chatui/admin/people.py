@@ -10,15 +10,17 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib import admin
+from django.contrib.admin.utils import unquote
 from django.contrib.auth.admin import GroupAdmin, UserAdmin
 from django.contrib.auth.models import Group, Permission
+from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.db.models import Model, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.html import format_html
 
-from chatui.admin import audit
+from chatui.admin import audit, password_links
 from chatui.admin.backends import StoredBackendAdmin
 from chatui.admin.permissions import PermissionsField, held, offered
 from chatui.models import Conversation, StoredBackend, User
@@ -102,15 +104,11 @@ class PersonAdmin(RecordedAdmin, UserAdmin):  # type: ignore[type-arg]
         return super().has_delete_permission(request, obj) and _is_no_more(request, obj)
 
     def user_change_password(self, request: HttpRequest, id: str, form_url: str = "") -> HttpResponse:  # noqa: A002
-        """A password that staff set opens the account to whoever set it, so it is recorded as what it is."""
-        with transaction.atomic():
-            row = self.get_object(request, id)
-            before = audit.standing(row) if isinstance(row, User) else None
-            response: HttpResponse = super().user_change_password(request, id, form_url)
-            if before and isinstance(row, User):
-                audit.record_changed(request, row, before)
-                _tell_sockets(row)
-        return response
+        """A password that staff set would open the account to them: they make a link instead, with which the person chooses one."""
+        person = self.get_object(request, unquote(id))
+        if not isinstance(person, User) or not self.has_change_permission(request, person):
+            raise PermissionDenied
+        return password_links.page(request, person, self.admin_site.each_context(request))
 
 
 def _is_no_more(request: HttpRequest, obj: Model | None) -> bool:

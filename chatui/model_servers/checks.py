@@ -19,6 +19,7 @@ from chatui.backends.spec.choices import find
 from chatui.backends.spec.definition import BackendSpec, is_model_name
 from chatui.env import environment
 from chatui.model_servers import configured, connected, vocabulary
+from chatui.models import StoredBackend
 
 
 @register()
@@ -59,6 +60,7 @@ def stored_backends(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     env = environment()
     try:
         rows = configured.rows()
+        waiting = list(StoredBackend.objects.filter(is_enabled=True).exclude(unconfirmed_by="").values_list("name", "unconfirmed_by"))
         groups = set(Group.objects.values_list("name", flat=True))
     except DatabaseError:
         return []  # not migrated yet, or away, which others say
@@ -70,6 +72,13 @@ def stored_backends(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
         (f"back end {spec.name!r} is set up outside of the back office too, and that one counts", "chatui.W012")
         for spec in rows.specs
         if spec.name in taken
+    ]
+    said += [
+        (
+            f"back end {name!r}, changed by {who!r}, is offered to nobody until somebody who may see hidden channels confirms it",
+            "chatui.W017",
+        )
+        for name, who in waiting
     ]
     said += [(words, "chatui.W013") for words in _unusable_keys(stored)]
     said += [(words, "chatui.W014") for words in _unknown_summarizers(stored)]

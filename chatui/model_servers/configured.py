@@ -80,10 +80,10 @@ def demo() -> BackendSpec:
 
 
 def rows() -> Rows:
-    """What the back office has now. Two queries. Raises a DatabaseError where they cannot be asked."""
+    """What the back office has now, but for what waits to be confirmed. Two queries. Raises a DatabaseError where they cannot be asked."""
     specs: list[BackendSpec] = []
     problems: list[str] = []
-    for row in StoredBackend.objects.filter(is_enabled=True).prefetch_related("groups"):
+    for row in StoredBackend.objects.filter(is_enabled=True, unconfirmed_by="").prefetch_related("groups"):
         try:
             specs.append(of_row(row, (group.name for group in row.groups.all())))
         except SpecError as error:

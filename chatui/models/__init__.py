@@ -1,5 +1,6 @@
 """The tables, one to a file. A Conversation is a tree of Messages; each Message is one OpenChatML frame that was kept."""
 
+from chatui.models.account_change import AccountChange
 from chatui.models.active_leaf import ActiveLeaf
 from chatui.models.attempt_warning import AttemptWarning
 from chatui.models.audit_event import AuditEvent
@@ -7,6 +8,7 @@ from chatui.models.conversation import Conversation
 from chatui.models.debug_request import DebugRequest
 from chatui.models.first_account_code import FirstAccountCode
 from chatui.models.message import Message
+from chatui.models.password_link import PasswordLink
 from chatui.models.search_entry import SearchEntry
 from chatui.models.share_link import ShareLink
 from chatui.models.stored_backend import StoredBackend
@@ -14,6 +16,7 @@ from chatui.models.turn import Turn
 from chatui.models.user import User
 
 __all__ = [
+    "AccountChange",
     "ActiveLeaf",
     "AttemptWarning",
     "AuditEvent",
@@ -21,6 +24,7 @@ __all__ = [
     "DebugRequest",
     "FirstAccountCode",
     "Message",
+    "PasswordLink",
     "SearchEntry",
     "ShareLink",
     "StoredBackend",

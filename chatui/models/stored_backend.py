@@ -18,7 +18,11 @@ class Summaries(models.TextChoices):
 
 
 class StoredBackend(models.Model):
-    """A row never holds a key: ``key_name`` names one that the operator keeps. ``model_names`` is one name a line."""
+    """A row never holds a key: ``key_name`` names one that the operator keeps. ``model_names`` is one name a line.
+
+    ``unconfirmed_by`` names who made or changed it without the permission to see hidden channels, to which its server is sent the way.
+    Until somebody with that permission confirms it, it is offered to nobody; then it is empty.
+    """
 
     id = models.UUIDField(primary_key=True, default=new_key, editable=False)
     name = models.CharField(max_length=60, unique=True, help_text="Letters, digits, dots, hyphens. Conversations remember it.")
@@ -53,6 +57,8 @@ class StoredBackend(models.Model):
         help_text="Whether a model reviews a summary before people see it; unset: where a model writes it.",
     )
     changed_at = models.DateTimeField(auto_now=True)
+    # Empty also where the operator made the row from the shell.
+    unconfirmed_by = models.CharField("unconfirmed change by", max_length=150, blank=True, editable=False)
 
     class Meta:
         ordering = ["position", "name"]

@@ -17,7 +17,7 @@ from chatui.audit_log.record import Visitor, record
 from chatui.codes import ProductCode
 from chatui.env import environment
 from chatui.models import Conversation, DebugRequest, User
-from chatui.permissions import access
+from chatui.permissions import access, four_eyes
 from chatui.permissions.access import NotFoundError
 
 MINUTES = (15, 60, 240)
@@ -35,9 +35,19 @@ class ReasonNeededError(Exception):
     code = ProductCode.REASON
 
 
+class NotIndependentError(Exception):
+    """Who approves and who asked may be one: one of them made or changed the other's account. It has been recorded."""
+
+    code = ProductCode.FOUR_EYES
+
+
 @dataclass(frozen=True, slots=True)
 class ShownRequest:
-    """One request, without a word of the conversation. ``is_own``: of the person who looks, who cannot decide it."""
+    """One request, without a word of the conversation. ``is_own``: of the person who looks, who cannot decide it.
+
+    ``rights``: what the two of them may do with accounts, in words. ``is_tied``: the person who looks cannot approve it, for one of the
+    two made or changed the other's account.
+    """
 
     id: str
     conversation_id: str
@@ -47,6 +57,8 @@ class ShownRequest:
     minutes: int
     asked_at: datetime
     is_own: bool
+    is_tied: bool
+    rights: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +158,7 @@ def decide(visitor: Visitor, conversation_id: object, request_id: UUID, *, appro
     Raises:
         RefusedError: without the permission for this conversation, or the request is one's own; recorded as ``E-PERM-VISIBILITY``.
         NotFoundError: no such request waits in this conversation, or who asked may not look any more.
+        NotIndependentError: to approve it takes somebody whose account is not in the asker's hands, nor theirs in the approver's. Recorded.
     """
     action = "approve debug view" if approves else "decline debug view"
     conversation = access.debuggable_conversation(visitor, conversation_id, action=action)
@@ -157,8 +170,13 @@ def decide(visitor: Visitor, conversation_id: object, request_id: UUID, *, appro
         asked = found.select_for_update(of=("self",)).first()
         if asked is None or (approves and not access.may_look(asked.person, conversation)):
             raise NotFoundError
-        _decide(asked, visitor, approves=approves)
-        record(action, visitor, conversation, detail=f"for {asked.person.get_username()}: {asked.reason}")
+        is_tied = approves and four_eyes.are_tied(asked.person, access.person_of(visitor))
+        if not is_tied:
+            _decide(asked, visitor, approves=approves)
+            record(action, visitor, conversation, detail=_about(asked, visitor, approves=approves))
+    if is_tied:
+        record(action, visitor, conversation, code=ProductCode.FOUR_EYES, detail=f"for {asked.person.get_username()}")
+        raise NotIndependentError
 
 
 def _listed(user: User) -> QuerySet[DebugRequest]:
@@ -176,7 +194,17 @@ def _decide(asked: DebugRequest, visitor: Visitor, *, approves: bool) -> None:
     asked.save(update_fields=["decided_by", "decided_at", "expires_at", "closed_at"])
 
 
+def _about(asked: DebugRequest, visitor: Visitor, *, approves: bool) -> str:
+    """For whom and why; of an approval also which of the two could make or change accounts. The reason, which may be long, comes last."""
+    people = (("who asked", asked.person), ("who approves", access.person_of(visitor)))
+    able = [words for words, person in people if approves and four_eyes.rights_over_accounts(person)]
+    rights = f" ({' and '.join(able)} may change accounts)" if able else ""
+    return f"for {asked.person.get_username()}{rights}: {asked.reason}"
+
+
 def _shown(asked: DebugRequest, user: User | None) -> ShownRequest:
+    people = dict.fromkeys([asked.person, *([user] if user else [])])
+    rights = [(person.get_username(), four_eyes.rights_over_accounts(person)) for person in people]
     return ShownRequest(
         id=str(asked.pk),
         conversation_id=str(asked.conversation_id),
@@ -186,4 +214,6 @@ def _shown(asked: DebugRequest, user: User | None) -> ShownRequest:
         minutes=asked.minutes,
         asked_at=asked.asked_at,
         is_own=asked.person == user,
+        is_tied=user is not None and four_eyes.are_tied(asked.person, user),
+        rights=tuple(f"{name} may {', '.join(words)}" for name, words in rights if words),
     )

@@ -11,6 +11,7 @@ from django.http import HttpRequest, HttpResponseBase
 
 from chatui.guess_limits import MustWaitError
 from chatui.permissions.access import NotFoundError, OptInNeededError, RefusedError
+from chatui.permissions.debug_requests import NotIndependentError
 from chatui.throttle import ThrottledError
 from chatui.web.errors import refuse
 
@@ -32,7 +33,7 @@ def guarded(view: View) -> View:
             return refuse(request, error.code, 404)
         except RefusedError as error:
             return refuse(request, error.code, 403) if request.user.is_authenticated else redirect_to_login(request.get_full_path())
-        except OptInNeededError as error:
+        except (OptInNeededError, NotIndependentError) as error:
             return refuse(request, error.code, 403)
         except ThrottledError as error:
             return refuse(request, error.code, 429)

@@ -8,12 +8,12 @@ from django.views.decorators.http import require_GET
 
 from chatui import metrics as counts
 from chatui.env import environment
-from chatui.guess_limits import GuessLimit
+from chatui.guess_limits import GuessLimit, Scope
 from chatui.permissions.access import NotFoundError
 from chatui.web.guards import guarded
 from chatui.web.visitors import visitor_of
 
-_guesses = GuessLimit("metrics token")
+_guesses = GuessLimit("metrics token", address=Scope(free=9, longest=60, window=600))
 
 
 @require_GET

@@ -24,7 +24,7 @@ from chatui.web.people import person_of
 from chatui.web.visitors import visitor_of
 
 # A link that was taken back is followed by many people of one house; who guesses tries far more.
-_misses = GuessLimit("share link", address=Scope(free=60, longest=60, window=600), network=Scope(free=180, longest=60, window=600))
+_misses = GuessLimit("share link", address=Scope(free=59, longest=60, window=600), network=Scope(free=180, longest=60, window=600))
 _new_links = Throttle("new-share-link", attempts=30, seconds=600)
 
 

@@ -16,6 +16,7 @@ from django.http import HttpResponseBase
 from django.test import Client
 from django.utils import timezone
 
+from chatui.accounts import password_links
 from chatui.audit_log.record import Visitor, record
 from chatui.models import AttemptWarning, Conversation, DebugRequest, Message, StoredBackend, User
 from chatui.permissions import debug_requests
@@ -66,6 +67,7 @@ def places(world: World) -> dict[str, str]:
         DebugRequest.objects.create(conversation=row, person=asker, reason="a fault was seen", minutes=15)
         for row in (world.hers.conversation, second)
     )
+    password = password_links.make(Visitor(None, ADDRESS, "shell"), bystander, voids_password=False).split("/")
     foreign = append(second, None, Header("user"), "Elsewhere")
     return {
         "conversation": str(world.hers.conversation.pk),
@@ -90,6 +92,8 @@ def places(world: World) -> dict[str, str]:
         "warning": str(warning.pk),
         "link": str(world.hers.link.pk),
         "deleted_link": str(world.deleted.link.pk),
+        "password_link": password[3],
+        "password_token": password[4],
         "token": world.hers.link.token,
         "deleted_token": world.deleted.link.token,
         "message_type": str(ContentType.objects.get_for_model(Message).pk),

@@ -460,6 +460,20 @@ ROUTES: tuple[Route, ...] = (
         ),
     ),
     Route(
+        "password/link/<uuid:link_id>/<slug:token>/",
+        "Whoever holds a link that staff made: a form for that account's new password, and its name.",
+        (
+            Ask("GET", "/password/link/{nothing}/x/", _NOT_THERE),
+            Ask("POST", "/password/link/{password_link}/x/", _NOT_THERE, {"new_password1": "correct horse staple"}),
+            Ask("GET", "/password/link/{password_link}/{password_token}/", _EVERYBODY),
+        ),
+    ),
+    Route(
+        "password/links/dismiss/",
+        "A signed-in person has read of links for their password.",
+        (Ask("POST", "/password/links/dismiss/", _SIGNED_IN.replace("200", "302")), Ask("GET", "/password/links/dismiss/", _NEVER)),
+    ),
+    Route(
         "pages/<slug:name>/",
         "Everybody: the operator's pages of a fixed list.",
         (Ask("GET", "/pages/help/", _EVERYBODY), Ask("GET", "/pages/terms/", _EVERYBODY), Ask("GET", "/pages/welcome/", _NOT_THERE)),

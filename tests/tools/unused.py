@@ -33,6 +33,9 @@ REGISTERED = ["@register", "@admin.register", "@field_validator", "@model_valida
 STAYS = {
     "ChatUiConfig": "found by Django in apps.py",
     "clean_*": "called by Django for the field of a form",
+    "validate": "called by Django for a new password",
+    "get_help_text": "called by Django beside the field of a new password",
+    "has_confirm_permission": "called by Django for the action of that name",
     "async_capable": "asked by Django of a middleware",
     "sync_capable": "asked by Django of a middleware",
     "urlpatterns": "found by Django in the module of routes",

@@ -58,6 +58,7 @@ FORMS: Mapping[str, Values] = {
     "rename": {"title": "A canary's own title"},
     "branch": {"message": "{message_id}"},
     "access_notices_dismiss": {},
+    "password_links_dismiss": {},
     "debug_open": {"reason": "canary run, to be refused", "minutes": "15"},
     "debug_close": {},
     "debug_approve": {},

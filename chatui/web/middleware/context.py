@@ -7,6 +7,7 @@ from typing import Any
 from django.http import HttpRequest
 
 from chatui import __version__
+from chatui.accounts import password_links
 from chatui.display.operator_pages import announcement
 from chatui.model_servers import connected
 from chatui.permissions import access, access_notices, attempts, debug_requests
@@ -26,6 +27,7 @@ def page(request: HttpRequest) -> dict[str, Any]:
         "audit_warnings": len(attempts.unacknowledged()) if access.can_read_audit(person) else 0,
         "owners_are_told": access_notices.are_told(),
         "requests_to_decide": debug_requests.to_decide(person),
+        "password_links": password_links.notices(person) if person else [],
         "can_use_admin": person is not None and person.is_staff,
         "can_share": share_links.is_on(),
         "version": __version__,

@@ -256,6 +256,8 @@ def places_names() -> list[str]:
         "deleted_link",
         "token",
         "deleted_token",
+        "password_link",
+        "password_token",
     ]
 
 

@@ -61,18 +61,29 @@ def errors(response: Any) -> str:
     return repr(response.context["adminform"].errors)
 
 
-def test_a_row_is_made_recorded_and_used_at_once(office: Client, omar: User, django_capture_on_commit_callbacks: Any) -> None:
+def confirm(name: str) -> None:
+    """By somebody who may see hidden channels."""
+    seer = User.objects.filter(username="sera").first() or make_person("sera", "view_storedbackend", "view_hidden_channels", staff=True)
+    action = {"action": "confirm", "_selected_action": str(StoredBackend.objects.get(name=name).pk)}
+    assert signed_in(seer).post(LIST, action).status_code == 302
+
+
+def test_a_row_is_made_recorded_and_used_once_it_is_confirmed(office: Client, omar: User, django_capture_on_commit_callbacks: Any) -> None:
     group = Group.objects.create(name="readers")
     assert connected.is_demo()
     with django_capture_on_commit_callbacks(execute=True):
         assert add(office, groups=[str(group.pk)]).status_code == 302
+        assert {event.actor for event in AuditEvent.objects.all()} == {omar}
+    assert connected.is_demo(), "nobody is offered what nobody has confirmed"
+    with django_capture_on_commit_callbacks(execute=True):
+        confirm("small")
     (spec,) = connected.specs()
     assert (spec.name, spec.shown, spec.models, spec.effort, spec.groups) == ("small", "Small one", ("a", "b"), "low", ("readers",))
     lines = recorded()
     assert lines[0] == ("back end created", "small", "")
     assert ("back end changed", "small", "address is now https://api.example.org/v1") in lines
     assert ("back end changed", "small", "groups is now readers") in lines
-    assert {event.actor for event in AuditEvent.objects.all()} == {omar}
+    assert lines[-1] == ("back end confirmed", "small", "after a change by omar: https://api.example.org/v1")
 
 
 def test_a_change_and_a_removal_are_recorded_too(office: Client, django_capture_on_commit_callbacks: Any) -> None:
@@ -166,6 +177,7 @@ def test_nobody_has_reasoning_sent_to_a_server_of_theirs(office: Client, configu
     """A summarizer is sent the whole chain of thought."""
     both = signed_in(make_person("both", "add_storedbackend", "change_storedbackend", "view_hidden_channels", staff=True))
     add(office, name="writer", label="")
+    confirm("writer")
     assert "may see hidden channels" in errors(add(office, summaries="model", summarizer="writer"))
     assert add(both, summaries="model", summarizer="writer").status_code == 302, "the twin"
     writer, small = StoredBackend.objects.get(name="writer"), StoredBackend.objects.get(name="small")

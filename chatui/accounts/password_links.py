@@ -1,0 +1,93 @@
+"""One-time links with which people choose a new password: staff make one and pass it on, and never learn a password that opens anything."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from django.db import transaction
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.crypto import constant_time_compare, salted_hmac
+
+from chatui.audit_log.record import Visitor, record
+from chatui.models import PasswordLink, User
+from chatui.permissions import four_eyes
+from chatui.permissions.access import NotFoundError
+
+LASTS = timedelta(hours=24)
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """What a person is told of a link for their account. ``used_at`` None: nobody has used it."""
+
+    made_by: str
+    made_at: datetime
+    used_at: datetime | None
+    used_from: str
+
+
+def make(visitor: Visitor, person: User, *, voids_password: bool) -> str:
+    """The path of a new link; earlier ones end. ``voids_password``: the old password, and every session, end at once. Recorded."""
+    with transaction.atomic():
+        if voids_password:
+            person.set_unusable_password()
+            person.save(update_fields=["password"])
+        PasswordLink.objects.filter(user=person, used_at=None).update(expires_at=timezone.now())
+        detail = "the old password does not work any more" if voids_password else ""
+        record("make password link", visitor, person.get_username(), detail=detail)
+        four_eyes.note(visitor.user, [person.pk], "a link for a new password")
+        name = visitor.user.get_username() if visitor.user else ""
+        link = PasswordLink.objects.create(user=person, made_by_name=name, expires_at=timezone.now() + LASTS)
+    return reverse("password_link", args=[link.pk, _token(link)])
+
+
+def person_of(link_id: UUID, token: str) -> User:
+    """Whose password a link is for. Raises NotFoundError where it is not good, or not any more."""
+    return _good(link_id, token).user
+
+
+def use(visitor: Visitor, link_id: UUID, token: str, password: str) -> User:
+    """Set the password that the person has chosen, once. Recorded.
+
+    Raises:
+        NotFoundError: as ``person_of``; also where somebody else was faster.
+    """
+    with transaction.atomic():
+        link = _good(link_id, token, locks=True)
+        link.user.set_password(password)
+        link.user.save(update_fields=["password"])
+        PasswordLink.objects.filter(pk=link.pk).update(used_at=timezone.now(), used_from=visitor.address[:64], dismissed_at=None)
+        record(
+            "use password link",
+            Visitor(None, visitor.address, visitor.way),
+            link.user.get_username(),
+            detail=f"made by {link.made_by_name}",
+        )
+    return link.user
+
+
+def notices(person: User) -> list[Notice]:
+    """The links for this person's account that they have not put away yet, the latest first."""
+    rows = PasswordLink.objects.filter(user=person, dismissed_at=None).order_by("-made_at")[:20]
+    return [Notice(row.made_by_name, row.made_at, row.used_at, row.used_from) for row in rows]
+
+
+def dismiss(person: User) -> None:
+    """Put the notices away. One of a link that is used after that comes back."""
+    PasswordLink.objects.filter(user=person, dismissed_at=None).update(dismissed_at=timezone.now())
+
+
+def _good(link_id: UUID, token: str, *, locks: bool = False) -> PasswordLink:
+    rows = PasswordLink.objects.filter(pk=link_id, used_at=None, expires_at__gt=timezone.now(), user__is_active=True)
+    link = (rows.select_for_update() if locks else rows).select_related("user").first()
+    if link is None or not constant_time_compare(_token(link), token):
+        raise NotFoundError
+    return link
+
+
+def _token(link: PasswordLink) -> str:
+    # Made of the password's hash: whatever sets another password ends the link.
+    return salted_hmac("chatui.password_link", f"{link.pk} {link.user_id} {link.user.password}", algorithm="sha256").hexdigest()[:48]

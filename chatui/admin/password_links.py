@@ -1,0 +1,29 @@
+"""The page on which staff make a one-time link for somebody who needs a new password. It takes, and shows, no password."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+
+from chatui.accounts import password_links
+from chatui.models import User
+from chatui.web import people
+from chatui.web.visitors import visitor_of
+
+
+def page(request: HttpRequest, person: User, context: dict[str, object]) -> HttpResponse:
+    """The form, and after it the link, once. For one's own password there is the page where the old one is asked for."""
+    if person == request.user:
+        return redirect("password")
+    shown = context | {
+        "person": person,
+        "title": f"New password: {person.get_username()}",
+        "hours": password_links.LASTS // timedelta(hours=1),
+    }
+    if request.method == "POST":
+        path = password_links.make(visitor_of(request, "office"), person, voids_password=request.POST.get("void") == "yes")
+        shown["link"] = request.build_absolute_uri(path)
+        people.tell_sockets(person)
+    return render(request, "admin/password_link.html", shown)

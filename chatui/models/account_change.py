@@ -1,0 +1,24 @@
+"""That one person made or changed the account of another: what decides whether the two count as two where one approves the other."""
+
+from __future__ import annotations
+
+from django.db import models
+
+from chatui.models.keys import new_key
+
+
+class AccountChange(models.Model):
+    """Keys, not references: a chain over an account in between holds, also when that account is deleted. ``what`` is in words."""
+
+    id = models.UUIDField(primary_key=True, default=new_key, editable=False)
+    changer_id = models.UUIDField()
+    changed_id = models.UUIDField()
+    what = models.CharField(max_length=200)
+    at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        indexes = [models.Index(fields=["changer_id", "at"], name="account_change_by_changer")]
+        default_permissions = ()
+
+    def __str__(self) -> str:
+        return f"Account change {self.id}"

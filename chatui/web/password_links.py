@@ -1,0 +1,51 @@
+"""The page behind a one-time link for a new password, and putting its notice away."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.contrib.auth.decorators import login_required
+from django.contrib.auth.forms import SetPasswordForm
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_http_methods, require_POST
+
+from chatui.accounts import password_links
+from chatui.accounts.forms import CODES
+from chatui.codes import ProductCode
+from chatui.permissions.access import NotFoundError
+from chatui.web.errors import refuse
+from chatui.web.guards import guarded
+from chatui.web.people import person_of, tell_sockets
+from chatui.web.visitors import visitor_of
+
+
+@sensitive_post_parameters()
+@require_http_methods(["GET", "POST"])
+@guarded
+def password_link(request: HttpRequest, link_id: UUID, token: str) -> HttpResponse:
+    """A form for a new password. Looking at it does not use the link up, for programs look at links that are sent."""
+    visitor = visitor_of(request, "page")
+    try:
+        person = password_links.person_of(link_id, token)
+    except NotFoundError:
+        CODES.admit(visitor.address)  # a right link is never refused; guesses at one wait
+        return refuse(request, ProductCode.LINK, 404)
+    form = SetPasswordForm(person, request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        tell_sockets(password_links.use(visitor, link_id, token, form.cleaned_data["new_password1"]))
+        return redirect("sign_in")
+    response = render(request, "account/password_link.html", {"form": form, "name": person.get_username()})
+    response.headers["Referrer-Policy"] = "no-referrer"
+    response.headers["X-Robots-Tag"] = "noindex, nofollow, noarchive"
+    return response
+
+
+@require_POST
+@login_required
+@guarded
+def dismiss(request: HttpRequest) -> HttpResponse:
+    """The person has read of it."""
+    password_links.dismiss(person_of(request))
+    return redirect("home")

@@ -1,0 +1,129 @@
+"""A link instead of a password: staff learn none, and the person reads who made the link and what became of it."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from chatui.models import AuditEvent, PasswordLink, User
+from tests.chatui.conftest import PASSWORD, make_person, signed_in
+
+pytestmark = pytest.mark.django_db
+
+NEW = "quite another password"
+
+
+@pytest.fixture
+def asker() -> User:
+    """Looks after accounts."""
+    return make_person("olga", "add_user", "change_user", "view_user", staff=True)
+
+
+def form_of(person: User, **changes: object) -> dict[str, object]:
+    form: dict[str, object] = {
+        "username": person.username,
+        "email": person.email,
+        "is_active": "on",
+        "is_staff": "on",
+        "groups": [str(key) for key in person.groups.values_list("pk", flat=True)],
+        "user_permissions": [str(key) for key in person.user_permissions.values_list("pk", flat=True)],
+    }
+    return form | changes
+
+
+def link_for(person: User, by: User, **sent: str) -> str:
+    page = signed_in(by).post(f"/admin/chatui/user/{person.pk}/password/", sent).content.decode()
+    found = re.search(r">http://testserver(/password/link/[^<]+)<", page)
+    assert found, page
+    return found[1]
+
+
+def set_password(path: str, password: str = NEW, client: Client | None = None) -> int:
+    return (client or Client()).post(path, {"new_password1": password, "new_password2": password}, REMOTE_ADDR="192.0.2.9").status_code
+
+
+def can_sign_in(name: str, password: str) -> bool:
+    return Client().post("/sign-in/", {"username": name, "password": password}).status_code == 302
+
+
+def test_staff_set_no_password(asker: User, ada: User) -> None:
+    client = signed_in(asker)
+    sent = {"password1": NEW, "password2": NEW, "usable_password": "true"}
+    page = client.get(f"/admin/chatui/user/{ada.pk}/password/").content.decode()
+    assert 'type="password"' not in page
+    client.post(f"/admin/chatui/user/{ada.pk}/password/", sent)
+    client.post(f"/admin/chatui/user/{ada.pk}/change/", form_of(ada) | {"password": NEW} | sent)
+    assert not can_sign_in("ada", NEW) and can_sign_in("ada", PASSWORD)
+
+
+def test_a_link_sets_a_password_once(asker: User, ada: User) -> None:
+    path = link_for(ada, asker)
+    assert Client().get(path).status_code == 200 and Client().get(path).status_code == 200, "looking does not use it up"
+    assert set_password(path, "short") == 200 and set_password(path) == 302
+    assert can_sign_in("ada", NEW) and not can_sign_in("ada", PASSWORD)
+    assert set_password(path, "yet another password") == 404 and can_sign_in("ada", NEW)
+
+
+@pytest.mark.parametrize("ending", ["another password", "a newer link", "time", "deactivation", "another link's token", "a changed token"])
+def test_a_link_ends(ending: str, asker: User, ada: User, bela: User) -> None:
+    path = link_for(ada, asker)
+    match ending:
+        case "another password":
+            ada.set_password("one of ada's own")
+            ada.save()
+        case "a newer link":
+            link_for(ada, asker)
+        case "time":
+            PasswordLink.objects.update(expires_at=timezone.now())
+        case "deactivation":
+            User.objects.filter(pk=ada.pk).update(is_active=False)
+        case "another link's token":
+            path = "/".join([*path.split("/")[:4], link_for(bela, asker).split("/")[4], ""])
+        case _:
+            path = path[:-2] + ("0/" if path[-2] != "0" else "1/")
+    assert set_password(path) == 404
+    User.objects.update(is_active=True)
+    assert not can_sign_in("ada", NEW)
+
+
+def test_guesses_at_a_link_wait_and_a_right_one_is_good_all_the_same(asker: User, ada: User) -> None:
+    path = link_for(ada, asker)
+    wrong = "/".join([*path.split("/")[:4], "x", ""])
+    assert [Client().get(wrong).status_code for _ in range(12)][-1] == 429
+    assert set_password(path) == 302
+
+
+def test_the_old_password_works_on_unless_it_is_taken_away(asker: User, ada: User) -> None:
+    browser = signed_in(ada)
+    link_for(ada, asker)
+    assert can_sign_in("ada", PASSWORD) and browser.get("/").status_code == 200
+    path = link_for(ada, asker, void="yes")
+    assert not can_sign_in("ada", PASSWORD) and browser.get("/").status_code == 302
+    assert set_password(path) == 302 and can_sign_in("ada", NEW)
+
+
+def test_the_person_reads_who_made_a_link_and_when_and_from_where_it_was_used(asker: User, ada: User) -> None:
+    browser = signed_in(ada)
+    assert "new password of your account" not in browser.get("/").content.decode()
+    path = link_for(ada, asker)
+    page = browser.get("/").content.decode()
+    assert "olga made a link for a new password of your account" in page and "Nobody has used it" in page
+    browser.post("/password/links/dismiss/")
+    assert "new password of your account" not in browser.get("/").content.decode()
+    assert set_password(path) == 302
+    page = signed_in(User.objects.get(pk=ada.pk)).get("/").content.decode()
+    assert "olga made a link" in page and "from 192.0.2.9" in page, "it comes back once it was used"
+
+
+def test_making_and_using_a_link_are_lines_of_the_audit_log(asker: User, ada: User) -> None:
+    set_password(link_for(ada, asker))
+    lines = [(line.action, line.actor_name, line.owner_name, line.detail) for line in AuditEvent.objects.order_by("number")]
+    assert lines == [("make password link", "olga", "ada", ""), ("use password link", "", "ada", "made by olga")]
+
+
+def test_ones_own_password_is_not_reset_by_a_link(asker: User) -> None:
+    response = signed_in(asker).post(f"/admin/chatui/user/{asker.pk}/password/")
+    assert response.status_code == 302 and response["Location"] == "/password/" and not PasswordLink.objects.exists()

@@ -1,0 +1,86 @@
+"""A back end that somebody made or changed who may not see hidden channels waits for somebody who may."""
+
+from __future__ import annotations
+
+import pytest
+
+from chatui.model_servers import checks, configured
+from chatui.models import AuditEvent, StoredBackend, User
+from tests.chatui.conftest import make_person, signed_in
+
+pytestmark = pytest.mark.django_db
+
+BACKENDS = ("add_storedbackend", "change_storedbackend", "delete_storedbackend", "view_storedbackend")
+ROW = {
+    "name": "new",
+    "kind": "chat",
+    "url": "http://127.0.0.1:9",
+    "is_enabled": "on",
+    "position": "0",
+    "effort": "medium",
+    "first_token_seconds": "300",
+    "idle_seconds": "60",
+    "overall_seconds": "1800",
+    "max_answer_tokens": "0",
+    "summaries": "none",
+}
+
+
+@pytest.fixture
+def keeper() -> User:
+    """Looks after back ends, and may not see hidden channels."""
+    return make_person("karl", *BACKENDS, staff=True)
+
+
+@pytest.fixture
+def seer() -> User:
+    return make_person("sera", *BACKENDS, "view_hidden_channels", staff=True)
+
+
+def offered() -> list[str]:
+    return [spec.name for spec in configured.rows().specs]
+
+
+def send(person: User, **changes: str) -> None:
+    row = StoredBackend.objects.first()
+    response = signed_in(person).post(f"/admin/chatui/storedbackend/{f'{row.pk}/change' if row else 'add'}/", ROW | changes)
+    assert response.status_code == 302, response.content.decode()
+
+
+def test_a_back_end_of_somebody_without_the_permission_waits(keeper: User, seer: User) -> None:
+    send(keeper)
+    assert offered() == [] and StoredBackend.objects.get().unconfirmed_by == "karl"
+    send(seer)
+    assert offered() == ["new"]
+    send(keeper, url="http://127.0.0.1:10")
+    assert offered() == []
+    action = {"action": "confirm", "_selected_action": str(StoredBackend.objects.get().pk)}
+    signed_in(keeper).post("/admin/chatui/storedbackend/", action)
+    assert offered() == [], "whoever changed it does not confirm it"
+    signed_in(seer).post("/admin/chatui/storedbackend/", action)
+    assert offered() == ["new"]
+    actions = [line.action for line in AuditEvent.objects.order_by("number") if "confirmed" in line.action]
+    assert actions == ["back end not confirmed", "back end confirmed", "back end not confirmed", "back end confirmed"]
+
+
+def test_saving_without_a_change_takes_no_back_end_away(keeper: User, seer: User) -> None:
+    send(seer)
+    send(keeper)
+    assert offered() == ["new"]
+
+
+@pytest.mark.parametrize("sent", [{"unconfirmed_by": ""}, {"_confirm": "1"}])
+def test_no_field_that_is_sent_along_confirms(sent: dict[str, str], keeper: User) -> None:
+    send(keeper, **sent)
+    assert offered() == []
+
+
+def test_the_operators_own_rows_count_as_confirmed() -> None:
+    StoredBackend.objects.create(name="shell", url="http://127.0.0.1:9")
+    assert offered() == ["shell"]
+
+
+def test_a_check_says_which_wait(keeper: User) -> None:
+    send(keeper)
+    (said,) = [message for message in checks.stored_backends(None) if message.id == "chatui.W017"]
+    assert "'new'" in said.msg and "'karl'" in said.msg

@@ -1,0 +1,163 @@
+"""Four eyes are two people: whoever made or changed an account does not approve for it, nor it for them."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.contrib.auth.models import Group, Permission
+from django.utils import timezone
+
+from chatui.audit_log.record import Visitor
+from chatui.models import AccountChange, AuditEvent, Conversation, DebugRequest, User
+from chatui.permissions import debug_requests, four_eyes
+from tests.chatui.conftest import PASSWORD, make_person, signed_in
+from tests.support.environment import change
+
+pytestmark = pytest.mark.django_db
+
+LOOKERS = ("view_hidden_channels", "view_any_conversation")
+ACCOUNTS = ("add_user", "change_user", "delete_user", "view_user", "change_group", "view_group")
+
+
+@pytest.fixture(autouse=True)
+def _approval(monkeypatch: pytest.MonkeyPatch) -> None:
+    change(monkeypatch, {"debug_approval": True})
+
+
+@pytest.fixture
+def asker() -> User:
+    """May look, and looks after accounts."""
+    return make_person("olga", *LOOKERS, *ACCOUNTS, staff=True)
+
+
+@pytest.fixture
+def approver() -> User:
+    return make_person("vera", *LOOKERS, staff=True)
+
+
+def form_of(person: User, **changes: object) -> dict[str, object]:
+    form: dict[str, object] = {
+        "username": person.username,
+        "email": person.email,
+        "is_active": "on",
+        "is_staff": "on",
+        "groups": [str(key) for key in person.groups.values_list("pk", flat=True)],
+        "user_permissions": [str(key) for key in person.user_permissions.values_list("pk", flat=True)],
+    }
+    return form | changes
+
+
+def save(by: User, person: User, **changes: object) -> None:
+    response = signed_in(by).post(f"/admin/chatui/user/{person.pk}/change/", form_of(person, **changes))
+    assert response.status_code == 302, response.content.decode()
+
+
+def approve(asker: User, approver: User, conversation: Conversation) -> int:
+    """The asker asks, the approver approves: the answer's status."""
+    debug_requests.open_debug_view(Visitor(asker, "", "page"), conversation.pk, "a fault was reported", 15)
+    asked = DebugRequest.objects.get(person=asker, decided_at=None)
+    path = f"/c/{conversation.pk}/debug/requests/{asked.pk}/approve/"
+    status = signed_in(approver).post(path, headers={"accept": "application/json"}).status_code
+    asked.refresh_from_db()
+    assert (asked.expires_at is not None) == (status == 302)
+    DebugRequest.objects.filter(pk=asked.pk).update(closed_at=timezone.now(), decided_at=timezone.now())
+    return status
+
+
+def test_two_who_have_nothing_to_do_with_each_others_accounts_are_two(asker: User, approver: User, conversation: Conversation) -> None:
+    save(asker, make_person("carol"), email="carol@example.org")
+    assert approve(asker, approver, conversation) == 302
+
+
+CHANGES: dict[str, dict[str, object]] = {
+    "address": {"email": "elsewhere@example.org"},
+    "name": {"username": "wera"},
+    "permissions": {"user_permissions": []},
+    "activity": {"is_active": ""},
+}
+
+
+@pytest.mark.parametrize("what", CHANGES)
+def test_whoever_changed_an_account_is_not_approved_by_it(what: str, asker: User, approver: User, conversation: Conversation) -> None:
+    kept = list(approver.user_permissions.all())
+    save(asker, approver, **CHANGES[what])
+    approver.refresh_from_db()
+    User.objects.filter(pk=approver.pk).update(is_active=True)
+    approver.user_permissions.set(kept)
+    assert approve(asker, User.objects.get(pk=approver.pk), conversation) == 403
+
+
+def test_an_account_that_the_asker_made_does_not_approve(asker: User, conversation: Conversation) -> None:
+    sent = {"username": "puppet", "password1": PASSWORD, "password2": PASSWORD, "usable_password": "true"}
+    assert signed_in(asker).post("/admin/chatui/user/add/", sent).status_code == 302
+    puppet = User.objects.get(username="puppet")
+    save(asker, puppet, user_permissions=[str(row.pk) for row in Permission.objects.filter(codename__in=LOOKERS)])
+    assert approve(asker, User.objects.get(pk=puppet.pk), conversation) == 403
+
+
+def test_nor_one_that_this_account_made(asker: User, approver: User, conversation: Conversation) -> None:
+    between = make_person("between", *LOOKERS, *ACCOUNTS, staff=True)
+    save(asker, between, email="elsewhere@example.org")
+    save(between, approver, email="elsewhere@example.org")
+    between.delete()
+    assert approve(asker, approver, conversation) == 403
+
+
+def test_the_other_way_round_as_well(asker: User, approver: User, conversation: Conversation) -> None:
+    save(asker, approver, email="elsewhere@example.org")
+    assert approve(approver, asker, conversation) == 403
+
+
+def test_a_link_for_a_password_ties_and_so_does_a_group(asker: User, approver: User, conversation: Conversation) -> None:
+    signed_in(asker).post(f"/admin/chatui/user/{approver.pk}/password/")
+    assert approve(asker, approver, conversation) == 403
+    AccountChange.objects.all().delete()
+    assert approve(asker, approver, conversation) == 302, "the premise"
+    group = Group.objects.create(name="lookers")
+    approver.groups.add(group)
+    mine = [str(row.pk) for row in Permission.objects.filter(codename="view_hidden_channels")]
+    assert signed_in(asker).post(f"/admin/auth/group/{group.pk}/change/", {"name": "lookers", "permissions": mine}).status_code == 302
+    assert approve(asker, approver, conversation) == 403
+
+
+def test_after_the_time_that_the_operator_set_they_count_again(
+    asker: User, approver: User, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    save(asker, approver, email="elsewhere@example.org")
+    AccountChange.objects.update(at=timezone.now() - timedelta(days=29))
+    assert approve(asker, approver, conversation) == 403
+    AccountChange.objects.update(at=timezone.now() - timedelta(days=31))
+    assert approve(asker, approver, conversation) == 302
+    change(monkeypatch, {"debug_approval": True, "four_eyes_days": 60})
+    assert approve(asker, approver, conversation) == 403
+
+
+def test_e_x_four_eyes_has_its_own_sentence_and_line(asker: User, approver: User, conversation: Conversation) -> None:
+    save(asker, approver, email="elsewhere@example.org")
+    debug_requests.open_debug_view(Visitor(asker, "", "page"), conversation.pk, "a fault was reported", 15)
+    asked = DebugRequest.objects.get()
+    client = signed_in(approver)
+    shown = client.get("/debug/requests/").content.decode()
+    assert "You cannot approve this" in shown and "/approve/" not in shown and "/decline/" in shown
+    answer = client.post(f"/c/{conversation.pk}/debug/requests/{asked.pk}/approve/", headers={"accept": "application/json"})
+    assert answer.status_code == 403 and answer.json()["code"] == "E-X-FOUR-EYES"
+    line = AuditEvent.objects.order_by("-number")[0]
+    assert (line.action, line.code, line.actor, line.conversation_id, line.detail) == (
+        "approve debug view",
+        "E-X-FOUR-EYES",
+        approver,
+        conversation.pk,
+        "for olga",
+    )
+    assert client.post(f"/c/{conversation.pk}/debug/requests/{asked.pk}/decline/").status_code == 302, "they may always decline"
+
+
+def test_rights_that_could_make_one_of_two_are_named_on_the_page_and_in_the_log(
+    asker: User, approver: User, conversation: Conversation
+) -> None:
+    debug_requests.open_debug_view(Visitor(asker, "", "page"), conversation.pk, "a fault was reported", 15)
+    assert "olga may make accounts, change accounts" in signed_in(approver).get("/debug/requests/").content.decode()
+    debug_requests.decide(Visitor(approver, "", "page"), conversation.pk, DebugRequest.objects.get().pk, approves=True)
+    assert AuditEvent.objects.order_by("-number")[0].detail == "for olga (who asked may change accounts): a fault was reported"
+    assert four_eyes.rights_over_accounts(approver) == ()
