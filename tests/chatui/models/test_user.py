@@ -116,7 +116,7 @@ def test_the_first_account_has_no_other_to_look_like(db: None) -> None:
     assert response.status_code == 302 and User.objects.get().name_skeleton == skeleton("ада")
 
 
-BEFORE, AFTER = ("chatui", "0005_one_turn_per_ask"), ("chatui", "0006_names_that_look_alike")
+BEFORE, AFTER = ("chatui", "0006_summary_review"), ("chatui", "0007_names_that_look_alike")
 
 
 @pytest.mark.django_db(transaction=True)

@@ -45,7 +45,7 @@ def take_back_confirmation(apps: Any, schema_editor: Any) -> None:
 
 
 class Migration(migrations.Migration):
-    dependencies = [("auth", "0012_alter_user_first_name_max_length"), ("chatui", "0006_names_that_look_alike")]
+    dependencies = [("auth", "0012_alter_user_first_name_max_length"), ("chatui", "0007_names_that_look_alike")]
 
     operations = [
         migrations.CreateModel(

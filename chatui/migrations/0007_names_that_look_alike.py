@@ -32,7 +32,7 @@ def fill(apps: Any, schema_editor: Any) -> None:
 
 
 class Migration(migrations.Migration):
-    dependencies = [("chatui", "0005_one_turn_per_ask")]
+    dependencies = [("chatui", "0006_summary_review")]
 
     operations = [
         migrations.AlterModelManagers(name="user", managers=[]),
