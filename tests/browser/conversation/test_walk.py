@@ -1,0 +1,62 @@
+"""The walk in ARCHITECTURE.md is the walk of a real message in the browser, too: each script that it names is passed, in that order."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import Route
+
+from tests.browser.chat import Chat
+from tests.browser.visits import Visits
+from tests.support.served import Server
+from tests.support.walk import steps
+
+pytestmark = pytest.mark.browser
+
+# A function or a method begins at the end of a line, in the one format that all scripts have.
+BEGINS = re.compile(
+    r"^(?P<line>(?:  )?(?:export )?(?:async )?(?:function )?(?!if\b|for\b|while\b|switch\b|catch\b)[#\w]+\([^)]*\) \{)$", re.MULTILINE
+)
+SENT = "the message left"
+WATCH = f"""
+globalThis.passed = [];
+const send = WebSocket.prototype.send;
+WebSocket.prototype.send = function (data) {{ globalThis.passed.push("{SENT}"); return send.call(this, data); }};
+"""
+
+
+def test_a_message_passes_the_scripts_of_the_walk_in_their_order(demo: Server, visits: Visits) -> None:
+    page = visits.open(demo, "ada")
+    page.context.route("**/*.js", noted)
+    page.add_init_script(WATCH)
+    chat = Chat(page)
+    chat.page.reload()
+    chat.ask_and_wait("Hello")
+    chat.settle()
+    page.evaluate("globalThis.passed = []")
+
+    chat.ask_and_wait("Explain something with a list")
+
+    passed: list[str] = page.evaluate("globalThis.passed")
+    left = passed.index(SENT)
+    for heading, way in (("Down", unique(passed[:left])), ("Back", unique(passed[left:]))):
+        named = steps(heading, "js")
+        assert len(named) > 2, "hardly a script is named, so this would prove nothing"
+        assert [name for name in named if name not in way] == [], f"not passed; on the way: {way}"
+        assert named == sorted(named, key=way.index), f"another order: {[name for name in way if name in named]}"
+
+
+def noted(route: Route) -> None:
+    """The script, each function of which says that it was called. The address of a file holds a digest of it."""
+    response = route.fetch()
+    path = re.sub(r"\.[0-9a-f]{12}(?=\.js$)", "", urlsplit(route.request.url).path).lstrip("/")
+    text = response.text()
+    if "/vendor/" not in path:
+        text = BEGINS.sub(lambda begun: f'{begun["line"]} globalThis.passed?.push("{path}");', text)
+    route.fulfill(response=response, body=text)
+
+
+def unique(names: list[str]) -> list[str]:
+    return list(dict.fromkeys(names))

@@ -1,0 +1,90 @@
+"""The walk in ARCHITECTURE.md is the walk of a real message: each Python file that it names is passed, in that order."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from types import FrameType
+from typing import Any
+
+import pytest
+import pytest_asyncio
+from channels.db import database_sync_to_async
+
+from chatui.backends.spec.definition import BackendSpec
+from chatui.model_servers import connected
+from chatui.models import User
+from chatui.turns import running
+from tests.support import stub
+from tests.support.browser_socket import ENDS, BrowserSocket
+from tests.support.places import ROOT
+from tests.support.stub import DONE, chunk
+from tests.support.walk import steps
+
+THOUGHT, ANSWER = "They add two numbers.", "It is **four**.\n\n- two\n- and two"
+STREAM = chunk(reasoning_content=THOUGHT) + b"".join(chunk(content=word) for word in ANSWER.split(" ")) + chunk("stop") + DONE
+FIRST_ON_THE_WAY_BACK = "chatui/backends/sse.py"
+
+
+class Passed:
+    """The files whose functions were called, each once, in the order of its first call: on the way down, and on the way back."""
+
+    def __init__(self) -> None:
+        self.down: list[str] = []
+        self.back: list[str] = []
+
+    def note(self, frame: FrameType, event: str, argument: Any) -> None:
+        code = frame.f_code
+        if event != "call" or code.co_name.startswith("<") or not code.co_filename.startswith(str(ROOT)):
+            return
+        path = code.co_filename.removeprefix(f"{ROOT}/")
+        if path.startswith(("chatui/", "renderer/")):
+            way = self.back if self.back or path == FIRST_ON_THE_WAY_BACK else self.down
+            if path not in way:
+                way.append(path)
+
+
+@asynccontextmanager
+async def traced() -> AsyncIterator[Passed]:
+    """Calls in this thread, and in the one that asks the database for every socket and turn of an event loop."""
+    passed = Passed()
+    await database_sync_to_async(sys.setprofile)(passed.note)
+    sys.setprofile(passed.note)
+    try:
+        yield passed
+    finally:
+        sys.setprofile(None)
+        await database_sync_to_async(sys.setprofile)(None)
+
+
+@pytest_asyncio.fixture
+async def passed(ada: User, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Passed]:
+    """What a message passes that is sent over a socket to a real back end, the second in its conversation."""
+    async with stub.running(stub.plays(STREAM)) as server:
+        monkeypatch.setattr(connected, "specs", lambda: (BackendSpec(name="main", url=server.url, models=("m",)),))
+        async with BrowserSocket(ada) as before:
+            await before.send_message("What is 2 + 2?")
+            conversation = (await before.until("chatui:accepted"))[-1]["conversation"]
+            await running.settle()
+        async with traced() as passed, BrowserSocket(ada) as socket:
+            await socket.say("subscribe", conversation=conversation)
+            await socket.until("chatui:idle")
+            await socket.send_message("And 3 + 3?", conversation=conversation)
+            events = await socket.until(*ENDS)
+            await running.settle()
+        await connected.backend().aclose()
+    shown = json.dumps(events)
+    assert "<strong>four</strong>" in shown and THOUGHT not in shown, "the premise: the message came to its answer"
+    yield passed
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.asyncio
+async def test_a_message_passes_the_files_of_the_walk_in_their_order(passed: Passed) -> None:
+    for heading, way in (("Down", passed.down), ("Back", passed.back)):
+        named = steps(heading, "py")
+        assert len(named) > 6, "hardly a file is named, so this would prove nothing"
+        assert [name for name in named if name not in way] == [], f"not passed; on the way: {way}"
+        assert named == sorted(named, key=way.index), f"another order: {[name for name in way if name in named]}"
