@@ -15,10 +15,14 @@ from django.db import connection
 from chatui.models import Conversation, Message, SearchEntry, User
 from chatui.store import search_words
 from chatui.store.search_words import Query, Term
+from chatui.store.short_transactions import short_transaction
 from renderer.gate import VisibleText
 
 ENTRY_BYTES = 400_000
 """Words of one message, in bytes: PostgreSQL takes no more than 1 MB of them with what it adds. What comes after them is not found."""
+
+MERGED_PAGES = 500
+"""Pages of SQLite's index that are written anew in one transaction."""
 
 _NEWEST = 2**63 - 1
 
@@ -61,10 +65,23 @@ def find(person: User, query: Query, limit: int, before: int | None = None) -> l
 
 
 def tidy() -> None:
-    """Have SQLite write its index anew without the words of deleted rows, which it otherwise overwrites at some later time."""
-    if connection.vendor == "sqlite":
-        with connection.cursor() as cursor:
-            cursor.execute("INSERT INTO chatui_words(chatui_words) VALUES ('optimize')")
+    """Have SQLite write its index anew without the words of deleted rows, which it otherwise overwrites at some later time.
+
+    In steps, as it says itself that this is to be done: a whole index at once would keep every other writer waiting.
+    """
+    if connection.vendor != "sqlite":
+        return
+    changes = _merge(-MERGED_PAGES)
+    while changes > 1:
+        changes = _merge(MERGED_PAGES)
+
+
+def _merge(pages: int) -> int:
+    """Merge about so many pages; a negative number takes up all parts of the index first. Below 2: there was nothing left to do."""
+    with short_transaction(), connection.cursor() as cursor:
+        before = cursor.execute("SELECT total_changes()").fetchone()[0]
+        cursor.execute("INSERT INTO chatui_words(chatui_words, rank) VALUES ('merge', %s)", [pages])
+        return int(cursor.execute("SELECT total_changes()").fetchone()[0]) - int(before)
 
 
 _FIND_SQLITE = (

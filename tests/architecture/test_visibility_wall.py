@@ -17,8 +17,10 @@ MAKERS = {
 }
 _ALWAYS = ("chatui/permissions/access.py", "chatui/store/transcripts.py", "chatui/models/", "chatui/migrations/", "chatui/management/")
 READERS = {
-    "Message": (*_ALWAYS, "chatui/turns/ledger.py"),  # the frame that a kept frame follows
-    "Conversation": (*_ALWAYS, "chatui/transfer/imports.py", "chatui/turns/start.py"),  # make new ones
+    # the frame that a kept frame follows; many kept at once; what goes for good
+    "Message": (*_ALWAYS, "chatui/turns/ledger.py", "chatui/store/bulk_append.py", "chatui/store/erasure.py"),
+    # make new ones; erase them
+    "Conversation": (*_ALWAYS, "chatui/store/new_import.py", "chatui/turns/start.py", "chatui/store/erasure.py"),
 }
 LIBRARIES_OF_HARMONY = {
     "openai_harmony": {"renderer/harmony/system_messages.py", "chatui/second_reader/worker.py"},

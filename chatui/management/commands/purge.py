@@ -10,8 +10,7 @@ from django.core.management.base import BaseCommand, CommandParser
 from django.utils import timezone
 
 from chatui.audit_log.record import SHELL, record
-from chatui.models import Conversation
-from chatui.store import search_index
+from chatui.store import erasure, search_index
 
 
 class Command(BaseCommand):
@@ -26,12 +25,9 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Remove, and say how many."""
         before = timezone.now() - timedelta(days=options["days"])
-        expired = Conversation.objects.filter(deleted_at__lt=before)
-        record("retention run", SHELL, detail=f"conversations deleted before {before:%Y-%m-%d %H:%M}: {expired.count()}")
-        removed = 0
-        for conversation in expired:
-            conversation.delete()
-            removed += 1
+        count = erasure.count_expired(before)
+        record("retention run", SHELL, detail=f"conversations deleted before {before:%Y-%m-%d %H:%M}: {count}")
+        removed = erasure.erase_expired(before)
         search_index.tidy()
         call_command("clearsessions")
         self.stdout.write(f"Removed {removed} conversations.")

@@ -1,0 +1,82 @@
+"""Erases conversations for good, however long they are: in short transactions, the newest messages first.
+
+A message is never older than its parent, so whatever hangs on a message has gone before it. To let Django follow the rows instead would
+call it once for each link of a chain, which ends at a thousand.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.db.models import QuerySet
+from django.db.models.functions import Coalesce
+from django.utils import timezone
+
+from chatui.models import ActiveLeaf, Conversation, DebugRequest, Message, SearchEntry, ShareLink, Turn
+from chatui.models.turn import TurnState
+from chatui.store.short_transactions import short_transaction
+
+BATCH_MESSAGES = 100
+"""In one transaction. A turn can hold 4 MB of what was sent to the model, and goes with its question."""
+
+
+def erase_conversation(key: UUID) -> int:
+    """Erase a conversation with all that hangs on it; how many messages it had. A call that was cut off is simply made again.
+
+    It is in the bin from the first step on, so that nobody reads half of it, and nothing that still runs in it may write.
+    """
+    _close(key)
+    erased = 0
+    while taken := _erase_newest(key):
+        erased += taken
+    with short_transaction():
+        for rows in (SearchEntry, ActiveLeaf, ShareLink, DebugRequest, Turn):
+            delete_rows(rows.objects.filter(conversation=key))  # type: ignore[attr-defined]
+        delete_rows(Conversation.objects.filter(pk=key))
+    return erased
+
+
+def count_expired(before: datetime) -> int:
+    """How many conversations were put into the bin before then."""
+    return _expired(before).count()
+
+
+def erase_expired(before: datetime) -> int:
+    """Erase them; how many there were."""
+    erased = 0
+    for key in list(_expired(before).values_list("pk", flat=True)):
+        if _expired(before).filter(pk=key).exists():  # its owner may have taken it out of the bin meanwhile
+            erase_conversation(key)
+            erased += 1
+    return erased
+
+
+def delete_rows(rows: QuerySet[Any]) -> int:
+    """Delete rows as they are, in one statement and without a look at what refers to them: the database refuses where something does."""
+    return rows._raw_delete(rows.db)
+
+
+def _expired(before: datetime) -> QuerySet[Conversation]:
+    return Conversation.objects.filter(deleted_at__lt=before)
+
+
+def _close(key: UUID) -> None:
+    with short_transaction():
+        Conversation.objects.filter(pk=key).update(deleted_at=Coalesce("deleted_at", timezone.now()))
+        running = Turn.objects.filter(conversation=key, state=TurnState.RUNNING)
+        running.update(state=TurnState.STOPPED, lease_owner="", finished_at=timezone.now(), checkpoint="")
+
+
+def _erase_newest(key: UUID) -> int:
+    with short_transaction():
+        newest = Message.objects.filter(conversation=key).order_by("-position")
+        keys = list(newest.values_list("pk", flat=True)[:BATCH_MESSAGES])
+        delete_rows(SearchEntry.objects.filter(message__in=keys))
+        delete_rows(ActiveLeaf.objects.filter(message__in=keys))
+        delete_rows(ShareLink.objects.filter(leaf__in=keys))
+        Turn.objects.filter(continued_message__in=keys).update(continued_message=None)
+        delete_rows(Turn.objects.filter(question__in=keys))
+        delete_rows(Message.objects.filter(pk__in=keys))
+    return len(keys)

@@ -1,0 +1,26 @@
+"""Long work on the database as many short transactions, between which other writers get their turn."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from django.db import connection, transaction
+
+_SHORTEST_PAUSE = 0.01
+_LONGEST_PAUSE = 0.25
+
+
+@contextmanager
+def short_transaction() -> Iterator[None]:
+    """One step of long work: a transaction, and behind it as long a pause as it took, of at least 10 ms.
+
+    SQLite has one writer at a time, and whoever waits looks now and then whether the lock is free (at most 100 ms apart): transaction
+    after transaction without a pause would leave them waiting to the very end.
+    """
+    begun = time.monotonic()
+    with transaction.atomic():
+        yield
+    if connection.vendor == "sqlite" and not connection.in_atomic_block:
+        time.sleep(min(max(time.monotonic() - begun, _SHORTEST_PAUSE), _LONGEST_PAUSE))

@@ -1,0 +1,85 @@
+"""Conversations that go for good: however long they are, with all that hangs on them, and without keeping others from writing."""
+
+from __future__ import annotations
+
+import time
+from datetime import timedelta
+from io import StringIO
+
+import pytest
+from django.core.management import call_command
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from chatui.models import Conversation, Message, SearchEntry, User
+from chatui.store import erasure, search_index
+from tests.chatui.long_conversations import MODELS, long_conversation
+
+pytestmark = pytest.mark.django_db
+
+
+def counts() -> dict[str, int]:
+    return {model.__name__: model.objects.count() for model in MODELS}  # type: ignore[attr-defined]
+
+
+def test_the_bin_is_emptied_of_a_chain_of_ten_thousand_messages(ada: User) -> None:
+    kept = long_conversation(ada, 4, "carrot")
+    before = counts()
+    assert min(before.values()) > 0
+    long = long_conversation(ada, 10_000)
+    Conversation.objects.filter(pk=long.pk).update(deleted_at=timezone.now() - timedelta(days=31))
+    out, begun = StringIO(), time.monotonic()
+    call_command("purge", stdout=out)
+    assert "Removed 1 conversations" in out.getvalue() and time.monotonic() - begun < 60
+    assert counts() == before and Message.objects.filter(conversation=kept).count() == 4
+
+
+def test_no_statement_touches_more_than_a_batch(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(erasure, "BATCH_MESSAGES", 10)
+    row = long_conversation(ada, 100)
+    with CaptureQueriesContext(connection) as queries:
+        assert erasure.erase_conversation(row.pk) == 100
+    deletes = [query["sql"] for query in queries if query["sql"].startswith('DELETE FROM "chatui_message"')]
+    assert len(deletes) == 10 and all(sql.count(",") < 10 for sql in deletes)
+
+
+def test_an_erasure_that_was_cut_off_is_made_again(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    row = long_conversation(ada, 40)
+    monkeypatch.setattr(erasure, "BATCH_MESSAGES", 10)
+    erasure._close(row.pk)
+    assert erasure._erase_newest(row.pk) == 10
+    assert Conversation.objects.filter(pk=row.pk, deleted_at=None).count() == 0, "nobody reads half of it"
+    erasure.erase_conversation(row.pk)
+    assert set(counts().values()) == {0}
+
+
+def test_what_somebody_took_out_of_the_bin_stays(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [long_conversation(ada, 4) for _ in range(2)]
+    Conversation.objects.update(deleted_at=timezone.now() - timedelta(days=31))
+    erase = erasure.erase_conversation
+
+    def and_restore_the_other(key):  # type: ignore[no-untyped-def]
+        Conversation.objects.exclude(pk=key).update(deleted_at=None)
+        return erase(key)
+
+    monkeypatch.setattr(erasure, "erase_conversation", and_restore_the_other)
+    assert erasure.erase_expired(timezone.now()) == 1
+    assert Conversation.objects.get() in rows
+
+
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="SQLite's index keeps the words of deleted rows until they are merged away")
+@pytest.mark.django_db(transaction=True)
+def test_the_index_is_tidied_step_by_step_until_no_word_of_what_went_is_left(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search_index, "MERGED_PAGES", 1)
+    rows = [long_conversation(ada, 200, word) for word in ("asparagus", "broccoli", "cabbage")]
+    erasure.erase_conversation(rows[1].pk)
+    assert b"broccoli" in index_bytes(), "the index forgets by itself, so this test would prove nothing"
+    search_index.tidy()
+    assert b"broccoli" not in index_bytes() and b"cabbage" in index_bytes()
+    assert SearchEntry.objects.count() == 402
+
+
+def index_bytes() -> bytes:
+    with connection.cursor() as cursor:
+        return b"".join(row[0] for row in cursor.execute("SELECT block FROM chatui_words_data").fetchall())
