@@ -107,12 +107,13 @@ class ShownExchange:
 
 @dataclass(frozen=True, slots=True)
 class ShownConversation:
-    """What a page says of a conversation itself."""
+    """What a page says of a conversation itself. ``is_imported``: it was uploaded, and not written here; no new title takes that away."""
 
     id: str
     title: str
     url: str
     effort: str
+    is_imported: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +125,7 @@ class ConversationLink:
     updated_at: datetime
     url: str
     is_current: bool = False
+    is_imported: bool = False
 
 
 def blank_exchange() -> ShownExchange:
@@ -148,12 +150,14 @@ def blank_exchange() -> ShownExchange:
 
 def shown_conversation(row: Conversation) -> ShownConversation:
     """A conversation's own data for its page."""
-    return ShownConversation(str(row.pk), row.title, reverse("conversation", args=[row.pk]), row.effort)
+    url = reverse("conversation", args=[row.pk])
+    return ShownConversation(str(row.pk), row.title, url, row.effort, row.imported_at is not None)
 
 
 def conversation_link(row: Conversation, current: UUID | None = None) -> ConversationLink:
     """A conversation as a line of the side bar."""
-    return ConversationLink(str(row.pk), row.title, row.active_at, reverse("conversation", args=[row.pk]), row.pk == current)
+    url = reverse("conversation", args=[row.pk])
+    return ConversationLink(str(row.pk), row.title, row.active_at, url, row.pk == current, row.imported_at is not None)
 
 
 def shown_exchanges(row: Conversation, person: User) -> list[ShownExchange]:

@@ -20,6 +20,11 @@ class Conversation(models.Model):
     """Title and settings of a conversation. Deleting sets ``deleted_at``; a purge removes the rows later.
 
     ``choice`` is what its person chose at the composer, a back end or one of its models; ``model`` is what the last answer came from.
+
+    ``imported_at`` marks what was uploaded, whatever it is called later. While ``unfinished_until`` is set, it is still being written by an
+    import, or already being erased: it is in the bin, where nobody can take it out, and after that time whoever looks next erases it.
+    ``document_header`` is the header that an import came with, as OpenChatML text. ``sampled_with`` is what the last answer was sampled
+    with, as keys of ``generation_settings``; NULL before one.
     """
 
     id = models.UUIDField(primary_key=True, default=new_key, editable=False)
@@ -32,6 +37,10 @@ class Conversation(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
     active_at = models.DateTimeField(auto_now_add=True)
     deleted_at = models.DateTimeField(null=True, blank=True)
+    imported_at = models.DateTimeField(null=True, blank=True)
+    unfinished_until = models.DateTimeField(null=True, blank=True)
+    document_header = models.TextField(blank=True)
+    sampled_with = models.JSONField(null=True, blank=True)
 
     class Meta:
         indexes = [models.Index(fields=["owner", "-active_at"], name="conversation_by_owner")]

@@ -54,7 +54,9 @@ def own_conversation(user: User | None, conversation_id: object, *, deleted: boo
     if user is None or not user.is_active:
         raise NotFoundError
     try:
-        return Conversation.objects.get(pk=_key(conversation_id), owner=user, deleted_at__isnull=not deleted)
+        # An import that is still being written is in the bin, too, and nobody takes it out of there.
+        mine = Conversation.objects.filter(owner=user, unfinished_until=None)
+        return mine.get(pk=_key(conversation_id), deleted_at__isnull=not deleted)
     except Conversation.DoesNotExist:
         raise NotFoundError from None
 

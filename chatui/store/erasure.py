@@ -23,9 +23,10 @@ BATCH_MESSAGES = 100
 
 
 def erase_conversation(key: UUID) -> int:
-    """Erase a conversation with all that hangs on it; how many messages it had. A call that was cut off is simply made again.
+    """Erase a conversation with all that hangs on it; how many messages it had. A call that was cut off can be made again.
 
-    It is in the bin from the first step on, so that nobody reads half of it, and nothing that still runs in it may write.
+    It is in the bin from the first step on, so that nobody reads half of it, and nothing that still runs in it may write; the next
+    ``sweep`` goes on where a process died.
     """
     _close(key)
     erased = 0
@@ -33,7 +34,7 @@ def erase_conversation(key: UUID) -> int:
         erased += taken
     with short_transaction():
         for rows in (SearchEntry, ActiveLeaf, ShareLink, DebugRequest, Turn):
-            delete_rows(rows.objects.filter(conversation=key))  # type: ignore[attr-defined]
+            delete_rows(rows.objects.filter(conversation=key))
         delete_rows(Conversation.objects.filter(pk=key))
     return erased
 
@@ -53,6 +54,14 @@ def erase_expired(before: datetime) -> int:
     return erased
 
 
+def sweep() -> int:
+    """Erase what is half-written or half-erased because its process has died; how many conversations."""
+    abandoned = list(Conversation.objects.filter(unfinished_until__lt=timezone.now()).values_list("pk", flat=True))
+    for key in abandoned:
+        erase_conversation(key)
+    return len(abandoned)
+
+
 def delete_rows(rows: QuerySet[Any]) -> int:
     """Delete rows as they are, in one statement and without a look at what refers to them: the database refuses where something does."""
     return rows._raw_delete(rows.db)
@@ -64,9 +73,10 @@ def _expired(before: datetime) -> QuerySet[Conversation]:
 
 def _close(key: UUID) -> None:
     with short_transaction():
-        Conversation.objects.filter(pk=key).update(deleted_at=Coalesce("deleted_at", timezone.now()))
+        now = timezone.now()
+        Conversation.objects.filter(pk=key).update(deleted_at=Coalesce("deleted_at", now), unfinished_until=now)
         running = Turn.objects.filter(conversation=key, state=TurnState.RUNNING)
-        running.update(state=TurnState.STOPPED, lease_owner="", finished_at=timezone.now(), checkpoint="")
+        running.update(state=TurnState.STOPPED, lease_owner="", finished_at=now, checkpoint="")
 
 
 def _erase_newest(key: UUID) -> int:

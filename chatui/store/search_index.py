@@ -38,9 +38,14 @@ class Entry:
 
 def add(message: Message, text: VisibleText) -> None:
     """Take in a visible message. One row; the caller's transaction."""
+    if found := entry(message, text):
+        found.save(force_insert=True)
+
+
+def entry(message: Message, text: VisibleText) -> SearchEntry | None:
+    """The row of a visible message, not yet kept; None where it has no word."""
     found = _terms(message.conversation, text)
-    if found:
-        SearchEntry.objects.create(conversation=message.conversation, message=message, terms=found)
+    return SearchEntry(conversation=message.conversation, message=message, terms=found) if found else None
 
 
 def put_title(conversation: Conversation, title: VisibleText) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
@@ -12,7 +12,7 @@ from django.db.models import Max, Q
 
 from chatui.models import ActiveLeaf, Conversation, Message, Turn, User
 from chatui.models.message import Author
-from chatui.store import search_index
+from chatui.store import document_headers, search_index
 from renderer.errors import Code
 from renderer.frame_kinds import PRODUCT_NAMES
 from renderer.frames import Frame, Header, Role, Transcript
@@ -46,15 +46,31 @@ class Kept:
 _BY_ITSELF = Kept()
 
 
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A frame as a row that is not kept yet and has no place in the tree; ``found_by`` is the text that a search finds it by, if any."""
+
+    message: Message
+    found_by: VisibleText | None = field(repr=False)
+
+
 def append(conversation: Conversation, parent: Message | None, frame: Frame, author: Author, kept: Kept = _BY_ITSELF) -> Message:
     """Keep a frame as a child of ``parent``. Call inside a transaction: the next position is read first."""
+    row = row_of(conversation, frame, author, kept)
+    row.message.parent, row.message.position = parent, _next_position(conversation)
+    row.message.save(force_insert=True)
+    if row.found_by is not None:
+        search_index.add(row.message, row.found_by)
+    return row.message
+
+
+def row_of(conversation: Conversation, frame: Frame, author: Author, kept: Kept) -> Row:
+    """The row of a frame, repaired where it could not be written as it is."""
     writable = ocml.writable(frame)
     is_repaired = writable is not frame
     message = Message(
         conversation=conversation,
-        parent=parent,
         turn=kept.turn,
-        position=_next_position(conversation),
         raw=json.dumps(frame.header.as_written()).encode() if is_repaired else None,
         is_complete=kept.is_complete,
         error_code=kept.error_code or (Code.PARSE_HEADER if is_repaired else ""),
@@ -63,11 +79,9 @@ def append(conversation: Conversation, parent: Message | None, frame: Frame, aut
     )
     if kept.key is not None:
         message.pk = kept.key
-    message.save(force_insert=True)
     # A summary of the thinking stands folded beside an answer; nobody looks for that, and it has no place of its own to lead to.
-    if message.is_visible and message.name not in PRODUCT_NAMES:
-        search_index.add(message, show(writable, Audience.END_USER))
-    return message
+    is_found = message.is_visible and message.name not in PRODUCT_NAMES
+    return Row(message, show(writable, Audience.END_USER) if is_found else None)
 
 
 def _columns(frame: Frame) -> dict[str, Any]:
@@ -180,12 +194,8 @@ def question_before(conversation: Conversation, message: Message) -> UUID | None
 
 
 def transcript(conversation: Conversation, messages: Sequence[Message], audience: Audience) -> Transcript:
-    """A branch as a transcript: whole for DEBUG, visible frames under a short header for an END_USER."""
-    return Transcript(
-        frames=tuple(visible((frame_of(message) for message in messages), audience)),
-        model=conversation.model or None,
-        settings={"reasoning_effort": conversation.effort},
-    )
+    """A branch as a transcript: whole for DEBUG, visible frames for an END_USER. Its header is the conversation's for both."""
+    return document_headers.transcript(conversation, visible((frame_of(message) for message in messages), audience))
 
 
 def document(conversation: Conversation, messages: Sequence[Message], audience: Audience) -> str:

@@ -40,12 +40,16 @@ class SharedMessage:
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """What everybody sees who holds the link. ``name`` is empty where the owner did not want to be named."""
+    """What everybody sees who holds the link. ``name`` is empty where the owner did not want to be named.
+
+    ``is_imported``: somebody uploaded it, so that nobody here knows who wrote it.
+    """
 
     title: VisibleText = field(repr=False)
     name: str
     at: datetime
     messages: tuple[SharedMessage, ...]
+    is_imported: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +94,7 @@ def preview(person: User, conversation_id: object) -> Preview:
     messages = _seen(transcripts.branch(row, transcripts.active_leaf(row, person)))
     if not messages:
         raise access.NotFoundError
-    shared = _shared(transcripts.title_text(row), "", timezone.now(), messages)
+    shared = Shared(transcripts.title_text(row), "", timezone.now(), _shown(messages), row.imported_at is not None)
     return Preview(shared, str(messages[-1].pk))
 
 
@@ -125,7 +129,8 @@ def read(token: str) -> Shared:
     """What a link shows. Raises access.NotFoundError for one that is not there, or not any more."""
     link = access.share_link(token)
     messages = _seen(transcripts.branch(link.conversation, link.leaf))
-    return _shared(transcripts.own_words(link.title), link.shown_name, link.created_at, messages)
+    title = transcripts.own_words(link.title)
+    return Shared(title, link.shown_name, link.created_at, _shown(messages), link.conversation.imported_at is not None)
 
 
 def links(person: User, conversation_id: object | None = None) -> list[Link]:
@@ -167,8 +172,8 @@ def _seen(branch: Sequence[Message]) -> list[Message]:
     return [message for message in branch if message.is_visible and message.name not in PRODUCT_NAMES]
 
 
-def _shared(title: VisibleText, name: str, at: datetime, messages: Sequence[Message]) -> Shared:
-    return Shared(title, name, at, tuple(_message(message) for message in messages))
+def _shown(messages: Sequence[Message]) -> tuple[SharedMessage, ...]:
+    return tuple(_message(message) for message in messages)
 
 
 def _message(message: Message) -> SharedMessage:

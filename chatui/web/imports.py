@@ -8,10 +8,15 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
+from chatui.throttle import Throttle
 from chatui.transfer import imports
 from chatui.transfer.imports import ImportRefusedError
+from chatui.transfer.upload import MAX_BYTES
 from chatui.web.guards import guarded
 from chatui.web.people import person_of
+
+# Each may hold 5 MB and thousands of messages.
+_imports = Throttle("import", attempts=20, seconds=600)
 
 
 class ImportForm(forms.Form):
@@ -19,7 +24,7 @@ class ImportForm(forms.Form):
 
     file = forms.FileField(
         label="Transcript",
-        help_text=f"OpenChatML text or JSON, up to {imports.MAX_BYTES // (1024 * 1024)} MB. System and developer messages, reasoning and "
+        help_text=f"OpenChatML text or JSON, up to {MAX_BYTES // (1024 * 1024)} MB. System and developer messages, reasoning and "
         "tool traffic in it stay hidden.",
         widget=forms.FileInput(attrs={"accept": ".ocml,.txt,.json,text/plain,application/json"}),
     )
@@ -30,10 +35,12 @@ class ImportForm(forms.Form):
 @guarded
 def import_page(request: HttpRequest) -> HttpResponse:
     """The form; after a good upload, the new conversation."""
+    if request.method == "POST":
+        _imports.check(str(person_of(request).pk))
     form = ImportForm(request.POST or None, request.FILES or None)
     if request.method == "POST" and form.is_valid():
         try:
-            imported = imports.import_transcript(person_of(request), form.cleaned_data["file"].read(imports.MAX_BYTES + 1))
+            imported = imports.import_transcript(person_of(request), form.cleaned_data["file"].read(MAX_BYTES + 1))
         except ImportRefusedError as error:
             form.add_error("file", _sentence(error))
         else:

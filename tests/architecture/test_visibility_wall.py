@@ -20,7 +20,7 @@ READERS = {
     # the frame that a kept frame follows; many kept at once; what goes for good
     "Message": (*_ALWAYS, "chatui/turns/ledger.py", "chatui/store/bulk_append.py", "chatui/store/erasure.py"),
     # make new ones; erase them
-    "Conversation": (*_ALWAYS, "chatui/store/new_import.py", "chatui/turns/start.py", "chatui/store/erasure.py"),
+    "Conversation": (*_ALWAYS, "chatui/store/unfinished_imports.py", "chatui/turns/start.py", "chatui/store/erasure.py"),
 }
 LIBRARIES_OF_HARMONY = {
     "openai_harmony": {"renderer/harmony/system_messages.py", "chatui/second_reader/worker.py"},

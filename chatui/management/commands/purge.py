@@ -28,6 +28,7 @@ class Command(BaseCommand):
         count = erasure.count_expired(before)
         record("retention run", SHELL, detail=f"conversations deleted before {before:%Y-%m-%d %H:%M}: {count}")
         removed = erasure.erase_expired(before)
+        erasure.sweep()
         search_index.tidy()
         call_command("clearsessions")
         self.stdout.write(f"Removed {removed} conversations.")

@@ -11,6 +11,7 @@ from django.core.management.base import BaseCommand, CommandParser
 
 from chatui.accounts.first_account import new_code
 from chatui.model_servers import available, connected
+from chatui.store import erasure
 from chatui.turns import sweep
 
 MAX_FRAME_BYTES = 1024 * 1024
@@ -32,6 +33,7 @@ class Command(BaseCommand):
         if not settings.DEBUG:
             call_command("collectstatic", interactive=False, verbosity=0)
         sweep.interrupt_abandoned()
+        erasure.sweep()
         host, port = options["host"], options["port"]
         self._say_where(host, port)
         CommandLineInterface().run(

@@ -123,7 +123,7 @@ def test_what_was_imported_is_found_and_its_hidden_frames_are_not(ada: User) -> 
         "<|start|>assistant<|channel|>analysis<|message|>kings<|end|>\n<|start|>assistant<|channel|>final<|message|>Of wax<|return|>\n"
     )
     imported = imports.import_transcript(ada, document.encode())
-    assert imported.conversation.title == "About cabbages (import)"
+    assert imported.conversation.title == "About cabbages"
     assert [len(search.search(ada, word).hits) for word in ("cabbages", "wax", "walruses", "kings")] == [1, 1, 0, 0]
 
 

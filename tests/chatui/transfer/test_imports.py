@@ -9,7 +9,7 @@ from channels.db import database_sync_to_async
 from django.core.files.uploadedfile import SimpleUploadedFile
 
 from chatui.models import Conversation, Message, User
-from chatui.transfer import imports
+from chatui.transfer import upload as uploads
 from chatui.transfer.imports import ImportRefusedError, import_transcript
 from chatui.turns import running
 from chatui.turns.start import Ask, Kind, start
@@ -46,7 +46,7 @@ def test_a_transcript_becomes_a_conversation_of_the_person_who_uploads_it(ada: U
     assert response.redirect_chain[-1][0] == f"/c/{conversation.pk}/"
     assert (conversation.owner, conversation.title, conversation.model, conversation.effort) == (
         ada,
-        "What is the weather? (import)",
+        "What is the weather?",
         "gpt-oss-20b",
         "high",
     )
@@ -123,11 +123,11 @@ def test_nobody_forges_a_reasoning_summary(ada: User) -> None:
 
 
 def test_e_x_too_large_a_file_or_too_many_frames_are_refused(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(imports, "MAX_BYTES", 100)
+    monkeypatch.setattr(uploads, "MAX_BYTES", 100)
     with pytest.raises(ImportRefusedError, match="E-X-TOO-LARGE"):
         import_transcript(ada, b"x" * 101)
     monkeypatch.undo()
-    monkeypatch.setattr(imports, "MAX_FRAMES", 2)
+    monkeypatch.setattr(uploads, "MAX_FRAMES", 2)
     with pytest.raises(ImportRefusedError, match="more than 2 frames"):
         import_transcript(ada, DOCUMENT.encode())
     assert not Conversation.objects.exists()

@@ -1,0 +1,89 @@
+"""The document header of a conversation: what an import came with, kept as text, and what its answers here were sampled with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from chatui.models import Conversation
+from renderer.errors import OpenChatMLError, ParseHeaderError
+from renderer.frames import Frame, Transcript
+from renderer.ocml import document_header
+from renderer.ocml.calls import Pairing
+from renderer.ocml.document_header import DocumentHeader
+
+MOST_KEPT = 48 * 1024
+"""The longest header that is kept, in characters as it is written: what is added to it later must find room below the format's limit."""
+
+IMPORTED = "imported"
+"""The key that marks a download of what was not written here. A file cannot set it to anything else."""
+
+SAMPLING_SETTINGS = frozenset(
+    {
+        "reasoning_effort",
+        "temperature",
+        "top_p",
+        "top_k",
+        "min_p",
+        "seed",
+        "stop",
+        "max_tokens",
+        "max_output_tokens",
+        "max_completion_tokens",
+        "presence_penalty",
+        "frequency_penalty",
+        "repetition_penalty",
+    }
+)
+"""Keys of ``generation_settings`` that say how an answer was sampled. Those that an answer here was not sampled with do not describe it."""
+
+
+def text_of(header: DocumentHeader) -> str:
+    """The header as it is kept. Raises ParseHeaderError where it could not be written again, or is too long."""
+    text = document_header.write(Transcript((), model=header.model, settings=header.settings, extra=header.extra))
+    if len(text) > MOST_KEPT:
+        raise ParseHeaderError("the document header is too long to be kept")
+    return text
+
+
+def header_of(row: Conversation) -> DocumentHeader:
+    """The header of a conversation's documents."""
+    kept = _kept(row)
+    if row.sampled_with is not None:
+        rest = {key: value for key, value in kept.settings.items() if key not in SAMPLING_SETTINGS}
+        kept = replace(kept, model=row.model or kept.model, settings={**rest, **row.sampled_with})
+    return replace(kept, extra={**kept.extra, IMPORTED: True}) if row.imported_at else kept
+
+
+def transcript(row: Conversation, frames: Iterable[Frame]) -> Transcript:
+    """Frames of a conversation under its header."""
+    header, found = header_of(row), tuple(frames)
+    extra = header.extra if _keep_to(header, found) else _without_profile(header)
+    return Transcript(found, model=header.model, settings=header.settings, extra=extra)
+
+
+def _kept(row: Conversation) -> DocumentHeader:
+    if not row.document_header:
+        return DocumentHeader(model=row.model or None, settings={"reasoning_effort": row.effort})
+    try:
+        return document_header.read(row.document_header)
+    except OpenChatMLError:
+        return DocumentHeader(model=row.model or None)
+
+
+def _keep_to(header: DocumentHeader, frames: tuple[Frame, ...]) -> bool:
+    """Whether frames keep to the profile that the header demands: what was repaired on its way in, or written here, may not."""
+    profile = _profile(header)
+    pairing = Pairing(profile)
+    return profile == document_header.Profile() or not any(fault.is_refused for frame in frames for fault in pairing.opened(frame.header))
+
+
+def _profile(header: DocumentHeader) -> document_header.Profile:
+    return document_header.from_values({"version": header.version, **header.extra}).profile
+
+
+def _without_profile(header: DocumentHeader) -> dict[str, object]:
+    """The other keys of a header, with the profile of Harmony there, but not enabled: a document never breaks its own rules."""
+    profiles = header.extra["profiles"]
+    assert isinstance(profiles, dict)  # noqa: S101 - there is a profile, or nothing would have been demanded
+    return {**header.extra, "profiles": {**profiles, "harmony": {**profiles["harmony"], "enabled": False}}}

@@ -1,0 +1,117 @@
+"""Reads an uploaded transcript within bounds: reading stops where a bound is passed, not at the end of the file.
+
+OpenChatML text is read leniently: what can be kept is kept, and hidden where in doubt; JSON by its own strict reading.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import NoReturn
+
+from chatui.codes import ProductCode
+from renderer.errors import ErrorCode, OpenChatMLError, Problem
+from renderer.events import Finished
+from renderer.ocml import interchange
+from renderer.ocml.document import DocumentOpened, FrameReader, ProblemFound
+from renderer.ocml.document_header import DocumentHeader
+
+MAX_BYTES = 5 * 1024 * 1024
+MAX_FRAMES = 5_000
+MAX_PROBLEMS = 10_000
+"""Problems may come without frames: a file of nothing but ends of frames has one every seven bytes."""
+MAX_JSON_MARKS = 250_000
+"""Strings, commas and opening brackets together: some forty for a message with all of its keys, and what a header of 64 KB can hold."""
+
+_PIECE = 16 * 1024
+
+
+class ImportRefusedError(Exception):
+    """Nothing was imported. ``problem`` says which rule was broken and where; it never quotes the file."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(str(problem))
+        self.problem = problem
+
+
+@dataclass(slots=True)
+class Upload:
+    """What was read: the header, the frames, and how many problems were passed over."""
+
+    header: DocumentHeader = field(default_factory=DocumentHeader)
+    finished: list[Finished] = field(default_factory=list)
+    problems: int = 0
+    refused: Problem | None = None
+    """The first problem that a strict reading would have stopped at."""
+
+
+def read(data: bytes) -> Upload:
+    """Read an upload.
+
+    Raises:
+        ImportRefusedError: it is too large in any respect, or no transcript.
+    """
+    if len(data) > MAX_BYTES:
+        refuse(ProductCode.TOO_LARGE, f"the file is larger than {MAX_BYTES // (1024 * 1024)} MB")
+    try:
+        return _read_json(data) if _is_json(data) else _read_text(data)
+    except OpenChatMLError as error:
+        raise ImportRefusedError(error.problem) from None
+
+
+def refuse(code: ErrorCode, hint: str) -> NoReturn:
+    """Raise ImportRefusedError in our own words."""
+    raise ImportRefusedError(Problem(code, hint))
+
+
+def _read_text(data: bytes) -> Upload:
+    upload, reader = Upload(), FrameReader(lenient=True)
+    for begin in range(0, len(data), _PIECE):
+        _take(upload, reader.feed(data[begin : begin + _PIECE]))
+    _take(upload, reader.finish())
+    if upload.refused is not None and not upload.finished:
+        raise ImportRefusedError(upload.refused)
+    return upload
+
+
+def _take(upload: Upload, events: list[DocumentOpened | ProblemFound | Finished]) -> None:
+    for event in events:
+        match event:
+            case DocumentOpened(document=document):
+                upload.header = document
+            case ProblemFound(problem=problem):
+                upload.problems += 1
+                upload.refused = upload.refused or (problem if problem.is_refused else None)
+            case Finished():
+                upload.finished.append(event)
+    _check_frames(upload)
+    if upload.problems > MAX_PROBLEMS:
+        refuse(ProductCode.TOO_LARGE, f"the transcript has more than {MAX_PROBLEMS} problems")
+
+
+def _is_json(data: bytes) -> bool:
+    # The header of a text may be in brackets, too: {version: 2.2}. No JSON has a line that begins with a frame.
+    return _JSON_BEGINS.match(data) is not None and _LINE_OF_A_FRAME.search(data) is None
+
+
+def _read_json(data: bytes) -> Upload:
+    # What Python makes of JSON takes up to forty times as much room: it is counted before it is made.
+    if next(islice(_JSON_MARK.finditer(data), MAX_JSON_MARKS, None), None) is not None:
+        refuse(ProductCode.TOO_LARGE, "the transcript has more values than its frames can have")
+    transcript = interchange.parse_json(data)
+    header = DocumentHeader(transcript.version, transcript.model, transcript.settings, transcript.extra)
+    upload = Upload(header, [Finished(frame) for frame in transcript.frames])
+    _check_frames(upload)
+    return upload
+
+
+def _check_frames(upload: Upload) -> None:
+    if len(upload.finished) > MAX_FRAMES:
+        refuse(ProductCode.TOO_LARGE, f"the transcript has more than {MAX_FRAMES} frames")
+
+
+_JSON_BEGINS = re.compile(rb"(?:\xef\xbb\xbf)?[ \t\r\n]*+[{\[]")
+_LINE_OF_A_FRAME = re.compile(rb"^<\|start\|>", re.MULTILINE)
+# A string that is not closed is taken to the end of the file, once.
+_JSON_MARK = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)|[\[{,]', re.DOTALL)

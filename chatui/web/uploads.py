@@ -1,0 +1,43 @@
+"""Takes the files of a request into memory, up to what an import may have; no uploaded file is ever written to disk."""
+
+from __future__ import annotations
+
+from io import BytesIO
+
+from django.core.files.uploadedfile import InMemoryUploadedFile
+from django.core.files.uploadhandler import FileUploadHandler
+
+from chatui.transfer.upload import MAX_BYTES
+
+
+class BoundedUploadHandler(FileUploadHandler):
+    """Keeps the first bytes of all files of a request together, one more than is allowed; what comes after them is dropped.
+
+    Whoever reads the file then sees that it is too large. Django parses uploads before any view is asked, also of strangers.
+    """
+
+    _room = MAX_BYTES + 1
+
+    def new_file(self, *args: object, **kwargs: object) -> None:
+        """The next file of the request begins."""
+        super().new_file(*args, **kwargs)  # type: ignore[arg-type]
+        self._file = BytesIO()
+
+    def receive_data_chunk(self, raw_data: bytes, start: int) -> None:
+        """Take what there is room for."""
+        self._file.write(raw_data[: self._room])
+        self._room -= min(len(raw_data), self._room)
+
+    def file_complete(self, file_size: int) -> InMemoryUploadedFile:
+        """The file, or its beginning."""
+        size = self._file.tell()
+        self._file.seek(0)
+        return InMemoryUploadedFile(
+            file=self._file,
+            field_name=self.field_name,
+            name=self.file_name or "",
+            content_type=self.content_type or "",
+            size=size,
+            charset=self.charset,
+            content_type_extra=self.content_type_extra,
+        )

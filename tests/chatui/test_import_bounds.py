@@ -1,0 +1,249 @@
+"""An import stops at its bounds while it is read, lets others write while it is written, and is there whole or not at all."""
+
+from __future__ import annotations
+
+import threading
+import time
+import tracemalloc
+from collections.abc import Callable
+from datetime import timedelta
+from itertools import pairwise
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.db import DatabaseError, connections, transaction
+from django.test import Client
+from django.utils import timezone
+
+from chatui.display.search import search
+from chatui.models import Conversation, Message, SearchEntry, User
+from chatui.permissions import access
+from chatui.store import bulk_append, erasure, unfinished_imports
+from chatui.transfer import upload
+from chatui.transfer.imports import ImportRefusedError, import_transcript
+from chatui.web import imports as page
+from tests.chatui.conftest import signed_in
+
+pytestmark = pytest.mark.django_db
+
+FRAME = b"<|start|>user<|message|>cabbages<|end|>\n"
+HEADER = b"version: 2.2\n\n"
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"x<|end|>" * (5 * 1024 * 1024 // 8),
+        b"<|end|>" * (5 * 1024 * 1024 // 7),
+        HEADER + FRAME * (5 * 1024 * 1024 // len(FRAME) - 1),
+        HEADER + b"<|start|>" * 580_000,
+        b'{"header": {"version": "2.2"}, "messages": [' + b"{}," * 1_700_000 + b"{}]}",
+        b'{"header": {"version": "2.2"}, "messages": [' + b"[[[]]]," * 700_000 + b"{}]}",
+        b'{"header": {"version": "2.2", "x": [' + b"1.5," * 1_250_000 + b'1]}, "messages": []}',
+        b'{"header": {"version": "2.2", "x": {' + b",".join(b'"%d":1' % n for n in range(450_000)) + b'}}, "messages": []}',
+        b'{"header": {"version": "2.2"}, "messages": [{"role": "user", "content": "' + b'a\\"' * 1_700_000,
+    ],
+    ids=["strays", "ends", "frames", "starts", "objects", "lists", "numbers", "keys", "string"],
+)
+def test_five_megabytes_of_anything_stop_at_a_bound(data: bytes) -> None:
+    assert 4_000_000 < len(data) <= upload.MAX_BYTES
+    begun = time.process_time()
+    with pytest.raises(ImportRefusedError):
+        upload.read(data)
+    assert time.process_time() - begun < 3
+    tracemalloc.start()
+    try:
+        with pytest.raises(ImportRefusedError):
+            upload.read(data)
+        assert tracemalloc.get_traced_memory()[1] < 60_000_000
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("frames", [upload.MAX_FRAMES, upload.MAX_FRAMES + 1])
+def test_the_bound_is_exact(frames: int) -> None:
+    data = HEADER + FRAME * frames
+    if frames <= upload.MAX_FRAMES:
+        assert len(upload.read(data).finished) == frames
+    else:
+        with pytest.raises(ImportRefusedError, match=r"E-X-TOO-LARGE.*5000 frames"):
+            upload.read(data)
+
+
+def test_as_many_messages_as_there_may_be_fit_into_json() -> None:
+    message = b'{"role": "assistant", "channel": "final", "name": "a", "intent": "preamble", "content_type": "text", "content": "x"}'
+    data = b'{"header": {"version": "2.2"}, "messages": [' + b",".join([message] * upload.MAX_FRAMES) + b"]}"
+    assert len(upload.read(data).finished) == upload.MAX_FRAMES
+
+
+def test_a_header_in_brackets_is_no_json() -> None:
+    assert len(upload.read(b"{version: 2.2}\n" + FRAME).finished) == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_others_write_while_two_imports_are_written(ada: User, bela: User) -> None:
+    data = HEADER + FRAME * 4_500
+    assert len(data) < 190_000
+    done: list[float] = []
+    begun = time.monotonic()
+    threads = [threading.Thread(target=in_a_thread(lambda who=who: done.append(imported(who, data)))) for who in (ada, bela)]
+    for thread in threads:
+        thread.start()
+    waits = []
+    while len(done) < 2 and time.monotonic() - begun < 120:
+        asked = time.monotonic()
+        with transaction.atomic():
+            User.objects.filter(pk=ada.pk).update(last_name="x")
+        waits.append(time.monotonic() - asked)
+        time.sleep(0.02)
+    for thread in threads:
+        thread.join()
+    assert len(done) == 2 and Message.objects.count() == 9_000 == SearchEntry.objects.count()
+    assert len(waits) > 5 and max(waits) < 3, f"the longest of {len(waits)} waits took {max(waits):.1f} s"
+
+
+def imported(person: User, data: bytes) -> float:
+    import_transcript(person, data)
+    return time.monotonic()
+
+
+def in_a_thread(work: Callable[[], object]) -> Callable[[], None]:
+    def run() -> None:
+        try:
+            work()
+        finally:
+            connections.close_all()
+
+    return run
+
+
+def test_what_is_kept_is_what_one_frame_after_the_other_would_be(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bulk_append, "BATCH_MESSAGES", 3)
+    imported = import_transcript(ada, HEADER + FRAME * 10).conversation
+    rows = list(Message.objects.filter(conversation=imported).order_by("position"))
+    assert [row.position for row in rows] == list(range(10))
+    assert [row.parent_id for row in rows] == [None, *(row.pk for row in rows[:-1])]
+    assert len(search(ada, "cabbages").hits) == 10
+    assert imported.active_leaves.get().message == rows[-1]
+
+
+@pytest.mark.parametrize("rows", [7, 40])
+def test_one_transaction_holds_a_batch_of_rows_and_of_characters(rows: int, ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bulk_append, "BATCH_MESSAGES", rows)
+    monkeypatch.setattr(bulk_append, "BATCH_CHARS", 1_000)
+    sizes: list[int] = []
+    monkeypatch.setattr(unfinished_imports, "renew", lambda row: sizes.append(Message.objects.filter(conversation=row).count()))
+    import_transcript(ada, HEADER + FRAME * 100)
+    steps = [later - earlier for earlier, later in pairwise(sizes)]
+    assert max(steps) == min(rows, 1_000 // (len(FRAME) - 1))
+
+
+class Midway:
+    """Stands in the middle of an import: what others see of it then."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, then: Callable[[Conversation], None]) -> None:
+        monkeypatch.setattr(bulk_append, "BATCH_MESSAGES", 5)
+        self._renew, self._then = unfinished_imports.renew, then
+        monkeypatch.setattr(unfinished_imports, "renew", self)
+
+    def __call__(self, row: Conversation) -> None:
+        if Message.objects.filter(conversation=row).count() == 10:
+            self._then(row)
+        self._renew(row)
+
+
+def test_a_half_written_import_is_not_there_for_anybody(ada: User, grace: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+
+    def look(row: Conversation) -> None:
+        client = signed_in(ada)
+        paths = [f"/c/{row.pk}/{end}" for end in ("", "download/", "share/")]
+        seen.extend(client.get(path).status_code for path in paths)
+        seen.append(client.post(f"/c/{row.pk}/restore/").status_code)
+        assert str(row.pk) not in client.get("/").content.decode() and f"deleted={row.pk}" not in client.get("/").content.decode()
+        assert "cabbages" not in client.get(f"/?deleted={row.pk}").content.decode()
+        assert not search(ada, "cabbages").hits and not list(access.all_own_conversations(ada))
+
+    Midway(monkeypatch, look)
+    row = import_transcript(ada, HEADER + FRAME * 20).conversation
+    assert seen == [404] * 4
+    assert signed_in(ada).get(f"/c/{row.pk}/").status_code == 200 and len(search(ada, "cabbages").hits) == 20
+
+
+def test_an_import_that_fails_in_the_middle_leaves_nothing(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(row: Conversation) -> None:
+        raise DatabaseError
+
+    Midway(monkeypatch, fail)
+    with pytest.raises(DatabaseError):
+        import_transcript(ada, HEADER + FRAME * 20)
+    assert not Conversation.objects.exists() and not Message.objects.exists() and not SearchEntry.objects.exists()
+
+
+def test_what_a_dead_process_left_is_swept_by_the_next_import_and_by_purge(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    def die(row: Conversation) -> None:
+        raise DatabaseError
+
+    Midway(monkeypatch, die)
+    monkeypatch.setattr(unfinished_imports, "give_up", lambda row: None)
+    with pytest.raises(DatabaseError):
+        import_transcript(ada, HEADER + FRAME * 20)
+    left = Conversation.objects.get()
+    with pytest.raises(ImportRefusedError, match="another import of yours"):
+        import_transcript(ada, HEADER + FRAME)
+    Conversation.objects.update(unfinished_until=timezone.now() - timedelta(seconds=1))
+    kept = import_transcript(ada, HEADER + FRAME).conversation
+    assert Conversation.objects.get() == kept != left and Message.objects.count() == 1
+
+
+def test_an_import_whose_owner_is_erased_meanwhile_stops(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bulk_append, "BATCH_MESSAGES", 5)
+    batches = bulk_append._batches
+
+    def erased_meanwhile(row: Conversation, *arguments):  # type: ignore[no-untyped-def]
+        for number, batch in enumerate(batches(row, *arguments)):
+            if number == 2:
+                erasure.erase_conversation(row.pk)
+            yield batch
+
+    monkeypatch.setattr(bulk_append, "_batches", erased_meanwhile)
+    with pytest.raises(ImportRefusedError):
+        import_transcript(ada, HEADER + FRAME * 20)
+    assert not Conversation.objects.exists()
+
+
+def test_whoever_imports_too_often_has_to_wait_and_others_do_not(ada: User, bela: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(page._imports, "_attempts", 2)
+    statuses = [post(signed_in(ada), HEADER + FRAME).status_code for _ in range(3)]
+    assert statuses == [302, 302, 429]
+    assert post(signed_in(bela), HEADER + FRAME).status_code == 302
+
+
+def test_a_request_is_read_into_memory_up_to_a_bound_and_never_onto_the_disk(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.NamedTemporaryFile", None)
+    response = post(signed_in(ada), HEADER + FRAME + b" " * 12_000_000)
+    assert response.status_code == 400 and "E-X-TOO-LARGE" in response.content.decode()
+    assert post(signed_in(ada), HEADER + FRAME + b" " * 4_000_000).status_code == 302
+
+
+def post(client: Client, data: bytes):  # type: ignore[no-untyped-def]
+    return client.post("/import/", {"file": SimpleUploadedFile("talk.ocml", data)})
+
+
+def test_the_mark_of_an_import_outlives_every_name(ada: User) -> None:
+    row = import_transcript(ada, HEADER + FRAME).conversation
+    client = signed_in(ada)
+    assert client.post(f"/c/{row.pk}/rename/", {"title": "My own work"}).status_code == 302
+    chat = client.get(f"/c/{row.pk}/").content.decode()
+    assert "My own work" in chat and chat.count('class="imported-mark"') == 2, "in the top bar, and in the list"
+    assert "not written here" in client.get(f"/c/{row.pk}/share/").content.decode()
+    link = client.post(f"/c/{row.pk}/share/", {"days": "7", "leaf": str(Message.objects.get().pk)}, follow=True)
+    assert link.status_code == 200
+    shared = Client().get(f"/s/{row.share_links.get().token}/").content.decode()
+    assert "Imported transcript: not written here." in shared and "My own work" in shared
+    assert "\nimported: true\n" in client.get(f"/c/{row.pk}/download/").content.decode()
+
+
+def test_what_was_written_here_has_no_such_mark(ada: User, conversation: Conversation) -> None:
+    assert "imported" not in signed_in(ada).get(f"/c/{conversation.pk}/").content.decode()
+    assert "imported" not in signed_in(ada).get(f"/c/{conversation.pk}/download/").content.decode()
