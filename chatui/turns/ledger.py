@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from uuid import UUID
 
@@ -60,7 +60,10 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """What the back end told of a turn's samples; None or empty where it did not. ``request``: the path and body that were sent."""
+    """What the back end told of a turn's samples; None or empty where it did not. ``request``: the path and body that were sent.
+
+    ``sampled_with``: the last sample's keys of ``generation_settings``; None where nothing was sampled.
+    """
 
     backend: str = ""
     model: str = ""
@@ -69,6 +72,7 @@ class Account:
     turns_left_out: int = 0
     thought_seconds: int | None = None
     request: tuple[str, bytes] | None = field(default=None, repr=False)
+    sampled_with: Mapping[str, object] | None = None
 
 
 def job_of(turn: Turn) -> Job:
@@ -186,7 +190,9 @@ def finish(job: Job, outcome: Outcome, account: Account) -> bool:
         conversation = Turn.objects.select_related("conversation").get(pk=job.turn_id).conversation
         conversation.active_at = now
         conversation.model = model or conversation.model
-        conversation.save(update_fields=["active_at", "model"])
+        if account.sampled_with is not None:
+            conversation.sampled_with = dict(account.sampled_with)
+        conversation.save(update_fields=["active_at", "model", "sampled_with"])
     return bool(ended)
 
 

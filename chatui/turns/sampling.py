@@ -21,6 +21,7 @@ class Sampling:
         self._frames = frames
         self._sent: tuple[str, bytes] | None = None
         self._ended: SampleEnded | None = None
+        self._has_answered = False
 
     async def run(self) -> None:
         """Ask the model and take all that it writes.
@@ -31,6 +32,7 @@ class Sampling:
         """
         async with contextlib.aclosing(retries.sample(self._backend, self._request)) as events:
             async for event in events:
+                self._has_answered = True
                 if isinstance(event, SampleEnded):
                     self._ended = event
                 else:
@@ -51,7 +53,15 @@ class Sampling:
             output_tokens=usage.completion_tokens if usage else None,
             turns_left_out=self._ended.turns_left_out if self._ended else 0,
             request=self._sent,
+            sampled_with=self._settings() if self._has_answered else None,
         )
+
+    def _settings(self) -> dict[str, object]:
+        """What a document header says of this sample. What was left to the server is not known, and so is not said."""
+        settings: dict[str, object] = {"reasoning_effort": self._request.effort}
+        if self._request.max_tokens is not None:
+            settings["max_tokens"] = self._request.max_tokens
+        return settings
 
     def _note_sent(self, path: str, body: bytes) -> None:
         self._sent = (path, body)
