@@ -74,7 +74,8 @@ else:
                 # IMMEDIATE takes the write lock at BEGIN, so two writers queue instead of failing with "database is locked".
                 "transaction_mode": "IMMEDIATE",
                 "timeout": 20,
-                "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA foreign_keys=ON;",
+                # What is deleted is overwritten with zeros: it must not stay in the file, nor go into the next backup.
+                "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA foreign_keys=ON; PRAGMA secure_delete=ON;",
             },
             # Tests, too, use a file: threads that share a database in memory block each other in ways that a file's do not.
             "TEST": {"NAME": str(ENVIRONMENT.data_dir / "test.sqlite3")},

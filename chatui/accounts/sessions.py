@@ -7,6 +7,7 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib import auth
+from django.contrib.sessions.models import Session
 from django.http import HttpRequest
 
 from chatui.models import User
@@ -24,6 +25,17 @@ def signed_in_user(cookies: dict[str, str]) -> User | None:
     request.session = import_module(settings.SESSION_ENGINE).SessionStore(key)
     user = auth.get_user(request)
     return user if isinstance(user, User) else None
+
+
+def end_all(person: User) -> int:
+    """End every session of a person; how many there were."""
+    ended = 0
+    # Whose a session is stands inside of it, so each is looked at.
+    for session in Session.objects.iterator(chunk_size=500):
+        if session.get_decoded().get(auth.SESSION_KEY) == str(person.pk):
+            session.delete()
+            ended += 1
+    return ended
 
 
 def client_address(scope: dict[str, Any]) -> str:

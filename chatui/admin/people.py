@@ -22,6 +22,7 @@ from django.utils.html import format_html
 
 from chatui.admin import audit, password_links
 from chatui.admin.backends import StoredBackendAdmin
+from chatui.admin.erasure import ErasingAdmin
 from chatui.admin.permissions import PermissionsField, held, offered
 from chatui.models import Conversation, StoredBackend, User
 from chatui.permissions import access
@@ -73,7 +74,7 @@ def _tell(keys: list[UUID]) -> None:
 
 
 @admin.register(User)
-class PersonAdmin(RecordedAdmin, UserAdmin):  # type: ignore[type-arg]
+class PersonAdmin(ErasingAdmin, RecordedAdmin, UserAdmin):  # type: ignore[type-arg]
     """People. Nobody can hand out more than they hold themselves."""
 
     list_display = ("username", "is_active", "is_staff", "last_login")
@@ -100,8 +101,8 @@ class PersonAdmin(RecordedAdmin, UserAdmin):  # type: ignore[type-arg]
         return super().has_change_permission(request, obj) and _is_no_more(request, obj)
 
     def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        """As for changes."""
-        return super().has_delete_permission(request, obj) and _is_no_more(request, obj)
+        """As for changes; nobody erases the account with which they do it."""
+        return super().has_delete_permission(request, obj) and obj != request.user and _is_no_more(request, obj)
 
     def user_change_password(self, request: HttpRequest, id: str, form_url: str = "") -> HttpResponse:  # noqa: A002
         """A password that staff set would open the account to them: they make a link instead, with which the person chooses one."""

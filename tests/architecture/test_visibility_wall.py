@@ -18,9 +18,9 @@ MAKERS = {
 _ALWAYS = ("chatui/permissions/access.py", "chatui/store/transcripts.py", "chatui/models/", "chatui/migrations/", "chatui/management/")
 READERS = {
     # the frame that a kept frame follows; many kept at once; what goes for good
-    "Message": (*_ALWAYS, "chatui/turns/ledger.py", "chatui/store/bulk_append.py", "chatui/store/erasure.py"),
+    "Message": (*_ALWAYS, "chatui/turns/ledger.py", "chatui/store/bulk_append.py", "chatui/store/erasure.py", "chatui/erasure/"),
     # make new ones; erase them
-    "Conversation": (*_ALWAYS, "chatui/store/unfinished_imports.py", "chatui/turns/start.py", "chatui/store/erasure.py"),
+    "Conversation": (*_ALWAYS, "chatui/store/unfinished_imports.py", "chatui/turns/start.py", "chatui/store/erasure.py", "chatui/erasure/"),
 }
 LIBRARIES_OF_HARMONY = {
     "openai_harmony": {"renderer/harmony/system_messages.py", "chatui/second_reader/worker.py"},

@@ -7,6 +7,7 @@ import time
 import tracemalloc
 from collections.abc import Callable
 from datetime import timedelta
+from functools import partial
 from itertools import pairwise
 
 import pytest
@@ -86,7 +87,7 @@ def test_others_write_while_two_imports_are_written(ada: User, bela: User) -> No
     assert len(data) < 190_000
     done: list[float] = []
     begun = time.monotonic()
-    threads = [threading.Thread(target=in_a_thread(lambda who=who: done.append(imported(who, data)))) for who in (ada, bela)]
+    threads = [threading.Thread(target=in_a_thread(partial(imported, who, data, done))) for who in (ada, bela)]
     for thread in threads:
         thread.start()
     waits = []
@@ -102,9 +103,9 @@ def test_others_write_while_two_imports_are_written(ada: User, bela: User) -> No
     assert len(waits) > 5 and max(waits) < 3, f"the longest of {len(waits)} waits took {max(waits):.1f} s"
 
 
-def imported(person: User, data: bytes) -> float:
+def imported(person: User, data: bytes, done: list[float]) -> None:
     import_transcript(person, data)
-    return time.monotonic()
+    done.append(time.monotonic())
 
 
 def in_a_thread(work: Callable[[], object]) -> Callable[[], None]:
@@ -153,7 +154,7 @@ class Midway:
 
 
 def test_a_half_written_import_is_not_there_for_anybody(ada: User, grace: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    seen = []
+    seen: list[int] = []
 
     def look(row: Conversation) -> None:
         client = signed_in(ada)

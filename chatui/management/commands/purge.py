@@ -10,7 +10,8 @@ from django.core.management.base import BaseCommand, CommandParser
 from django.utils import timezone
 
 from chatui.audit_log.record import SHELL, record
-from chatui.store import erasure, search_index
+from chatui.erasure import traces
+from chatui.store import erasure
 
 
 class Command(BaseCommand):
@@ -21,6 +22,7 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         """How long the bin keeps."""
         parser.add_argument("--days", type=int, default=30, help="days that a deleted conversation is kept (30)")
+        parser.add_argument("--vacuum", action="store_true", help="SQLite: write the database file anew afterwards")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Remove, and say how many."""
@@ -29,6 +31,6 @@ class Command(BaseCommand):
         record("retention run", SHELL, detail=f"conversations deleted before {before:%Y-%m-%d %H:%M}: {count}")
         removed = erasure.erase_expired(before)
         erasure.sweep()
-        search_index.tidy()
         call_command("clearsessions")
-        self.stdout.write(f"Removed {removed} conversations.")
+        warning = traces.wipe(vacuum=options["vacuum"])
+        self.stdout.write(f"Removed {removed} conversations. {warning}".strip())

@@ -75,7 +75,7 @@ def test_lines_of_the_audit_log_cannot_be_rewritten_in_bulk_and_numbers_are_give
 def test_an_account_that_is_deleted_leaves_its_lines_in_the_log(olga: User, line: AuditEvent) -> None:
     mallory = make_person("mallory")
     record("debug page", Visitor(mallory, ADDRESS, "page"), code="E-PERM-VISIBILITY")
-    client_for(olga).post(f"/admin/chatui/user/{mallory.pk}/delete/", {"post": "yes"})
+    client_for(olga).post(f"/admin/chatui/user/{mallory.pk}/delete/", {"name": "mallory"})
     assert not User.objects.filter(username="mallory").exists(), "the premise: it was deleted"
     assert AuditEvent.objects.filter(actor_name="mallory", code="E-PERM-VISIBILITY").exists()
 

@@ -1,0 +1,67 @@
+"""The page of the back office on which an account is erased: it says what goes, and wants the name typed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+
+from chatui.erasure.contents import contents_of
+from chatui.erasure.person import erase
+from chatui.models import User
+from chatui.web.visitors import visitor_of
+
+
+class ConfirmForm(forms.Form):
+    """The name of the account, typed."""
+
+    name = forms.CharField(label="Name of the account", max_length=150, widget=forms.TextInput(attrs={"autocomplete": "off"}))
+
+    def __init__(self, *args: Any, person: User, **kwargs: Any) -> None:
+        """``person``: whose name it has to be."""
+        super().__init__(*args, **kwargs)
+        self._person = person
+
+    def clean_name(self) -> str:
+        """Exactly that name."""
+        name: str = self.cleaned_data["name"]
+        if name != self._person.get_username():
+            raise forms.ValidationError("This is not the name of the account.")
+        return name
+
+
+class ErasingAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+    """Accounts are erased one at a time, with all that is theirs. Django would do it in one transaction, in which nobody else writes."""
+
+    def get_actions(self, request: HttpRequest) -> Any:
+        """No deletion of many at once: each is to be looked at."""
+        return {name: action for name, action in super().get_actions(request).items() if name != "delete_selected"}
+
+    def delete_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
+        """What would go, and, once the name has been typed, its erasure."""
+        person = self.get_object(request, object_id)
+        if not isinstance(person, User):
+            raise Http404
+        if not self.has_delete_permission(request, person):
+            raise PermissionDenied
+        form = ConfirmForm(request.POST or None, person=person)
+        if request.method == "POST" and form.is_valid():
+            erased = erase(visitor_of(request, "office"), person)
+            messages.success(request, f"The account {erased.name} was erased: {erased.contents}.")
+            if erased.warning:
+                messages.warning(request, erased.warning)
+            return redirect(reverse("admin:chatui_user_changelist"))
+        context = {
+            **self.admin_site.each_context(request),
+            "title": "Erase an account",
+            "opts": self.opts,
+            "person": person,
+            "contents": contents_of(person),
+            "form": form,
+        }
+        return render(request, "admin/erase_person.html", context)

@@ -1,0 +1,72 @@
+"""Erases a person, whatever they wrote: recorded first, then step by step, so that what was cut off can simply be done again."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import dataclass
+
+from asgiref.sync import async_to_sync
+from django.contrib.admin.models import LogEntry
+from django.contrib.contenttypes.models import ContentType
+
+from chatui.accounts import sessions
+from chatui.audit_log.record import Visitor, record
+from chatui.erasure import traces
+from chatui.erasure.contents import Contents, contents_of
+from chatui.models import ActiveLeaf, AttemptWarning, Conversation, DebugRequest, ShareLink, Turn, User
+from chatui.models.turn import TurnState
+from chatui.store import erasure
+from chatui.store.short_transactions import short_transaction
+from chatui.turns import groups, running
+
+ACTION = "account erased"
+"""What the line in the audit log says. Its detail begins with the person's id; the log keeps the name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Erased:
+    """Who was erased, and what there was. ``warning``: what the operator still has to see to; empty where there is nothing."""
+
+    name: str
+    contents: Contents
+    warning: str
+
+
+def erase(visitor: Visitor, person: User, *, vacuum: bool = False) -> Erased:
+    """Erase a person and all that is theirs. Takes a while where that is much; others write meanwhile.
+
+    Raises a database error, before anything is gone, where the line in the audit log cannot be written.
+    """
+    name, contents = person.get_username(), contents_of(person)
+    record(ACTION, visitor, name, detail=f"id {person.pk}: {contents}")
+    _close_account(person)
+    for key in list(Conversation.objects.filter(owner=person).values_list("pk", flat=True)):
+        erasure.erase_conversation(key)
+    with short_transaction():
+        _erase_rows(person, name)
+        person.delete()
+    return Erased(name, contents, traces.wipe(vacuum=vacuum))
+
+
+def _close_account(person: User) -> None:
+    """From now on they cannot come back in, and nothing that runs for them goes on."""
+    person.is_active = False
+    person.set_unusable_password()
+    person.save(update_fields=["is_active", "password"])
+    sessions.end_all(person)
+    turns = Turn.objects.filter(asked_by=person, state=TurnState.RUNNING)
+    # A channel layer that is down costs seconds, no more: a turn whose conversation has gone may not write, and notices.
+    with contextlib.suppress(*groups.LAYER_ERRORS):
+        async_to_sync(groups.layer().group_send)(groups.person(person.pk), {"type": "session.check"})
+        for key in list(turns.values_list("pk", flat=True)):
+            async_to_sync(running.stop)(key)
+
+
+def _erase_rows(person: User, name: str) -> None:
+    """What names the person outside their own conversations; the audit log, which must keep the name, excepted."""
+    for rows in (ActiveLeaf.objects.filter(person=person), ShareLink.objects.filter(created_by=person)):
+        erasure.delete_rows(rows)
+    erasure.delete_rows(DebugRequest.objects.filter(person=person))
+    AttemptWarning.objects.filter(person_name=name).delete()
+    AttemptWarning.objects.filter(acknowledged_by=name).update(acknowledged_by="")
+    LogEntry.objects.filter(content_type=ContentType.objects.get_for_model(User), object_id=str(person.pk)).delete()

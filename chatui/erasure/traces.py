@@ -1,0 +1,37 @@
+"""What a database file keeps of rows that were deleted, and its removal."""
+
+from __future__ import annotations
+
+from django.db import connection
+
+from chatui.store import search_index
+
+_TRIES = 3
+
+BUSY = (
+    "Somebody still reads what was there before, so the write-ahead log could not be emptied, and still holds words of what was erased. "
+    "manage.py purge tries again."
+)
+POSTGRESQL = (
+    "PostgreSQL keeps deleted rows in its files until VACUUM has run and their room was used again; VACUUM FULL writes the files anew."
+)
+
+
+def wipe(*, vacuum: bool = False) -> str:
+    """Take what was deleted out of the database's files. A sentence for the operator where that could not be done; else empty.
+
+    SQLite overwrites with zeros what it deletes (``secure_delete`` in the settings). What is left are words in the search index, until
+    it is merged, and the pages of the write-ahead log. ``vacuum`` writes the whole file anew as well: that gives room back, removes what
+    was deleted before the setting was there, and lets nobody else write meanwhile.
+    """
+    if connection.vendor != "sqlite":
+        return POSTGRESQL
+    search_index.tidy()
+    if connection.in_atomic_block:
+        return BUSY
+    with connection.cursor() as cursor:
+        if vacuum:
+            cursor.execute("VACUUM")
+        # Waits for readers as long as any statement waits (the setting's "timeout"), and says whether it was in vain.
+        is_empty = any(cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0] == 0 for _ in range(_TRIES))
+    return "" if is_empty else BUSY

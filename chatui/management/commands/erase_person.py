@@ -1,0 +1,47 @@
+"""``manage.py erase_person NAME``: erases an account and all that is its person's, for good. Recorded in the audit log."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from chatui.audit_log.record import SHELL
+from chatui.erasure.contents import contents_of
+from chatui.erasure.person import erase
+from chatui.management.terminal import harmless
+from chatui.models import User
+
+
+class Command(BaseCommand):
+    """Exit codes: 0 done (or shown, with --dry-run), 1 there is no such account or nobody confirmed."""
+
+    help = "Erase a person: account, conversations, search words, share links, sessions, debug requests. Cannot be undone."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Whom, and how."""
+        parser.add_argument("name", metavar="NAME", help="name of the account")
+        parser.add_argument("--dry-run", action="store_true", help="only say what there is")
+        parser.add_argument("--yes", action="store_true", help="do not ask")
+        parser.add_argument("--vacuum", action="store_true", help="SQLite: write the database file anew afterwards")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Say what there is, ask, erase."""
+        person = User.objects.filter(username=options["name"]).first()
+        if person is None:
+            raise CommandError("There is no such account.")
+        self.stdout.write(f"{harmless(person.get_username())}: {contents_of(person)}")
+        if options["dry_run"]:
+            return
+        if not options["yes"] and not self._is_confirmed(person.get_username()):
+            raise CommandError("Nothing was erased.")
+        erased = erase(SHELL, person, vacuum=options["vacuum"])
+        self.stdout.write(f"Erased. {erased.warning}".strip())
+
+    def _is_confirmed(self, name: str) -> bool:
+        self.stdout.write("This cannot be undone. Type the name of the account to erase it: ", ending="")
+        self.stdout.flush()
+        try:
+            return input() == name
+        except EOFError:
+            return False

@@ -1,0 +1,68 @@
+"""``manage.py erasures export|apply``: the list of erasures for outside the backup, and what a restored backup does with it."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from chatui.audit_log.record import SHELL
+from chatui.erasure import erasure_list
+from chatui.erasure.contents import contents_of
+from chatui.erasure.erasure_list import BadListError, Erasure
+from chatui.erasure.person import erase
+from chatui.management.terminal import harmless
+
+
+class Command(BaseCommand):
+    """A list holds ids, names and times, no content."""
+
+    help = "Keep a list of erasures outside the backup, and erase again whoever a restored backup has brought back."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """One sub-command for each."""
+        parts = parser.add_subparsers(dest="what", required=True, parser_class=argparse.ArgumentParser)
+        export = parts.add_parser("export", help="add to FILE the erasures that it does not have; nothing is taken out of it")
+        export.add_argument("file", metavar="FILE", nargs="?", default="-", help="a file, or - for all of them on standard output")
+        apply = parts.add_parser("apply", help="erase everybody in FILE who is there again")
+        apply.add_argument("file", metavar="FILE")
+        apply.add_argument("--dry-run", action="store_true", help="only say who that is")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Do it."""
+        getattr(self, f"_{options['what']}")(options)
+
+    def _export(self, options: dict[str, Any]) -> None:
+        if options["file"] == "-":
+            for erasure in erasure_list.recorded():
+                self.stdout.write(erasure.line(), ending="")
+            return
+        path = Path(options["file"])
+        try:
+            path.touch(mode=0o600)
+            # A restored database knows less than the list: whatever stands there stays.
+            known = {erasure.id for erasure in self._read(path)}
+            with path.open("a", encoding="utf-8") as file:
+                file.writelines(erasure.line() for erasure in erasure_list.recorded() if erasure.id not in known)
+        except OSError as error:
+            raise CommandError(f"{path} cannot be written: {error.strerror}.") from error
+
+    def _apply(self, options: dict[str, Any]) -> None:
+        people = erasure_list.restored(self._read(Path(options["file"])))
+        for person in people:
+            self.stdout.write(f"{harmless(person.get_username())}: {contents_of(person)}")
+            if not options["dry_run"] and (warning := erase(SHELL, person).warning):
+                self.stdout.write(warning)
+        done = "would be erased" if options["dry_run"] else "erased"
+        self.stdout.write(f"{len(people)} {'person' if len(people) == 1 else 'people'} {done}.")
+
+    def _read(self, path: Path) -> list[Erasure]:
+        try:
+            with path.open(encoding="utf-8") as file:
+                return erasure_list.read(file)
+        except OSError as error:
+            raise CommandError(f"{path} cannot be read: {error.strerror}.") from error
+        except (BadListError, UnicodeDecodeError) as error:
+            raise CommandError(f"{path}: {error}.") from error

@@ -1,0 +1,314 @@
+"""People who are erased: whatever they wrote, wherever their words or their name stand, by each way, and by nobody who may not."""
+
+from __future__ import annotations
+
+import asyncio
+from io import StringIO
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from channels.db import database_sync_to_async
+from django.apps import apps
+from django.contrib.admin.models import CHANGE, LogEntry
+from django.contrib.auth.models import Permission
+from django.contrib.contenttypes.models import ContentType
+from django.core.management import CommandError, call_command
+from django.db import DatabaseError, connection, models
+from django.test import Client
+from django.urls import reverse
+
+from chatui.audit_log import chain
+from chatui.audit_log.record import SHELL
+from chatui.erasure import person as erasing
+from chatui.erasure import traces
+from chatui.models import AttemptWarning, AuditEvent, Conversation, DebugRequest, Message, User
+from chatui.models.turn import TurnState
+from chatui.store import erasure
+from chatui.turns import running
+from chatui.turns.start import Ask, Kind, start
+from tests.chatui.conftest import make_person, signed_in
+from tests.chatui.long_conversations import MODELS, long_conversation
+from tests.chatui.scripted import FINAL, ScriptedBackend, answer, frame
+
+pytestmark = pytest.mark.django_db
+
+WORD = "zymurgycanary"
+
+
+@pytest.fixture
+def root(db: None) -> User:
+    return User.objects.create_superuser("root", password="correct horse battery")
+
+
+@pytest.fixture
+def written(ada: User, grace: User) -> Conversation:
+    """All that can be Ada's, beside a conversation of Grace's that has nothing to do with her."""
+    row = long_conversation(ada, 6, WORD)
+    Conversation.objects.filter(pk=long_conversation(ada, 2, WORD).pk).update(deleted_at="2026-01-01T00:00Z")
+    other = long_conversation(grace, 4, "carrot")
+    DebugRequest.objects.create(conversation=row, person=grace, minutes=15, reason=f"about {WORD}", decided_by=ada)
+    DebugRequest.objects.create(conversation=other, person=ada, minutes=15, reason=f"about {WORD}")
+    DebugRequest.objects.create(conversation=other, person=grace, minutes=15, decided_by=ada)
+    AttemptWarning.objects.create(person_name="ada", day="2026-11-20", attempts=7)
+    AttemptWarning.objects.create(person_name="grace", day="2026-11-20", attempts=7, acknowledged_by="ada")
+    about = ContentType.objects.get_for_model(User)
+    for who, whom in ((grace, ada), (ada, grace)):
+        LogEntry.objects.create(user=who, content_type=about, object_id=str(whom.pk), object_repr=whom.username, action_flag=CHANGE)
+    signed_in(ada)
+    return row
+
+
+def test_nothing_of_a_person_is_left_in_any_table_but_the_audit_log(ada: User, grace: User, written: Conversation) -> None:
+    key, name = ada.pk, ada.username
+    assert len(list(traces_of(key, name))) > 15, "there is nothing to erase, so this test would prove nothing"
+    erasing.erase(SHELL, ada)
+    assert list(traces_of(key, name)) == []
+    left = {model.__name__: model.objects.count() for model in MODELS}  # type: ignore[attr-defined]
+    assert left == {"Conversation": 1, "Message": 4, "Turn": 2, "SearchEntry": 5, "ActiveLeaf": 1, "ShareLink": 1, "DebugRequest": 2}
+    assert User.objects.get() == grace and AttemptWarning.objects.get().person_name == "grace"
+
+
+def traces_of(key: object, name: str) -> list[str]:
+    """Every column of every table that refers to the person or holds the name or the word, found by the columns themselves."""
+    tables = [model for model in apps.get_models(include_auto_created=True) if model is not AuditEvent]
+    columns = [(model, field) for model in tables for field in model._meta.local_concrete_fields]
+    found = [
+        f"{model.__name__}.{field.name}"
+        for model, field in columns
+        if any(model._default_manager.filter(question).exists() for question in questions(field, key, name))
+    ]
+    sessions = apps.get_model("sessions", "Session").objects.all()
+    return found + ["Session" for session in sessions if session.get_decoded().get("_auth_user_id") == str(key)]
+
+
+def questions(field: models.Field, key: object, name: str) -> list[models.Q]:  # type: ignore[type-arg]
+    """What to ask of a column that would betray the person."""
+    if isinstance(field, models.ForeignKey):
+        return [models.Q(**{field.attname: key})] if field.related_model is User else []
+    if isinstance(field, models.CharField | models.TextField):
+        return [models.Q(**{f"{field.name}__icontains": WORD}), models.Q(**{field.name: name})]
+    return []
+
+
+def test_the_audit_log_keeps_the_name_and_tells_of_the_erasure(ada: User, written: Conversation) -> None:
+    signed_in(ada).get(f"/c/{written.pk}/debug/")
+    before, key = AuditEvent.objects.filter(actor_name="ada").count(), ada.pk
+    assert before == 1
+    erasing.erase(SHELL, ada)
+    line = AuditEvent.objects.order_by("number").last()
+    assert line is not None and (line.action, line.way, line.owner_name) == ("account erased", "shell", "ada")
+    assert line.detail == f"id {key}: 2 conversations, 8 messages, 4 turns, 2 share links, 4 debug requests"
+    assert AuditEvent.objects.filter(actor_name="ada").count() == before
+    assert chain.verify().is_whole
+
+
+def test_what_cannot_be_recorded_does_not_happen(ada: User, written: Conversation, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise DatabaseError
+
+    monkeypatch.setattr(erasing, "record", refuse)
+    with pytest.raises(DatabaseError):
+        erasing.erase(SHELL, ada)
+    assert Message.objects.filter(conversation=written).count() == 6 and User.objects.get(pk=ada.pk).is_active
+
+
+def test_an_erasure_that_was_cut_off_leaves_nobody_signed_in_and_is_made_again(
+    ada: User, written: Conversation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client, erase = signed_in(ada), erasure.erase_conversation
+
+    def break_off(key: Any) -> int:
+        erase(key)
+        raise DatabaseError
+
+    monkeypatch.setattr(erasure, "erase_conversation", break_off)
+    with pytest.raises(DatabaseError):
+        erasing.erase(SHELL, ada)
+    assert client.get("/").status_code == 302 and not Client().login(username="ada", password="correct horse battery")
+    monkeypatch.undo()
+    erasing.erase(SHELL, User.objects.get(username="ada"))
+    assert not User.objects.filter(username="ada").exists() and not Conversation.objects.filter(owner_id=ada.pk).exists()
+
+
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="looks into SQLite's files")
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("vacuum", [False, True])
+def test_no_word_is_left_in_the_files_of_the_database(vacuum: bool, ada: User, written: Conversation) -> None:
+    long_conversation(ada, 200, WORD)
+    with connection.cursor() as cursor:
+        # Debian's SQLite does so unasked, others do not.
+        assert cursor.execute("PRAGMA secure_delete").fetchone() == (1,)
+    words = [WORD.encode(), b"7a796d75726779", ada.password.encode()]
+    assert all(word in file_bytes() for word in (words[0], words[2])), "not there before, so this test would prove nothing"
+    erased = erasing.erase(SHELL, ada, vacuum=vacuum)
+    assert erased.warning == "" and [word for word in words if word in file_bytes()] == []
+    assert b"carrot" in file_bytes() and b"account erased" in file_bytes()
+
+
+def file_bytes() -> bytes:
+    name = connection.settings_dict["NAME"]
+    return b"".join(path.read_bytes() for ending in ("", "-wal", "-shm", "-journal") if (path := Path(f"{name}{ending}")).exists())
+
+
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="looks at SQLite's log")
+def test_the_operator_hears_when_the_log_could_not_be_emptied(ada: User) -> None:
+    assert connection.in_atomic_block, "the premise: somebody holds the database"
+    assert erasing.erase(SHELL, ada).warning == traces.BUSY
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.asyncio
+async def test_an_answer_that_is_being_written_is_stopped_and_writes_nothing_more(ada: User, backend: ScriptedBackend) -> None:
+    gate = asyncio.Event()
+    backend.script = [*frame(FINAL, "one two"), gate, *answer()]
+    row = await Conversation.objects.acreate(owner=ada)
+    wanted = Ask(kind=Kind.SEND, client_id=uuid4(), effort="low", text="Go on", conversation=row.pk)
+    await running.launch(await database_sync_to_async(start)(ada, wanted, running.LEASE_OWNER))
+    await asyncio.wait_for(backend.waiting.wait(), 10)
+    await database_sync_to_async(erasing.erase)(SHELL, ada)
+    await asyncio.wait_for(running.settle(), 10)
+    assert backend.closed == 1 and not gate.is_set()
+    assert not await Message.objects.aexists() and not await User.objects.aexists()
+
+
+def test_a_turn_of_another_process_may_not_write_into_what_is_being_erased(ada: User, written: Conversation) -> None:
+    turn = written.turns.order_by("pk").first()
+    assert turn is not None
+    type(turn).objects.filter(pk=turn.pk).update(state=TurnState.RUNNING, lease_owner="another")
+    erasure._close(written.pk)
+    turn.refresh_from_db()
+    assert (turn.state, turn.lease_owner, turn.checkpoint) == (TurnState.STOPPED, "", "")
+
+
+# --- the admin ----------------------------------------------------------------------------------------------------------------------
+
+
+def page_of(person: User) -> str:
+    return reverse("admin:chatui_user_delete", args=[person.pk])
+
+
+def test_a_superuser_erases_somebody_who_has_written_thousands_of_messages(root: User, ada: User) -> None:
+    long_conversation(ada, 3_000)
+    client = signed_in(root)
+    page = client.get(page_of(ada)).content.decode()
+    assert "1 conversations, 3000 messages, 1500 turns, 1 share links, 1 debug requests" in page and "cabbage" not in page
+    wrong = client.post(page_of(ada), {"name": "adam"})
+    assert "This is not the name of the account." in wrong.content.decode() and User.objects.filter(pk=ada.pk).exists()
+    response = client.post(page_of(ada), {"name": "ada"}, follow=True)
+    assert response.status_code == 200 and "ada was erased" in response.content.decode()
+    assert not User.objects.filter(username="ada").exists() and not Message.objects.exists()
+    line = AuditEvent.objects.get(action="account erased")
+    assert (line.actor_name, line.way, line.owner_name) == ("root", "office", "ada")
+
+
+def test_staff_with_the_permission_may_and_others_may_not(ada: User, bela: User, sam: User) -> None:
+    assert signed_in(sam).post(page_of(ada), {"name": "ada"}).status_code == 403
+    assert signed_in(bela).post(page_of(ada), {"name": "ada"}).status_code in (302, 403)
+    assert Client().post(page_of(ada), {"name": "ada"}).status_code == 302
+    assert User.objects.filter(pk=ada.pk).exists()
+    sam.user_permissions.set(Permission.objects.filter(codename__in=["delete_user", "view_user"]))
+    assert signed_in(sam).post(page_of(ada), {"name": "ada"}).status_code == 302
+    assert not User.objects.filter(pk=ada.pk).exists()
+
+
+def test_nobody_erases_who_may_do_more_nor_themselves(grace: User, sam: User, root: User) -> None:
+    sam.user_permissions.set(Permission.objects.filter(codename__in=["delete_user", "view_user"]))
+    for who, whom in ((sam, grace), (sam, root), (sam, sam), (root, root)):
+        assert signed_in(who).post(page_of(whom), {"name": whom.username}).status_code == 403
+        assert signed_in(who).get(page_of(whom)).status_code == 403
+    assert User.objects.count() == 3
+
+
+def test_there_is_no_deletion_of_many_accounts_at_once(root: User, ada: User) -> None:
+    client, path = signed_in(root), reverse("admin:chatui_user_changelist")
+    assert "delete_selected" not in client.get(path).content.decode()
+    client.post(path, {"action": "delete_selected", "_selected_action": [str(ada.pk)], "post": "yes"})
+    assert User.objects.filter(pk=ada.pk).exists()
+
+
+@pytest.mark.parametrize("key", ["nobody", "0193f2a0-0000-7000-8000-000000000000"])
+def test_who_is_not_there_cannot_be_erased(root: User, key: str) -> None:
+    assert signed_in(root).get(f"/admin/chatui/user/{key}/delete/").status_code == 404
+
+
+# --- the command line ---------------------------------------------------------------------------------------------------------------
+
+
+def said(*arguments: str) -> str:
+    out = StringIO()
+    call_command(*arguments, stdout=out)
+    return out.getvalue()
+
+
+def test_a_dry_run_says_what_there_is_and_erases_nothing(ada: User, written: Conversation) -> None:
+    assert said("erase_person", "ada", "--dry-run") == "ada: 2 conversations, 8 messages, 4 turns, 2 share links, 4 debug requests\n"
+    assert User.objects.filter(pk=ada.pk).exists() and not AuditEvent.objects.exists()
+
+
+@pytest.mark.parametrize(("typed", "goes"), [("ada", True), ("yes", False), ("", False), (None, False)])
+def test_the_name_has_to_be_typed(typed: str | None, goes: bool, ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    def type_it() -> str:
+        if typed is None:
+            raise EOFError
+        return typed
+
+    monkeypatch.setattr("builtins.input", type_it)
+    if goes:
+        assert "Erased." in said("erase_person", "ada")
+    else:
+        with pytest.raises(CommandError, match="Nothing was erased"):
+            said("erase_person", "ada")
+    assert User.objects.filter(pk=ada.pk).exists() is not goes
+
+
+def test_scripts_say_yes_and_hear_of_a_name_that_nobody_has(ada: User) -> None:
+    assert "Erased." in said("erase_person", "ada", "--yes")
+    with pytest.raises(CommandError, match="no such account"):
+        said("erase_person", "ada", "--yes")
+
+
+# --- the list of erasures -------------------------------------------------------------------------------------------------------------
+
+
+def test_a_restored_backup_forgets_again_whoever_was_erased_after_it(ada: User, bela: User, tmp_path: Path) -> None:
+    ids, file = {"ada": ada.pk, "bela": bela.pk}, tmp_path / "erasures.jsonl"
+    for name in ids:
+        said("erase_person", name, "--yes")
+    said("erasures", "export", str(file))
+    assert file.stat().st_mode & 0o777 == 0o600 and len(file.read_text().splitlines()) == 2
+    # The backup brings Ada back, under the id that she had. Somebody else has become Bela.
+    again = User.objects.create(pk=ids["ada"], username="ada")
+    long_conversation(again, 4)
+    stranger = make_person("bela")
+    assert "ada: 1 conversations" in said("erasures", "apply", str(file), "--dry-run") and User.objects.filter(pk=again.pk).exists()
+    assert said("erasures", "apply", str(file)).endswith("1 person erased.\n")
+    assert User.objects.get() == stranger and not Message.objects.exists()
+    assert AuditEvent.objects.filter(action="account erased", owner_name="ada").count() == 2
+    assert said("erasures", "apply", str(file)) == "0 people erased.\n"
+
+
+def test_a_list_only_grows(ada: User, tmp_path: Path) -> None:
+    file = tmp_path / "erasures.jsonl"
+    earlier = '{"id": "0193f2a0-0000-7000-8000-000000000000", "name": "grace", "at": "2026-01-01T00:00:00+00:00"}\n'
+    file.write_text(earlier)
+    said("erase_person", "ada", "--yes")
+    for _ in range(2):
+        said("erasures", "export", str(file))
+    lines = file.read_text().splitlines(keepends=True)
+    assert lines[0] == earlier and len(lines) == 2 and '"name": "ada"' in lines[1]
+    assert said("erasures", "export") == lines[1], "standard output has those of this database"
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"id": "x", "name": "a", "at": "b"}', '{"name": "a"}', "null", '{"id": 7, "name": ""}'])
+def test_what_is_no_list_of_erasures_is_refused_and_nobody_is_erased(text: str, ada: User, tmp_path: Path) -> None:
+    file = tmp_path / "erasures.jsonl"
+    good = f'{{"id": "{ada.pk}", "name": "ada", "at": "2026-01-01T00:00:00+00:00"}}\n'
+    file.write_text(good + text)
+    for what in ("apply", "export"):
+        with pytest.raises(CommandError, match="line 2"):
+            said("erasures", what, str(file))
+    assert User.objects.filter(pk=ada.pk).exists()
+    with pytest.raises(CommandError, match="cannot be read"):
+        said("erasures", "apply", str(tmp_path / "nothing"))
