@@ -45,6 +45,18 @@ def test_no_statement_touches_more_than_a_batch(ada: User, monkeypatch: pytest.M
     assert len(deletes) == 10 and all(sql.count(",") < 10 for sql in deletes)
 
 
+@pytest.mark.django_db(transaction=True)
+def test_others_can_write_between_two_batches(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("chatui.store.erasure.BATCH_MESSAGES", 10)
+    long = long_conversation(ada, 100)
+    Conversation.objects.filter(pk=long.pk).update(deleted_at=timezone.now() - timedelta(days=31))
+    with CaptureQueriesContext(connection) as queries:
+        call_command("purge", stdout=StringIO())
+    transactions = "\n".join(query["sql"] for query in queries).split("COMMIT")
+    assert max(each.count('DELETE FROM "chatui_message"') for each in transactions) == 1 and len(transactions) > 11
+    assert not Message.objects.exists()
+
+
 def test_an_erasure_that_was_cut_off_is_made_again(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     row = long_conversation(ada, 40)
     monkeypatch.setattr(erasure, "BATCH_MESSAGES", 10)
