@@ -31,9 +31,9 @@ def end_all(person: User) -> int:
     """End every session of a person; how many there were."""
     ended = 0
     # Whose a session is stands inside of it, so each is looked at.
-    for session in Session.objects.iterator(chunk_size=500):
-        if session.get_decoded().get(auth.SESSION_KEY) == str(person.pk):
-            session.delete()
+    for row in Session.objects.iterator(chunk_size=500):
+        if row.get_decoded().get(auth.SESSION_KEY) == str(person.pk):
+            row.delete()
             ended += 1
     return ended
 

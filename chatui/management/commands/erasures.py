@@ -32,7 +32,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Do it."""
-        getattr(self, f"_{options['what']}")(options)
+        {"export": self._export, "apply": self._apply}[options["what"]](options)
 
     def _export(self, options: dict[str, Any]) -> None:
         if options["file"] == "-":

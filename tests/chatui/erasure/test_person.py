@@ -29,8 +29,8 @@ from chatui.store import erasure
 from chatui.turns import running
 from chatui.turns.start import Ask, Kind, start
 from tests.chatui.conftest import make_person, signed_in
-from tests.chatui.long_conversations import MODELS, long_conversation
-from tests.chatui.scripted import FINAL, ScriptedBackend, answer, frame
+from tests.support.long_conversations import MODELS, long_conversation
+from tests.support.scripted import FINAL, ScriptedBackend, answer, frame
 
 pytestmark = pytest.mark.django_db
 

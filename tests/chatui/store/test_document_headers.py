@@ -17,8 +17,8 @@ from chatui.turns import running
 from chatui.turns.start import Ask, Kind, start
 from renderer.ocml import document, interchange
 from tests.chatui.conftest import signed_in
-from tests.chatui.scripted import ScriptedBackend, answer
-from tests.environment import change
+from tests.support.environment import change
+from tests.support.scripted import ScriptedBackend, answer
 
 pytestmark = pytest.mark.django_db
 
