@@ -9,8 +9,8 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from chatui.audit_log.record import SHELL
 from chatui.erasure.contents import contents_of
 from chatui.erasure.person import erase
-from chatui.management.terminal import harmless
 from chatui.models import User
+from renderer.terminal import harmless
 
 
 class Command(BaseCommand):

@@ -13,7 +13,7 @@ from chatui.erasure import erasure_list
 from chatui.erasure.contents import contents_of
 from chatui.erasure.erasure_list import BadListError, Erasure
 from chatui.erasure.person import erase
-from chatui.management.terminal import harmless
+from renderer.terminal import harmless
 
 
 class Command(BaseCommand):
@@ -32,7 +32,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Do it."""
-        {"export": self._export, "apply": self._apply}[options["what"]](options)
+        getattr(self, f"_{options['what']}")(options)
 
     def _export(self, options: dict[str, Any]) -> None:
         if options["file"] == "-":
