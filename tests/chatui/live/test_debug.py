@@ -113,7 +113,7 @@ async def test_a_permission_that_is_taken_back_in_the_office_ends_the_stream_at_
             "account": (f"user/{person.pk}/change/", form),
             "group": (f"group/{group.pk}/change/", {"name": group.name}),
             "group is deleted": (f"group/{group.pk}/delete/", {"post": "yes"}),
-            "account is deleted": (f"user/{person.pk}/delete/", {"post": "yes"}),
+            "account is deleted": (f"user/{person.pk}/delete/", {"name": person.username}),
         }[way]
         app = "chatui" if "user" in path else "auth"
         assert signed_in(root).post(f"/admin/{app}/{path}", data).status_code == 302
