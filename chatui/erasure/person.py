@@ -13,8 +13,9 @@ from chatui.accounts import sessions
 from chatui.audit_log.record import Visitor, record
 from chatui.erasure import traces
 from chatui.erasure.contents import Contents, contents_of
-from chatui.models import ActiveLeaf, AttemptWarning, Conversation, DebugRequest, ShareLink, Turn, User
+from chatui.models import AccountChange, ActiveLeaf, AttemptWarning, Conversation, DebugRequest, PasswordLink, ShareLink, Turn, User
 from chatui.models.turn import TurnState
+from chatui.permissions import four_eyes
 from chatui.store import erasure
 from chatui.store.short_transactions import short_transaction
 from chatui.turns import groups, running
@@ -39,6 +40,7 @@ def erase(visitor: Visitor, person: User, *, vacuum: bool = False) -> Erased:
     """
     name, contents = person.get_username(), contents_of(person)
     record(ACTION, visitor, name, detail=f"id {person.pk}: {contents}")
+    four_eyes.note(visitor.user, [person.pk], ACTION)
     _close_account(person)
     for key in list(Conversation.objects.filter(owner=person).values_list("pk", flat=True)):
         erasure.erase_conversation(key)
@@ -69,4 +71,7 @@ def _erase_rows(person: User, name: str) -> None:
     erasure.delete_rows(DebugRequest.objects.filter(person=person))
     AttemptWarning.objects.filter(person_name=name).delete()
     AttemptWarning.objects.filter(acknowledged_by=name).update(acknowledged_by="")
+    PasswordLink.objects.filter(made_by_name=name).update(made_by_name="")
+    # Who changed whom stays for a while, by key, or somebody could become two people with an account in between. What it was called goes.
+    AccountChange.objects.filter(changed_id=person.pk).update(what=ACTION)
     LogEntry.objects.filter(content_type=ContentType.objects.get_for_model(User), object_id=str(person.pk)).delete()

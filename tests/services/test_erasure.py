@@ -21,7 +21,7 @@ import json
 from chatui.models import Conversation, Message, SearchEntry, User
 from chatui.store import document_headers
 from chatui.transfer.imports import import_transcript
-from tests.support.long_conversations import long_conversation
+from tests.chatui.store.long_conversations import long_conversation
 ada, bela = (User.objects.get(username=name) for name in ("ada", "bela"))
 header = b'version: 2.2\nzeta: "\\0"\nalpha: {big: 1.0e+22, nothing: -0.0}\n\n'
 row = import_transcript(ada, header + b"<|start|>user<|message|>cabbages<|end|>\n" * 1000).conversation
@@ -41,7 +41,7 @@ print("ANSWER" + json.dumps([[m.objects.count() for m in (User, Conversation, Me
 COME_BACK = r"""
 from chatui.audit_log.lines import Filters, rows
 from chatui.models import User
-from tests.support.long_conversations import long_conversation
+from tests.chatui.store.long_conversations import long_conversation
 long_conversation(User.objects.create(pk=rows(Filters(action="account erased")).get().detail[3:39], username="ada"), 4)
 """
 

@@ -23,13 +23,14 @@ from chatui.audit_log import chain
 from chatui.audit_log.record import SHELL
 from chatui.erasure import person as erasing
 from chatui.erasure import traces
-from chatui.models import AttemptWarning, AuditEvent, Conversation, DebugRequest, Message, User
+from chatui.models import AccountChange, AttemptWarning, AuditEvent, Conversation, DebugRequest, Message, PasswordLink, User
 from chatui.models.turn import TurnState
+from chatui.permissions import four_eyes
 from chatui.store import erasure
 from chatui.turns import running
 from chatui.turns.start import Ask, Kind, start
 from tests.chatui.conftest import make_person, signed_in
-from tests.support.long_conversations import MODELS, long_conversation
+from tests.chatui.store.long_conversations import MODELS, long_conversation
 from tests.support.scripted import FINAL, ScriptedBackend, answer, frame
 
 pytestmark = pytest.mark.django_db
@@ -53,6 +54,9 @@ def written(ada: User, grace: User) -> Conversation:
     DebugRequest.objects.create(conversation=other, person=grace, minutes=15, decided_by=ada)
     AttemptWarning.objects.create(person_name="ada", day="2026-11-20", attempts=7)
     AttemptWarning.objects.create(person_name="grace", day="2026-11-20", attempts=7, acknowledged_by="ada")
+    AccountChange.objects.create(changer_id=grace.pk, changed_id=ada.pk, what="account changed: is called ada now")
+    for whose, maker in ((ada, "grace"), (grace, "ada")):
+        PasswordLink.objects.create(user=whose, made_by_name=maker, expires_at="2030-01-01T00:00Z")
     about = ContentType.objects.get_for_model(User)
     for who, whom in ((grace, ada), (ada, grace)):
         LogEntry.objects.create(user=who, content_type=about, object_id=str(whom.pk), object_repr=whom.username, action_flag=CHANGE)
@@ -88,7 +92,7 @@ def questions(field: models.Field, key: object, name: str) -> list[models.Q]:  #
     if isinstance(field, models.ForeignKey):
         return [models.Q(**{field.attname: key})] if field.related_model is User else []
     if isinstance(field, models.CharField | models.TextField):
-        return [models.Q(**{f"{field.name}__icontains": WORD}), models.Q(**{field.name: name})]
+        return [models.Q(**{f"{field.name}__icontains": WORD}), models.Q(**{f"{field.name}__regex": rf"\b{name}\b"})]
     return []
 
 
@@ -201,6 +205,15 @@ def test_a_superuser_erases_somebody_who_has_written_thousands_of_messages(root:
     assert not User.objects.filter(username="ada").exists() and not Message.objects.exists()
     line = AuditEvent.objects.get(action="account erased")
     assert (line.actor_name, line.way, line.owner_name) == ("root", "office", "ada")
+
+
+def test_who_erases_an_account_is_tied_to_it_so_that_an_account_in_between_makes_nobody_two_people(
+    root: User, ada: User, bela: User
+) -> None:
+    four_eyes.note(ada, [bela.pk], "account changed")
+    assert not four_eyes.are_tied(root, bela), "the premise"
+    signed_in(root).post(page_of(ada), {"name": "ada"})
+    assert not User.objects.filter(username="ada").exists() and four_eyes.are_tied(root, bela)
 
 
 def test_staff_with_the_permission_may_and_others_may_not(ada: User, bela: User, sam: User) -> None:

@@ -15,7 +15,7 @@ from django.utils import timezone
 from chatui.models import Conversation, Message, SearchEntry, User
 from chatui.store import erasure, search_index
 from tests.chatui.conftest import signed_in
-from tests.support.long_conversations import MODELS, long_conversation
+from tests.chatui.store.long_conversations import MODELS, long_conversation
 
 pytestmark = pytest.mark.django_db
 
