@@ -26,6 +26,12 @@ from tests.support.walk import steps
 THOUGHT, ANSWER = "They add two numbers.", "It is **four**.\n\n- two\n- and two"
 STREAM = chunk(reasoning_content=THOUGHT) + b"".join(chunk(content=word) for word in ANSWER.split(" ")) + chunk("stop") + DONE
 FIRST_ON_THE_WAY_BACK = "chatui/backends/sse.py"
+# These also carry what is told before there is any text, such as that a turn has begun, at a time of their own.
+AFTER = {
+    "chatui/wire/base.py": "renderer/markup/html.py",
+    "chatui/turns/groups.py": "chatui/wire/base.py",
+    "chatui/live/consumer.py": "chatui/turns/groups.py",
+}
 
 
 class Passed:
@@ -42,7 +48,8 @@ class Passed:
         path = code.co_filename.removeprefix(f"{ROOT}/")
         if path.startswith(("chatui/", "renderer/")):
             way = self.back if self.back or path == FIRST_ON_THE_WAY_BACK else self.down
-            if path not in way:
+            is_early = way is self.back and path in AFTER and AFTER[path] not in way
+            if path not in way and not is_early:
                 way.append(path)
 
 
