@@ -1,18 +1,21 @@
-"""What a model wrote, and what a person may see of it: pure values and functions, no Django, no network, no clock.
+"""A library that reads and writes model transcripts, decides who may see what, and renders safe HTML.
 
-``README.md`` beside this file says how to use it by itself. Read in this order:
+It is pure: no Django, no network, no clock. ``README.md`` in this directory says how to use it by itself. Read in this order:
 
-- the values: ``errors`` (codes, and errors that know their place), ``tokens`` (the nine control tokens), ``frames`` (Header, Frame,
-  Transcript), ``frame_kinds`` (answer, preamble, broken), ``events`` (a frame while it is being written, and the Assembler)
-- ``ocml``, OpenChatML: ``document`` (whole documents both ways), ``reader`` (text in pieces to events; ``document_beginning`` and
-  ``frame_states`` are its two halves), ``frame_reader`` (pieces to whole frames), ``frame_header``, ``document_header``, ``calls`` (what
-  tool traffic must keep to), ``interchange`` (the same as JSON)
-- ``harmony``: ``reader`` and ``headers`` (a model's output to events, failing closed), ``text``, ``token_reader``, ``hip1`` and
-  ``side_record`` (OpenChatML to Harmony and back), ``prompt`` (what is sent to a model that takes tokens)
-- ``formats``: all forms of a transcript, read and written alike; ``command``: the same on the command line
-- ``history``: what a model sees again
-- safe HTML (``markup``): ``links``, ``amendments`` (our rules for markdown-it), ``markdown`` by ``html_rules``, ``html``,
-  ``repair`` and ``tails`` (an open block), ``blocks``, and ``operator_pages`` for the operator's own words
-- ``summary``: which lines about reasoning may be shown
-- ``gate``: who may see what, the one door between frames and people
+- values: ``errors`` (error codes and exceptions), ``tokens`` (the nine control tokens), ``frames`` (Header, Frame, Transcript),
+  ``frame_kinds`` (answer, preamble, summary, broken), ``events`` (a frame while it is being written, and the Assembler),
+  ``strict_json``
+- ``ocml``, the OpenChatML format: ``document`` (whole documents, read and written), ``reader`` (text in pieces to events; its two halves
+  are ``document_beginning`` and ``frame_states``, its result ``output``), ``frame_reader`` (pieces to whole frames), ``frame_header``,
+  ``document_header`` (with ``yaml_values``), ``calls`` (rules for tool calls), ``interchange`` (the same document as JSON)
+- ``harmony``, the format of gpt-oss: ``pieces`` and ``vocabulary`` (tokens and text), ``reader`` and ``headers`` (a model's output to
+  events, failing closed), ``text`` (where token ids are missing), ``hip1`` and ``side_record`` (OpenChatML to Harmony and back),
+  ``prompt``, ``system_messages`` and ``typescript`` (what a model that takes tokens is sent)
+- ``formats``: reads and writes a transcript in any format; ``command``: the same on the command line
+- ``history``: what a model is sent again
+- ``gate``: who may see what; frames reach people only through it
+- ``markup``, Markdown to safe HTML: ``links``, ``amendments`` (our rules for markdown-it), ``markdown`` and ``html_rules`` (the renderer),
+  ``html`` (the sanitiser), ``blocks``, ``tails`` and ``repair`` (text that is still being written), ``growing`` (all of it for one
+  message), ``operator_pages`` (the operator's own pages)
+- ``summary``: which lines of a reasoning summary may be shown; begin with ``check``
 """

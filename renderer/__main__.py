@@ -1,4 +1,4 @@
-"""``python -m renderer check|convert|show FILE``: transcripts on the command line, with nothing of the rest of the product."""
+"""The command line of this package: ``python -m renderer check|convert|show FILE``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from renderer.harmony.vocabulary import FILE_NAME, Vocabulary, VocabularyError
 
 
 def main(arguments: list[str]) -> int:
-    """Exit codes: 0 good, 1 the transcript breaks a rule (and where), 2 it could not be read at all."""
+    """Run the command. Exit codes: 0 good, 1 the transcript breaks a rule, 2 it could not be read at all."""
     parser = argparse.ArgumentParser(prog="python -m renderer", description="Check, convert or show a transcript.")
     parser.add_argument("--vocabulary", metavar="PATH", help=f"{FILE_NAME}, for token ids")
     command.add_arguments(parser)

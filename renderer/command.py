@@ -1,6 +1,6 @@
-"""Checks, converts and shows a transcript on the command line: what ``python -m renderer`` and ``manage.py transcript`` share.
+"""Commands that check, convert and show a transcript, shared by ``python -m renderer`` and ``manage.py transcript``.
 
-The shell is the operator's: nothing here is audited, and ``--as staff`` shows hidden frames.
+Whoever has a shell is the operator: nothing here is audited, and ``--as staff`` shows hidden frames.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import IO, Any, Protocol
 
 from renderer.errors import OpenChatMLError, Problem
 from renderer.events import Finished
-from renderer.formats import Form, Source, VocabularySource, read, write
+from renderer.formats import Format, Source, VocabularySource, read, write
 from renderer.frames import Frame
 from renderer.gate import Audience, may_see, show
 from renderer.harmony.side_record import SideRecord
@@ -30,33 +30,33 @@ BROKEN = 1
 UNUSABLE = 2
 DIFFERENT = 3
 MOST_KEPT_BYTES = 4 << 20
-"""Larger OpenChatML text is checked while it is read, and never held whole."""
+"""Larger OpenChatML text is checked while it is read, without holding all of it in memory."""
 
 _AUDIENCES = {"end-user": Audience.END_USER, "staff": Audience.DEBUG}
 
 
 Content = Callable[[], tuple[Frame, ...]]
-"""Reads the frames of what was checked once more."""
+"""Reads the frames of the checked file once more."""
 
 
 class Opinion(Protocol):
-    """What a second reader makes of a transcript that is accepted. ``is_bad``: it differs, and not on purpose."""
+    """How a second reader reads an accepted transcript. ``is_bad``: its result differs, and not on purpose."""
 
     @property
     def is_bad(self) -> bool: ...
 
     def as_json(self) -> dict[str, object]:
-        """One object of plain values."""
+        """The result as a JSON object."""
 
     def lines(self) -> Iterator[str]:
-        """The same for people."""
+        """The result as lines for people."""
 
 
 @dataclass(frozen=True, slots=True)
 class Terminal:
-    """Where the command writes; ``vocabulary`` is asked only where token ids are read or written.
+    """Where the command writes. ``vocabulary`` is called only if token ids are read or written.
 
-    ``second_opinion``, where there is one to be had, is asked by ``check``; with None where too much came to be kept.
+    ``second_opinion``, if given, is called by ``check``; with None if the file is too large to read twice.
     """
 
     out: Callable[[str], object]
@@ -66,35 +66,35 @@ class Terminal:
 
 
 class _UnusableError(Exception):
-    """A file could not be read; the message is for the operator."""
+    """A file could not be opened; the message is for the operator."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """One sub-command for each thing that can be done."""
-    forms = [form.value for form in Form]
+    """Add the sub-commands ``check``, ``convert`` and ``show``."""
+    formats = [name.value for name in Format]
     common = argparse.ArgumentParser(add_help=False)
     common.add_argument("file", metavar="FILE", help="a file, or - for standard input")
-    common.add_argument("--from", dest="form", choices=forms, default=Form.OPENCHATML.value, help="form of FILE (openchatml)")
+    common.add_argument("--from", dest="format", choices=formats, default=Format.OPENCHATML.value, help="format of FILE (openchatml)")
     common.add_argument("--fragment", action="store_true", help="frames without a document header")
-    common.add_argument("--side-record", metavar="PATH", help="side record beside a Harmony form: read with --from, written with --to")
-    common.add_argument("--conversation", action="store_true", help="the Harmony form is a whole conversation, not a completion")
+    common.add_argument("--side-record", metavar="PATH", help="side record for a Harmony format: read with --from, written with --to")
+    common.add_argument("--conversation", action="store_true", help="the Harmony text is a whole conversation, not a completion")
     parts = parser.add_subparsers(dest="what", required=True, parser_class=argparse.ArgumentParser)
-    check = parts.add_parser("check", parents=[common], help="say what is wrong in it, and where")
+    check = parts.add_parser("check", parents=[common], help="report what is wrong in it, and where")
     check.add_argument("--json", action="store_true", help="one JSON object")
-    check.add_argument("--no-second-reader", action="store_true", help="do not compare it with what a second reader makes of it")
-    convert = parts.add_parser("convert", parents=[common], help="write it in another form")
-    convert.add_argument("--to", choices=forms, required=True)
-    convert.add_argument("--fold-thinking", action="store_true", help="JSON: analysis as a key of the message behind it")
+    check.add_argument("--no-second-reader", action="store_true", help="do not compare with a second reader")
+    convert = parts.add_parser("convert", parents=[common], help="write it in another format")
+    convert.add_argument("--to", choices=formats, required=True)
+    convert.add_argument("--fold-thinking", action="store_true", help="JSON: write analysis as a key of the next message")
     shown = parts.add_parser("show", parents=[common], help="what an audience may see of it")
     shown.add_argument("--as", dest="audience", choices=list(_AUDIENCES), default="end-user")
     shown.add_argument("--json", action="store_true", help="one JSON object for each message: role, channel, intent, text")
 
 
 def run(options: Mapping[str, Any], terminal: Terminal) -> int:
-    """Do it.
+    """Run the command in ``options``.
 
-    Returns 0 where all is good, 1 where the transcript breaks a rule, 2 where it could not be read at all, 3 where it is accepted and a
-    second reader makes something else of it, not on purpose.
+    Returns the exit code: 0 good, 1 the transcript breaks a rule, 2 it could not be read at all, 3 it is accepted, but a second reader
+    reads it differently, and not on purpose.
     """
     try:
         return _COMMANDS[options["what"]](options, terminal)
@@ -107,7 +107,7 @@ def run(options: Mapping[str, Any], terminal: Terminal) -> int:
 
 
 def _check(options: Mapping[str, Any], terminal: Terminal) -> int:
-    report, content = _streamed_report(options) if options["form"] == Form.OPENCHATML else _whole_report(options, terminal)
+    report, content = _streamed_report(options) if options["format"] == Format.OPENCHATML else _whole_report(options, terminal)
     opinion = None
     if report.is_accepted and terminal.second_opinion and not options["no_second_reader"]:
         opinion = terminal.second_opinion(content)
@@ -133,7 +133,7 @@ def _report_lines(name: str, report: document.Report) -> Iterator[str]:
 
 
 def _streamed_report(options: Mapping[str, Any]) -> tuple[document.Report, Content | None]:
-    """OpenChatML is checked while it is read; what is not too long for a second reader is kept for it."""
+    """Check OpenChatML text while it is read. It is kept for a second reader if it is not too long."""
     kept = bytearray()
 
     def passed_on(pieces: Iterator[bytes]) -> Iterator[bytes]:
@@ -184,7 +184,7 @@ def _problem_as_json(problem: Problem) -> dict[str, object]:
 
 def _convert(options: Mapping[str, Any], terminal: Terminal) -> int:
     transcript = read(_source(options), terminal.vocabulary).transcript
-    text, record = write(transcript, Form(options["to"]), terminal.vocabulary, fold_thinking=options["fold_thinking"])
+    text, record = write(transcript, Format(options["to"]), terminal.vocabulary, fold_thinking=options["fold_thinking"])
     if record is not None and options["side_record"]:
         Path(options["side_record"]).write_text(record.to_json(), encoding="utf-8")
     elif record is not None:
@@ -205,18 +205,18 @@ _COMMANDS: dict[str, Callable[[Mapping[str, Any], Terminal], int]] = {"check": _
 
 
 def _frames(options: Mapping[str, Any], terminal: Terminal) -> Iterator[Finished]:
-    """Frames as they come: OpenChatML is shown while it is still being read."""
-    if options["form"] != Form.OPENCHATML:
+    """Frames as they arrive: OpenChatML is shown while it is still being read."""
+    if options["format"] != Format.OPENCHATML:
         yield from read(_source(options), terminal.vocabulary).finished
         return
     reader = document.FrameReader(lenient=True, fragment=options["fragment"])
     with _opened(options["file"]) as file:
         for piece in _pieces(file):
-            yield from _told(options["file"], reader.feed(piece), terminal)
-        yield from _told(options["file"], reader.finish(), terminal)
+            yield from _finished(options["file"], reader.feed(piece), terminal)
+        yield from _finished(options["file"], reader.finish(), terminal)
 
 
-def _told(name: str, events: list[document.FrameEvent], terminal: Terminal) -> Iterator[Finished]:
+def _finished(name: str, events: list[document.FrameEvent], terminal: Terminal) -> Iterator[Finished]:
     for event in events:
         if isinstance(event, document.ProblemFound):
             terminal.err(_line(name, event.problem))
@@ -226,12 +226,12 @@ def _told(name: str, events: list[document.FrameEvent], terminal: Terminal) -> I
 
 def _source(options: Mapping[str, Any]) -> Source:
     record = None
-    if options["side_record"] and options["form"] in (Form.HARMONY, Form.HARMONY_TOKENS):
+    if options["side_record"] and options["format"] in (Format.HARMONY, Format.HARMONY_TOKENS):
         with _opened(options["side_record"]) as file:
             record = SideRecord.from_json(file.read().decode("utf-8", "replace"))
     with _opened(options["file"]) as file:
         data = file.read()
-    return Source(Form(options["form"]), data, record, options["conversation"], options["fragment"])
+    return Source(Format(options["format"]), data, record, options["conversation"], options["fragment"])
 
 
 @contextmanager
@@ -248,7 +248,7 @@ def _opened(name: str) -> Iterator[IO[bytes]]:
 
 
 def _pieces(file: IO[bytes]) -> Iterator[bytes]:
-    # read1 gives what is there: a pipe is read as it is written.
+    # read1 returns what is available, so that a pipe is read while it is written.
     while piece := file.read1(PIECE_BYTES):  # type: ignore[attr-defined]
         yield piece
 

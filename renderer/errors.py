@@ -1,6 +1,6 @@
-"""The error codes of OpenChatML 2.2 (specification section 14), each with its sentence, and an exception for each.
+"""The error codes of OpenChatML 2.2 (specification section 14), each with a sentence for people and an exception.
 
-Neither a sentence nor a hint ever quotes a transcript. Whoever builds on this package may have codes of their own beside these.
+No sentence or hint ever quotes a transcript. A product that uses this package may add codes of its own.
 """
 
 from __future__ import annotations
@@ -10,16 +10,16 @@ from enum import StrEnum
 
 
 class ErrorCode(StrEnum):
-    """A word for what went wrong, and the one sentence that a person reads with it. Each list of codes derives from this."""
+    """Base class for lists of error codes. Each code has one sentence that people read."""
 
     @property
     def sentence(self) -> str:
-        """The sentence; it never quotes a transcript."""
+        """The sentence for people; it never quotes a transcript."""
         raise NotImplementedError
 
 
 class Code(ErrorCode):
-    """An error code: what logs, audit rows, pages and sockets carry instead of details."""
+    """An error code of OpenChatML. Logs, audit rows, pages and sockets carry it instead of details."""
 
     PARSE_HEADER = "E-PARSE-HEADER"
     PARSE_CHANNEL_MISSING = "E-PARSE-CHANNEL-MISSING"
@@ -32,7 +32,7 @@ class Code(ErrorCode):
 
     @property
     def sentence(self) -> str:
-        """The sentence that belongs to the code."""
+        """The sentence for this code."""
         return _SENTENCES[self]
 
 
@@ -50,7 +50,7 @@ _SENTENCES: dict[Code, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where in a transcript an error is: byte offset from 0, line and column from 1 (in characters), frame index from 0."""
+    """Where an error is: byte offset from 0, line and column from 1 (column in characters), frame index from 0."""
 
     offset: int
     line: int
@@ -60,10 +60,10 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What is wrong in a transcript, as a value: collected where a reader goes on, raised (``error``) where it stops.
+    """An error in a transcript, as a value. A lenient reader collects these; a strict one raises the first (see ``error``).
 
-    ``hint`` is one of our own sentences and never quotes the transcript. ``is_refused`` tells what a strict reading stops at from what
-    it keeps and flags.
+    ``hint`` is written by this package and never quotes the transcript. ``is_refused``: a strict reading stops here; otherwise it
+    keeps the frame and flags it.
     """
 
     code: ErrorCode
@@ -73,7 +73,7 @@ class Problem:
 
     @property
     def sentence(self) -> str:
-        """What a person is told."""
+        """The sentence for people."""
         return self.code.sentence
 
     def __str__(self) -> str:
@@ -81,12 +81,12 @@ class Problem:
         return f"{self.code}: {self.hint}{where}"
 
     def error(self) -> OpenChatMLError:
-        """The same as an exception of the class that belongs to the code."""
+        """This problem as an exception, of the class for its code."""
         return _CLASSES.get(self.code, OpenChatMLError)(self.hint, self.place)
 
 
 class OpenChatMLError(Exception):
-    """A transcript broke a rule; ``code`` and ``place`` say which and where. ``hint`` never quotes a body."""
+    """A transcript breaks a rule; ``code`` and ``place`` say which and where. ``hint`` never quotes a body."""
 
     code: Code = Code.PARSE_HEADER
 
@@ -97,12 +97,12 @@ class OpenChatMLError(Exception):
 
     @property
     def problem(self) -> Problem:
-        """The same as a value."""
+        """This error as a value."""
         return Problem(self.code, self.hint, self.place)
 
     @property
     def sentence(self) -> str:
-        """What a person is told."""
+        """The sentence for people."""
         return self.code.sentence
 
 
@@ -125,7 +125,7 @@ class BodyConstraintError(OpenChatMLError):
 
 
 class CallSchemaError(OpenChatMLError):
-    """``E-CALL-SCHEMA``: a tool call that cannot be carried out, or a reply that belongs to none."""
+    """``E-CALL-SCHEMA``: a tool call that cannot be carried out, or a reply without a call."""
 
     code = Code.CALL_SCHEMA
 

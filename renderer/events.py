@@ -1,6 +1,6 @@
-"""A frame while it is being written: FrameOpened, then FrameText any number of times, then FrameClosed; and their Assembler.
+"""Events of a frame that is being written, with the Assembler that turns them into whole frames.
 
-In between a frame can be taken back from people, once: FrameWithdrawn.
+The order is FrameOpened, any number of FrameText, FrameClosed. In between, a frame can be hidden from people once: FrameWithdrawn.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from renderer.frames import Frame, Header, Terminator
 
 @dataclass(frozen=True, slots=True)
 class FrameOpened:
-    """A header is complete; from now on text belongs to this frame. Visibility is decided from this alone.
+    """A header is complete; the text that follows belongs to this frame. Visibility is decided from this alone.
 
-    ``place`` is where the frame begins in a transcript; None where the events come from elsewhere.
+    ``place`` is where the frame begins in a transcript; None if the events come from elsewhere.
     """
 
     header: Header
@@ -33,10 +33,10 @@ class FrameText:
 
 @dataclass(frozen=True, slots=True)
 class FrameClosed:
-    """The open frame ended. ``terminator`` is None where the stream broke off; ``error`` where the frame broke a rule.
+    """The open frame ended. ``terminator`` is None if the stream broke off; ``error`` is set if the frame breaks a rule.
 
-    ``header``: what the frame turned out to be, where a server says so only at its end: a preamble that began as the answer. Only that:
-    both are for people, so that who sees the frame was and is decided when it is opened.
+    ``header`` is set if a server says only at the end that the answer was a preamble. Nothing else may change there: both are for
+    people, so who sees the frame is still decided when it opens.
     """
 
     terminator: Terminator | None
@@ -45,15 +45,15 @@ class FrameClosed:
 
     @property
     def is_preamble_after_all(self) -> bool:
-        """Whether the answer that ends here was a preamble."""
+        """Whether the frame began as the answer and turned out to be a preamble."""
         return self.header is not None
 
 
 @dataclass(frozen=True, slots=True)
 class FrameWithdrawn:
-    """The open frame turned out to be no text for people: from now on, and for all of its text so far, its header is ``BROKEN``.
+    """The open frame turned out not to be for people: its header becomes ``BROKEN``, also for the text so far.
 
-    The one exception to the rule that who sees a frame is decided when it is opened; it only ever hides.
+    This is the one exception to the rule that who sees a frame is decided when it opens. It can only hide.
     """
 
 
@@ -62,7 +62,7 @@ RawEvent = FrameOpened | FrameText | FrameWithdrawn | FrameClosed
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """A frame that an Assembler folded, with what only the events knew: was it whole, did it break a rule, where did it begin."""
+    """A frame put together from events: whether it is complete, the rule it breaks, and where it began."""
 
     frame: Frame
     complete: bool = True
@@ -71,9 +71,9 @@ class Finished:
 
 
 class Assembler:
-    """Folds raw events into frames. Holds one open frame; ``feed`` returns a Finished when that frame closes.
+    """Puts events together into frames. Holds one open frame; ``feed`` returns a Finished when it closes.
 
-    It is the one place that holds a whole body, so it is here that a body is checked against its ``<|constrain|>``.
+    Only this class holds a whole body, so a body is checked against its ``<|constrain|>`` here.
     """
 
     def __init__(self) -> None:
@@ -82,7 +82,7 @@ class Assembler:
         self._parts: list[str] = []
 
     def feed(self, event: RawEvent) -> Finished | None:
-        """Take the next event in order. Events out of order raise ValueError: that is a bug in their source, not bad input."""
+        """Take the next event. Events out of order raise ValueError: that is a bug in their source, not bad input."""
         match event:
             case FrameOpened(header=header, place=place):
                 if self._header is not None:
@@ -98,13 +98,13 @@ class Assembler:
                 return self._fold(terminator, error)
 
     def open_frame(self) -> Frame | None:
-        """The open frame as it stands, ended by ``<|end|>``: what is kept if nothing more comes. None where none is open."""
+        """The open frame so far, ended by ``<|end|>``, as it is kept if the stream stops here. None if no frame is open."""
         if self._header is None:
             return None
         return Frame(self._header, "".join(self._parts), Terminator.END)
 
     def finish(self) -> Finished | None:
-        """No more events come: an open frame is returned as incomplete (``E-STREAM-TRUNCATED``)."""
+        """Signal the end of the events. An open frame is returned as incomplete (``E-STREAM-TRUNCATED``)."""
         if self._header is None:
             return None
         return self._fold(None, Code.STREAM_TRUNCATED)
@@ -134,7 +134,7 @@ class Assembler:
 
 
 def violates_constraint(frame: Frame) -> bool:
-    """Whether the body is not of the type that ``<|constrain|>`` names. Only JSON can be told: any text is text or Markdown, and what
-    other words mean is not known here."""
+    """Whether the body is not of the type that ``<|constrain|>`` names. Only JSON can be checked: any text is valid text or Markdown,
+    and other types are not known here."""
     constrain = frame.header.constrain
     return constrain is not None and constrain.lower() == "json" and not strict_json.is_json(frame.body)

@@ -1,7 +1,7 @@
-"""The four forms of a transcript, read and written alike: OpenChatML text, JSON, Harmony text and Harmony token ids.
+"""Reads and writes a transcript in any of four formats: OpenChatML text, JSON, Harmony text and Harmony token ids.
 
-For whoever only wants the format: ``read`` any form to frames, ``write`` frames to any form. Both Harmony forms are an assistant's
-completion, whose prompt ended in ``<|start|>assistant``; a side record beside them keeps what Harmony has no place for.
+The two Harmony formats hold an assistant's completion, whose prompt ended in ``<|start|>assistant``. A side record keeps what Harmony
+has no place for.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from renderer.ocml import document as ocml
 from renderer.ocml import interchange
 
 
-class Form(StrEnum):
-    """How a transcript is written."""
+class Format(StrEnum):
+    """The format of a transcript."""
 
     OPENCHATML = "openchatml"
     JSON = "json"
@@ -32,10 +32,10 @@ class Form(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What is read. ``record`` belongs to a Harmony form; ``conversation``: that form is a whole conversation, which the caller vouches
-    for; ``fragment``: OpenChatML frames without a document header."""
+    """What is read. ``record`` is the side record of Harmony data; ``conversation``: that data is a whole conversation, which the caller
+    vouches for; ``fragment``: OpenChatML frames without a document header."""
 
-    form: Form
+    format: Format
     data: bytes = field(repr=False)
     record: SideRecord | None = None
     conversation: bool = False
@@ -43,56 +43,56 @@ class Source:
 
 
 VocabularySource = Callable[[], Vocabulary]
-"""Gives the vocabulary when it is needed; only token ids need it. May raise VocabularyError."""
+"""Loads the vocabulary when it is needed, which is only for token ids. May raise VocabularyError."""
 
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """A transcript, and of each of its frames whether it was whole."""
+    """A transcript; ``finished`` also says of each frame whether it was complete."""
 
     transcript: Transcript
     finished: tuple[Finished, ...]
 
 
 def read(source: Source, vocabulary: VocabularySource, *, lenient: bool = False) -> Read:
-    """The transcript that ``source`` is. ``lenient`` keeps what can be kept of OpenChatML text; the other forms know one way of reading.
+    """Read a transcript. ``lenient`` keeps as much of OpenChatML text as it can; the other formats are read in one way only.
 
     Raises:
         OpenChatMLError: the first rule that was broken, and where.
-        VocabularyError: token ids, and no vocabulary.
+        VocabularyError: token ids were given without a vocabulary.
     """
-    match source.form:
-        case Form.OPENCHATML:
+    match source.format:
+        case Format.OPENCHATML:
             reading = (ocml.read_leniently if lenient else ocml.read_strictly)(source.data, fragment=source.fragment)
             return Read(reading.transcript, reading.finished)
-        case Form.JSON:
+        case Format.JSON:
             transcript = interchange.parse_json(source.data)
             return Read(transcript, tuple(Finished(frame) for frame in transcript.frames))
-        case Form.HARMONY:
+        case Format.HARMONY:
             text = _text(source.data)
             return _of_harmony(hip1.from_text(text, record=source.record, conversation=source.conversation))
-        case Form.HARMONY_TOKENS:
+        case Format.HARMONY_TOKENS:
             ids = hip1.ids_from_json(_text(source.data))
             return _of_harmony(hip1.from_tokens(ids, vocabulary(), record=source.record, conversation=source.conversation))
 
 
 def write(
-    transcript: Transcript, form: Form, vocabulary: VocabularySource, *, fold_thinking: bool = False
+    transcript: Transcript, target: Format, vocabulary: VocabularySource, *, fold_thinking: bool = False
 ) -> tuple[str, SideRecord | None]:
-    """The transcript in ``form``, and the side record of a Harmony form. ``fold_thinking`` is JSON's.
+    """The transcript in the format ``target``, and the side record if that is Harmony. ``fold_thinking`` concerns JSON only.
 
     Raises:
-        OpenChatMLError: it cannot be written in that form.
-        VocabularyError: token ids, and no vocabulary.
+        OpenChatMLError: it cannot be written in that format.
+        VocabularyError: token ids were asked for without a vocabulary.
     """
-    match form:
-        case Form.OPENCHATML:
+    match target:
+        case Format.OPENCHATML:
             return ocml.dump(transcript), None
-        case Form.JSON:
+        case Format.JSON:
             return interchange.dump_json(transcript, fold_thinking=fold_thinking), None
-        case Form.HARMONY:
+        case Format.HARMONY:
             return hip1.to_text(transcript.frames, document=_document(transcript))
-        case Form.HARMONY_TOKENS:
+        case Format.HARMONY_TOKENS:
             ids, record = hip1.to_tokens(transcript.frames, vocabulary(), document=_document(transcript))
             return json.dumps(ids) + "\n", record
 

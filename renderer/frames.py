@@ -1,4 +1,7 @@
-"""The values of a transcript: Role, Channel, Intent, Header, Frame, Transcript. Frozen; a body never shows in a repr."""
+"""The data types of a transcript: Role, Channel, Intent, Terminator, Header, Frame, Transcript.
+
+All are immutable, and a body never appears in a repr.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ class Role(StrEnum):
 
 
 class Channel(StrEnum):
-    """For whom an assistant writes (specification section 5)."""
+    """Whom a message of the assistant is for (specification section 5)."""
 
     ANALYSIS = "analysis"
     COMMENTARY = "commentary"
@@ -29,7 +32,7 @@ class Channel(StrEnum):
 
 
 class Intent(StrEnum):
-    """What a frame is meant for (specification section 6); only ``preamble`` is meant for people."""
+    """What a frame is for (specification section 6); only ``preamble`` is for people."""
 
     PREAMBLE = "preamble"
     STATUS = "status"
@@ -45,12 +48,12 @@ class Terminator(StrEnum):
 
 
 HEADER_VALUE = re.compile(r"[A-Za-z0-9_.:-]{1,128}")
-"""What a header value that we write must match in full (ruling on specification section 11)."""
+"""A header value that we write must match this in full (ruling on specification section 11)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What a frame says of itself before its body. Values are plain strings: an unknown role or channel is kept, and hidden."""
+    """The header of a frame. Values are plain strings: an unknown role or channel is kept, and hidden."""
 
     role: str
     channel: str | None = None
@@ -62,7 +65,7 @@ class Header:
     constrain: str | None = None
 
     def as_written(self) -> dict[str, str]:
-        """Those fields that are set, under the names that they have in a transcript."""
+        """The fields that are set, under their names in a transcript."""
         values = {
             "role": self.role,
             "channel": self.channel,
@@ -78,7 +81,7 @@ class Header:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """One finished ``<|start|>…<|end|>``: a header, the body with escapes already resolved, and the terminator."""
+    """One complete ``<|start|>…<|end|>``: the header, the body with escapes resolved, and the terminator."""
 
     header: Header
     body: str = field(repr=False)
@@ -87,7 +90,7 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """A document header (specification section 2) and frames. ``settings`` is ``generation_settings``; ``extra`` other header keys."""
+    """A document header (specification section 2) and frames. ``settings`` is ``generation_settings``; ``extra``: other header keys."""
 
     frames: tuple[Frame, ...]
     version: str = "2.2"

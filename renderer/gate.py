@@ -1,7 +1,7 @@
-"""The gate: the one place that decides what an audience may see of a transcript, for whole frames and for streams alike.
+"""The gate: the one place that decides what an audience may see of a transcript.
 
-The table is section 4 and 5 of the OpenChatML specification as the project reads it (docs: ``SECURITY.md``). What is not listed is
-hidden. It is decided from the header alone, so that a stream and a reload of the page always agree.
+It serves whole frames and streams alike. The table is sections 4 and 5 of the OpenChatML specification as the project reads them (see
+``SECURITY.md``). What is not listed is hidden. Only the header decides, so a stream and a reload of the page always agree.
 """
 
 from __future__ import annotations
@@ -18,32 +18,32 @@ from renderer.frames import Channel, Frame, Header, Intent, Role
 
 
 class Audience(StrEnum):
-    """Who is looking. DEBUG needs the permission, an opt-in and an audit row, all of which ``chatui.permissions.access`` asks for."""
+    """Who is looking. DEBUG needs the permission, an opt-in and an audit row; ``chatui.permissions.access`` demands all three."""
 
     END_USER = "user"
     DEBUG = "debug"
 
 
 class VisibleText(str):
-    """Text that passed the gate. Only this module makes it; copies, downloads, titles and pages take nothing else."""
+    """Text that passed the gate. Only this module makes it; copies, downloads, titles and pages accept nothing else."""
 
     __slots__ = ()
 
     @classmethod
     def joined(cls, parts: Iterable[VisibleText]) -> VisibleText:
-        """Visible texts, put together."""
+        """Several visible texts as one."""
         return cls("".join(parts))
 
 
 def may_see(header: Header, audience: Audience) -> bool:
-    """Whether this audience sees a frame of that header."""
+    """Whether this audience may see a frame with that header."""
     return audience is Audience.DEBUG or why_hidden(header) is None
 
 
 def why_hidden(header: Header) -> str | None:
-    """The table: None where an END_USER sees the frame, else the sentence that says why not.
+    """The table: None if an END_USER may see the frame, else a sentence that says why not.
 
-    Fail closed: an unknown role, channel, intent or recipient is hidden. A sentence is ours and quotes nothing.
+    Fails closed: an unknown role, channel, intent or recipient is hidden. The sentences quote nothing.
     """
     if header.role not in (Role.USER, Role.ASSISTANT):
         return _WHY_ROLE.get(header.role, "Nobody knows this role, and what is not known is hidden.")
@@ -55,14 +55,14 @@ def why_hidden(header: Header) -> str | None:
 
 
 def _why_persons(header: Header) -> str | None:
-    """The rows of the table for what a person wrote."""
+    """The rows of the table for messages from people."""
     if header.channel not in (None, Channel.FINAL):
         return "A person's message stands on no channel but final; this one does."
     return None if header.intent is None else "A person's message has no intent; this one says that it has."
 
 
 def _why_models(header: Header) -> str | None:
-    """The rows of the table for what a model wrote to people, without an intent or as a preamble."""
+    """The rows of the table for messages from a model to people, without an intent or as a preamble."""
     if header.channel in (None, Channel.FINAL):
         return None
     if header.channel == Channel.COMMENTARY:
@@ -86,7 +86,7 @@ def show(frame: Frame, audience: Audience) -> VisibleText:
     """The text of a frame that this audience may see.
 
     Raises:
-        VisibilityError: the frame is hidden from this audience. The caller asked for what it should not have.
+        VisibilityError: the frame is hidden from this audience, so the caller should not have asked.
     """
     if not may_see(frame.header, audience):
         raise VisibilityError("a hidden frame was asked for")
@@ -94,31 +94,31 @@ def show(frame: Frame, audience: Audience) -> VisibleText:
 
 
 def as_debug_text(text: str) -> VisibleText:
-    """What belongs to a frame but is no body (the header of a broken one), for the DEBUG audience, which sees everything."""
+    """Other text of a frame than its body (the header of a broken one), for the DEBUG audience, which sees everything."""
     return VisibleText(text)
 
 
 def visible(frames: Iterable[Frame], audience: Audience) -> Iterator[Frame]:
-    """Those frames that this audience may see, in order. Leaving the others out is no attempt to see them."""
+    """The frames that this audience may see, in order. Leaving the others out does not count as an attempt to see them."""
     return (frame for frame in frames if may_see(frame.header, audience))
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A piece of a visible text. ``is_hit``: it is what somebody looked for."""
+    """A piece of a visible text. ``is_hit``: it matches the search."""
 
     text: VisibleText = field(repr=False)
     is_hit: bool
 
 
 def excerpt(text: VisibleText, hits: Sequence[tuple[int, int]], length: int = 200) -> tuple[Piece, ...]:
-    """About ``length`` characters of a visible text around the first of ``hits``, in pieces that a page puts beside each other.
+    """About ``length`` characters of a visible text around the first of ``hits``, in pieces that a page shows one after the other.
 
-    ``hits`` are places in ``text``, in order, without overlap. Marks of Markdown that stand alone are left out.
+    ``hits`` are positions in ``text``, in order, without overlap. Lone Markdown characters are left out.
     """
     first = hits[0][0] if hits else 0
     near = max(first - length // 4, 0)
-    # Not further back than a length, whatever stands there: a page is to be short, and a pattern with a long run of white space slow.
+    # Never further back than ``length``: a page must be short, and the pattern is slow on a long run of white space.
     begin = (text.rfind(" ", max(first - length, 0), near) + 1 or near) if first > length // 2 else 0
     end = max(begin + length, hits[0][1] if hits else 0)
     pieces = [Piece(VisibleText("…"), is_hit=False)] if begin else []
@@ -145,7 +145,7 @@ def _in_place(match: re.Match[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class VisibleOpened:
-    """A visible frame began. ``header`` is complete for DEBUG; for an END_USER it tells a preamble from the answer, no more."""
+    """A visible frame began. ``header`` is complete for DEBUG; for an END_USER it only tells a preamble from the answer."""
 
     header: Header
 
@@ -159,28 +159,28 @@ class VisibleDelta:
 
 @dataclass(frozen=True, slots=True)
 class VisibleWithdrawn:
-    """The open visible frame is hidden from now on, with all that was shown of it. ``header``: what it is now, for DEBUG."""
+    """The open visible frame is hidden from now on, including all that was shown of it. ``header``: its new header, for DEBUG."""
 
     header: Header
 
 
 @dataclass(frozen=True, slots=True)
 class VisibleClosed:
-    """The open visible frame ended. ``event`` is the raw event; only its error code and terminator are in it."""
+    """The open visible frame ended. ``event`` is the raw event; it holds only the error code and the terminator."""
 
     event: FrameClosed
 
 
 @dataclass(frozen=True, slots=True)
 class Working:
-    """Something hidden is going on. Sent once when it begins: neither its length nor its pace is told."""
+    """The model is writing something hidden. Sent once, when it begins, so that neither its length nor its speed is revealed."""
 
 
 VisibleEvent = VisibleOpened | VisibleDelta | VisibleWithdrawn | VisibleClosed | Working
 
 
 class Gate:
-    """Raw events in, visible events out, for one audience. Holds no text; knows only whether the open frame is visible."""
+    """Turns raw events into visible events for one audience. Holds no text, only whether the open frame is visible."""
 
     def __init__(self, audience: Audience) -> None:
         self.audience = audience
@@ -188,7 +188,7 @@ class Gate:
         self._said_working = False
 
     def admit(self, event: RawEvent) -> VisibleEvent | None:
-        """What this audience sees of ``event``; None for nothing. Text outside an open visible frame is dropped."""
+        """What this audience may see of ``event``, or None. Text outside an open visible frame is dropped."""
         match event:
             case FrameOpened(header=header):
                 self._open_is_visible = may_see(header, self.audience)

@@ -1,7 +1,8 @@
-"""What the model sees again before the next sampling: spent analysis is dropped, calls and replies stay in pairs.
+"""Selects the earlier frames that are sent to the model again.
 
-Specification section 7 and 12.7, Harmony's format guide: when a turn ended with a final message, the analysis before it is not sent
-again, nor are the calls and replies that stood on the analysis channel. Analysis after the last final (an unfinished tool loop) stays.
+Specification sections 7 and 12.7, and Harmony's format guide: after a final message, the analysis before it is not sent again, nor are
+calls and replies on the analysis channel. Analysis after the last final message (an unfinished tool loop) stays. A call is only sent
+together with its reply.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from renderer.frames import Channel, Frame, Intent, Role, Terminator
 
 
 def seen_again(frames: Sequence[Frame]) -> tuple[Frame, ...]:
-    """The frames of a branch that go back to the model, in order, ``<|return|>`` normalised to ``<|end|>``."""
+    """The frames of a branch that are sent to the model again, in order, with ``<|return|>`` replaced by ``<|end|>``."""
     last_final = max((index for index, frame in enumerate(frames) if is_answer(frame.header)), default=-1)
     kept = [frame for index, frame in enumerate(frames) if not _is_spent(frame, index < last_final)]
     return tuple(_for_prompt(frame) for frame in _paired(kept))

@@ -1,6 +1,6 @@
-"""JSON as RFC 8259 has it, and nothing more: no NaN, no unbounded nesting; the answer never depends on the caller's stack.
+"""A JSON parser that accepts only what RFC 8259 defines: no NaN, and limited nesting.
 
-This is what ``<|constrain|>json`` is checked against, what tool calls and replies are read with, and what the JSON interchange reads.
+It checks ``<|constrain|>json`` and reads tool calls, replies and the JSON interchange. Its result never depends on the caller's stack.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from typing import TypeAlias
 JsonValue: TypeAlias = "bool | int | float | str | list[JsonValue] | dict[str, JsonValue] | None"
 
 DEPTH_LIMIT = 200
-"""The deepest nesting that is read. Deeper values are refused: recursion must not decide what a valid body is."""
+"""The deepest nesting that is read. Deeper values are refused: the recursion limit must not decide which body is valid."""
 
-# A string that is not closed is taken to the end of the text, and no part of it is looked at twice.
+# An unclosed string is taken to the end of the text, so that no part of it is scanned twice.
 _STRING_OR_BRACKET = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)|[\[\]{}]', re.DOTALL)
 
 
 class JsonError(ValueError):
-    """The text is no JSON that we read. ``position`` is a character offset from 0; the message quotes nothing of the text."""
+    """The text is not JSON as read here. ``position`` is a character offset from 0; the message does not quote the text."""
 
     def __init__(self, hint: str, position: int = 0) -> None:
         super().__init__(hint)
@@ -27,7 +27,7 @@ class JsonError(ValueError):
 
 
 def loads(text: str, *, unique_keys: bool = False) -> JsonValue:
-    """The one value that ``text`` is. ``unique_keys``: an object that has a key twice is refused. Raises JsonError."""
+    """Parse ``text`` as one value. ``unique_keys``: an object with a duplicate key is refused. Raises JsonError."""
     if _is_too_deep(text):
         raise JsonError("the value is nested too deeply")
     try:
@@ -39,7 +39,7 @@ def loads(text: str, *, unique_keys: bool = False) -> JsonValue:
 
 
 def is_json(text: str) -> bool:
-    """Whether ``text`` is one JSON value, white space around it allowed."""
+    """Whether ``text`` is one JSON value. White space around it is allowed."""
     try:
         loads(text)
     except JsonError:
@@ -48,7 +48,7 @@ def is_json(text: str) -> bool:
 
 
 def _is_too_deep(text: str) -> bool:
-    """Whether the nesting passes the limit; cheap for texts with few brackets."""
+    """Whether the nesting exceeds the limit; fast for text with few brackets."""
     if text.count("[") + text.count("{") <= DEPTH_LIMIT:
         return False
     depth = 0
@@ -75,13 +75,13 @@ def _no_constant(_name: str) -> JsonValue:
 
 
 def _finite(digits: str) -> float:
-    # 1e999 is JSON; read as infinity it could not be written again, so it becomes the largest number instead.
+    # 1e999 is JSON. As infinity it could not be written again, so it becomes the largest number instead.
     value = float(digits)
     return max(min(value, _LARGEST), -_LARGEST)
 
 
 def _integer(digits: str) -> int | float:
-    # Python refuses to convert integers of more than 4,300 digits. They are JSON all the same.
+    # Python refuses to convert integers of more than 4,300 digits, but they are valid JSON.
     return int(digits) if len(digits) < 4000 else _finite(digits)
 
 

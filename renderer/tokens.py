@@ -1,8 +1,8 @@
-"""The nine control tokens of OpenChatML (specification section 3) and how body text is kept from becoming one.
+"""The nine control tokens of OpenChatML (specification section 3), with the escaping that keeps body text from becoming one.
 
-Outside a literal block a ``<`` that stands directly before a control token makes that token text, so a run of k ``<`` before
-``|start|>`` is a token where k is 1, and k-1 ``<`` of text where k is 2 or more. Writing is therefore: one ``<`` more. Only a body
-that ends in ``<`` needs a literal block, because the frame's own terminator follows it.
+Outside a literal block, a ``<`` directly before a control token turns that token into text. So a run of k ``<`` before ``|start|>`` is a
+token if k is 1, and k-1 ``<`` of text if k is 2 or more. To escape, add one ``<``. Only a body that ends in ``<`` needs a literal block,
+because the frame's own terminator follows it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from enum import StrEnum
 
 
 class Token(StrEnum):
-    """A control token, as its literal characters."""
+    """A control token. The value is its literal text."""
 
     START = "<|start|>"
     CHANNEL = "<|channel|>"
@@ -29,11 +29,11 @@ TERMINATORS = frozenset({Token.END, Token.CALL, Token.RETURN})
 
 _NAMES = "|".join(token[2:-2] for token in Token)
 TOKEN_RUN = re.compile(rf"(<*)(<\|(?:{_NAMES})\|>)")
-"""One or more ``<`` before a token: group 1 the surplus, group 2 the token's own characters."""
+"""A token and any extra ``<`` before it. Group 1: the extra ``<``; group 2: the token itself."""
 
 
 def escape(body: str) -> str:
-    """Write ``body`` so that reading it back gives the same characters, whatever control tokens they spell."""
+    """Escape ``body``, so that reading it back gives the same characters, even if they spell control tokens."""
     escaped = TOKEN_RUN.sub(r"<\1\2", body)
     if not escaped.endswith("<"):
         return escaped

@@ -86,14 +86,14 @@ def test_a_module_of_the_format_imports_by_itself(name: str) -> None:
     assert (done.returncode, done.stdout.strip()) == (0, "[]"), done.stderr
 
 
-def test_every_form_but_token_ids_is_read_and_written_without_any_other_package() -> None:
+def test_every_format_but_token_ids_is_read_and_written_without_any_other_package() -> None:
     program = """
-from renderer.formats import Form, Source, read, write
+from renderer.formats import Format, Source, read, write
 def none(): raise AssertionError("no vocabulary is needed")
-transcript = read(Source(Form.OPENCHATML, sys.argv[1].encode()), none).transcript
-for form in (Form.OPENCHATML, Form.JSON, Form.HARMONY):
-    text, record = write(transcript, form, none)
-    assert read(Source(form, text.encode(), record), none).transcript == transcript, form
+transcript = read(Source(Format.OPENCHATML, sys.argv[1].encode()), none).transcript
+for target in (Format.OPENCHATML, Format.JSON, Format.HARMONY):
+    text, record = write(transcript, target, none)
+    assert read(Source(target, text.encode(), record), none).transcript == transcript, target
 """
     done = alone(program, TALK)
     assert done.returncode == 0, done.stderr
