@@ -1,1 +1,1 @@
-"""OpenChatML 2.2: text and JSON, both ways."""
+"""Reads and writes OpenChatML 2.2, as text and as JSON."""

@@ -1,6 +1,6 @@
-"""Tool calls and replies as a transcript carries them (specification section 8): read from a frame, and paired over a document.
+"""Reads tool calls and replies from frames, with the rules that they must obey (specification section 8).
 
-Nothing is carried out here. ``read_call`` and ``read_reply`` raise; ``Pairing`` and ``body_faults`` report, for documents that are read.
+Nothing is carried out here. ``read_call`` and ``read_reply`` raise errors; ``Pairing`` and ``body_faults`` report them, for documents.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from renderer.ocml.frame_header import Fault, fault_of_terminator
 from renderer.strict_json import JsonError, JsonValue
 
 TOOL_NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
-"""What the name of a tool that is dispatched matches in full."""
+"""The name of a tool that is called must match this in full."""
 
 FUNCTIONS = "functions."
 BUILT_INS = frozenset({"browser", "python"})
@@ -28,7 +28,7 @@ DEADLINE_LIMIT_MS = 86_400_000
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """An outgoing call. ``arguments`` is the body's JSON object without ``deadline_ms``, or the body itself where it is no JSON."""
+    """A tool call. ``arguments`` is the body's JSON object without ``deadline_ms``, or the body itself if it is not JSON."""
 
     tool: str
     call_id: str
@@ -38,7 +38,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A tool's reply. ``envelope`` is the body's JSON object of section 8.2, or None where the body is no such envelope."""
+    """A tool's reply. ``envelope`` is the body's JSON object of section 8.2, or None if the body is no such envelope."""
 
     tool: str | None
     call_id: str | None
@@ -46,7 +46,7 @@ class Reply:
 
     @property
     def error(self) -> Code | None:
-        """The error that an envelope with ``"ok": false`` names, if it is one of a tool's."""
+        """The tool error that an envelope with ``"ok": false`` names, or None."""
         if self.envelope is None or self.envelope.get("ok") is not False:
             return None
         told = self.envelope.get("error")
@@ -54,18 +54,18 @@ class Reply:
         return next((known for known in (Code.TOOL_TIMEOUT, Code.TOOL_CANCELLED) if code == known), None)
 
     def raise_for_error(self) -> None:
-        """Raise ToolTimeoutError or ToolCancelledError where the reply tells of one."""
+        """Raise ToolTimeoutError or ToolCancelledError if the reply reports one."""
         if self.error is not None:
             raise Problem(self.error, _TOLD[self.error]).error()
 
 
 def read_call(frame: Frame) -> Call:
-    """The call that a frame which ends in ``<|call|>`` makes.
+    """The call in a frame that ends in ``<|call|>``.
 
     Raises:
-        CallSchemaError: it is no call, its tool cannot be named, its arguments are no object, or its deadline is no number of
-            milliseconds from 1 to a day.
-        BodyConstraintError: the body is not the JSON that it is said to be.
+        CallSchemaError: it is not a call, the tool's name is not allowed, the arguments are not an object, or the deadline is not a
+            number of milliseconds from 1 to a day.
+        BodyConstraintError: the body is said to be JSON and is not.
         ParseHeaderError: there is no ``to=`` or no ``call_id=``.
     """
     header = frame.header
@@ -87,20 +87,20 @@ def read_call(frame: Frame) -> Call:
 
 
 def read_reply(frame: Frame) -> Reply:
-    """A tool's reply, whatever its body is."""
+    """A tool's reply, with any body."""
     value = _json_or_none(frame) if frame.body.lstrip()[:1] == "{" else None
     return Reply(frame.header.name, frame.header.call_id, value if isinstance(value, dict) and "ok" in value else None)
 
 
 @dataclass(frozen=True, slots=True)
 class CallFault(Fault):
-    """A fault in how calls and replies are used. ``is_refused`` is false for what a strict reading keeps and flags."""
+    """An error in how calls and replies are used. ``is_refused`` is false if a strict reading keeps the frame and flags it."""
 
     is_refused: bool = True
 
 
 class Pairing:
-    """What the calls, replies and channels of a document must obey, told frame by frame. Holds the ids of calls, no bodies."""
+    """Checks the calls, replies and channels of a document, frame by frame. Holds the ids of calls, no bodies."""
 
     def __init__(self, profile: Profile) -> None:
         self._profile = profile
@@ -108,14 +108,14 @@ class Pairing:
         self._answered: set[str] = set()
 
     def opened(self, header: Header) -> Iterator[CallFault]:
-        """A frame with this header begins."""
+        """The errors known when a frame with this header begins."""
         if header.role == Role.ASSISTANT:
             yield from self._channel_faults(header)
         elif header.role == Role.TOOL:
             yield from self._reply_faults(header)
 
     def closed(self, header: Header, terminator: Terminator) -> CallFault | None:
-        """That frame ends. A call is remembered, so that its id is unique and its reply known."""
+        """Remember a call when its frame ends, so that its id is not used twice and its reply is recognised."""
         if terminator is not Terminator.CALL:
             return None
         if fault := fault_of_terminator(header, terminator):
@@ -158,7 +158,7 @@ class Pairing:
 
 
 def body_faults(frame: Frame) -> Iterator[CallFault]:
-    """What is wrong in the body of a whole call or reply. A violated ``<|constrain|>`` is not among it: the Assembler tells that."""
+    """The errors in the body of a complete call or reply, but for a violated ``<|constrain|>``, which the Assembler reports."""
     if frame.terminator is Terminator.CALL:
         yield from _call_faults(frame)
     elif frame.header.role == Role.TOOL and "E-TOOL-" in frame.body:
@@ -185,14 +185,14 @@ def _call_faults(frame: Frame) -> Iterator[CallFault]:
 
 
 def _milliseconds(value: JsonValue) -> int | None:
-    """A whole number from 1 to a day, however it is written: not every reader of JSON tells 1000.0 from 1000."""
+    """A whole number from 1 to a day, however it is written: not every JSON parser tells 1000.0 from 1000."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= DEADLINE_LIMIT_MS or value != int(value):
         return None
     return int(value)
 
 
 def _is_json_call(frame: Frame) -> bool:
-    """Whether the call's body is JSON: it says so, or it goes to a function, whose arguments always are."""
+    """Whether the call's body must be JSON: it says so, or it calls a function, whose arguments always are."""
     header = frame.header
     if header.constrain is not None:
         return header.constrain.lower() == "json"

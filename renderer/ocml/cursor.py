@@ -1,4 +1,4 @@
-"""Where in a text something stands: positions in a buffer become byte offset, line and column, counted once however the text is cut."""
+"""Turns positions in a stream of text into byte offset, line and column."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from renderer.errors import Place
 
 
 class Cursor:
-    """Turns positions in the buffer into places in the text. Positions are asked for in ascending order; each character is counted once."""
+    """Turns positions in the buffer into places in the text. Ask for positions in ascending order; each character is counted once."""
 
     def __init__(self) -> None:
         self._offset, self._line, self._column = 0, 1, 1
@@ -15,11 +15,11 @@ class Cursor:
         self._is_ascii = True
 
     def begin(self, buffer: str) -> None:
-        """``buffer`` begins where the last one was left."""
+        """Go on with ``buffer``, which begins where counting stopped in the last one."""
         self._buffer, self._mark, self._is_ascii = buffer, 0, buffer.isascii()
 
     def move(self, position: int) -> None:
-        """Count up to ``position`` of the buffer."""
+        """Count up to ``position`` in the buffer."""
         mark, buffer = self._mark, self._buffer
         if position <= mark:
             return
@@ -32,21 +32,21 @@ class Cursor:
         self._mark = position
 
     def skip_byte_order_mark(self) -> None:
-        """It counts as three bytes and as no column."""
+        """Count a byte order mark: three bytes, no column."""
         self._offset += 3
 
     def place(self, position: int, frame: int) -> Place:
-        """The place of ``position`` of the buffer, in the frame of that index."""
+        """The place of ``position`` in the buffer; ``frame`` is the index of the frame there."""
         self.move(position)
         return self.here(frame)
 
     def here(self, frame: int) -> Place:
-        """The place up to which has been counted."""
+        """The place where counting has stopped."""
         return Place(self._offset, self._line, self._column, frame)
 
 
 def advanced(place: Place, text: str) -> Place:
-    """The place that is ``text`` further on."""
+    """The place directly after ``text``, which begins at ``place``."""
     lines = text.count("\n")
     column = len(text) - text.rfind("\n") if lines else place.column + len(text)
     return Place(place.offset + len(text.encode("utf-8")), place.line + lines, column, place.frame)

@@ -1,10 +1,9 @@
-"""OpenChatML 2.2 text to and from frames and transcripts: strict and lenient reading, checking, and the one canonical way to write it.
+"""Reads, checks and writes whole OpenChatML 2.2 documents.
 
-Reading is strict unless the word ``lenient`` stands in the call.
-
-``dump_frame`` and ``parse_frame`` carry one frame (that is what a stored message is); ``dump`` and ``parse`` a document of header and
-frames. ``parse(dump(t)) == t`` for every transcript that keeps the rules, and ``dump(parse(s)) == s`` for every ``s`` that ``dump`` wrote.
-``FrameReader`` takes a document in pieces and gives whole frames; ``reader.Reader``, below it, holds no body and gives events.
+Reading is strict unless the call says ``lenient``. ``dump_frame`` and ``parse_frame`` are for one frame (a stored message is one);
+``dump`` and ``parse`` are for a document of header and frames. ``parse(dump(t)) == t`` for every transcript that keeps the rules, and
+``dump(parse(s)) == s`` for every ``s`` that ``dump`` wrote. ``FrameReader`` takes a document in pieces and returns whole frames;
+``reader.Reader``, which it uses, returns events and holds no body.
 """
 
 from __future__ import annotations
@@ -46,10 +45,10 @@ __all__ = [
 ]
 
 Source: TypeAlias = str | bytes | Iterable[str] | Iterable[bytes]
-"""A text, or its pieces in order."""
+"""A whole text, or its pieces in order."""
 
 PROBLEM_LIMIT = 1000
-"""How many problems a report lists. All of them are counted."""
+"""The most problems that a report lists. All of them are counted."""
 
 
 # --- writing ----------------------------------------------------------------------------------------------------------------------
@@ -63,22 +62,22 @@ def dump(transcript: Transcript) -> str:
 
 
 def dump_document_header(transcript: Transcript) -> str:
-    """The YAML header (specification section 2). Raises ParseHeaderError where it could not be read back as it is."""
+    """The YAML header (specification section 2). Raises ParseHeaderError if reading it back would not give the same."""
     return document_header.write(transcript)
 
 
 def dump_frame(frame: Frame) -> str:
-    """The canonical text of one frame. Raises as reading it strictly would where its header or terminator breaks a rule."""
+    """The canonical text of one frame. Raises as strict reading would if the header or the terminator breaks a rule."""
     if fault := frame_header.fault_of_terminator(frame.header, frame.terminator):
         raise Problem(fault.code, fault.hint).error()
     return f"{frame_header.write(frame.header)}{escape(frame.body)}{frame.terminator}"
 
 
 def writable(frame: Frame) -> Frame:
-    """The frame itself, or, where ``dump_frame`` would refuse it, the nearest one that can be written, never more visible.
+    """The frame itself, or, if ``dump_frame`` would refuse it, the nearest one that can be written. It is never more visible.
 
-    Values that do not decide who may see the frame are left out; where one that does cannot be written, the frame becomes hidden
-    analysis. A ``<|call|>`` that cannot be carried out becomes ``<|end|>``.
+    Invalid values that do not decide who may see the frame are left out. If one that does is invalid, the frame becomes hidden analysis.
+    A ``<|call|>`` that cannot be carried out becomes ``<|end|>``.
     """
     header = frame_header.canonical(frame.header)
     bad = {item.name for item in fields(Header) if not _is_writable(getattr(header, item.name))}
@@ -107,13 +106,13 @@ def parse(text: str | bytes, *, fragment: bool = False) -> Transcript:
     """Read a whole document strictly. ``fragment``: the text is frames without a document header.
 
     Raises:
-        OpenChatMLError: of the class that belongs to the first rule that was broken.
+        OpenChatMLError: the first rule that is broken, as the class for its code.
     """
     return read_strictly(text, fragment=fragment).transcript
 
 
 def parse_frame(text: str) -> Frame:
-    """Read exactly one frame, as ``dump_frame`` wrote it: rules that concern a whole document, and the body, are not checked."""
+    """Read exactly one frame, as ``dump_frame`` wrote it. The body and the rules for whole documents are not checked."""
     reader, assembler = Reader(fragment=True), Assembler()
     events = [*reader.feed(text), *reader.finish()]
     raw = [event for event in events if not isinstance(event, DocumentOpened | ProblemFound)]
@@ -125,7 +124,7 @@ def parse_frame(text: str) -> Frame:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A document as it was read: its header, its frames with what is known of each, and every problem in the order of the text."""
+    """The result of reading a document: its header, its frames with what is known of each, and all problems in order."""
 
     document: DocumentHeader
     finished: tuple[Finished, ...]
@@ -139,15 +138,15 @@ class Reading:
 
 
 def read_strictly(source: Source, *, fragment: bool = False) -> Reading:
-    """Read a whole document and keep what ``parse`` does not tell; its ``problems`` are flags. Raises as ``parse`` does."""
+    """As ``parse``, but returns what is known of each frame too; ``problems`` are those that were only flagged."""
     return _read(FrameReader(fragment=fragment), source)
 
 
 def read_leniently(source: Source, *, fragment: bool = False) -> Reading:
-    """Keep what can be kept of a document, hide what could not be understood, and tell every problem.
+    """Read as much of a document as possible, hide what cannot be understood, and report every problem.
 
     Raises:
-        FutureVersionError: the document is of a major version that is not known yet. Nothing else is raised.
+        FutureVersionError: the document has a major version that is not known yet. Nothing else is raised.
     """
     return _read(FrameReader(lenient=True, fragment=fragment), source)
 
@@ -167,7 +166,7 @@ def _read(reader: FrameReader, source: Source) -> Reading:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What is wrong in a document. ``problems`` are the first of ``count``; ``refused`` says how many of all a strict reading refuses."""
+    """The problems of a document. ``problems`` are the first of ``count``; of all, strict reading refuses ``refused``."""
 
     document: DocumentHeader | None
     frames: int
@@ -177,17 +176,17 @@ class Report:
 
     @property
     def is_accepted(self) -> bool:
-        """Whether a strict reading takes the document; it may hold flagged problems all the same."""
+        """Whether strict reading accepts the document. It may still have flagged problems."""
         return self.refused == 0
 
     @property
     def is_clean(self) -> bool:
-        """Whether there is nothing at all to tell of."""
+        """Whether there is no problem at all."""
         return self.count == 0
 
 
 def check(source: Source, *, fragment: bool = False) -> Report:
-    """Read a document leniently and report on it. Never raises for what is in it; holds one frame at a time."""
+    """Read a document leniently and report its problems. Never raises for its content; holds one frame at a time."""
     reader = FrameReader(lenient=True, fragment=fragment)
     report = _Report()
     try:
@@ -207,7 +206,7 @@ def _events(reader: FrameReader, source: Source) -> Iterable[FrameEvent]:
 
 @dataclass(slots=True)
 class _Report:
-    """A report being written."""
+    """A report under construction."""
 
     document: DocumentHeader | None = None
     frames: int = 0

@@ -1,4 +1,4 @@
-"""Gathers what stands before the first frame of a document, in pieces, and reads it as the document header."""
+"""Reads the part of a document before its first frame, from text in pieces."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _BEGINNING = Place(0, 1, 1)
 
 
 class DocumentBeginning:
-    """Text in; where the first frame begins out. Holds at most the longest document header that is read."""
+    """Collects text until the first frame begins. Holds no more than the longest document header that is allowed."""
 
     def __init__(self, output: Output) -> None:
         self._output = output
@@ -29,10 +29,10 @@ class DocumentBeginning:
         self._is_blank = True
         self._is_too_long = False
         self.held = ""
-        """The end of the last buffer that may be the beginning of a frame."""
+        """The end of the last buffer, if a frame may begin there."""
 
     def feed(self, buffer: str, position: int) -> int | None:
-        """Where the first frame begins, or None: at ``<|start|>`` that begins a line or, behind white space alone, the document."""
+        """Where the first frame begins, or None: at a ``<|start|>`` at the start of a line, or with only white space before it."""
         if self._is_blank:
             position, found = self._skip_blank(buffer, position)
             if found or self._is_blank:
@@ -47,7 +47,7 @@ class DocumentBeginning:
         return None
 
     def _skip_blank(self, buffer: str, position: int) -> tuple[int, bool]:
-        """Where something else than white space begins, and whether that is a frame."""
+        """The position of the first character that is not white space, and whether a frame begins there."""
         layout = _LAYOUT.match(buffer, position)
         end = layout.end() if layout else position
         self._keep(buffer[position:end])
@@ -63,19 +63,19 @@ class DocumentBeginning:
         if self._length <= DOCUMENT_HEADER_LIMIT:
             self._kept.append(text)
         elif not self._is_too_long:
-            # Said as soon as it is known: not a megabyte later.
+            # Reported as soon as it is known, not a megabyte later.
             self._is_too_long = True
             self._output.report(Code.PARSE_HEADER, "the document header is too long", _BEGINNING)
 
     def finish(self) -> DocumentHeader | None:
-        """The text ended without a frame. The header, as ``read`` gives it."""
+        """Signal the end of a text without frames. Returns the header, as ``read`` does."""
         self._keep(self.held)
         if not self._is_too_long and not "".join(self._kept).strip(_WHITE_SPACE):
             self._output.report(Code.PARSE_HEADER, "there is no document", _BEGINNING)
         return self.read()
 
     def read(self) -> DocumentHeader | None:
-        """The header of what was kept; one that cannot be read is reported. None where reading has to stop: a future major version."""
+        """The document header. If it cannot be read, that is reported. None if reading must stop: a future major version."""
         text, self._kept, self.held = "".join(self._kept), [], ""
         if self._is_too_long:
             return DocumentHeader(profile=document_header.STRICTEST)

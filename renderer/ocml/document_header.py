@@ -1,7 +1,7 @@
-"""The YAML header of a document (specification section 2): read safely and within bounds, and written so that every reader sees the same.
+"""Reads and writes the YAML header of a document (specification section 2).
 
-Values are what JSON has: mappings with text as keys, lists, text, numbers, true, false, null, typed as YAML 1.2 types them. ``version``
-and ``model`` are taken digit by digit (``2.10`` is not ``2.1``). Anchors, aliases, tags, a key twice and infinite numbers are refused.
+Values are those of JSON: mappings with text as keys, lists, text, numbers, true, false, null, typed as in YAML 1.2. ``version`` and
+``model`` are taken literally (``2.10`` is not ``2.1``). Anchors, aliases, tags, duplicate keys and infinite numbers are refused.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ KNOWN_KEYS = ("version", "model", "generation_settings")
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """What ``profiles.harmony`` demands where it is enabled; None: nothing is demanded."""
+    """The rules of ``profiles.harmony``, if it is enabled. None means no rule."""
 
     require_channels: frozenset[str] | None = None
     tool_calls_in: frozenset[str] | None = None
@@ -31,12 +31,12 @@ class Profile:
 
 
 STRICTEST = Profile(require_channels=frozenset(channel.value for channel in Channel))
-"""What is assumed where a document header could not be read: a reply that names no channel is hidden."""
+"""Assumed if a document header cannot be read: a message without a channel is hidden."""
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentHeader:
-    """What a document says before its first frame. ``settings`` is ``generation_settings``; ``extra`` every other key, kept as it is."""
+    """The header of a document. ``settings`` is ``generation_settings``; ``extra`` is every other key, unchanged."""
 
     version: str = "2.2"
     model: str | None = None
@@ -46,24 +46,24 @@ class DocumentHeader:
 
     @property
     def is_version_1(self) -> bool:
-        """Whether this is a legacy transcript, all of whose messages are final."""
+        """Whether this is a legacy transcript, in which all messages are final."""
         return self.version.startswith("1.")
 
 
 LEGACY = DocumentHeader(version="1.0")
-"""What a document without any header is read as."""
+"""The header assumed for a document that has none."""
 
 
 class FutureVersionError(ParseHeaderError):
-    """The document is of a major version that is not known yet: nothing in it can be trusted to mean what it seems to mean."""
+    """The document has a major version that is not known yet: nothing in it can be trusted to mean what it seems to mean."""
 
 
 def read(text: str) -> DocumentHeader:
-    """Read a document header. ``text`` is everything before the first frame; a ``---`` line may stand at its beginning and its end.
+    """Read a document header. ``text`` is everything before the first frame; it may begin and end with a ``---`` line.
 
     Raises:
         FutureVersionError: the version's first number is greater than 2.
-        ParseHeaderError: the header is too long, is no YAML that is read here, or breaks a rule. ``place`` says where.
+        ParseHeaderError: the header is too long, is not the YAML that is read here, or breaks a rule. ``place`` says where.
     """
     if len(text.encode("utf-8")) > DOCUMENT_HEADER_LIMIT:
         raise ParseHeaderError("the document header is too long", Place(0, 1, 1))
@@ -75,7 +75,7 @@ def read(text: str) -> DocumentHeader:
 
 
 def from_values(values: Mapping[str, object], place: Place | None = None) -> DocumentHeader:
-    """The header that these values make: ``version`` and ``model`` are text. Raises as ``read`` does."""
+    """The header with these values, where ``version`` and ``model`` are text. Raises as ``read`` does."""
     rest = dict(values)
     version, model, settings = (rest.pop(key, None) for key in KNOWN_KEYS)
     if not isinstance(version, str) or not VERSION.fullmatch(version) or version.startswith("0"):
@@ -94,7 +94,7 @@ def from_values(values: Mapping[str, object], place: Place | None = None) -> Doc
 
 
 def write(transcript: Transcript) -> str:
-    """The canonical header of a document, with the empty line behind it. Raises ParseHeaderError where it could not be read again."""
+    """The canonical header of a document, with the empty line after it. Raises ParseHeaderError if it could not be read again."""
     if not VERSION.fullmatch(transcript.version) or transcript.version[0] not in "12" or transcript.version[1] != ".":
         raise ParseHeaderError("the version is not one that is written")
     if any(key in transcript.extra for key in KNOWN_KEYS):
@@ -125,7 +125,7 @@ def _profile(values: Mapping[str, object], place: Place | None) -> Profile:
 
 
 def _channels(value: object, place: Place | None) -> frozenset[str] | None:
-    """One channel or a list of them; nothing, false and an empty list demand nothing."""
+    """One channel or a list of channels. Nothing, false and an empty list mean no rule."""
     channels = [value] if isinstance(value, str) else value
     if channels in (None, False, []):
         return None
@@ -139,7 +139,7 @@ _FENCE_BEHIND = re.compile(r"(?:\A|\n)---\s*+\Z")
 
 
 def _without_fences(text: str) -> str:
-    """The text with ``---`` lines at its ends blanked out, so that every place in it stays what it was."""
+    """The text with the first and last ``---`` lines blanked out, so that no place in it changes."""
     for fence in (_FENCE_BEFORE, _FENCE_BEHIND):
         if match := fence.search(text):
             text = text[: match.start()] + match[0].replace("-", " ") + text[match.end() :]

@@ -1,7 +1,7 @@
-"""The header of one frame: what stands between ``<|start|>`` and ``<|message|>`` (specification sections 6 and 15), read and written.
+"""Reads and writes the header of one frame, from ``<|start|>`` to ``<|message|>`` (specification sections 6 and 15).
 
-Reading never stops: it gives the header as far as it can be understood, and every fault with its place. Whoever reads strictly stops at
-the first fault; whoever reads leniently hides the frame.
+Reading never fails: it returns as much of the header as it understands, and every fault with its place. A strict caller stops at the
+first fault; a lenient caller hides the frame.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from renderer.frames import HEADER_VALUE, Channel, Header, Role, Terminator
 from renderer.tokens import TOKEN_RUN, Token
 
 HEADER_LIMIT = 4096
-"""The longest frame header that is read, in characters. A reader holds no more than this back while it waits for ``<|message|>``."""
+"""The longest frame header that is read, in characters. A reader buffers no more than this while it waits for ``<|message|>``."""
 
 ATTRIBUTES = {
     "to": "recipient",
@@ -25,9 +25,9 @@ ATTRIBUTES = {
     "intent": "intent",
     "content_type": "content_type",
 }
-"""Attribute words in the grammar's order, which is the order of writing, and the Header fields they set."""
+"""The attributes in the order in which they are written, and the Header fields that they set."""
 
-"""Recipients that are no tools."""
+"""Recipients that are not tools."""
 
 _LATE_ATTRIBUTES = frozenset({"call_id", "name"})
 _LEGACY_TOOL = re.compile(r"functions\.[A-Za-z0-9_-]+")
@@ -45,7 +45,7 @@ _NOT_IN_A_HEADER = re.compile(r"[^\x20-\x7e\t]")
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What is wrong in a header: ``at`` is a character offset into the raw header. ``hides``: a lenient reading hides the frame."""
+    """An error in a header. ``at`` is a character offset into the raw header. ``hides``: a lenient reading hides the frame."""
 
     code: Code
     hint: str
@@ -55,7 +55,7 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class HeaderReading:
-    """A header as far as it could be understood. ``is_version_2``: it uses something that format 1.x did not have."""
+    """A header as far as it could be understood. ``is_version_2``: it uses a feature that version 1 did not have."""
 
     header: Header
     faults: tuple[Fault, ...]
@@ -64,7 +64,7 @@ class HeaderReading:
 
 @lru_cache(maxsize=512)
 def read(raw: str) -> HeaderReading:
-    """Read the characters between ``<|start|>`` and ``<|message|>``. Kept for headers seen before: most of them repeat."""
+    """Read the characters between ``<|start|>`` and ``<|message|>``. Results are cached, as most headers repeat."""
     if found := _CANONICAL.fullmatch(raw):
         role, to, call_id, name, intent, content_type, channel, constrain = found.groups()
         if role != Role.TOOL or name is not None:
@@ -74,18 +74,18 @@ def read(raw: str) -> HeaderReading:
 
 
 def read_word_by_word(raw: str) -> HeaderReading:
-    """The same, whatever the header looks like; ``read`` has a shorter way for headers as they are written."""
+    """As ``read``, for any header; ``read`` has a faster path for headers as they are usually written."""
     return _Reading(raw).result()
 
 
 def canonical(header: Header) -> Header:
-    """The header itself, or, for a legacy ``functions.x`` role, the reply of the tool ``functions.x`` that it stands for."""
+    """The header itself. A legacy ``functions.x`` role becomes a reply of the tool ``functions.x``."""
     role, name = _tool_name(header.role)
     return header if name is None else replace(header, role=role, name=name)
 
 
 def write(header: Header) -> str:
-    """The canonical header, ``<|start|>`` and ``<|message|>`` included. Raises ParseHeaderError where strict reading would refuse it."""
+    """The canonical header, with ``<|start|>`` and ``<|message|>``. Raises ParseHeaderError if strict reading would refuse it."""
     header = canonical(header)
     if header.role not in _ROLES:
         raise ParseHeaderError("an unknown role")
@@ -101,7 +101,7 @@ def write(header: Header) -> str:
 
 
 def fault_of_terminator(header: Header, terminator: Terminator) -> Fault | None:
-    """Why ``terminator`` may not end a frame of this header: ``<|call|>`` ends an assistant's call of a tool, which has an id."""
+    """Why ``terminator`` may not end a frame with this header, or None: ``<|call|>`` needs an assistant, a tool and a call id."""
     if terminator is not Terminator.CALL:
         return None
     if header.recipient is None or header.call_id is None:
@@ -112,7 +112,7 @@ def fault_of_terminator(header: Header, terminator: Terminator) -> Fault | None:
 
 
 def _tool_name(role: str) -> tuple[str, str | None]:
-    """The role, and for a legacy ``functions.x`` role the name that it stands for."""
+    """The role, and for a legacy ``functions.x`` role the name of the tool."""
     return (Role.TOOL.value, role) if _LEGACY_TOOL.fullmatch(role) else (role, None)
 
 
@@ -123,7 +123,7 @@ def _writable(value: str) -> str:
 
 
 class _Reading:
-    """One header being read; the first value of anything given twice is the one that stays."""
+    """One header being read. Of a value given twice, the first is kept."""
 
     def __init__(self, raw: str) -> None:
         self.values: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""Reads an OpenChatML document in pieces to whole frames, with the rules that need a body: ``<|constrain|>``, arguments, tool errors."""
+"""Reads whole frames from an OpenChatML document that arrives in pieces."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ FrameEvent: TypeAlias = DocumentOpened | ProblemFound | Finished
 
 
 class FrameReader:
-    """A document in pieces to whole frames: a Reader, an Assembler, and the rules that need a body. Holds the open frame only."""
+    """Turns the pieces of a document into whole frames: a Reader, an Assembler, and the rules that need a body (``<|constrain|>``,
+    arguments, tool errors). Holds only the open frame."""
 
     def __init__(self, *, lenient: bool = False, fragment: bool = False) -> None:
         self._reader = Reader(lenient=lenient, fragment=fragment)
@@ -26,7 +27,7 @@ class FrameReader:
         self._lenient = lenient
         self._failure: OpenChatMLError | None = None
         self.events_before_error: list[FrameEvent] = []
-        """What the call that raised had found before the problem."""
+        """The events before the problem, from the call that raised."""
 
     def feed(self, piece: str | bytes) -> list[FrameEvent]:
         """Take the next piece. Raises as ``Reader.feed`` does, in the call that finds the problem."""
@@ -34,7 +35,7 @@ class FrameReader:
         return self._folded(partial(self._reader.feed, piece))
 
     def finish(self) -> list[FrameEvent]:
-        """No more comes. Raises as ``feed`` does."""
+        """Signal the end of the text. Raises as ``feed`` does."""
         self._check_open()
         return self._folded(self._reader.finish)
 
@@ -66,11 +67,11 @@ class FrameReader:
                 found.extend(self._judged(finished))
 
     def _judged(self, finished: Finished) -> list[FrameEvent]:
-        """The frame, behind what is wrong in its body."""
+        """The problems in the frame's body, then the frame."""
         problems = []
         violated = finished.error is Code.BODY_CONSTRAINT_VIOLATION
         if violated or (finished.complete and finished.error is not None and violates_constraint(finished.frame)):
-            # Where the reader flagged something already, the Assembler did not look.
+            # If the reader has already flagged the frame, the Assembler did not check it.
             hint = "a body that is not what its constraint says"
             problems.append(Problem(Code.BODY_CONSTRAINT_VIOLATION, hint, finished.place))
         if finished.complete and _may_have_faults(finished.frame):

@@ -1,6 +1,7 @@
-"""Reads frames in pieces, with a state for each part of one: between frames, in a header, in a body, in a literal block.
+"""The state machine that reads frames from text in pieces.
 
-A state reads from a position in the buffer and returns the position where the next state goes on, or None where more is needed.
+There is a state for each part: between frames, in a header, in a body, in a literal block. A state reads from a position in the buffer
+and returns the position where the next state begins, or None if it needs more text.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ _IN_A_HEADER = (Token.CHANNEL.value, Token.CONSTRAIN.value)
 
 
 class FrameStates:
-    """The frames of one document. ``held`` is the end of the last buffer that may be the beginning of a token."""
+    """The frames of one document. ``held`` is the end of the last buffer, if a token may begin there."""
 
     def __init__(self, document: DocumentHeader, cursor: Cursor, output: Output) -> None:
         self._output = output
@@ -50,11 +51,11 @@ class FrameStates:
 
     @property
     def number(self) -> int:
-        """The index of the open frame, or of the next where none is open."""
+        """The index of the open frame, or of the next one if none is open."""
         return self._frame_count - (self.state != self._between)
 
     def finish(self) -> None:
-        """The text ends here: what is open is told of as incomplete."""
+        """Signal the end of the text. An open frame is reported as incomplete."""
         output, held, self.held = self._output, self.held, ""
         if self.state == self._between:
             if not held:
@@ -112,7 +113,7 @@ class FrameStates:
     # --- headers ------------------------------------------------------------------------------------------------------------------
 
     def _header_text(self, buffer: str, position: int) -> int | None:
-        """A header of which not everything is here yet, or which holds something odd."""
+        """Read a header that is not complete yet, or has something unusual in it."""
         while True:
             found = TOKEN.search(buffer, position)
             if found is None:
@@ -137,11 +138,11 @@ class FrameStates:
         return self._broken_header("a frame header without a message", begin)
 
     def _is_escaped(self, buffer: str, position: int, begin: int) -> bool:
-        """Whether the token that begins at ``begin`` has a ``<`` before it, be it in the text from ``position`` on or before that."""
+        """Whether there is a ``<`` directly before the token at ``begin``, in the text from ``position`` on or before that."""
         return buffer[begin - 1] == "<" if begin > position else self._after_bracket
 
     def _keep_header(self, text: str) -> bool:
-        """Keep a part of the header. Returns whether it is still short enough."""
+        """Add to the header. Returns whether it is still short enough."""
         if text:
             self._head.append(text)
             self._head_length += len(text)
@@ -159,7 +160,7 @@ class FrameStates:
         return position
 
     def _stray_frame(self, text: str) -> None:
-        """Keep ``text``, and what follows up to the end of a frame or the beginning of one, hidden."""
+        """Keep ``text`` as a hidden frame, with what follows up to the next end or beginning of a frame."""
         output = self._output
         self._header, self._is_stray, self.state = BROKEN, True, self._body
         output.error, self._after_bracket = output.error or Code.PARSE_HEADER, text.endswith("<")
@@ -185,7 +186,7 @@ class FrameStates:
         return position
 
     def _version_2(self, hint: str) -> bool:
-        """Report a feature of format 2.x, the first of a document only. Returns whether reading goes on."""
+        """Report the first feature of version 2 in a legacy document. Returns whether reading continues."""
         self._needs_version_1 = False
         return self._output.report(Code.PARSE_HEADER, hint, self._frame)
 
@@ -210,7 +211,7 @@ class FrameStates:
             if not is_text:
                 self.held = ""
                 return self._token_in_body(found[0], begin, found.end())
-            # One bracket of the run has been released already; it stands for this token's own.
+            # One ``<`` of the run has already been released as text; it counts as the token's own.
             text.append(found[0][1:])
             position = found.end()
 
@@ -233,7 +234,7 @@ class FrameStates:
         return position
 
     def _misplaced(self, token: str, begin: int, end: int) -> int | None:
-        """A token that belongs into no body."""
+        """Handle a token that is not allowed in a body."""
         if not self._output.report(Code.PARSE_HEADER, "a control token inside a body", self._cursor.place(begin, self._frame_count - 1)):
             return None
         if token == Token.ENDLITERAL:
@@ -241,7 +242,7 @@ class FrameStates:
         self._cut(begin)
         if token == Token.START:
             return begin
-        # A header's token where a body should end: what follows may have been meant for another channel, and is hidden.
+        # A header token inside a body: what follows may have been meant for another channel, so it is hidden.
         self._begin_frame(begin)
         self._stray_frame(token)
         return end

@@ -1,11 +1,12 @@
-"""OpenChatML as JSON (specification section 10), both ways, and nothing lost: a document is ``{"header": {…}, "messages": [{…}, …]}``.
+"""Reads and writes OpenChatML as JSON (specification section 10), without loss.
 
-A message is a frame: ``role``, ``channel``, ``name``, ``to``, ``call_id``, ``intent``, ``content_type``, ``constrain`` as in its header,
-``content`` its body, ``terminator`` how it ends where that is ``return``. A frame that ends in ``<|call|>`` is a message with
-``tool_call`` instead of ``to``, ``call_id``, ``constrain`` and ``content``. ``docs/openchatml.schema.json`` describes the same.
+A document is ``{"header": {…}, "messages": [{…}, …]}``. A message is a frame: ``role``, ``channel``, ``name``, ``to``, ``call_id``,
+``intent``, ``content_type`` and ``constrain`` as in its header, ``content`` for its body, ``terminator`` if that is ``return``. A frame
+that ends in ``<|call|>`` is a message with ``tool_call`` in place of ``to``, ``call_id``, ``constrain`` and ``content``.
+``docs/openchatml.schema.json`` is its schema.
 
-Two things are read that are written only on request, or never: ``thinking`` on an assistant's message is an analysis frame before it;
-and a message with ``content`` beside ``tool_call`` is two frames, the visible words and then the call, on commentary.
+Two more things can be read: ``thinking`` on an assistant's message is an analysis frame before it (written on request only), and a
+message with both ``content`` and ``tool_call`` is two frames on commentary, the visible text and then the call (never written).
 """
 
 from __future__ import annotations
@@ -35,12 +36,12 @@ _TERMINATORS = {"end": Terminator.END, "return": Terminator.RETURN, "call": Term
 
 
 def dump_json(transcript: Transcript, *, fold_thinking: bool = False) -> str:
-    """The canonical JSON of a document, ending in a line break. Raises where the same document could not be written as text."""
+    """The canonical JSON of a document, ending in a line break. Raises if the document could not be written as text."""
     return json.dumps(to_values(transcript, fold_thinking=fold_thinking), ensure_ascii=False, indent=2, allow_nan=False) + "\n"
 
 
 def to_values(transcript: Transcript, *, fold_thinking: bool = False) -> dict[str, JsonValue]:
-    """The document as JSON values. ``fold_thinking``: an analysis frame goes into ``thinking`` of the assistant's message behind it."""
+    """The document as JSON values. ``fold_thinking``: an analysis frame becomes ``thinking`` of the assistant's next message."""
     document_header.write(transcript)
     header: dict[str, object] = {"version": transcript.version}
     if transcript.model is not None:
@@ -92,7 +93,7 @@ def _is_plain_thought(frame: Frame) -> bool:
 
 
 def _json(value: object) -> JsonValue:
-    """A header's value with plain containers. ``document_header.write`` has refused what is no JSON."""
+    """A header value in plain containers. ``document_header.write`` has already refused what is not JSON."""
     if isinstance(value, Mapping):
         return {str(key): _json(item) for key, item in value.items()}
     if isinstance(value, list):
@@ -109,7 +110,7 @@ def parse_json(text: str | bytes) -> Transcript:
     """Read a document strictly: by the same rules as its text.
 
     Raises:
-        OpenChatMLError: of the class that belongs to the first rule that was broken. ``place`` is where the JSON is none, or where the
+        OpenChatMLError: the first rule that is broken, as the class for its code. ``place`` is where the JSON is invalid, or where the
             message begins; its ``frame`` counts messages.
     """
     text = decoded(text)
@@ -129,7 +130,7 @@ def parse_json(text: str | bytes) -> Transcript:
 
 
 def from_values(values: JsonValue) -> Transcript:
-    """The transcript that these values are. Raises as ``parse_json`` does, with places that know only the message's number."""
+    """The transcript that these values describe. Raises as ``parse_json`` does; its places have only the number of the message."""
     beginning = Place(0, 1, 1)
     if not isinstance(values, dict) or set(values) - {"header", "messages"}:
         raise ParseHeaderError("a document is an object of header and messages", beginning)
@@ -155,7 +156,7 @@ def from_values(values: JsonValue) -> Transcript:
 
 
 def _frames(message: JsonValue, place: Place) -> Iterator[Frame]:
-    """The frames that one message is: usually one; its thinking before it, its words before its call."""
+    """The frames of one message: usually one; ``thinking`` comes before it, visible text before a call."""
     message = _object(message, place)
     if thinking := _thinking(message, place):
         yield Frame(_ANALYSIS, thinking)
@@ -196,7 +197,7 @@ def _header(message: dict[str, JsonValue], place: Place) -> Header:
     role = said.pop("role")
     if role is None:
         raise ParseHeaderError("a message without a role", place)
-    # A header goes the way that a frame's goes: written as text, and read by the one reader of headers.
+    # The header is written as text and read by the one parser for frame headers, so that both formats obey the same rules.
     words = [role, *(f"{key}={said[key]}" for key in frame_header.ATTRIBUTES if said[key] is not None)]
     channel = f"<|channel|>{said['channel']}" if said["channel"] is not None else ""
     constrain = f"<|constrain|>{said['constrain']}" if said["constrain"] is not None else ""
@@ -243,7 +244,7 @@ def _terminator(message: dict[str, JsonValue], place: Place) -> Terminator | Non
 
 
 def _check(frame: Frame, pairing: calls.Pairing, document: DocumentHeader, place: Place) -> None:
-    """The rules that the text's reader keeps beside the grammar. What it would keep and flag is kept."""
+    """Check the rules that the text reader checks beyond the grammar. What it would only flag is kept."""
     if document.is_version_1 and _is_version_2(frame):
         raise ParseHeaderError("a 2.x feature in a transcript that is not of version 2", place)
     faults = [fault for fault in pairing.opened(frame.header) if fault.is_refused]

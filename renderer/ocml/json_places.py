@@ -1,4 +1,4 @@
-"""Where in JSON text something stands: bytes to text, positions to places, and where the message of a number begins."""
+"""Finds the line and column of a position or a message in JSON text."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import re
 from renderer.errors import ParseHeaderError, Place
 
 SURROGATE = re.compile("[\ud800-\udfff]")
-"""Half of a pair: no character, and nothing that UTF-8 can carry."""
+"""A lone surrogate: not a character, and not possible in UTF-8."""
 
 
 def decoded(text: str | bytes) -> str:
-    """The text, without a byte order mark. Raises ParseHeaderError, with the place, for bytes that are no UTF-8 and for half a pair."""
+    """The text, without a byte order mark. Raises ParseHeaderError, with the place, for invalid UTF-8 and for lone surrogates."""
     if isinstance(text, bytes):
         try:
             return text.decode("utf-8").removeprefix("\ufeff")
@@ -25,7 +25,7 @@ def decoded(text: str | bytes) -> str:
 
 
 def place_of(text: str, position: int, frame: int | None = None) -> Place:
-    """The place of a character of ``text``, in the message of that number."""
+    """The place of a character of ``text``; ``frame`` is the number of its message."""
     before = text[:position]
     return Place(len(before.encode("utf-8")), before.count("\n") + 1, position - before.rfind("\n"), frame)
 
@@ -34,8 +34,8 @@ _SPACE = re.compile(r"[ \t\r\n]*")
 
 
 def message_begins(text: str, number: int) -> int:
-    """Where the message of that number begins, in a text that is known to be a document."""
-    # Numbers are skipped, not read: some that are JSON are none to Python.
+    """Where the message with this number begins, in a text that is known to be a document."""
+    # Numbers are skipped, not parsed: Python refuses some that are valid JSON.
     decoder = json.JSONDecoder(parse_int=len, parse_float=len)
     position, found = _skip(text, 0) + 1, 0
     while text[_skip(text, position)] != "}":

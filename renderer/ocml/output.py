@@ -1,4 +1,4 @@
-"""What a reader of OpenChatML tells: its events, gathered in order, and the problem at which a strict reading stops."""
+"""The output of an OpenChatML reader: its events in order, or the problem at which a strict reading stops."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from renderer.ocml.document_header import DocumentHeader
 
 @dataclass(frozen=True, slots=True)
 class DocumentOpened:
-    """The document header is complete: always the first event but for problems in it, for fragments too."""
+    """The document header is complete. Always the first event, for fragments too; only problems in the header come before it."""
 
     document: DocumentHeader
 
 
 @dataclass(frozen=True, slots=True)
 class ProblemFound:
-    """A rule was broken; in strict reading only what is kept and flagged arrives as an event."""
+    """A rule is broken. In strict reading, only problems that are flagged arrive as events."""
 
     problem: Problem
 
@@ -28,25 +28,25 @@ ReaderEvent: TypeAlias = DocumentOpened | ProblemFound | RawEvent
 
 
 class Output:
-    """Events in order; text of a body that follows on text is joined. After a failure nothing more is told."""
+    """Collects events in order and joins adjacent body text. After a failure it takes nothing more."""
 
     def __init__(self, *, lenient: bool) -> None:
         self._lenient = lenient
         self._events: list[ReaderEvent] = []
         self.text: list[str] = []
-        """The text of the open body that has been read and not been told yet."""
+        """Text of the open body that is not in an event yet."""
         self.failure: OpenChatMLError | None = None
-        """What stopped the reading."""
+        """The error that stopped the reading."""
         self.error: Code | None = None
         """The first problem in the open frame."""
 
     def emit(self, event: ReaderEvent) -> None:
-        """Tell this, unless reading has stopped."""
+        """Add an event, unless reading has stopped."""
         if self.failure is None:
             self._events.append(event)
 
     def flush(self) -> None:
-        """Tell the text of the open body."""
+        """Add an event for the waiting text."""
         if self.text:
             text = "".join(self.text)
             self.text = []
@@ -54,7 +54,7 @@ class Output:
                 self._events.append(FrameText(text))
 
     def report(self, code: Code, hint: str, place: Place, *, is_refused: bool = True) -> bool:
-        """Tell of a problem. Returns whether reading goes on."""
+        """Report a problem. Returns whether reading continues."""
         if self.failure is not None:
             return False
         self.flush()
@@ -67,6 +67,6 @@ class Output:
         return True
 
     def taken(self) -> list[ReaderEvent]:
-        """What has been told since this was asked last."""
+        """The events since the last call."""
         events, self._events = self._events, []
         return events

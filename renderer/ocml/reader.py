@@ -1,10 +1,10 @@
-"""OpenChatML text, piece by piece, to events: the same events for every way of cutting the text, down to single bytes.
+"""A streaming parser for OpenChatML text: pieces in, events out.
 
-The reader holds no body. It holds back at most the longest beginning of a control token; a frame's header until it is complete (at most
-``frame_header.HEADER_LIMIT`` characters); and a document's header until its first frame (at most 64 KiB).
+However the text is cut, down to single bytes, the events are the same. The reader holds no body. It buffers only what may be the
+beginning of a control token, a frame header (at most ``frame_header.HEADER_LIMIT`` characters) and the document header (at most 64 KiB).
 
-*Strict* reading raises at the first refused problem. *Lenient* reading goes on: each problem is an event, and what could not be
-understood is hidden. Reading is strict unless ``lenient=True`` is said.
+*Strict* reading, the default, raises at the first refused problem. *Lenient* reading continues: each problem is an event, and what
+could not be understood is hidden.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class Reader:
-    """Text or bytes in, events out. ``fragment``: the text is frames without a document header (as the specification's examples are)."""
+    """Text or bytes in, events out. ``fragment``: the text is frames without a document header, like the specification's examples."""
 
     def __init__(self, *, lenient: bool = False, fragment: bool = False) -> None:
         self._output = Output(lenient=lenient)
@@ -37,16 +37,16 @@ class Reader:
         self._document = DocumentBeginning(self._output)
         self._frames: FrameStates | None = None
         self.events_before_error: list[ReaderEvent] = []
-        """What the call that raised had found before the problem. Empty as long as none has raised."""
+        """The events before the problem, from the call that raised. Empty until then."""
         if fragment:
             self._begin_frames(DocumentHeader())
 
     def feed(self, piece: str | bytes) -> list[ReaderEvent]:
-        """Take the next piece. A piece of text may not follow half a character in bytes.
+        """Take the next piece. A piece of text may not follow bytes that end inside a character.
 
         Raises:
-            OpenChatMLError: the piece holds the first refused problem of a strict reading, or a lenient reading met a future major
-                version. ``events_before_error`` has what stands before it. Every later call raises the same.
+            OpenChatMLError: strict reading refuses something in this piece, or lenient reading meets a future major version.
+                ``events_before_error`` has the events before it. Every later call raises the same error.
         """
         self._check_open()
         if isinstance(piece, str):
@@ -58,7 +58,7 @@ class Reader:
         return self._taken()
 
     def finish(self) -> list[ReaderEvent]:
-        """No more comes. Raises as ``feed`` does: E-STREAM-TRUNCATED where the text ends inside a frame."""
+        """Signal the end of the text. Raises as ``feed`` does, with E-STREAM-TRUNCATED if the text ends inside a frame."""
         self._check_open()
         self._take_bytes(b"", is_last=True)
         if self._output.failure is None:
@@ -123,7 +123,7 @@ class Reader:
         self._cursor.move(len(text) - len(frames.held))
 
     def _begin(self, text: str) -> tuple[str, int]:
-        """Read on in front of the first frame. Returns the buffer, and where the first frame begins in it, if it does."""
+        """Continue before the first frame. Returns the buffer, and the position of the first frame in it, or 0."""
         buffer = self._document.held + text
         self._cursor.begin(buffer)
         position = self._first_frame(buffer)
@@ -132,7 +132,7 @@ class Reader:
         return buffer, position or 0
 
     def _here(self) -> Place:
-        """The place behind everything that came, what is held back included."""
+        """The place after all text so far, including what is held back."""
         if self._frames is None:
             return advanced(self._cursor.here(0), self._document.held)
         return advanced(self._cursor.here(self._frames.number), self._frames.held)

@@ -1,4 +1,4 @@
-"""UTF-8 that arrives in pieces: characters cut in half are put together, bytes that are none are mended and told of."""
+"""Decodes UTF-8 that arrives in pieces, and reports invalid bytes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import codecs
 
 
 class Utf8Pieces:
-    """Bytes to text across pieces. After the first bytes that are no UTF-8, each such sequence becomes U+FFFD."""
+    """Decodes bytes across pieces. From the first invalid bytes on, each invalid sequence becomes U+FFFD."""
 
     def __init__(self) -> None:
         self._pending = b""
@@ -14,11 +14,11 @@ class Utf8Pieces:
 
     @property
     def is_waiting(self) -> bool:
-        """Whether half a character is held back."""
+        """Whether part of a character is held back."""
         return bool(self._pending)
 
     def decode(self, piece: bytes, *, is_last: bool) -> tuple[str, bool]:
-        """The text that is certain, and whether it ends at the first bytes that are no UTF-8: ask then for the rest."""
+        """The text so far, and whether it ends at the first invalid bytes: if so, call ``decode_the_rest``."""
         data = self._pending + piece if self._pending else piece
         try:
             text, used = codecs.utf_8_decode(data, "replace" if self.is_mended else "strict", is_last)
@@ -29,7 +29,7 @@ class Utf8Pieces:
         return text, False
 
     def decode_the_rest(self, *, is_last: bool) -> str:
-        """What stands behind the place where ``decode`` ended, mended; from now on everything is."""
+        """The text after the place where ``decode`` stopped. From now on, invalid bytes are replaced."""
         self.is_mended = True
         text, used = codecs.utf_8_decode(self._pending, "replace", is_last)
         self._pending = self._pending[used:]

@@ -1,4 +1,7 @@
-"""The values of a document header as YAML: read safely and within bounds, and written so that every reader sees the same."""
+"""Reads and writes the values of a document header as YAML.
+
+Reading is safe and bounded. Writing quotes whatever some YAML parser could misread.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def load(text: str, original: str) -> tuple[dict[str, Value], dict[str, str]]:
-    """The mapping, and of ``version`` and ``model`` the characters as they stand there."""
+    """The mapping, and the literal characters of ``version`` and ``model``."""
     loader = None
     try:
         loader = _Loader(text)
@@ -39,15 +42,15 @@ def load(text: str, original: str) -> tuple[dict[str, Value], dict[str, str]]:
 
 
 def dump(values: Mapping[str, Value]) -> str:
-    """The lines of a mapping; nothing for an empty one."""
-    # ASCII with escapes and no folded lines: YAML readers differ about some of Unicode's line breaks.
+    """The YAML lines of a mapping; empty text for an empty mapping."""
+    # ASCII with escapes, and no folded lines: YAML parsers disagree about some Unicode line breaks.
     text = yaml.dump(values, Dumper=_Dumper, sort_keys=False, width=math.inf) if values else ""
-    # Text that spells a control token is in double quotes (see _Dumper), where a character may be written by its number.
+    # Text that spells a control token is in double quotes (see _Dumper), where a character may be written as an escape.
     return TOKEN_RUN.sub(lambda match: match[0].replace("<", "\\x3C"), text)
 
 
 def plain_mapping(values: Mapping[str, object], depth: int = 1) -> dict[str, Value]:
-    """The same values in plain containers. What is no JSON value is refused: it would not come back as it went."""
+    """The same values in plain containers. Values that are not JSON are refused: reading them back would not give the same."""
     if not all(isinstance(key, str) and not _SURROGATE.search(key) for key in values):
         raise ParseHeaderError("a key that is no text")
     return {str(key): _plain(item, depth + 1) for key, item in values.items()}
@@ -88,11 +91,11 @@ _TYPES: dict[str, tuple[str, str]] = {
     "int": (r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+", "-+0123456789"),
     "float": (r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)", "-+.0123456789"),
 }
-"""How YAML 1.2 (core schema) types a plain word: by type, its pattern and the characters that it can begin with."""
+"""How YAML 1.2 (core schema) types an unquoted scalar: for each type, its pattern and the characters that it can begin with."""
 
 
 class _Loader(yaml.SafeLoader):
-    """A safe loader of JSON values: no anchors (they let a short header grow without bound), no tags, no key twice, bounded depth."""
+    """A safe loader of JSON values: no anchors (they let a short header grow without bound), tags or duplicate keys; limited depth."""
 
     yaml_implicit_resolvers = {}
     depth = 0
@@ -128,7 +131,7 @@ def _refused(reason: str, mark: yaml.Mark) -> yaml.constructor.ConstructorError:
 
 
 class _Dumper(yaml.SafeDumper):
-    """Writes text in quotes wherever some reader of YAML, of version 1.1 or 1.2, would take it for something else."""
+    """Quotes text wherever a parser of YAML 1.1 or 1.2 would take it for another type."""
 
     def ignore_aliases(self, data: object) -> bool:
         return True
