@@ -1,1 +1,1 @@
-"""Harmony: what gpt-oss models read and write, as token ids and as text, and its bridge to OpenChatML."""
+"""Reads and writes Harmony, the format of gpt-oss models, and converts it to OpenChatML and back."""

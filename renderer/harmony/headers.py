@@ -1,4 +1,4 @@
-"""What a header means that a model wrote: each section of it is judged, and what is unclear hides the message."""
+"""Interprets the header of a Harmony message from a model. If anything in it is unclear, the message is hidden."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from renderer.tokens import Token
 
 @dataclass(slots=True)
 class Section:
-    """A stretch of a header: what stands behind the role, a ``<|channel|>`` or a ``<|constrain|>``."""
+    """A section of a header: the text after the role, after ``<|channel|>`` or after ``<|constrain|>``."""
 
     marker: Token | None
     parts: list[str] = field(default_factory=list)
@@ -24,7 +24,7 @@ class Section:
 
 
 class Head:
-    """A header while it is being written. ``implied``: its role is not in it, because the prompt ended in ``<|start|>assistant``."""
+    """A header while it is being written. ``implied``: it does not hold its role, as the prompt ended in ``<|start|>assistant``."""
 
     def __init__(self, *, implied: bool, repaired: bool = False) -> None:
         self.implied = implied
@@ -38,7 +38,7 @@ class Head:
         self.sections[-1].parts.append(text)
 
     def raw(self) -> str:
-        """The header as the model wrote it, markers as characters: what staff see of a broken one."""
+        """The header as the model wrote it, with markers as characters. Staff see this if the header is broken."""
         start = "" if self.implied else str(Token.START)
         return start + "".join((section.marker or "") + section.text for section in self.sections)
 
@@ -46,9 +46,9 @@ class Head:
         return len(self.sections) == 1 and not self.sections[0].text.strip()
 
     def final_body(self) -> str | None:
-        """What stands behind the bare word ``final``, where the header has nothing else in it that could mean something.
+        """The text after the bare word ``final``, if nothing else in the header could mean something.
 
-        Not where its beginning is missing too: a stray marker before hidden words would make them an answer.
+        Not if the beginning is missing too: otherwise a stray marker before hidden text would turn it into an answer.
         """
         if self.repaired:
             return None
@@ -64,7 +64,7 @@ _FINAL_AND_MORE = re.compile(r"final\s+(?!to\b)(\S.*)", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a header means. ``is_foreign``: somebody else than the assistant is made to speak."""
+    """What a header means. ``is_foreign``: the model writes as somebody other than the assistant."""
 
     header: Header
     error: Code | None = None
@@ -103,7 +103,7 @@ def judge(head: Head, *, conversation: bool) -> Verdict:
 
 
 def _judge_other(author: str, attributes: list[str], sections: list[Section]) -> Verdict:
-    """A message of somebody else in a whole conversation. An author that is no role is a tool, as Harmony writes tools."""
+    """A message of another author in a whole conversation. An author that is not a role is a tool: Harmony writes tools like that."""
     words = {marker: [s.text.split() for s in sections if s.marker is marker] for marker in (Token.CHANNEL, Token.CONSTRAIN)}
     channels, constraints = words[Token.CHANNEL], words[Token.CONSTRAIN]
     if len(channels) > 1 or len(constraints) > 1 or not all([*channels, *constraints]):
@@ -127,7 +127,7 @@ def _judge_other(author: str, attributes: list[str], sections: list[Section]) ->
 
 
 def _is_stray_commentary(channels: list[list[str]]) -> bool:
-    """The one pair of different channels that may show: gpt-oss begins commentary to itself, then thinks better of it."""
+    """The only two different channels in one header that may be shown: gpt-oss begins commentary, then changes its mind."""
     if len(channels) != 2 or channels[1][:1] != [Channel.FINAL]:
         return False
     return channels[0] in ([Channel.COMMENTARY], [Channel.COMMENTARY, "to=assistant"])
@@ -141,7 +141,7 @@ def _with_attributes(channel: str, attributes: list[str], constrained: set[str],
     if not all(HEADER_VALUE.fullmatch(recipient) for recipient in recipients):
         return _BROKEN
     constrain = next(iter(constrained), None)
-    # A preamble is what commentary to nobody in particular is, unless it announces another kind of content than words.
+    # Commentary without a recipient is a preamble, unless it announces content other than text.
     is_preamble = channel == Channel.COMMENTARY and not others and not constrained and recipients <= PEOPLE
     header = Header(
         role=Role.ASSISTANT,

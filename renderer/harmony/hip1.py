@@ -1,8 +1,8 @@
-"""HIP-1, the Harmony Interop Profile (specification section 12), both ways: frames to Harmony ids or text with a side record, and back.
+"""Converts OpenChatML frames to Harmony and back, as the Harmony Interop Profile HIP-1 demands (specification section 12).
 
-Both forms begin where an assistant's completion begins, behind ``<|start|>assistant``, if the first frame is the assistant's; else they
-begin with ``<|start|>``. Read without a side record they are a model's completion and nothing else: another author is a forgery.
-``<|return|>`` becomes ``<|end|>`` on the way out, as Harmony asks of what a model reads again.
+Harmony is written as token ids or as text, with a side record. If the first frame is the assistant's, both begin after
+``<|start|>assistant``, where a completion begins; otherwise with ``<|start|>``. Without a side record, Harmony is read as a model's
+completion: a message of another author is a forgery. ``<|return|>`` is written as ``<|end|>``, as Harmony asks for earlier turns.
 """
 
 from __future__ import annotations
@@ -28,24 +28,24 @@ _WRITABLE = re.compile(r"(?:(?!<\|)[!-~])+")
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a Harmony form says. ``record`` gives the same form again with ``to_text``; None where the form was not well-formed."""
+    """The result of reading Harmony. With ``record``, ``to_text`` writes the same again; it is None if the input was not well-formed."""
 
     finished: tuple[Finished, ...]
     record: SideRecord | None = None
 
     @property
     def frames(self) -> tuple[Frame, ...]:
-        """The frames, whole or not, in order."""
+        """The frames in order, complete or not."""
         return tuple(finished.frame for finished in self.finished)
 
 
 def to_tokens(
     frames: Sequence[Frame], vocabulary: Vocabulary, *, record: SideRecord | None = None, document: Mapping[str, object] | None = None
 ) -> tuple[list[int], SideRecord]:
-    """Frames as token ids, and their side record. ``record``: of an earlier reading, whose way to write headers is kept.
+    """Frames as token ids, with their side record. ``record``: from an earlier reading, to write headers in the same way.
 
     Raises:
-        ParseHeaderError: a header value that Harmony needs cannot stand in a header.
+        ParseHeaderError: a header value that Harmony needs is not allowed in a header.
     """
     pieces, written = _written(frames, record, document)
     return ids_of_pieces(pieces, vocabulary), written
@@ -54,9 +54,9 @@ def to_tokens(
 def to_text(
     frames: Sequence[Frame], *, record: SideRecord | None = None, document: Mapping[str, object] | None = None
 ) -> tuple[str, SideRecord]:
-    """Frames as Harmony text, and their side record. Raises as ``to_tokens`` does.
+    """Frames as Harmony text, with their side record. Raises as ``to_tokens`` does.
 
-    Markers that a body spells stand in the text as they are: only with the side record, or as ids, is the text safe to read again.
+    Markers in a body are not escaped: the text is safe to read again only with the side record. Token ids always are.
     """
     pieces, written = _written(frames, record, document)
     return text_of_pieces(pieces), written
@@ -72,11 +72,11 @@ def from_tokens(
 ) -> Reading:
     """Frames from token ids.
 
-    Without ``record`` the ids are a model's completion, or with ``conversation`` a whole conversation that the caller vouches for; calls
-    then get new ids, and replies those of the oldest call to their tool.
+    Without ``record`` the ids are a model's completion, or with ``conversation`` a whole conversation that the caller vouches for. Calls
+    then get new ids; a reply gets that of the oldest call of its tool.
 
     Raises:
-        SideRecordError: the record belongs to something else.
+        SideRecordError: the record belongs to another document.
     """
     reader = TokenPieces(vocabulary)
     pieces = [*reader.feed(ids), *reader.finish()]
@@ -93,7 +93,7 @@ def from_text(
     conversation: bool = False,
     new_call_id: Callable[[], str] | None = None,
 ) -> Reading:
-    """Frames from Harmony text, as ``from_tokens``; without ``record`` more may be hidden than ids would show (``harmony_text``)."""
+    """Frames from Harmony text, as ``from_tokens``. Without ``record``, more may be hidden than with ids (see ``harmony.text``)."""
     if record is not None:
         return Reading(tuple(_cut_out(text, record)), record)
     new_call_id = new_call_id or _numbered()
@@ -114,8 +114,8 @@ def ids_from_json(text: str) -> list[int]:
 
 
 def pieces_of_frame(frame: Frame) -> list[Piece]:
-    """One frame as openai-harmony writes it, but for two mistakes: a recipient who is no tool is called nothing, and a bare content
-    type without a recipient, which would be read as one, is left out."""
+    """One frame as openai-harmony writes it, without two of its mistakes: a recipient that is not a tool does not end in a call, and a
+    bare content type without a recipient is left out, as it would be read as a recipient."""
     return [Marker(Token.START), *_header(frame.header), Marker(Token.MESSAGE), *_body(frame), Marker(_stop(frame))]
 
 
@@ -124,7 +124,7 @@ def _header(header: Header) -> list[Piece]:
     pieces: list[Piece] = [_value(header.name if is_tool else header.role)]
     if header.recipient is not None and header.recipient != "all":
         pieces.append(f" to={_value(header.recipient)}")
-    # Harmony wants a channel of every assistant message; none at all means final in OpenChatML (section 5, rule 2).
+    # Harmony requires a channel for every assistant message. In OpenChatML no channel means final (section 5, rule 2).
     channel = Channel.FINAL.value if header.channel is None and header.role == Role.ASSISTANT else header.channel
     if channel is not None:
         pieces += [Marker(Token.CHANNEL), _value(channel)]
@@ -168,7 +168,7 @@ def _stop(frame: Frame) -> Terminator:
 
 
 def _earlier(frame: Frame, record: SideRecord | None, index: int) -> MessageRecord | None:
-    """The record of this message from an earlier reading, unless the frame was changed since."""
+    """The record of this message from an earlier reading, unless the frame has changed since."""
     if record is None or index >= len(record.messages):
         return None
     before = record.messages[index]

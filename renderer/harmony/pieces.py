@@ -1,4 +1,4 @@
-"""Pieces of Harmony: a marker, or text between markers; made from token ids, or from text in which markers are merely spelled."""
+"""Splits Harmony, as token ids or as text, into control markers and the text between them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SPELLED = re.compile(r"<\|(?:start|end|message|channel|constrain|return|call|en
 
 @dataclass(frozen=True, slots=True)
 class Marker:
-    """A control token, by its literal characters."""
+    """A control token, as its literal text."""
 
     token: str
 
@@ -25,7 +25,7 @@ Piece = Marker | str
 
 
 def pieces_of_text(text: str) -> list[Piece]:
-    """Whatever spells a marker counts as one: in Harmony text a quoted marker cannot be told from a real one."""
+    """Split text. Whatever spells a marker counts as one: in text, a quoted marker cannot be told from a real one."""
     pieces: list[Piece] = []
     position = 0
     for match in _SPELLED.finditer(text):
@@ -39,12 +39,12 @@ def pieces_of_text(text: str) -> list[Piece]:
 
 
 def text_of_pieces(pieces: Iterable[Piece]) -> str:
-    """The pieces as characters."""
+    """The pieces as text."""
     return "".join(piece.token if isinstance(piece, Marker) else piece for piece in pieces)
 
 
 def ids_of_pieces(pieces: Iterable[Piece], vocabulary: Vocabulary) -> list[int]:
-    """Each text is encoded by itself, as openai-harmony does it; only a Marker becomes a control id."""
+    """The pieces as token ids. Each text is encoded separately, as in openai-harmony; only a Marker becomes a control token."""
     ids: list[int] = []
     for piece in pieces:
         if isinstance(piece, Marker):
@@ -55,7 +55,7 @@ def ids_of_pieces(pieces: Iterable[Piece], vocabulary: Vocabulary) -> list[int]:
 
 
 class TokenPieces:
-    """Token ids in, pieces out. A character whose bytes are spread over several ids is released when it is whole."""
+    """Token ids in, pieces out. A character whose bytes are spread over several ids is released when it is complete."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self._bytes_of = vocabulary.bytes_of
@@ -63,7 +63,7 @@ class TokenPieces:
         self._is_inside = False
 
     def feed(self, ids: Iterable[int]) -> list[Piece]:
-        """What these ids add. An id that does not exist becomes one U+FFFD, as do bytes that are no UTF-8."""
+        """The next pieces. An id that does not exist becomes one U+FFFD, as do invalid UTF-8 bytes."""
         pieces: list[Piece] = []
         run: list[bytes] = []
         for number in ids:
@@ -80,14 +80,14 @@ class TokenPieces:
         return pieces
 
     def finish(self) -> list[Piece]:
-        """The rest of a character that was cut off, as U+FFFD."""
+        """The rest, if the ids end inside a character, as U+FFFD."""
         if not self._is_inside:
             return []
         self._is_inside = False
         return [self._decoder.decode(b"", final=True)]
 
     def _decoded(self, read: bytes) -> str:
-        # Nearly all ids begin and end between characters; for those the incremental decoder, written in Python, would be half the time.
+        # Nearly all ids are whole characters. For those, the incremental decoder, written in Python, would take half the time.
         if not self._is_inside:
             try:
                 return read.decode("utf-8")

@@ -1,8 +1,9 @@
-"""Builds the prompt for back ends that take token ids: system message, developer message, history, and where the model goes on.
+"""Builds the Harmony prompt for model servers that take token ids.
 
-Bodies are encoded as ordinary text, so that nothing a person or a tool writes can become a control token. The ids are those that
-openai-harmony gives for the same conversation, except where it is wrong: it drops spent analysis before the first answer only
-(``renderer.history`` before the last), and ends a message to ``user`` as a call.
+A prompt is the system message, the developer message, the history and the point at which the model continues. Bodies are encoded as
+ordinary text, so that nothing a person or a tool writes can become a control token. The ids are those of openai-harmony for the same
+conversation, except where it is wrong: it drops old analysis before the first answer only (``renderer.history``: before the last), and
+it ends a message to ``user`` as a call.
 """
 
 from __future__ import annotations
@@ -22,9 +23,9 @@ from renderer.tokens import Token
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """What a model is asked. ``frames`` is the branch as it is kept; what the model may not see again is left out here.
+    """What a model is asked. ``frames`` is the branch as it is stored; frames that are not sent again are left out here.
 
-    ``cut_answer`` is an assistant frame behind them that stays open: the model goes on at the end of its body.
+    ``cut_answer`` is an assistant frame after them that stays open: the model continues at the end of its body.
     """
 
     frames: Sequence[Frame]
@@ -35,23 +36,23 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """The ids of a prompt, and how many of its oldest turns had to be left out."""
+    """The token ids of a prompt, and how many of the oldest turns were left out."""
 
     ids: list[int]
     turns_left_out: int = 0
 
 
 def build(prompt: Prompt, vocabulary: Vocabulary) -> list[int]:
-    """The ids of a whole prompt.
+    """The token ids of a whole prompt.
 
     Raises:
-        ParseHeaderError: a header value of a frame may not stand in a prompt.
+        ParseHeaderError: a header value of a frame is not allowed in a prompt.
     """
     return build_within(prompt, vocabulary, None).ids
 
 
 def build_within(prompt: Prompt, vocabulary: Vocabulary, limit: int | None) -> Fitted:
-    """As ``build``, leaving out whole oldest turns until at most ``limit`` ids are left, or only the last turn. Raises as ``build``."""
+    """As ``build``, but drops the oldest turns until at most ``limit`` ids, or only the last turn, are left. Raises as ``build``."""
     before, turns = _turns(seen_again(prompt.frames))
     opening = [id_ for frame in (*_instructions(prompt), *before) for id_ in _ids(frame, vocabulary)]
     written = [[id_ for frame in turn for id_ in _ids(frame, vocabulary)] for turn in turns]
@@ -64,7 +65,7 @@ def build_within(prompt: Prompt, vocabulary: Vocabulary, limit: int | None) -> F
 
 
 def _ending(cut_answer: Frame | None, vocabulary: Vocabulary) -> list[int]:
-    """Where the model goes on: at a new message, or in the middle of the open one, all of it but what would end it."""
+    """The end of the prompt, where the model continues: a new message, or the cut answer without its terminator."""
     if cut_answer is not None:
         return _ids(cut_answer, vocabulary)[:-1]
     return ids_of_pieces([Marker(Token.START), Role.ASSISTANT.value], vocabulary)
@@ -82,7 +83,7 @@ def _instructions(prompt: Prompt) -> list[Frame]:
 
 
 def _turns(frames: Sequence[Frame]) -> tuple[list[Frame], list[list[Frame]]]:
-    """What stands before the first question, then each question with all that follows it."""
+    """The frames before the first question, then each question with everything up to the next."""
     before: list[Frame] = []
     turns: list[list[Frame]] = []
     for frame in frames:

@@ -1,13 +1,13 @@
-"""Reads what a gpt-oss model writes in the Harmony format, piece by piece, into raw events; in doubt it hides.
+"""A streaming parser for the Harmony output of gpt-oss models: pieces in, events out; in doubt, it hides.
 
-A *piece* is either a control marker that the model really emitted (told from quoted characters by its token id), or text. The reader
-begins where the prompt ends, behind ``<|start|>assistant``. It releases nothing of a body before its header is complete, and it never
-raises on what a model writes: what is no valid frame becomes an ``analysis`` frame with ``intent=debug`` that carries an error code.
+A *piece* is either text, or a control marker that the model really emitted (its token id tells it from quoted characters). The reader
+begins where the prompt ends, after ``<|start|>assistant``. It releases nothing of a body before the header is complete, and no model
+output makes it raise: what is not a valid frame becomes an ``analysis`` frame with ``intent=debug`` and an error code.
 
-An error on a frame that has a terminator tells staff of a repair; the frame itself is whole.
+If a frame has both a terminator and an error, it was repaired and is complete; the error is for staff.
 
-A whole conversation that was written by us (system, developer, user and tool messages too) is read with ``conversation=True``; what a
-model wrote never is, because there another author is a forgery.
+``conversation=True`` reads a whole conversation that we wrote ourselves (system, developer, user and tool messages too). Never use it
+for the output of a model, where a message of another author is a forgery.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from renderer.harmony.headers import Head, is_call, judge
 from renderer.tokens import TERMINATORS, Token
 
 END_OF_TEXT = "<|endoftext|>"
-"""Not a Harmony marker, but a model can emit it: it ends the turn, and its characters are never text."""
+"""Not a Harmony marker, but a model can emit it. It ends the turn, and its characters are never text."""
 
 
 class Reader:
-    """Harmony pieces in, raw events out. Holds the header that is being written, and the body of a call or a possible JSON value."""
+    """Harmony pieces in, raw events out. Holds an incomplete header, and a body that is a call or may be a JSON value."""
 
     def __init__(self, new_call_id: Callable[[], str], *, conversation: bool = False) -> None:
-        """``new_call_id`` gives each call its id: Harmony has no place for one, and this package knows no randomness.
+        """``new_call_id`` makes the id of each call: Harmony has no place for one, and this package uses no randomness.
 
-        ``conversation``: other authors than the assistant are believed, and ``<|return|>`` ends a message, not the reading.
+        ``conversation``: authors other than the assistant are accepted, and ``<|return|>`` ends a message, not the reading.
         """
         self._new_call_id = new_call_id
         self._conversation = conversation
@@ -47,11 +47,11 @@ class Reader:
 
     @property
     def ended(self) -> bool:
-        """Whether the turn is over, so that everything else is ignored and the upstream request can be stopped."""
+        """Whether the turn is over. Everything after that is ignored, so the request to the model server can be stopped."""
         return self._state is _State.ENDED
 
     def feed_marker(self, token: str) -> list[RawEvent]:
-        """The model emitted this control token (its literal characters; any special token, known or not)."""
+        """Take a control token that the model emitted, as its literal text. Any special token, known or not."""
         match self._state:
             case _State.HEADER:
                 return self._marker_in_header(token)
@@ -62,7 +62,7 @@ class Reader:
         return []
 
     def feed_text(self, text: str) -> list[RawEvent]:
-        """The model wrote these characters as ordinary text. Text between two messages is dropped."""
+        """Take ordinary text from the model. Text between two messages is dropped."""
         if self._state is _State.BODY:
             return self._body.write(text)
         if self._state is _State.HEADER:
@@ -70,7 +70,7 @@ class Reader:
         return []
 
     def finish(self, error: ErrorCode = Code.STREAM_TRUNCATED) -> list[RawEvent]:
-        """No more pieces come. What is open is closed as incomplete with ``error``."""
+        """Signal the end of the pieces. An open frame is closed as incomplete with ``error``."""
         state, self._state = self._state, _State.ENDED
         if state is _State.BODY:
             return self._body.close(None, error)
@@ -86,7 +86,7 @@ class Reader:
             return []
         if token in TERMINATORS or token in (Token.START, END_OF_TEXT):
             return self._header_without_message(token)
-        # Any other special token makes the header unreadable: kept as characters, which no valid header holds.
+        # Any other special token makes the header invalid: it is kept as characters that no valid header contains.
         self._head.write(token)
         return []
 
@@ -105,7 +105,7 @@ class Reader:
         return self._body.open()
 
     def _with_call_id(self, header: Header) -> Header:
-        """A call gets a new id; a tool's reply that of its oldest call without one, for Harmony text alone does not say which."""
+        """A call gets a new id. A reply gets that of its tool's oldest open call, as Harmony does not say which call it answers."""
         if is_call(header):
             header = replace(header, call_id=self._new_call_id())
             self._unanswered[str(header.recipient)].append(str(header.call_id))
@@ -114,7 +114,7 @@ class Reader:
         return header
 
     def _header_without_message(self, token: str) -> list[RawEvent]:
-        """The header ended without ``<|message|>``: behind ``final`` the rest is taken as the body, anything else is hidden."""
+        """Handle a header without ``<|message|>``. After ``final`` the rest is taken as the body; anything else is hidden."""
         head, self._state = self._head, _State.BETWEEN
         lost = None if token == END_OF_TEXT else head.final_body()
         events: list[RawEvent] = []
@@ -150,7 +150,7 @@ class Reader:
         elif token == Token.START:
             self._state, self._head = _State.HEADER, Head(implied=False)
         elif token in (Token.CHANNEL, Token.MESSAGE):
-            # The start and the role were left out. A channel opens an assistant header; a bare body has no channel, and is hidden.
+            # ``<|start|>`` and the role are missing. A channel begins an assistant header; a bare body has no channel, and is hidden.
             self._state, self._head = _State.HEADER, Head(implied=True, repaired=True)
             return self._marker_in_header(token)
         return []
@@ -164,13 +164,13 @@ class _State(Enum):
 
 
 class _Body:
-    """The open message: when its frame is opened, what is held back, and how it is closed."""
+    """The open message. It decides when the frame opens, what is held back and how the frame closes."""
 
     def __init__(self, header: Header, error: ErrorCode | None = None) -> None:
         self.error = error
         self._header = header
         self._is_call = header.intent != Intent.DEBUG and is_call(header)
-        # A preamble is held back while it could still be one JSON value: that is a call whose header was lost.
+        # A preamble is held back while it could still be one JSON value, as that would be a call whose header was lost.
         self._is_held = is_preamble(header)
         self._looks_like_json = False
         self._kept: list[str] = []
@@ -197,12 +197,12 @@ class _Body:
         return self._release(self._header)
 
     def close(self, terminator: Terminator | None, error: ErrorCode) -> list[RawEvent]:
-        """``error`` is the reason where ``terminator`` is None."""
+        """Close the frame. ``error`` is the reason if ``terminator`` is None."""
         if self._is_call:
             return [self._close_call(terminator, error)]
         events: list[RawEvent] = []
         if self._is_held:
-            # A piece of a JSON value looks like no JSON value, so what was cut is hidden too.
+            # Part of a JSON value does not parse as one, so a preamble that was cut off is hidden too.
             hidden = self._looks_like_json and (terminator is None or is_json("".join(self._kept)))
             if hidden:
                 self.error = Code.CALL_SCHEMA
@@ -225,7 +225,7 @@ class _Body:
         return FrameClosed(terminator, self.error)
 
     def _close_call(self, terminator: Terminator | None, error: ErrorCode) -> FrameClosed:
-        """A call that lacks only its ``<|call|>`` (many servers strip stop tokens) is whole if its arguments are; else it is no call."""
+        """A call without its ``<|call|>`` (many servers strip stop tokens) is complete if its arguments are. Otherwise it is not a call."""
         body = "".join(self._kept)
         if terminator is Terminator.CALL or (body.lstrip().startswith("{") and is_json(body)):
             return FrameClosed(Terminator.CALL, self.error)
@@ -233,7 +233,7 @@ class _Body:
 
 
 def is_json(text: str) -> bool:
-    """Whether ``text`` is one JSON value, or several in a row. What is too deep or too large to tell counts as one: in doubt, hide."""
+    """Whether ``text`` is one JSON value, or several in a row. If it is too deep or too large to tell, yes: in doubt, hide."""
     decoder, rest = json.JSONDecoder(), text.strip()
     try:
         while rest:

@@ -1,7 +1,7 @@
-"""The side record: a small JSON document beside Harmony, with what OpenChatML says of each message and Harmony has no place for.
+"""The side record: a JSON file that keeps the OpenChatML data for which Harmony has no place.
 
-It holds headers and lengths, no body. Together with the Harmony form it gives back the exact transcript; it is checked against that
-form, so that a record which belongs to another one is refused.
+It holds headers and lengths, no body. Together with the Harmony text or ids it restores the exact transcript. It is checked against
+them, so a record that belongs to another document is refused.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ class SideRecordError(ParseHeaderError):
 
 @dataclass(frozen=True, slots=True)
 class MessageRecord:
-    """One message: its OpenChatML ``header`` and ``terminator``, and how it stands in Harmony.
+    """One message: its OpenChatML ``header`` and ``terminator``, and how Harmony writes it.
 
-    ``harmony`` is what stands there between ``<|start|>`` and ``<|message|>``; in the first message of a completion, without the role.
-    ``characters`` is the length of the body, by which a body is cut out of Harmony text whatever markers it spells.
+    ``harmony`` is the text between ``<|start|>`` and ``<|message|>``; in the first message of a completion, without the role.
+    ``characters`` is the length of the body, so that it can be cut out of Harmony text even if it contains markers.
     """
 
     header: Header
@@ -39,9 +39,9 @@ class MessageRecord:
 
 @dataclass(frozen=True, slots=True)
 class SideRecord:
-    """All messages in order; ``document`` is the OpenChatML document header, where there is one.
+    """All messages in order; ``document`` is the OpenChatML document header, if there is one.
 
-    ``completion``: the Harmony form begins behind ``<|start|>assistant``, so that the first header has no role.
+    ``completion``: the Harmony text or ids begin after ``<|start|>assistant``, so the first header has no role.
     """
 
     messages: tuple[MessageRecord, ...]

@@ -1,6 +1,7 @@
-"""The text of the two messages that a prompt begins with: system (who, when, how hard, channels, tools) and developer (what and how).
+"""Writes the system message and the developer message with which a Harmony prompt begins.
 
-Specification: Harmony's format guide. The words are those with which gpt-oss was trained; do not improve them.
+The system message has identity, dates, reasoning effort, channels and built-in tools; the developer message has instructions, functions
+and response formats. Specification: Harmony's format guide. gpt-oss was trained with exactly these words; do not improve them.
 """
 
 from __future__ import annotations
@@ -14,28 +15,28 @@ from renderer.errors import ParseHeaderError
 from renderer.harmony.typescript import Json, literal, type_of
 
 TOOL_NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
-"""What the name of a tool must match, for it becomes part of a header when the tool is called."""
+"""The name of a tool must match this, as it becomes part of a header when the tool is called."""
 
 FUNCTIONS = "functions"
 
 
 @dataclass(frozen=True, slots=True)
 class FunctionTool:
-    """A tool of the operator's. ``parameters`` is a JSON Schema; None for a tool without any."""
+    """A function that the model may call. ``parameters`` is a JSON Schema; None if it takes none."""
 
     name: str
     description: str = ""
     parameters: Mapping[str, Json] | None = None
 
     def __post_init__(self) -> None:
-        """Raises ParseHeaderError where the name could not stand in a header."""
+        """Raises ParseHeaderError if the name is not allowed in a header."""
         if not TOOL_NAME.fullmatch(self.name):
             raise ParseHeaderError("a tool's name may hold letters, digits, dots, hyphens and underscores, 64 at most")
 
 
 @dataclass(frozen=True, slots=True)
 class ResponseFormat:
-    """A form that answers are to take: a name and a JSON Schema. It moves the model; it forces nothing."""
+    """A format for answers: a name and a JSON Schema. The model is asked to keep to it, not forced."""
 
     name: str
     schema: Mapping[str, Json]
@@ -44,7 +45,7 @@ class ResponseFormat:
 
 @dataclass(frozen=True, slots=True)
 class SystemMessage:
-    """What the system message says. ``date`` is today's, as YYYY-MM-DD; None for a part leaves that part out."""
+    """The content of the system message. ``date`` is today's, as YYYY-MM-DD. A part that is None is left out."""
 
     date: str | None = None
     effort: str | None = "medium"
@@ -56,7 +57,7 @@ class SystemMessage:
     python: bool = False
 
     def text(self, *, has_functions: bool) -> str:
-        """The message. ``has_functions``: the developer message defines tools, which are called on commentary."""
+        """The text of the message. ``has_functions``: the developer message defines tools, which are called on commentary."""
         about = [
             self.identity,
             self.knowledge_cutoff and f"Knowledge cutoff: {self.knowledge_cutoff}",
@@ -84,14 +85,14 @@ class SystemMessage:
 
 @dataclass(frozen=True, slots=True)
 class DeveloperMessage:
-    """What the developer message says: instructions (what others call the system prompt), tools, forms of answers."""
+    """The content of the developer message: instructions (elsewhere called the system prompt), tools, response formats."""
 
     instructions: str | None = None
     functions: Sequence[FunctionTool] = ()
     response_formats: Sequence[ResponseFormat] = ()
 
     def text(self) -> str:
-        """The message."""
+        """The text of the message."""
         sections = [] if self.instructions is None else ["# Instructions", self.instructions]
         if self.functions:
             sections.append(tools_text([Namespace(FUNCTIONS, None, tuple(self.functions))]))
@@ -102,7 +103,7 @@ class DeveloperMessage:
 
 @dataclass(frozen=True, slots=True)
 class Namespace:
-    """Tools that are called by one prefix; a namespace without tools, such as ``python``, is itself the tool."""
+    """Tools with a common prefix. A namespace without tools, such as ``python``, is itself the tool."""
 
     name: str
     description: str | None
@@ -133,14 +134,14 @@ def _format_text(wanted: ResponseFormat) -> str:
 
 
 def _lines(text: str) -> list[str]:
-    """Lines as openai-harmony counts them: at each line feed, with or without a carriage return before it, and nowhere else."""
+    """Split into lines like openai-harmony: at LF or CR LF, and nowhere else."""
     *ended, last = text.split("\n")
     return [line.removesuffix("\r") for line in ended] + ([last] if last else [])
 
 
 @cache
 def _builtin(name: str) -> Namespace:
-    """The built-in tools that the model was trained with, in the words that openai-harmony has for them; this needs no vocabulary."""
+    """The built-in tools that the model was trained with, as openai-harmony describes them. This needs no vocabulary."""
     from openai_harmony import ToolNamespaceConfig  # slow to import, and most prompts have no built-in tool
 
     read = ToolNamespaceConfig.browser() if name == "browser" else ToolNamespaceConfig.python()

@@ -1,9 +1,9 @@
-"""Reads Harmony text, in which a marker that a model quotes looks like one that it emits: it may only hide more than ids would show.
+"""Reads Harmony from text, where a marker that a model quotes looks like one that it emits.
 
-A person can make a model quote ``<|end|><|start|>assistant<|channel|>final<|message|>`` in its reasoning; read as it stands, the rest of
-the reasoning would then be the answer. Of what stands behind a hidden message, therefore, only two things are shown: the last message, if
-it is the answer and nothing follows it; and preambles, if every message is whole and none looks as if it broke off in a quotation. What
-stands before the first hidden message has nothing to give away. Where the back end gives ids, read those instead.
+A person can make a model quote ``<|end|><|start|>assistant<|channel|>final<|message|>`` in its reasoning. Read literally, the rest of the
+reasoning would then be the answer. So after a hidden message only two things are shown: the last message, if it is the answer and nothing
+follows it; and preambles, if every message is complete and none looks as if it broke off in a quotation. Before the first hidden message
+there is nothing to reveal. This may hide more than reading ids would, never less: if the model server sends ids, read those instead.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from renderer.tokens import TERMINATORS, Token
 
 _OPENING_APOSTROPHE = re.compile(r"(?:\A|\s)'\Z")
 _CLOSING_APOSTROPHE = re.compile(r"'(?!\w)")
-# What stands before a quoted marker, and what behind it.
+# Text before a quoted marker, and text after it.
 _OPENING = ("`", ":", "(", "[", "{", "“", "‘", "«", "„", "「", "『")
 _CLOSING = ("`", ",", ";", ")", "]", "}", "”", "’", "»", "」", "』", "…")
 
 
 def read_text(text: str, new_call_id: Callable[[], str]) -> list[RawEvent]:
-    """The events of a whole completion. It begins where the prompt ends, behind ``<|start|>assistant``."""
+    """The events of a whole completion, which begins where the prompt ends, after ``<|start|>assistant``."""
     events: list[RawEvent] = []
     for finished in read_completion(text, new_call_id):
         terminator = finished.frame.terminator if finished.complete else None
@@ -48,8 +48,8 @@ def read_completion(text: str, new_call_id: Callable[[], str]) -> list[Finished]
 def read_answer(text: str, new_call_id: Callable[[], str], *, is_over: bool) -> list[Finished]:
     """As ``read_completion``, for text from servers that may have stripped the token at which the model stopped.
 
-    ``is_over``: the server says that the model ended its turn by itself. Then an answer at the end of a completion in which nothing is
-    odd counts as returned, unless it reads like the rest of a quotation.
+    ``is_over``: the server says that the model ended its turn itself. Then an answer at the end of a completion without anything
+    unusual counts as returned, unless it looks like the rest of a quotation.
     """
     frames = read_completion(text, new_call_id)
     if not is_over or not frames or frames[-1].complete:
@@ -63,7 +63,7 @@ def read_answer(text: str, new_call_id: Callable[[], str], *, is_over: bool) -> 
 
 
 def fold(pieces: Sequence[Piece], reader: Reader) -> list[Finished]:
-    """The frames that ``reader`` makes of these pieces."""
+    """Read these pieces with ``reader`` and return its frames."""
     assembler = Assembler()
     events: list[RawEvent] = []
     for piece in pieces:
@@ -74,7 +74,7 @@ def fold(pieces: Sequence[Piece], reader: Reader) -> list[Finished]:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message as it stands in Harmony: the pieces between ``<|start|>`` and ``<|message|>``, the body, and what ended it."""
+    """One Harmony message: the pieces between ``<|start|>`` and ``<|message|>``, the body, and the marker that ended it."""
 
     header: tuple[Piece, ...]
     body: str
@@ -82,7 +82,7 @@ class Message:
 
 
 def messages(pieces: Sequence[Piece]) -> list[Message] | None:
-    """The messages of a well-formed Harmony form, whose first header may lack its beginning; None where it is not well-formed."""
+    """The messages of well-formed Harmony, whose first header may lack its beginning. None if it is not well-formed."""
     found: list[Message] = []
     position = 1 if pieces and pieces[0] == Marker(Token.START) else 0
     while position < len(pieces):
@@ -118,18 +118,18 @@ def _token(piece: Piece) -> str:
 
 
 def _is_for_people(finished: Finished) -> bool:
-    """Answers and preambles; of what a Reader makes, nothing else is ever shown."""
+    """Whether the frame is an answer or a preamble. Nothing else from a Reader is ever shown."""
     header = finished.frame.header
     return header.channel == Channel.FINAL or is_preamble(header)
 
 
 def _hidden(finished: Finished) -> Finished:
-    """The same frame for staff only, because it cannot be proven that the model wrote it for people."""
+    """The same frame, hidden, because it cannot be proven that the model wrote it for people."""
     return replace(finished, frame=Frame(BROKEN, finished.frame.body), error=finished.error or Code.PARSE_HEADER)
 
 
 def _provable(frames: Sequence[Finished], pieces: Sequence[Piece]) -> set[int]:
-    """Which of the frames for people are proven, by their index."""
+    """The indexes of the frames that are proven to be for people."""
     first_hidden = next((index for index, finished in enumerate(frames) if not _is_for_people(finished)), len(frames))
     shown = set(range(first_hidden))
     if first_hidden == len(frames):
@@ -143,7 +143,7 @@ def _provable(frames: Sequence[Finished], pieces: Sequence[Piece]) -> set[int]:
 
 
 def _is_regular(frames: Sequence[Finished], found: Sequence[Message] | None) -> bool:
-    """Whether this is what a model writes that quotes nothing: whole messages, one answer at most, and that or a call at the end."""
+    """Whether this looks like output without quotations: complete messages, at most one answer, and that or a call at the end."""
     if found is None or len(found) != len(frames) or any(finished.error or not finished.complete for finished in frames):
         return False
     if any(finished.frame.header.channel == Channel.FINAL for finished in frames[:-1]):
@@ -155,24 +155,24 @@ def _is_regular(frames: Sequence[Finished], found: Sequence[Message] | None) -> 
 
 
 def _is_last_answer(frames: Sequence[Finished], pieces: Sequence[Piece]) -> bool:
-    """Whether the text ends in an answer that was returned, so that the model itself ended its turn there, and no call was cut in two."""
+    """Whether the text ends in an answer with ``<|return|>``, where the model itself ended its turn, and no call was cut in two."""
     end = frames[-1].frame
     if end.header.channel != Channel.FINAL or end.terminator is not Terminator.RETURN:
         return False
     if len(frames) > 1 and not frames[-2].complete:
-        # The message before it never ended: a header that is put there is a repair, and behind hidden text nothing is repaired.
+        # The message before it never ended. A header there would be a repair, and nothing is repaired after hidden text.
         return False
     rest = [piece for piece in pieces if not isinstance(piece, str) or piece.strip()]
     return rest[-1] == Marker(Token.RETURN) and not any(_is_cut_call(finished.frame) for finished in frames)
 
 
 def _is_cut_call(frame: Frame) -> bool:
-    """Whether a call's arguments end in the middle: the ``<|call|>`` behind them was a word of theirs."""
+    """Whether a call's arguments break off: the ``<|call|>`` after them was part of their text."""
     return frame.terminator is Terminator.CALL and frame.header.constrain == "json" and not is_json(frame.body)
 
 
 def _breaks_off(before: Frame, after: Frame) -> bool:
-    """Whether the marker between two messages looks quoted: a quotation was opened before it, or goes on behind it."""
+    """Whether the marker between two messages looks quoted: a quotation begins before it, or continues after it."""
     text = before.body
     if before.terminator is Terminator.CALL or not text:
         return _is_cut_call(before)

@@ -1,7 +1,7 @@
-"""Writes a JSON Schema as the TypeScript-like type in which gpt-oss was taught its tools; character for character as openai-harmony does.
+"""Converts a JSON Schema to the TypeScript-like type that gpt-oss expects for its tools.
 
-What openai-harmony leaves out (``anyOf``, ``$ref``, limits, enumerations of other things than strings) is left out here too: the model
-has never seen it.
+The result equals that of openai-harmony, character for character. What openai-harmony leaves out (``anyOf``, ``$ref``, limits, enums of
+anything but strings) is left out here too: the model has never seen it.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 Json = Any
-"""A decoded JSON value, as it stands in a schema: whatever a tool's author wrote."""
+"""A decoded JSON value from a schema: whatever the author of a tool wrote."""
 
 _DEEPEST = 100
 _SIMPLE = {"number": "number", "integer": "number", "boolean": "boolean"}
 _WHOLE = range(-(2**63), 2**64)
-"""Numbers that are kept as whole numbers; others become floating point."""
+"""Numbers in this range stay integers; others become floating point."""
 _TOO_LARGE = 10**308
 
 
 def type_of(schema: Json, indent: str = "", depth: int = 0) -> str:
-    """The type that ``schema`` describes. ``indent`` stands before each line but the first. Anything unknown is ``any``."""
+    """The type for ``schema``. ``indent`` is put before each line but the first. Anything unknown is ``any``."""
     if depth > _DEEPEST:
         return "any"
     variants = _list(schema, "oneOf")
@@ -42,7 +42,7 @@ def type_of(schema: Json, indent: str = "", depth: int = 0) -> str:
 
 
 def literal(value: Json) -> str:
-    """A JSON value as openai-harmony prints it: compact, nothing but control characters escaped, numbers in their shortest form."""
+    """A JSON value as openai-harmony prints it: compact, only control characters escaped, numbers in their shortest form."""
     match value:
         case int() if value not in _WHOLE:
             return _float(float(value)) if abs(value) < _TOO_LARGE else "null"
@@ -87,7 +87,7 @@ def _examples(schema: Json, indent: str) -> list[str]:
 
 
 def _choice(name: str, schema: Json, variants: Sequence[Json], indent: str, depth: int) -> list[str]:
-    """A property that is one of several: its description stands above, unless the first variant has the same."""
+    """A property with several variants. Its description is written above, unless the first variant has the same."""
     described = _texts(schema, "description")
     above = [] if variants and _texts(variants[0], "description") == described else described
     lines = [f"{indent}// {text}\n" for text in (*above, *_default(schema))]
@@ -101,7 +101,7 @@ def _choice(name: str, schema: Json, variants: Sequence[Json], indent: str, dept
 
 
 def _variant(schema: Json, indent: str, depth: int) -> str:
-    """One line of a choice that is no property; here alone the default of an enumeration stands in quotes."""
+    """One line of a union that is not a property. Only here is the default of an enum in quotes."""
     comments = [*_texts(schema, "description"), *_default(schema, quoted=True)]
     return _nullable(schema, f"{indent}   ", depth) + (f" // {' '.join(comments)}" if comments else "")
 
@@ -136,13 +136,13 @@ def _list(schema: Json, key: str) -> list[Json] | None:
 
 
 def _texts(schema: Json, key: str) -> list[str]:
-    """The text under ``key``, as a list of one or none."""
+    """The text under ``key``, as a list with at most one item."""
     value = _get(schema, key)
     return [value] if isinstance(value, str) else []
 
 
 def _float(value: float) -> str:
-    """As short as can be: like Python, but an exponent has neither plus nor zeros, and 0.00001 needs none."""
+    """The shortest form: like Python's, but exponents have no plus and no zeros, and 0.00001 has none."""
     if value != value or value in (float("inf"), float("-inf")):
         return "null"
     mantissa, exponent, power = repr(value).partition("e")

@@ -1,7 +1,7 @@
-"""The o200k_harmony vocabulary: text to token ids among which no marker can hide, and token ids back to bytes or markers.
+"""The o200k_harmony tokenizer: text to token ids and back.
 
-The rank file is what the public tokenizer calls ``o200k_base.tiktoken``; ``manage.py fetch_vocabulary`` gets it. Nothing here opens a
-connection or reads an environment variable.
+Text never becomes a control token. The rank file is the public ``o200k_base.tiktoken``; ``manage.py fetch_vocabulary`` downloads it.
+Nothing here opens a connection or reads an environment variable.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ MARKER_IDS: dict[Token, int] = {
 }
 ORDINARY_IDS = range(199_998)
 SPECIAL_IDS = range(199_998, 201_089)
-"""Ids that are no text. Those that are no marker of Harmony have names of their own, or are reserved."""
+"""Special ids, which are not text. Those that are not Harmony markers have other names, or are reserved."""
 
 _NAMES = {199_998: "<|startoftext|>", 199_999: "<|endoftext|>", **{number: str(token) for token, number in MARKER_IDS.items()}}
 _MARK = r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]"
 _SMALL = r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]"
 _CONTRACTION = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
 _BEFORE = r"[^\r\n\p{L}\p{N}]?"
-# How the vocabulary cuts text before it looks for byte pairs. Part of the vocabulary: another pattern gives other ids.
+# How text is split before byte-pair encoding. Part of the vocabulary: another pattern gives other ids.
 _PATTERN = "|".join(
     (
         f"{_BEFORE}{_MARK}*{_SMALL}+{_CONTRACTION}",
@@ -47,7 +47,7 @@ _PATTERN = "|".join(
         r"\s+",
     )
 )
-# A run of a million spaces exhausts the pattern matcher, which then aborts; so does openai-harmony. Half of that is cut off before.
+# A run of a million spaces makes the regex engine abort, in openai-harmony too. So longer text is split at half of that.
 _LONG_SPACE = re.compile(r"\s{500000}")
 
 
@@ -56,36 +56,36 @@ class VocabularyError(Exception):
 
 
 class Vocabulary:
-    """Made once and shared: it takes some 80 MB and half a second. Encoding does not hold the interpreter's lock."""
+    """The tokenizer. Make one and share it: it takes some 80 MB and half a second. Encoding releases the GIL."""
 
     def __init__(self, ranks: bytes) -> None:
-        """``ranks``: the content of the rank file.
+        """``ranks`` is the content of the rank file.
 
         Raises:
-            VocabularyError: it is not that file.
+            VocabularyError: it is not the right file.
         """
         if hashlib.sha256(ranks).hexdigest() != SHA256:
             raise VocabularyError(f"This is not the vocabulary of gpt-oss: the content of {FILE_NAME} has another digest.")
         try:
-            # Here, and not above: whoever reads and writes text needs no tokenizer.
+            # Imported here, not above: reading and writing text needs no tokenizer.
             import tiktoken
         except ImportError as error:
             raise VocabularyError("Token ids need the package tiktoken, which is not installed.") from error
         parsed = _parsed(ranks)
         self._encoding = tiktoken.Encoding("o200k_harmony", pat_str=_PATTERN, mergeable_ranks=parsed, special_tokens={})
         self.bytes_of: tuple[bytes, ...] = tuple(sorted(parsed, key=parsed.__getitem__))
-        """The bytes of each ordinary id; they may begin or end in the middle of a character."""
+        """The bytes of each ordinary id. They may begin or end inside a character."""
 
     @classmethod
     def read(cls, path: Path) -> Vocabulary:
-        """The vocabulary from a rank file. Raises VocabularyError where it cannot be read."""
+        """Load the vocabulary from a rank file. Raises VocabularyError if that cannot be read."""
         try:
             return cls(path.read_bytes())
         except OSError as error:
             raise VocabularyError(f"The vocabulary cannot be read: {error.strerror or error}.") from error
 
     def encode(self, text: str) -> list[int]:
-        """The ids of ``text``, ordinary ones only: a marker that it spells is as harmless as any other word."""
+        """The ids of ``text``, ordinary ones only: a marker that it spells is as harmless as any other text."""
         ids: list[int] = []
         for part in _cut(text):
             ids += self._encoding.encode_ordinary(part)
