@@ -47,7 +47,7 @@ _PATTERN = "|".join(
         r"\s+",
     )
 )
-# A run of a million spaces makes the regex engine abort, in openai-harmony too. So longer text is split at half of that.
+# A run of a million spaces makes the regex engine abort, in openai-harmony too. So a run is split at half of that.
 _LONG_SPACE = re.compile(r"\s{500000}")
 
 
@@ -97,7 +97,7 @@ class Vocabulary:
 
 
 def marker_name(number: int) -> str | None:
-    """What a special id is called, as in ``<|end|>``; None for an ordinary id and for one that does not exist."""
+    """The name of a special id, as in ``<|end|>``; None for an ordinary id and for one that does not exist."""
     if number not in SPECIAL_IDS:
         return None
     return _NAMES.get(number) or f"<|reserved_{number}|>"

@@ -1,1 +1,1 @@
-"""Markdown to safe HTML, whole or while it is being written."""
+"""Renders Markdown as safe HTML, also while it is still being written."""

@@ -1,8 +1,8 @@
-"""Growing Markdown, cut into closed blocks, which are rendered once and final, and an open tail, which is shown as it is meanwhile.
+"""Splits streaming Markdown into closed blocks, which are final, and one open block at the end.
 
-A block is closed when a later line can no longer change it. The cutting is markdown-it's own: the text since the last cut is parsed when a
-line comes that may end its block, and the blocks before its last one are closed. Only a late definition (``[x]: …``, ``[^x]: …``) changes
-a closed block, and only one that asked for it. After ``finish`` the blocks are those of ``html.render_blocks`` on the whole text.
+A block is closed when no later line can change it. markdown-it decides that: when a line arrives that may end a block, the text since the
+last split is parsed, and all its blocks but the last are closed. Only a late definition (``[x]: …``, ``[^x]: …``) changes a closed block
+that refers to it. After ``finish``, the blocks are those of ``html.render_blocks`` for the whole text.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ class BlockClosed:
 
 @dataclass(frozen=True, slots=True)
 class BlockPatched:
-    """The closed block ``index`` changed after all: a definition that it asked for has come.
+    """The closed block ``index`` changed after all, because a definition that it refers to has arrived.
 
-    Empty at the index after the last block, where something was shown meanwhile that in the end is no block.
+    Empty at the index after the last block, if something was shown there that turned out not to be a block.
     """
 
     index: int
@@ -44,7 +44,7 @@ Final = BlockClosed | BlockPatched
 
 
 class Blocks:
-    """Markdown in, blocks out."""
+    """Pieces of Markdown in, blocks of HTML out."""
 
     def __init__(self) -> None:
         self._definitions = Definitions()
@@ -59,15 +59,15 @@ class Blocks:
         self._tail = Tail(0, "", self._definitions)
 
     def feed(self, text: str) -> list[Final]:
-        """Take more text. Returns what is final now; costs little, and never renders the open block."""
+        """Take more text and return what is final now. Fast: it never renders the open block."""
         return self._take(self._normalised(text))
 
     def tail(self) -> BlockOpen | BlockText | None:
-        """What of the open block is to be shown now; None where nothing is new. To be called about 20 times a second."""
+        """What to show of the open block now; None if nothing is new. Call it about 20 times a second."""
         return self._tail.show(self._text)
 
     def finish(self) -> list[Final]:
-        """No more text comes: everything left is closed."""
+        """Signal the end of the text. Everything left is closed."""
         events = self._take("\n" if self._carriage_return else "")
         if self._overflow is None:
             events += self._close(final=True)
@@ -162,7 +162,7 @@ class Blocks:
         return Tail(len(self._closed), text if text.strip() else "", self._definitions, shown=shown)
 
     def _commit(self, layer: Definitions, cut: int) -> set[str]:
-        """Keep the definitions that stand before the cut; those after it can still change. Returns the labels, a footnote's with ``^``."""
+        """Keep the definitions before the cut; later ones can still change. Returns the labels, those of footnotes with ``^``."""
         found = set()
         for known, new, sign in ((self._definitions.references, layer.references, ""), (self._definitions.footnotes, layer.footnotes, "^")):
             for label, definition in new.items():
@@ -182,7 +182,7 @@ class Blocks:
         return BlockClosed(len(self._closed) - 1, rendered)
 
     def _rendered(self, block: Block, source: str) -> tuple[SafeHtml, set[str]]:
-        """The HTML of a closed block, and the labels that it asked for in vain."""
+        """The HTML of a closed block, and the labels that it refers to and that are not defined yet."""
         layer = self._definitions.layer()
         rendered = html.block_html(block, source, layer)
         return rendered, layer.references.missed | {f"^{label}" for label in layer.footnotes.missed}
@@ -200,13 +200,13 @@ class Blocks:
 
 
 def _closed_of(parsed: Parsed) -> tuple[Block, ...]:
-    """The blocks that no later line can change: all but the last, which may be closed by itself; none that mathematics may swallow."""
+    """The blocks that no later line can change: all but the last (unless it is closed), and none that may become mathematics."""
     blocks = parsed.blocks if parsed.blocks and parsed.blocks[-1].closed else parsed.blocks[:-1]
     return tuple(block for block in blocks if block.end <= parsed.settled)
 
 
 def _cut(lines: list[str], closed: tuple[Block, ...], left: tuple[Block, ...]) -> int:
-    """The line from which on text is kept. Link definitions right above it stay with it: the next line may be the title of the last."""
+    """The first line to keep. Link definitions directly above it are kept too: the next line may be the title of the last one."""
     floor = closed[-1].end if closed else 0
     cut = left[0].start if left else len(lines) - 1
     while cut > floor and lines[cut - 1].strip(" \t"):

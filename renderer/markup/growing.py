@@ -1,4 +1,4 @@
-"""A visible message on its way to safe HTML: what has passed the gate goes in, piece by piece, and blocks of HTML come out."""
+"""Renders a visible message as blocks of safe HTML while it is being written."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ class MoreText:
 
 
 class GrowingMarkdown:
-    """A visible message on its way to safe HTML: takes VisibleText only, so that nothing else can be rendered into a stream."""
+    """Text that passed the gate in, blocks of HTML out. Takes only VisibleText, so nothing else can be rendered into a stream."""
 
     def __init__(self) -> None:
         self._blocks = Blocks()
 
     def feed(self, text: VisibleText) -> list[BlockClosed | BlockPatched]:
-        """More of the message; the blocks that this closed, or changed late."""
+        """Take more of the message. Returns the blocks that this closed or changed."""
         return self._blocks.feed(text)
 
     def tail(self) -> BlockOpen | MoreText | None:
-        """The open block, where there is something new to show. Called at frame rate."""
+        """The open block, if there is something new to show. Called about 20 times a second."""
         tail = self._blocks.tail()
         if isinstance(tail, BlockText):
             return MoreText(tail.index, VisibleText(tail.text))
         return tail
 
     def finish(self) -> list[BlockClosed | BlockPatched]:
-        """The message is complete; its last blocks."""
+        """Signal the end of the message. Returns its last blocks."""
         return self._blocks.finish()
 
     def html(self) -> tuple[SafeHtml, ...]:

@@ -1,7 +1,7 @@
-"""Markdown that a model, a person or a tool wrote, to HTML that may stand in a page: rendered, then sanitised by one allow-list.
+"""Converts Markdown from models, people and tools to sanitised HTML.
 
-Each top-level block becomes one ``<div class="block" dir="auto">…</div>``. What fails or is too large becomes escaped text instead. The
-names that a stylesheet and a script may rely on are those in ``ALLOWED``; mathematics is described in ``renderer.markup.markdown``.
+Each top-level block becomes one ``<div class="block" dir="auto">…</div>``. What fails or is too large is shown as escaped text. Style
+sheets and scripts may rely on the names in ``ALLOWED``; ``renderer.markup.markdown`` describes mathematics.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from renderer.markup.markdown import Block, Definitions
 from renderer.markup.page_text import normalise, prose
 
 MESSAGE_LIMIT = 256 * 1024
-"""Characters of a message that are read as Markdown. What comes after them is shown as plain text."""
+"""The number of characters of a message that are read as Markdown. The rest is shown as plain text."""
 
 BLOCK_LIMIT = 64 * 1024
-"""Characters of one block that are read as Markdown. A longer block is shown as plain text."""
+"""The longest block that is read as Markdown, in characters. A longer one is shown as plain text."""
 
 
 class _Markup(str):
-    """What ``str()`` of a SafeHtml is: templates call ``str()`` first and look for ``__html__`` afterwards."""
+    """The result of ``str()`` on a SafeHtml: templates call ``str()`` first and look for ``__html__`` afterwards."""
 
     __slots__ = ()
 
@@ -35,7 +35,7 @@ class _Markup(str):
 
 @dataclass(frozen=True, slots=True)
 class SafeHtml:
-    """HTML that may stand in a page as it is. Only this module and ``operator_pages`` make it; a test finds others."""
+    """HTML that a page may contain as it is. Only this module and ``operator_pages`` make it; a test finds any other."""
 
     html: str
 
@@ -47,7 +47,7 @@ class SafeHtml:
 
     @classmethod
     def join(cls, parts: Iterable[SafeHtml]) -> SafeHtml:
-        """Several pieces in a row. Each is complete in itself, so their concatenation is as safe as they are."""
+        """Several pieces joined. Each is complete in itself, so the result is as safe as they are."""
         return cls("".join(part.html for part in parts))
 
 
@@ -67,7 +67,7 @@ def render_blocks(text: str) -> tuple[SafeHtml, ...]:
 
 
 def parse(text: str, definitions: Definitions) -> tuple[Block, ...]:
-    """The blocks of a normalised text, all definitions of which are known afterwards."""
+    """The blocks of a normalised text. ``definitions`` then holds all its definitions."""
     return markdown.parse(text, definitions).blocks
 
 
@@ -77,7 +77,7 @@ def plain(text: str) -> SafeHtml:
 
 
 def block_html(block: Block, source: str, definitions: Definitions) -> SafeHtml:
-    """The HTML of one block. ``source`` is its text, shown as it is where the block is too large or cannot be rendered."""
+    """The HTML of one block. ``source`` is its text, which is shown if the block is too large or cannot be rendered."""
     if len(source) > BLOCK_LIMIT:
         return plain(source)
     try:
@@ -87,13 +87,13 @@ def block_html(block: Block, source: str, definitions: Definitions) -> SafeHtml:
 
 
 def with_pending(head: SafeHtml, text: str) -> SafeHtml:
-    """An open block followed by text of it that is not rendered yet, in ``<pre class="pending">``; more text can be appended there."""
-    # The parser of HTML drops a line break right after <pre>, so there is always one to drop.
+    """An open block, then its text that is not rendered yet, in ``<pre class="pending">``, where more text can be appended."""
+    # HTML parsers drop a line break directly after <pre>, so there is always one to drop.
     return SafeHtml(f'{head.html}<pre class="pending" dir="auto">\n{_escaped(text)}</pre>')
 
 
 def with_text(shown: SafeHtml, text: str, tag: str) -> SafeHtml:
-    """What is on a page after ``text`` was appended to the last ``tag`` (``code`` or ``pre``) element of what was shown."""
+    """The HTML after ``text`` was appended to the last ``tag`` element (``code`` or ``pre``) of what was shown."""
     at = shown.html.rindex(f"</{tag}>")
     return SafeHtml(shown.html[:at] + escape(text, quote=False) + shown.html[at:])
 
@@ -125,7 +125,7 @@ ALLOWED: dict[str, dict[str, re.Pattern[str]]] = {
     "div": {**_DIRECTION, "class": re.compile(r"block|block plain|math math-display|footnote")},
     "a": {"href": links.ALLOWED_HREF, "title": re.compile(r"[^\x00-\x08\x0b-\x1f\x7f]*"), "class": re.compile(r"image-link")},
 }
-"""The allow-list: the attributes of each element, and what a value must match in full. ``rel`` and ``target`` of links are always ours."""
+"""The allow-list: the attributes of each element, and a pattern for their whole value. ``rel`` and ``target`` of links are always set."""
 
 LINK_ATTRIBUTES = {"rel": "noopener noreferrer nofollow ugc", "target": "_blank"}
 
@@ -152,5 +152,5 @@ _cleaner = nh3.Cleaner(
 
 
 def _sanitised(html: str) -> SafeHtml:
-    """Nothing may happen to the HTML after this."""
+    """Sanitise the HTML. Nothing may change it after this."""
     return SafeHtml(_cleaner.clean(f'<div class="block" dir="auto">{html.rstrip()}</div>'))

@@ -1,4 +1,4 @@
-"""The HTML of each kind of token that is not markdown-it's own, or that shows more than markdown-it would let it. Not yet sanitised."""
+"""Render rules for markdown-it: the HTML of each token that we add or show differently, before it is sanitised."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from renderer.markup import links
 from renderer.markup.page_text import code_text, prose
 
 Env = MutableMapping[str, Any]
-"""What markdown-it passes along while it reads a text: ours holds the definitions."""
+"""The environment that markdown-it passes along while it reads a text. It holds the definitions."""
 
 Rule = Callable[[Any, Sequence[Token], int, Any, Env], str]
 """markdown-it's renderer, all tokens, the index of the one that is to be rendered, the options, the environment."""
@@ -59,7 +59,7 @@ def _link_close(self: Any, tokens: Sequence[Token], index: int, options: Any, en
 
 
 def _image(self: Any, tokens: Sequence[Token], index: int, options: Any, env: Env) -> str:
-    """Nothing is fetched: a picture's address can carry away what a model was told. A link needs a click."""
+    """An image as a link. Images are never fetched: their address can leak what a model was told. A link needs a click."""
     token = tokens[index]
     href = str(token.attrs.get("src", ""))
     words = prose(self.renderInlineAsText(token.children, options, env)).strip()
@@ -98,4 +98,4 @@ RULES: dict[str, Rule] = {
     "footnote_close": _footnote_close,
     "footnote_mark": _footnote_mark,
 }
-"""By the type of the token."""
+"""The rule for each type of token."""

@@ -1,4 +1,4 @@
-"""Closed blocks that wait for a definition which comes later in the text, and what it costs to render them once more."""
+"""Keeps track of closed blocks that wait for a later definition."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from renderer.markup.parse_triggers import SMALL
 
 
 class Waiting:
-    """Closed blocks that asked for definitions which had not come, by label; and how much work their patching has been."""
+    """Closed blocks that wait for definitions, by label, and the cost of rendering blocks again so far."""
 
     def __init__(self) -> None:
         self._blocks: dict[int, tuple[Block, str, set[str]]] = {}
@@ -16,14 +16,14 @@ class Waiting:
         self._work = 0
 
     def add(self, index: int, block: Block, source: str, missed: set[str]) -> None:
-        """Block ``index`` was rendered from ``source`` and asked for the labels in ``missed``; where it missed none, it does not wait."""
+        """Add block ``index``, rendered from ``source`` without the labels in ``missed``. With none missed, it does not wait."""
         if missed:
             self._blocks[index] = (block, source, missed)
         for label in missed:
             self._by_label.setdefault(label, set()).add(index)
 
     def take(self, index: int) -> tuple[Block, str]:
-        """A block that is to be rendered once more, and its source. It waits no longer."""
+        """Remove a block that is to be rendered again, and return its source."""
         block, source, missed = self._blocks.pop(index)
         for label in missed:
             self._by_label[label].discard(index)
@@ -31,7 +31,7 @@ class Waiting:
         return block, source
 
     def affordable(self, labels: set[str], taken: int) -> set[int]:
-        """The blocks that these labels complete, but for those that would make patching cost more than the text: they wait for the end."""
+        """The blocks that these labels complete. If rendering them again would cost more than the text itself, they wait for the end."""
         indices = set().union(*(self._by_label.get(label, ()) for label in labels))
         now = set()
         for index in sorted(indices):
@@ -43,5 +43,5 @@ class Waiting:
         return now
 
     def all_found(self) -> set[int]:
-        """The blocks whose patching was put off."""
+        """The blocks whose rendering was put off until the end."""
         return set(self._late)

@@ -1,4 +1,7 @@
-"""Where a link may lead and what of its target a reader is shown: http, https and mailto, and never a host in disguise."""
+"""Decides where a link may lead, so that no link hides its real host.
+
+Only http, https and mailto are allowed.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +10,10 @@ import unicodedata
 from collections.abc import Callable
 
 URL_LIMIT = 4096
-"""Longest address that becomes a link, in characters. Bounds what encoding a host to punycode can cost."""
+"""The longest address that becomes a link, in characters. It limits the cost of encoding a host to punycode."""
 
 BIDI_CONTROLS = re.compile("[\u202a-\u202e\u2066-\u2069]")
-"""Embeddings, overrides and isolates: they reorder what follows, so that text reads other than it is."""
+"""Embeddings, overrides and isolates: they reorder what follows, so that text looks different from what it is."""
 
 _UNSEEN = re.compile("[\x00-\x20\x7f-\xa0\xad\u061c\u180e\u200b-\u200f\u2028-\u202f\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]")
 
@@ -21,16 +24,16 @@ ALLOWED_HREF = re.compile(
     rf"https?://{_USER}({_HOST})(?::[0-9]{{1,5}})?{_REST}|mailto:([a-z0-9._~!$&'*+/=^{{}}|%-]+@{_HOST})(?:\?[!#-;=?-Z_a-~]*)?",
     re.IGNORECASE | re.ASCII,
 )
-"""What an ``href`` must match in full, after percent-encoding. Groups: the host of a web address, the mailbox of a mail address."""
+"""An ``href`` must match this in full, after percent-encoding. Groups: the host of a web address, the mailbox of a mail address."""
 
 
 def permitted(href: str) -> bool:
-    """Whether this encoded address may stand in an ``href``. Relative addresses may not: they would lead into our own pages."""
+    """Whether this encoded address is allowed in an ``href``. Relative addresses are not: they would lead into our own pages."""
     return len(href) <= URL_LIMIT and ALLOWED_HREF.fullmatch(href) is not None
 
 
 def encode(raw: str, normalise: Callable[[str], str]) -> str:
-    """An address as a person or a model wrote it, percent-encoded by ``normalise``; empty where it must not become a link.
+    """An address as a person or a model wrote it, percent-encoded by ``normalise``; empty if it must not become a link.
 
     Refused before encoding: characters that nobody sees (browsers drop some of them, which turns ``java\\tscript:`` into a scheme) and
     backslashes (browsers read ``http://a.example\\@b.example`` as another host than most programs).
@@ -44,7 +47,7 @@ def encode(raw: str, normalise: Callable[[str], str]) -> str:
 
 
 def host(href: str) -> str:
-    """The host (or mailbox) that a permitted address leads to, in lower case; empty where it is not permitted."""
+    """The host (or mailbox) that a permitted address leads to, in lower case; empty if it is not permitted."""
     match = ALLOWED_HREF.fullmatch(href)
     if match is None:
         return ""
@@ -52,10 +55,10 @@ def host(href: str) -> str:
 
 
 def host_to_show(text: str, href: str) -> str | None:
-    """The host to show beside a link's text, or None where the text does not pretend to lead elsewhere.
+    """The host to show next to a link's text, or None if the text does not pretend to lead elsewhere.
 
-    Shown where the text looks like an address other than the target's, where the target has user information before its host
-    (``https://bank.example@evil.example``), where its host needs punycode, and where the text is too long to be sure.
+    Shown if the text looks like another address than the target's, if the target has user information before its host
+    (``https://bank.example@evil.example``), if its host needs punycode, or if the text is too long to be sure.
     """
     target = host(href)
     if len(text) > _TEXT_LIMIT or "xn--" in target or _has_user(href):

@@ -1,8 +1,8 @@
-"""Markdown as models write it: CommonMark and GFM by markdown-it, with our amendments; to tokens by block, and to HTML not yet sanitised.
+"""Parses Markdown (CommonMark and GFM) with markdown-it and renders it as HTML that is not yet sanitised.
 
-Amendments: emphasis next to Chinese, Japanese and Korean text; ``\\( \\)``, ``\\[ \\]`` and ``$$ $$`` are mathematics before escapes are
-read (a single ``$`` is money); bare web addresses become links and end at CJK punctuation; footnotes keep their label and stand where they
-are written; raw HTML is text, but for attribute-free ``br`` and paired ``sub sup kbd mark``; an image becomes a link that names its host.
+Our amendments: emphasis next to Chinese, Japanese and Korean text; ``\\( \\)``, ``\\[ \\]`` and ``$$ $$`` are mathematics before escapes
+are read (a single ``$`` is money); bare web addresses become links and end at CJK punctuation; footnotes keep their label and their
+place; raw HTML is text, except ``br`` without attributes and paired ``sub sup kbd mark``; an image becomes a link that names its host.
 
 Mathematics comes out as its TeX source in ``<span class="math math-inline">``, ``<span class="math math-display">`` (display inside a
 sentence) or ``<div class="math math-display">``; the browser finishes it.
@@ -29,7 +29,7 @@ from renderer.markup.page_text import prose
 
 
 class Labels(dict[str, Any]):
-    """Definitions by label, which remembers what was asked for and not found. ``known`` is asked after itself: the first one wins."""
+    """Definitions by label, looked up here and then in ``known``; the first definition wins. Labels that were not found are kept."""
 
     def __init__(self, known: Labels | None = None) -> None:
         super().__init__()
@@ -51,13 +51,13 @@ class Labels(dict[str, Any]):
 
 @dataclass(slots=True)
 class Definitions:
-    """Link and footnote definitions that a text has made so far."""
+    """The link and footnote definitions of a text so far."""
 
     references: Labels = field(default_factory=Labels)
     footnotes: Labels = field(default_factory=Labels)
 
     def layer(self) -> Definitions:
-        """Definitions that know these, and can be thrown away or looked at by themselves."""
+        """New definitions on top of these, which can be discarded or examined separately."""
         return Definitions(Labels(self.references), Labels(self.footnotes))
 
 
@@ -78,14 +78,14 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """The blocks of a text. ``settled`` is the first line that a later line can still change, other than by the last block's growth."""
+    """The blocks of a text. ``settled``: later lines can only change lines from here on, apart from growth of the last block."""
 
     blocks: tuple[Block, ...]
     settled: int
 
 
 def parse(text: str, definitions: Definitions) -> Parsed:
-    """Cut a normalised text into blocks, without reading what is inside sentences; the text's definitions go into ``definitions``."""
+    """Split a normalised text into blocks, without parsing inline content. Its definitions are added to ``definitions``."""
     env: Env = {"references": definitions.references, "footnotes": definitions.footnotes}
     tokens: list[Token] = []
     _markdown.block.parse(text, _markdown, env, tokens)
@@ -100,7 +100,7 @@ def parse(text: str, definitions: Definitions) -> Parsed:
 
 
 BRACKETS_LIMIT = 4000
-"""Opening brackets in the sentences of one block; each is looked at as the beginning of a link, and those that nest cost most."""
+"""The most opening brackets in the text of one block. Each may begin a link, and nested ones cost most."""
 
 
 class TooManyBracketsError(ValueError):
@@ -108,10 +108,10 @@ class TooManyBracketsError(ValueError):
 
 
 def to_html(tokens: Sequence[Token], definitions: Definitions) -> str:
-    """HTML of a block's tokens, not yet sanitised. Reads what is inside sentences, so a block's tokens can be used once only.
+    """The HTML of a block's tokens, not yet sanitised. It parses the inline content, so the tokens can be used only once.
 
     Raises:
-        TooManyBracketsError: it would take too long.
+        TooManyBracketsError: parsing would take too long.
     """
     if sum(token.content.count("[") for token in tokens if token.type == "inline") > BRACKETS_LIMIT:
         raise TooManyBracketsError
@@ -140,7 +140,7 @@ def _is_closed(token: Token, lines: list[str], start: int, end: int) -> bool:
         case "heading_open" | "hr" | "math_block":
             return whole
         case "paragraph_open" | "table_open" | "blockquote_open":
-            # What ended it is a blank line, or the next block; in either case there is one more whole line.
+            # It was ended by a blank line or by the next block; either way there is one more complete line.
             return end + 1 < len(lines)
         case "fence":
             closer = rf" {{0,3}}{re.escape(token.markup[0])}{{{len(token.markup)},}}[ \t]*"
@@ -150,7 +150,7 @@ def _is_closed(token: Token, lines: list[str], start: int, end: int) -> bool:
 
 
 def _dress(token: Token) -> None:
-    """Attributes of ours on a block token; direction by each block's own first letters."""
+    """Add our attributes to a block token. The first letters of each block decide its direction."""
     if token.type in ("th_open", "td_open"):
         style = str(token.attrs.pop("style", ""))
         if style:
@@ -167,7 +167,7 @@ _DIRECTED = frozenset({"heading_open", "blockquote_open", "bullet_list_open", "o
 
 
 class _Blocks(ParserBlock):
-    """Block rules that show what is nested too deeply as one paragraph, where markdown-it would leave it out."""
+    """Block parser that shows content nested too deeply as one paragraph, where markdown-it would drop it."""
 
     def tokenize(self, state: StateBlock, startLine: int, endLine: int) -> None:  # noqa: N803
         if state.level < state.md.options.maxNesting:
@@ -184,7 +184,7 @@ class _Blocks(ParserBlock):
 
 
 class _Markdown(MarkdownIt):
-    """markdown-it with our link policy and our two parsers."""
+    """markdown-it with our link policy and our own block and inline parsers."""
 
     def __init__(self) -> None:
         super().__init__("commonmark", {"html": False, "maxNesting": 40, "tasklists": True, "xhtmlOut": False})

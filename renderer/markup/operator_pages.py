@@ -1,7 +1,8 @@
-"""The operator's own Markdown (welcome text, help, terms of use, banner) to HTML: Python-Markdown for the rich syntax, bleach for the rest.
+"""Renders the operator's own Markdown pages (welcome text, help, terms of use, banner) as sanitised HTML.
 
-Beyond what models may use: raw HTML from the allow-list, admonitions (``!!! note "Title"``) and a table of contents (``[TOC]``), whose
-links lead to ``<a id="md-…" class="anchor">`` inside the headings. Pictures become links, as everywhere.
+Python-Markdown renders, bleach sanitises. Beyond what models may use, they allow raw HTML from the allow-list, admonitions
+(``!!! note "Title"``) and a table of contents (``[TOC]``) with links to ``<a id="md-…" class="anchor">`` inside the headings. Images
+become links, as everywhere.
 """
 
 from __future__ import annotations
@@ -23,9 +24,9 @@ from renderer.markup.html import SafeHtml
 from renderer.markup.page_text import normalise
 
 PAGE_LIMIT, LINES_LIMIT, MARKUP_LIMIT, BRACKETS_LIMIT = 128 * 1024, 4000, 8000, 1000
-"""Characters, lines, characters that may be markup and opening brackets of a page that is read as Markdown.
+"""The most characters, lines, possible markup characters and opening brackets of a page that is read as Markdown.
 
-A larger one is shown as plain text: Python-Markdown takes time with the square of some of them.
+A larger page is shown as plain text: Python-Markdown takes quadratic time in some of them.
 """
 
 
@@ -54,7 +55,7 @@ def _markdown() -> markdown.Markdown:
 
 
 class _Slugs:
-    """Names for headings, counted where they repeat. The prefix keeps them from shadowing anything that a script looks up by name."""
+    """Ids for headings, numbered if they repeat. The prefix keeps them from shadowing names that a script looks up."""
 
     def __init__(self) -> None:
         self._count: Counter[str] = Counter()
@@ -72,7 +73,7 @@ class _Ours(Extension):
 
 
 class _Dress(Treeprocessor):
-    """Headings carry their anchor inside them, titles are no paragraphs, pictures become links, alignment is no style."""
+    """Puts anchors inside headings and turns images into links, titles into ``div``, styles for alignment into ``align``."""
 
     def run(self, root: Element) -> None:
         for element in list(root.iter()):
@@ -106,7 +107,7 @@ _MORE: Mapping[tuple[str, str], re.Pattern[str]] = {
     ("a", "href"): _FRAGMENT,
     ("a", "class"): re.compile(r"anchor"),
 }
-"""What an operator's page may have beyond ``html.ALLOWED``."""
+"""What an operator's page may contain beyond ``html.ALLOWED``."""
 
 
 def permitted(tag: str, attribute: str, value: str) -> bool:
@@ -116,7 +117,7 @@ def permitted(tag: str, attribute: str, value: str) -> bool:
 
 
 class _Links:
-    """A filter of bleach: links of ours stay in the page, all others open apart and tell nothing of it; no direction controls."""
+    """A filter for bleach: links within the page stay, all others open in a new tab without a referrer; direction controls go."""
 
     def __init__(self, source: Iterable[dict[str, Any]]) -> None:
         self._source = source

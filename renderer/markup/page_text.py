@@ -1,4 +1,4 @@
-"""Text as a page can hold it: without control characters, and read in the order in which it was written."""
+"""Cleans text for a page: removes control characters and makes reordering visible."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from renderer.markup import links
 
 
 def normalise(text: str) -> str:
-    """Line ends as ``\\n``; U+FFFD for what a page cannot hold (control characters, lone surrogates)."""
+    """Line ends as ``\\n``; U+FFFD for what a page cannot contain (control characters, lone surrogates)."""
     return _UNHOLDABLE.sub("\ufffd", text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
@@ -16,7 +16,7 @@ _UNHOLDABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 
 
 def code_text(text: str) -> str:
-    """Text for inside ``code``: direction controls are made visible, since reordered code reads other than it runs."""
+    """Text for inside ``code``: direction controls are made visible, since reordered code looks different from what it does."""
     return links.BIDI_CONTROLS.sub(lambda match: f"[U+{ord(match[0]):04X}]", text)
 
 

@@ -1,4 +1,4 @@
-"""When growing Markdown is parsed again: each new line is looked at, and one that may close a block asks for it."""
+"""Decides when streaming Markdown must be parsed again, by a quick look at each new line."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import re
 from renderer.markup.markdown import Block
 
 SMALL = 2048
-"""How much work is not worth saving, in characters."""
+"""Work below this many characters is not worth saving."""
 _STARTER = re.compile(r"[-+*=#>`~|:$\\_\[0-9]|.*\|")
 _NUMBERED = re.compile(r"[0-9]{1,9}[.)](?:[ \t]|$)")
 
 
 class Trigger:
-    """Tells by a look at each new line whether parsing may close something. A line that it misses only delays that.
+    """Tells from each new line whether parsing may close a block. If it misses one, the block only closes later.
 
     After a parse that closed nothing, a large block is parsed again only when it has grown by a quarter: the work stays in proportion.
     """
@@ -26,7 +26,7 @@ class Trigger:
         self._count = 0
 
     def takes(self, line: str) -> bool:
-        """Count this line in, and say whether to parse now."""
+        """Add this line, and return whether to parse now."""
         self._size += parsing_work(line)
         self._count += 1
         return self._size >= self._worthwhile and self._may_close(line)
@@ -53,5 +53,5 @@ class Trigger:
 
 
 def parsing_work(line: str) -> int:
-    """How much work a line is for the parser, in characters."""
+    """The cost of parsing a line, in characters."""
     return len(line) + 40

@@ -1,7 +1,7 @@
-"""Markdown that is still being written, made presentable: what is half typed is held back, what is open is closed.
+"""Repairs incomplete Markdown for display while it is still being written.
 
-Only for what is shown meanwhile: the result goes the same way through renderer and sanitiser as everything else, and when the block is
-closed its own text is rendered instead.
+Half-typed markup is held back and open markup is closed. The result is rendered and sanitised like everything else; when the block is
+complete, its own text is rendered instead.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ import re
 from dataclasses import dataclass
 
 _REACH = 4096
-"""Characters at the end of a sentence in which open markup is looked for; what opened earlier is not being typed any more."""
+"""How many characters at the end of a text are searched for open markup. What opened earlier is no longer being typed."""
 
 
 def hold_back(text: str) -> str:
-    """Leave out the last line while it may become a marker of another kind than it looks like: ``-``, ``1.``, ``|``, ``[x]:``…"""
+    """Leave out the last line while it may still become other markup than it looks like: ``-``, ``1.``, ``|``, ``[x]:``…"""
     head, _, last = text.rpartition("\n")
     if _HALF_A_MARKER.fullmatch(last) or _DEFINITION.match(last):
         text, last = head, head.rpartition("\n")[2]
@@ -31,7 +31,7 @@ _DEFINITION = re.compile(r" {0,3}\[[^\]]*\]:")
 
 
 def _in_table(text: str) -> bool:
-    """Whether the last line of a text has a line of a table before it; alone it may be the head of one."""
+    """Whether the last line of a text follows a table line; without one, it may be the head of a table."""
     lines = text.rstrip("\n").rsplit("\n", 2)
     return len(lines) > 1 and lines[-2].lstrip(" >").startswith("|")
 
@@ -53,7 +53,7 @@ class _Open:
 
 
 class _Mender:
-    """One pass over a text from left to right. Each rule gets the match of its opener and returns where to go on."""
+    """One pass over a text from left to right. Each rule gets the match of its opener and returns where to continue."""
 
     def __init__(self, text: str) -> None:
         self.text = text

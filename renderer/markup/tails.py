@@ -1,7 +1,8 @@
-"""The open block of a text that is being written, as it can be shown now, at a cost that grows with the text and not with the frames.
+"""Renders the open block at the end of a text that is being written.
 
-A small block is rendered anew for each frame. A larger one is rendered anew only after it has grown by a fraction of itself; what came
-since is shown as plain text behind it meanwhile (``<pre class="pending">``). Inside code only text is added. Nothing here is final.
+A small block is rendered again for each update. A larger one is rendered again only after it has grown by a fraction of its size; until
+then, new text is shown as plain text after it (``<pre class="pending">``). Inside code, text is only appended. So the cost grows with
+the text, not with the number of updates. Nothing here is final.
 """
 
 from __future__ import annotations
@@ -17,19 +18,19 @@ from renderer.markup.page_text import code_text, prose
 
 WORK_PER_CHARACTER = 16
 WORK_TO_BEGIN_WITH = 128 * 1024
-"""An open block of n characters is rendered anew while all its renderings together cost less than 16 n + 131,072.
+"""An open block of n characters is rendered again while all its renderings together cost less than 16 n + 131,072.
 
 The unit of cost is about 0.4 µs: a character of text counts as 1, one that may be markup as 9, an opening bracket as 33, an address
-as 49, a line end as 21 (measured). So an open block costs at most 7 µs a character beside its final rendering, and 0.05 s once.
+as 49, a line end as 21 (measured). So an open block costs at most 7 µs a character besides its final rendering, and 0.05 s once.
 """
 
 TAIL_LIMIT = 96 * 1024
-"""The cost from which on an open block is not rendered anew: about what takes 50 ms. The rest is plain text until it closes."""
+"""From this cost on (about 50 ms), an open block is not rendered again. New text is plain text until it closes."""
 
 
 @dataclass(frozen=True, slots=True)
 class BlockOpen:
-    """The open block ``index`` as it can be shown now; replaces what was shown of it."""
+    """The open block ``index`` as it is shown now. It replaces what was shown before."""
 
     index: int
     html: SafeHtml
@@ -37,7 +38,7 @@ class BlockOpen:
 
 @dataclass(frozen=True, slots=True)
 class BlockText:
-    """More text for the open block: to be appended to its innermost last ``code`` or ``pre`` element, as text."""
+    """More text for the open block, to be appended as text to its innermost last ``code`` or ``pre`` element."""
 
     index: int
     text: str
@@ -52,16 +53,16 @@ class _Code:
     nested: bool
 
     def may_close(self, line: str) -> bool:
-        """Whether a line, as far as it is written, is or may become the closing one."""
+        """Whether a line, as far as it is written, is or may become the closing fence."""
         return not line.strip(self.marker[0] + " \t")
 
     def leaves(self, line: str) -> bool:
-        """Whether a line of a list may end the code; the blocks themselves know where code at the left ends."""
+        """Whether a line may end code inside a list. The block parser knows where other code ends."""
         return self.nested and bool(line.strip()) and (not line.startswith(" " * self.indent) or self.may_close(line))
 
 
 class Tail:
-    """What is shown of one open block. ``grow`` is cheap and called for all text; ``show`` is called once per frame."""
+    """What is shown of one open block. ``grow`` is fast and called for all text; ``show`` is called once per update."""
 
     def __init__(
         self,
@@ -75,7 +76,7 @@ class Tail:
         self._definitions = definitions
         self._length = len(text)
         self._cost = _cost(text)
-        # What was shown at this index before may have turned out to be no block (a definition): then showing nothing is news.
+        # What was shown at this index may have turned out not to be a block (a definition). Then an empty block is an update.
         self._fresh = [text] if text or shown is not None else []
         self._work = 0
         self._plain = False
@@ -87,17 +88,17 @@ class Tail:
         self._added: list[str] = []
 
     def stay_plain(self) -> None:
-        """From now on everything is shown as plain text: it is more than is rendered."""
+        """Show everything as plain text from now on, because the block is too large to render."""
         self._plain = True
 
     def grow(self, text: str) -> None:
-        """More text of this block, normalised."""
+        """Add more text of this block, normalised."""
         self._fresh.append(text)
         self._length += len(text)
         self._cost += _cost(text)
 
     def show(self, source: Callable[[], str]) -> BlockOpen | BlockText | None:
-        """What to send for this frame, or None. ``source`` gives the block's whole text, and is asked for it only where it is rendered."""
+        """What to send for this update, or None. ``source`` returns the block's whole text, and is called only if it is rendered."""
         if not self._fresh:
             return None
         if self._code is not None:
@@ -111,7 +112,7 @@ class Tail:
         return self._append("".join(self._fresh), [])
 
     def html(self) -> SafeHtml | None:
-        """What has been shown so far, or None: the same that replaying the events would show."""
+        """What has been shown so far, or None: the same as replaying the events."""
         if self._shown is None or not self._added:
             return self._shown
         return html.with_text(self._shown, "".join(self._added), self._inner)
@@ -156,7 +157,7 @@ class Tail:
         return BlockText(self.index, clean)
 
     def _more_code(self, code: _Code) -> BlockText | None:
-        """The new text of an open fence. A last line that may become its closing line waits; one that leaves the fence ends this way."""
+        """The new text of an open fence. A last line that may close the fence waits; one that leaves it ends this mode."""
         *whole, last = "".join(self._fresh).split("\n")
         shown = []
         for number, line in enumerate([*whole, last]):
@@ -180,14 +181,14 @@ def _cost(text: str) -> int:
 
 
 def _presentable(text: str, definitions: Definitions, *, mend: bool = True) -> tuple[tuple[Block, ...], Definitions, str]:
-    """The blocks of an unfinished text with its markup repaired, the definitions to render them with, and the text they were cut from."""
+    """The blocks of an unfinished text with its markup repaired, the definitions to render them with, and their source text."""
     layer = definitions.layer()
     shown = repair.hold_back(text) if mend else text
     parsed = markdown.parse(shown, layer)
     if not mend:
         return parsed.blocks, layer, shown
     if parsed.settled < shown.count("\n") + 1:
-        # Mathematics that is not complete: hidden, with what may belong to it.
+        # Incomplete mathematics is hidden, with everything that may belong to it.
         shown = "\n".join(shown.split("\n")[: parsed.settled])
         layer = definitions.layer()
         return markdown.parse(shown, layer).blocks, layer, shown
@@ -222,7 +223,7 @@ def _head_and_rest(text: str, rendered: SafeHtml, definitions: Definitions) -> t
 
 
 def _open_code(blocks: tuple[Block, ...], text: str) -> _Code | None:
-    """The fence that the end of a text is inside of, if it stands at the left or in lists only."""
+    """The code fence that is open at the end of a text, if it is at the top level or only inside lists."""
     if not blocks:
         return None
     last = blocks[-1]
@@ -242,7 +243,7 @@ def _open_code(blocks: tuple[Block, ...], text: str) -> _Code | None:
 
 
 def _split_code(text: str) -> tuple[bool, str, str]:
-    """Text inside a fence: whether it ends inside a line, what can be shown, and a last line that may become the closing one."""
+    """Text inside a fence: whether it ends inside a line, what can be shown, and a last line that may become the closing fence."""
     head, _, last = text.rpartition("\n")
     if not last.strip("`~ \t"):
         return False, head + "\n", last

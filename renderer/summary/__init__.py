@@ -1,1 +1,1 @@
-"""Whether a line of a reasoning summary may be shown."""
+"""Checks whether a line of a reasoning summary may be shown."""

@@ -1,6 +1,7 @@
-"""Finds lines of a reasoning summary that speak to the reader, ask for something, or name a place to call, write to or click.
+"""Finds lines of a reasoning summary that address the reader.
 
-The product says what was done, and nothing else: a person who trusts it would do what such a line says.
+Such a line speaks to the reader, asks for something, or gives a number to call or a place to click. A summary only says what was done: a
+person who trusts the product would do what such a line says.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ _PHONE = re.compile(r"(?:\+|\b0)[\d\s()./-]{5,}\d|\(?\d{3,5}\)?[\s./-]\d{3,}")
 
 
 def speaks_to_reader(line: str) -> bool:
-    """Whether ``line`` does. It is judged whatever people can see: a text that somebody pasted may hold the words, or the number, too."""
+    """Whether ``line`` addresses the reader. The visible text does not excuse it: a pasted text may hold the same words or number."""
     words = disguises.words(line)
     if not _SPEAKS_TO.isdisjoint(words) or not _DOING.isdisjoint(words):
         return True
@@ -40,7 +41,7 @@ def speaks_to_reader(line: str) -> bool:
 
 
 def _asks(words: list[str]) -> bool:
-    """Whether a part of a line begins with a bare verb that asks, also behind a joining word, of which "and" may stand anywhere."""
+    """Whether a part of a line begins with an imperative, also after a conjunction; "and" may be anywhere."""
     before = ""
     for at, word in enumerate(words):
         begins = at == 0 or all(earlier in _LEADING for earlier in words[:at])

@@ -1,7 +1,7 @@
-"""Decides whether one line of a reasoning summary may be shown: what copies, encodes, hides, addresses or retells hidden text may not.
+"""Decides whether one line of a reasoning summary may be shown.
 
-It proves what can be proven by comparing. That a line says in other words what a person should not know, no comparison can rule out; see
-``docs/summaries.md``.
+A line may not copy, encode or retell hidden text, hold hidden characters, or address the reader. All of this is decided by comparing
+text. No comparison can rule out that a line says in other words what a person should not know; see ``docs/summaries.md``.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from renderer.summary import addressing, copies, disguises, languages, names, ne
 from renderer.summary.index import HiddenText, SeenText, bare, stems
 
 MAX_CHARS = 140
-"""Longest line that is shown."""
+"""The longest line that is shown, in characters."""
 _RETOLD_PART = 0.6
 _READ_TOGETHER = 3
 
 
 class Reason(StrEnum):
-    """Why a line is not shown, for staff. The values are what they read."""
+    """Why a line is not shown. The values are sentences for staff."""
 
     EMPTY = "it says nothing"
     LINES = "it has more than one line"
@@ -46,16 +46,16 @@ class Reason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """``line`` is the summary as it would be shown. It may be shown where ``reason`` is None."""
+    """``line`` is the summary as it would be shown. It may be shown if ``reason`` is None."""
 
     line: str = field(repr=False)
     reason: Reason | None = None
 
 
 def check(candidate: str, hidden: HiddenText, seen: SeenText, before: Sequence[str] = ()) -> Verdict:
-    """What becomes of a line that a summarizer wrote. ``hidden`` must hold at least all that the summarizer was shown.
+    """Check a line that a summarizer wrote. ``hidden`` must hold at least everything that the summarizer was given.
 
-    ``before``: the lines that were shown already. What is hidden could be told a few words at a time, so they are read together.
+    ``before``: the lines already shown. Hidden text could be revealed a few words at a time, so they are checked together.
     """
     hidden.settle()
     line = _bare_line(candidate)
@@ -85,7 +85,7 @@ _WRAPPED = re.compile(r"\A(?:\*\*(?P<bold>[^*\n]+)\*\*|\"(?P<quoted>[^\"\n]+)\")
 
 
 def _bare_line(candidate: str) -> str:
-    """Without the bullet, the bold type or the quotation marks that models like to put around a single line."""
+    """The line without the bullet, bold type or quotation marks that models like to put around a single line."""
     line = _BULLET.sub("", candidate.strip())
     if wrapped := _WRAPPED.match(line):
         line = wrapped["bold"] or wrapped["quoted"]
@@ -134,7 +134,7 @@ _FILE = re.compile(
 
 
 def _holds_address(line: str, hidden: HiddenText, seen: SeenText) -> bool:
-    """Addresses and hosts, for people would call or open them whoever brought them into the conversation; of file names those unseen."""
+    """Whether it holds an address or host (people would open it, even if it is visible elsewhere), or a file name that is not visible."""
     found = [token for token in line.split() if _ADDRESS.search(token)]
     return _SPOKEN.search(line) is not None or any(not _FILE.fullmatch(token) or bare(token) not in seen.tokens for token in found)
 
@@ -177,7 +177,7 @@ def _is_refusal(line: str, hidden: HiddenText, seen: SeenText) -> bool:
 
 
 def _is_in_another_script(line: str, hidden: HiddenText, seen: SeenText) -> bool:
-    """Also two alphabets in one word, which no language has."""
+    """Whether it is in another script. Two alphabets in one word count too, as no language has that."""
     if not disguises.scripts(line) <= (seen.scripts or {"LATIN"}):
         return True
     return any("LATIN" in found and found & {"CYRILLIC", "GREEK"} for found in map(disguises.scripts, line.split()))
@@ -201,9 +201,9 @@ def _holds_unknown_word(line: str, hidden: HiddenText, seen: SeenText) -> bool:
 
 
 def _retells_orders(line: str, hidden: HiddenText, seen: SeenText) -> bool:
-    """Most of what a sentence of the orders says, or most of what the line says, is in the other; what is visible does not count.
+    """Whether most of a sentence of the instructions is in the line, or most of the line in such a sentence. Visible text does not count.
 
-    But it has to stand together somewhere: a person who sends a whole dictionary has seen each word and no sentence.
+    But it must be together in one place: a person who sends a whole dictionary has seen each word and no sentence.
     """
     own = stems(line)
     for sentence in hidden.orders:

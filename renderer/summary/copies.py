@@ -1,4 +1,4 @@
-"""Finds hidden text in a line of a reasoning summary: as it stands, put together anew, with words in between, or in a simple cipher."""
+"""Finds copies of hidden text in a line of a reasoning summary: literal, reordered, with words in between, or in a simple cipher."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _TOGETHER_WORDS = 60
 
 
 def is_copy(line: str, hidden: HiddenText, seen: SeenText) -> bool:
-    """A run of words or letters, or mostly short runs that are put together anew."""
+    """Whether ``line`` has a run of words or letters of hidden text, or is mostly made of short runs of it."""
     words = disguises.words(line)
     hits = _unseen_hits(words, hidden, seen)
     run = longest = 0
@@ -30,13 +30,13 @@ def is_copy(line: str, hidden: HiddenText, seen: SeenText) -> bool:
 
 
 def is_copy_together(lines: Sequence[str], hidden: HiddenText, seen: SeenText) -> bool:
-    """The same for all lines so far, the last one new, and also for words of a copy with a few others between them."""
+    """As ``is_copy``, for all lines so far (the last one is new), and also for copied words with a few others between them."""
     text = " ".join(lines)
     return is_copy(text, hidden, seen) or is_interleaved(disguises.words(text)[-_TOGETHER_WORDS:], hidden, seen)
 
 
 def is_interleaved(words: Sequence[str], hidden: HiddenText, seen: SeenText) -> bool:
-    """Whether RUN_WORDS words of ``words``, with at most a few between each two, stand in a row in hidden text."""
+    """Whether RUN_WORDS words of ``words``, with at most a few between each two, are consecutive in hidden text."""
     longest: dict[tuple[int, int], int] = {}
     for last in range(2, len(words)):
         for middle in range(max(1, last - 1 - _MOST_BETWEEN), last):
@@ -53,7 +53,7 @@ def is_encoded(line: str, hidden: HiddenText, seen: SeenText) -> bool:
     if sum(hidden.shared(plain[::-1])) > 1:
         return True
     for words in disguises.decoded(line):
-        # What is the same in the clear is no cipher: that is for ``is_copy`` to judge.
+        # Text that is not changed by the cipher is not encoded: ``is_copy`` judges that.
         changed = [word not in plain and word not in seen.words for word in words]
         if any(hit and any(changed[at : at + SHINGLE]) for at, hit in enumerate(hidden.shared(words))):
             return True
@@ -64,7 +64,7 @@ def is_encoded(line: str, hidden: HiddenText, seen: SeenText) -> bool:
 
 
 def _unseen_hits(words: Sequence[str], hidden: HiddenText, seen: SeenText) -> list[bool]:
-    """For each SHINGLE words whether they stand in hidden text, and not in the midst of a run that people can see."""
+    """For each SHINGLE words, whether they are in hidden text, and not within a run that people can see."""
     hits = hidden.shared(words)
     for begin in range(len(words) - RUN_WORDS + 1):
         if hash(tuple(words[begin : begin + RUN_WORDS])) in seen.runs:

@@ -1,4 +1,4 @@
-"""Sees through what makes words look other than they are: letter forms, look-alikes, marks, simple ciphers. For comparing only."""
+"""Normalises disguised words for comparison: letter forms, look-alikes, accents and simple ciphers."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _BY_WIDTH = re.compile(f"({_WIDE.pattern})")
 
 
 def folded(text: str) -> str:
-    """``text`` in small letters of one form: no accents, no marks, nothing unseen, look-alikes as the Latin letters that they imitate."""
+    """``text`` in plain lower case: no accents, marks or invisible characters, and look-alikes as the Latin letters that they imitate."""
     if text.isascii():
         return text.lower()
     kept = (character for character in unicodedata.normalize("NFKD", text.casefold()) if unicodedata.category(character) not in _MARKS)
@@ -62,9 +62,9 @@ def by_width(word: str) -> list[str]:
 
 
 def holds_unseen(text: str) -> bool:
-    """Whether something is in ``text`` that a reader does not see, or sees as something else, so that it could carry a message.
+    """Whether ``text`` has a character that is invisible or looks like another, so that it could carry a message.
 
-    A joiner between two letters of a script that needs it is none of that.
+    A joiner between two letters of a script that needs it does not count.
     """
     if _STRUCK.search(unicodedata.normalize("NFC", text)):
         return True
@@ -81,8 +81,8 @@ def holds_unseen(text: str) -> bool:
 
 
 def decoded(line: str) -> Iterator[list[str]]:
-    """The words of ``line`` as simple ciphers would have them: shifted or mirrored alphabets, written backwards, digits for letters,
-    every second letter, the beginning put behind (pig Latin)."""
+    """The words of ``line``, decoded by simple ciphers: shifted or mirrored alphabets, reversed text, digits for letters, every second
+    letter, pig Latin."""
     plain = words(line)
     text = " ".join(plain)
     for shift in range(1, 26):
@@ -98,7 +98,7 @@ def decoded(line: str) -> Iterator[list[str]]:
 
 
 def _put_back(word: str, letters: int) -> str:
-    """``orrectcay`` as it was: the last letters but "ay" are the first."""
+    """Undo pig Latin: in ``orrectcay`` the last letters before "ay" come first."""
     rest = word.removesuffix("ay")
     return rest[-letters:] + rest[:-letters] if rest != word else word
 

@@ -1,4 +1,4 @@
-"""Takes endings off words, so that "compared" and "comparing" count as one word: generously for known words, never the other way round."""
+"""Removes endings from words, so that "compared" and "comparing" count as one word."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _LEAST_GERMAN = 3
 
 @lru_cache(maxsize=4096)
 def english(word: str) -> frozenset[str]:
-    """What a folded English word may be a form of; itself among them."""
+    """The words of which a folded English word may be a form, including itself."""
     found = {word}
     for ending, put_back in _ENGLISH:
         root = word.removesuffix(ending)
@@ -25,7 +25,7 @@ def english(word: str) -> frozenset[str]:
 
 @lru_cache(maxsize=4096)
 def german(word: str) -> frozenset[str]:
-    """What a folded German word may be a form of; itself among them."""
+    """The words of which a folded German word may be a form, including itself."""
     found = {word}
     found.update(root for ending in _GERMAN if (root := word.removesuffix(ending)) != word and len(root) >= _LEAST_GERMAN)
     if word.startswith("ge"):
@@ -34,7 +34,7 @@ def german(word: str) -> frozenset[str]:
 
 
 def forms(word: str) -> frozenset[str]:
-    """What a word of any language may be a form of: for comparing with the words that people can see."""
+    """The words of which a word of any language may be a form, for comparing with visible words."""
     if word.isascii():
         return english(word) | german(word)
     return frozenset({word, *(word[:-cut] for cut in (1, 2) if len(word) - cut > _LEAST_GERMAN)})

@@ -1,4 +1,4 @@
-"""The summary frame: the lines of a reasoning summary that people were shown, as one frame of a transcript."""
+"""Writes and reads the frame that holds a reasoning summary in a transcript."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from renderer.gate import Audience, VisibleText, show
 from renderer.summary.check import Reason
 
 ASIDE = Header(Role.ASSISTANT, Channel.ANALYSIS, name=SUMMARY_NAME, intent=Intent.DEBUG)
-"""What staff see of summaries: those that were blocked, each with its reason, and what a server sent by that name."""
+"""The header of what only staff see: blocked lines with their reasons, and summaries that a model server sent."""
 
 _KEPT_OF_BLOCKED = 500
 
@@ -28,12 +28,12 @@ class Blocked:
 
 
 def shown(line: str) -> VisibleText:
-    """A line that was allowed, as people get it: the text of a frame that the gate lets through."""
+    """An allowed line as people see it: the text of a frame that the gate allows."""
     return show(Frame(SUMMARY, line), Audience.END_USER)
 
 
 def frames(steps: Iterable[str], blocked: Iterable[Blocked], code: ErrorCode) -> list[Finished]:
-    """What is kept of a turn's summary: what was blocked, for staff and with that code, then the steps, where there are any."""
+    """The frames that are stored for a turn's summary: blocked lines, for staff, with their error code; then the steps, if any."""
     hidden = (Frame(ASIDE, f"{item.reason.capitalize()}:\n\n{item.line[:_KEPT_OF_BLOCKED]}") for item in blocked)
     kept = [Finished(frame, error=code) for frame in hidden]
     body = "\n".join(f"- {_as_markdown(step)}" for step in steps)
@@ -41,7 +41,7 @@ def frames(steps: Iterable[str], blocked: Iterable[Blocked], code: ErrorCode) ->
 
 
 def steps_of(body: str) -> list[str]:
-    """The steps in the body of a summary frame of ours, as they were shown."""
+    """The steps in the body of one of our summary frames, as they were shown."""
     return [_ESCAPED.sub(r"\1", line[2:]) for line in body.splitlines() if line.startswith("- ")]
 
 

@@ -1,4 +1,7 @@
-"""What a summary is held against: hidden text and visible text, indexed piece by piece, so that the work grows with what is new only."""
+"""Indexes of the hidden and the visible text, against which summaries are checked.
+
+Text is added piece by piece, and each piece is indexed only once.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +15,12 @@ from renderer.summary.spelled_numbers import small_numbers
 from renderer.summary.vocabulary import korean
 
 SHINGLE = 3
-"""Words in a row that are looked up together."""
+"""The number of consecutive words that are looked up together."""
 RUN_WORDS = 5
-"""So many words in a row, the same as in hidden text, are a copy, unless they stand like that in the visible text."""
+"""This many consecutive words from hidden text are a copy, unless they are also consecutive in the visible text."""
 LONG_WORD = 5
 DIGITS_TOGETHER = 3
-"""So many digits in a row are looked up together."""
+"""The number of consecutive digits that are looked up together."""
 _WIDE_RUN = 6
 _BATCH = 2_000
 _LONGEST_TAIL = 200
@@ -76,7 +79,7 @@ class Grams:
 
 
 class HiddenText:
-    """Everything that a summary must not give away. ``feed`` takes pieces as they come; about 30 bytes are held for each character."""
+    """Everything that a summary must not reveal. ``feed`` takes pieces as they arrive; each character costs about 30 bytes of memory."""
 
     def __init__(self) -> None:
         self.letters = Grams(24, 8)
@@ -117,7 +120,7 @@ class HiddenText:
             self.settle()
 
     def settle(self, *, is_end: bool = False) -> None:
-        """Index what has come. A word that is not over yet waits; ``is_end``: the frame is over, and so is its last word."""
+        """Index the text so far. An incomplete word waits; ``is_end``: the frame has ended, and so has its last word."""
         text = "".join(self._pending)
         cut = len(text) if is_end else max(text.rfind(" "), text.rfind("\n"))
         if len(text) - cut > _LONGEST_TAIL:
@@ -133,7 +136,7 @@ class HiddenText:
             self._last, self._before = [], ""
 
     def feed_order(self, text: str) -> None:
-        """A whole system or developer message: nothing of what it says may be told, not in other words either."""
+        """Add a whole system or developer message. Nothing of its content may be revealed, not even in other words."""
         self.feed(text)
         self.settle(is_end=True)
         self.orders += _sentences(text)
@@ -141,7 +144,7 @@ class HiddenText:
         self.names.update(_names(text) | _quoted(text))
 
     def holds(self, run: tuple[str, ...]) -> bool:
-        """Whether these SHINGLE words stand in a row in the hidden text."""
+        """Whether these SHINGLE words are consecutive in the hidden text."""
         return hash(run) in self._shingles
 
     def shared(self, words: Sequence[str]) -> list[bool]:
@@ -179,7 +182,7 @@ class HiddenText:
 
 
 class SeenText:
-    """What people can see anyway: their questions and the visible messages. A summary may speak of all of it."""
+    """What people can see anyway: their questions and the visible messages. A summary may mention all of it."""
 
     def __init__(self) -> None:
         self.words: set[str] = set()

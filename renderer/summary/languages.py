@@ -1,4 +1,7 @@
-"""Guesses the language of a line from its smallest words, well enough to notice that a text is in another one than it should be."""
+"""Guesses the language of a line from its stop words.
+
+It only has to notice that a text is not in the expected language.
+"""
 
 from __future__ import annotations
 
@@ -42,32 +45,32 @@ for _tongue, _small in _SMALL_WORDS.items():
         _TONGUES[_word] = (*_TONGUES.get(_word, ()), _tongue)
 
 SMALL_WORDS = frozenset(_TONGUES)
-"""Words that say nothing by themselves, of all these languages, folded as ``disguises.words`` does."""
+"""The stop words of all these languages, folded as ``disguises.words`` does."""
 
 _BY_TONGUE = {tongue: frozenset(small.split()) for tongue, small in _SMALL_WORDS.items()}
 _NEARLY = 0.6
 _MUST_SHOW = 8
-"""So many words in a row without any small one are no sentence of the languages that are known here."""
+"""This many consecutive words without a stop word are not a sentence in any language known here."""
 
 
 def count(words: Iterable[str]) -> Counter[str]:
-    """How many small words of each language are among these."""
+    """How many stop words of each language are among these words."""
     return Counter(tongue for word in words for tongue in _TONGUES.get(word, ()))
 
 
 def expected(around: Counter[str]) -> frozenset[str]:
-    """The languages that a text with so many small words of each may be in. Where that does not show, English is expected."""
+    """The languages that a text with these counts of stop words may be in. If that is unclear, English is expected."""
     most = max(around.values(), default=0)
     return frozenset(tongue for tongue, number in around.items() if number >= _NEARLY * most) or frozenset({"English"})
 
 
 def small_words(tongue: str) -> frozenset[str]:
-    """The small words of one language, folded."""
+    """The stop words of one language, folded."""
     return _BY_TONGUE.get(tongue, frozenset())
 
 
 def fits(words: list[str], around: Counter[str]) -> bool:
-    """Whether a Latin-letter line can be in a language of the text around it. Where that does not show, English is expected."""
+    """Whether a line in Latin letters can be in a language of the text around it. If that is unclear, English is expected."""
     own = count(words)
     if not own:
         return len(words) < _MUST_SHOW

@@ -1,4 +1,4 @@
-"""Finds names, quoted words and identifiers in a line of a reasoning summary that stand in hidden text only."""
+"""Finds names, quotations and identifiers in a line of a reasoning summary that occur only in hidden text."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ _SHORTEST_INITIALS = 4
 
 
 def names_the_unseen(line: str, hidden: HiddenText, seen: SeenText) -> bool:
-    """Whether ``line`` names what only hidden text does. What the instructions name is looked for misspelt, too."""
+    """Whether ``line`` has a name that only hidden text has. Names from the instructions are found even if misspelt."""
     words = disguises.words(line)
     return _names_of_orders(words, hidden, seen) or _names_of_reasoning(words, hidden, seen) or _quotes(line, seen)
 
 
 def builds_name(lines: Sequence[str], hidden: HiddenText, seen: SeenText) -> bool:
-    """Whether a name is cut up over the end of the last line, or told by the first letters of words or of lines."""
+    """Whether a name is split across the last two lines, or spelled by the first letters of words or lines."""
     words = [word for line in lines for word in disguises.words(line)]
     initials = "".join(word[0] for word in words), "".join(line.strip()[:1] for line in lines).casefold()
     if any(_holds_name(letters, hidden, seen, _SHORTEST_INITIALS) for letters in initials):
@@ -88,7 +88,7 @@ def _spans(text: str, least: int) -> Iterator[tuple[int, int]]:
 
 
 def _quotes(line: str, seen: SeenText) -> bool:
-    """Whether something stands in quotation marks that people cannot see, each word beside the next."""
+    """Whether something in quotation marks is not visible text with the same words in the same order."""
     return not all(_is_in_sight(word, seen) for said in said_words(line) for word in said)
 
 
@@ -99,7 +99,7 @@ def _is_in_sight(word: str, seen: SeenText) -> bool:
 
 
 def _is_near(word: str, name: str) -> bool:
-    """The same but for one letter, at most: one more, less, other, or in the place of its neighbour."""
+    """Whether two words differ by at most one letter: added, missing, changed or swapped with its neighbour."""
     shorter, longer = sorted((word, name), key=len)
     at = next((at for at, pair in enumerate(zip(shorter, longer, strict=False)) if pair[0] != pair[1]), len(shorter))
     one, other = shorter[at:], longer[at:]

@@ -1,7 +1,7 @@
-"""Which words may be let through though they are neither visible nor plain: few, and only where hidden text has nothing like them.
+"""Decides which unknown words a line of a reasoning summary may contain.
 
-The lists of plain words end somewhere, and a line is no worse for a word such as "sourdough". But a word is a code, too: so there is at
-most one in a line, few in all lines together, it looks like a word of the language, and in no disguise does it stand in hidden text.
+No list of plain words is complete, and a word such as "sourdough" does no harm. But a word can also be a code. So an unknown word must
+look like a word of the language and must not be in hidden text in any disguise. Only one is allowed in a line, and few in all lines.
 """
 
 from __future__ import annotations

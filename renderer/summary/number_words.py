@@ -1,4 +1,4 @@
-"""Tells number words from other words: cardinals, ordinals, fractions and Roman numerals, of which a word may be put together."""
+"""Recognises number words: cardinals, ordinals, fractions, Roman numerals and compounds of them."""
 
 from __future__ import annotations
 
@@ -23,5 +23,5 @@ _KOREAN = re.compile(
 
 
 def is_number(word: str) -> bool:
-    """Whether a folded word may be a number. Also true of a few others: what is doubtful is one."""
+    """Whether a folded word may be a number. In doubt, yes."""
     return any(pattern.fullmatch(word) for pattern in (_LATIN, _ROMAN, _KOREAN)) or _CHINESE.search(word) is not None

@@ -1,4 +1,4 @@
-"""Numbers in a line of a reasoning summary, in digits, in words and as counts: those that people cannot see are not told, nor built up."""
+"""Finds hidden numbers in a line of a reasoning summary: as words, as counts, or built up over several lines."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from renderer.summary.index import DIGITS_TOGETHER, HiddenText, SeenText, digit_
 from renderer.summary.spelled_numbers import COUNTED, SMALL, small_numbers
 
 MOST_SMALL = 1
-"""So many small numbers in words that nobody sees ("three ways") may be told by all lines together: a code needs more."""
+"""The most small numbers in words ("three ways") that all lines together may have without being visible. A code needs more."""
 _MOST_ALIKE = 2
 _MOST_PUNCTUATION = 8
 _PUNCTUATION_RUN = re.compile(r"([^\w\s])\1\1|(?:[^\w\s]\s*){4}")
@@ -30,7 +30,7 @@ def counts(line: str) -> bool:
 
 
 def tells_small(lines: Iterable[str], hidden: HiddenText, seen: SeenText) -> bool:
-    """Whether these lines together tell more small numbers in words than they may, or one that stands in the hidden text."""
+    """Whether these lines together have too many small numbers in words, or one that is in the hidden text."""
     told = [value for line in lines for value in _unseen_small(line, seen)]
     return len(told) > MOST_SMALL or not hidden.small_numbers.isdisjoint(told)
 
@@ -43,7 +43,7 @@ def _unseen_small(line: str, seen: SeenText) -> list[int]:
 
 
 def builds_up(lines: Sequence[str], hidden: HiddenText, seen: SeenText) -> bool:
-    """Whether the digits of visible numbers, put side by side over all lines, come to a part of a hidden number.
+    """Whether the digits of visible numbers, joined over all lines, form part of a hidden number.
 
     Each of them is visible; their order is the message ("44 steps", "17 notes").
     """

@@ -1,6 +1,6 @@
-"""Which words a line of a reasoning summary may be made of: words that people can see, and plain words of the language.
+"""Checks that a line of a reasoning summary uses only visible words and common words of its language.
 
-Whatever else a word is (a name, a key, a number in words, a foreign or a coded word), it need not be recognized: it is not on the list.
+Other words (names, keys, numbers, foreign words, codes) need not be recognised: they are not on the list.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ Forms = Callable[[str], Words]
 
 
 def unknown_words(line: str, seen: SeenText) -> list[str]:
-    """What of ``line``, folded, neither the visible text nor the lists of its languages know. Digits are for others to judge."""
+    """The folded words of ``line`` that are neither in the visible text nor on the lists of its languages. Digits are checked elsewhere."""
     tongues = languages.expected(seen.tongues) | ({"Russian"} if "CYRILLIC" in seen.scripts else set())
     parts = (part for word in disguises.words(line) if word not in seen.words for part in disguises.by_width(word))
     return [unknown for part in parts for unknown in _unknown_in(part, seen, tongues)]
 
 
 def listed(tongue: str) -> Words:
-    """The plain words of a language, and what they may be forms of."""
+    """The plain words of a language, with the words of which they may be forms."""
     return _listed(*_list_of(tongue))
 
 
@@ -75,7 +75,7 @@ def _as_it_is(word: str) -> Words:
 
 
 def _is_compound(word: str, seen: SeenText) -> bool:
-    """German words are put together: "Reisezeit" is made of two that are known."""
+    """Whether a German compound is made of known words, like "Reisezeit"."""
     for cut in range(_LEAST_PART - 1, len(word) - _LEAST_PART + 2):
         head, tail = word[:cut], word[cut:]
         if _is_part(tail, seen) and any(_is_part(head.removesuffix(link), seen) for link in _LINKS if head.endswith(link)):
@@ -90,7 +90,7 @@ def _is_part(part: str, seen: SeenText) -> bool:
 
 
 def _gaps(run: str, seen: SeenText) -> list[str]:
-    """What is left of a run of a script without spaces, or of a Korean word, when as much as can be is cut into known pieces."""
+    """What is left of a run in a script without spaces, or of a Korean word, after removing as many known pieces as possible."""
     best: dict[int, tuple[int, list[str], bool]] = {0: (0, [], False)}
     for begin in range(len(run)):
         cost, gaps, is_open = best[begin]
@@ -120,7 +120,7 @@ def _ends(run: str, begin: int, seen: SeenText, *, is_first: bool) -> set[int]:
 
 
 def _seen_length(run: str, begin: int, seen: SeenText) -> int:
-    """How many characters from ``begin`` on stand in the visible text, each beside the next."""
+    """How many characters from ``begin`` on are in the visible text in the same order."""
     end = begin
     while end + 1 < min(len(run), begin + _LONGEST_PIECE) and run[end : end + 2] in seen.pairs:
         end += 1

@@ -1,4 +1,4 @@
-"""Finds in a line of a reasoning summary what looks like a key, a code, a marker or a number rather than like words."""
+"""Finds keys, codes, markers and numbers in a line of a reasoning summary."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _VOWELS = re.compile("[aeiouy]")
 
 
 def holds_secret(line: str, seen: SeenText) -> bool:
-    """Whether ``line`` holds one that is not in the visible text. A single digit is one: of enough of them each number is made."""
+    """Whether ``line`` holds one that is not in the visible text. A single digit counts: many lines could spell a number."""
     words = disguises.words(line)
     if sum(len(word) == 1 and word.isascii() and word.isalpha() for word in words) > _MOST_LETTERS_APART:
         return True
@@ -24,7 +24,7 @@ def holds_secret(line: str, seen: SeenText) -> bool:
 
 
 def _is_known(token: str, seen: SeenText) -> bool:
-    """Whether people have it from the visible text. Who sends all numbers that there are has been told none of them."""
+    """Whether it is in the visible text. Whoever sends every possible number does not know which one is hidden."""
     if len(seen.numbers) > _MOST_NUMBERS and any(map(str.isdigit, token)):
         return False
     return bare(token) in seen.tokens or set(disguises.words(token)) <= seen.words

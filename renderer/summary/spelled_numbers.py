@@ -1,4 +1,4 @@
-"""The small numbers in words that may count something in a line, and their values."""
+"""Small numbers written as words, with their values."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Our rules for markdown-it: where what models write differs from CommonMark. Each says what a reader expects instead."""
+"""Our extra rules for markdown-it, for Markdown that models write and CommonMark reads differently."""

@@ -1,4 +1,4 @@
-"""Emphasis beside Chinese, Japanese and Korean text: which delimiters may open and close it."""
+"""Markdown emphasis next to Chinese, Japanese and Korean text."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _IS_CJK = re.compile(f"[{_CJK}]")
 
 
 class InlineState(StateInline):
-    """Emphasis delimiters that may stand between punctuation and a CJK letter, as these scripts have no spaces to tell the sides by.
+    """Allows emphasis delimiters between punctuation and a CJK letter, as these scripts have no spaces to tell the two sides apart.
 
     ``**「強調」**です`` is strong; so is ``**"강조"**입니다``. CJK punctuation counts as a CJK letter.
     """
@@ -59,7 +59,7 @@ def _is_punctuation(character: str) -> bool:
 
 
 class Inline(ParserInline):
-    """markdown-it's parser of sentences, on our state."""
+    """markdown-it's inline parser with our state."""
 
     def parse(self, src: str, md: MarkdownIt, env: EnvType, tokens: list[Token]) -> list[Token]:
         state = InlineState(src, md, env, tokens)

@@ -1,4 +1,4 @@
-"""Footnotes: a definition is a block where it is written, and a mark names its label."""
+"""Markdown footnotes: each definition is shown where it is written, and each reference shows its label."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _FOOTNOTE = re.compile(r"\[\^([^\s\[\]^]{1,64})\]")
 
 
 def footnote_definition(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """``[^label]: text``, and what follows it indented by four: a block where it is written, named by its label."""
+    """``[^label]: text`` and following lines indented by four: a block where it is written, named by its label."""
     first = state.bMarks[start] + state.tShift[start]
     match = _FOOTNOTE.match(state.src, first, state.eMarks[start])
     if state.is_code_block(start) or match is None or state.src[match.end() : match.end() + 1] != ":":
@@ -29,7 +29,7 @@ def footnote_definition(state: StateBlock, start: int, end: int, silent: bool) -
 
 
 def _tokenize_inside(state: StateBlock, start: int, end: int, content: int) -> None:
-    """Read the rest of a line, from offset ``content``, and its indented followers as blocks of their own."""
+    """Parse the rest of a line, from offset ``content``, and the indented lines after it as nested blocks."""
     kept = (state.bMarks[start], state.tShift[start], state.sCount[start], state.parentType, state.blkIndent)
     text = state.src[content : state.eMarks[start]]
     state.bMarks[start] = content
@@ -45,7 +45,7 @@ def _tokenize_inside(state: StateBlock, start: int, end: int, content: int) -> N
 
 
 def footnote_mark(state: StateInline, silent: bool) -> bool:
-    """``[^label]``, where that label is defined anywhere in the text. Otherwise it stays as written."""
+    """``[^label]``, if that label is defined anywhere in the text. Otherwise it stays as written."""
     match = _FOOTNOTE.match(state.src, state.pos, state.posMax)
     if match is None or state.env["footnotes"].get(match[1]) is None:
         return False

@@ -1,4 +1,4 @@
-"""The tags, addresses and images of a sentence: which become tags and links."""
+"""Inline rules for HTML tags, bare web addresses and images in Markdown."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _TAG = re.compile(r"<(?:br ?/?|(sub|sup|kbd|mark))>", re.IGNORECASE)
 
 
 def plain_tag(state: StateInline, silent: bool) -> bool:
-    """``<br>``, and ``<sub> <sup> <kbd> <mark>`` with their end tag: the only tags of a model that become tags."""
+    """``<br>``, and ``<sub> <sup> <kbd> <mark>`` with their end tag: the only HTML tags from a model that are kept."""
     match = _TAG.match(state.src, state.pos, state.posMax)
     if match is None:
         return False
@@ -39,7 +39,7 @@ def plain_tag(state: StateInline, silent: bool) -> bool:
 
 
 def _closer(state: StateInline, closer: str, start: int) -> int:
-    """Where the end tag is, or -1. That there is none is remembered, or a run of openers would be searched through for each."""
+    """The position of the end tag, or -1. A miss is remembered, or a run of openers would be searched again for each."""
     known = state.without_closer if isinstance(state, InlineState) else {}
     key = (closer, state.posMax)
     if start >= known.get(key, state.posMax):
@@ -56,7 +56,7 @@ _SCHEME = re.compile(r"(?<![A-Za-z0-9+.-])https?", re.IGNORECASE)
 
 
 def bare_address(state: StateInline, silent: bool) -> bool:
-    """``https://…`` in running text. Ends at white space and CJK punctuation; sentence marks and unmatched brackets are left out."""
+    """``https://…`` in plain text. It ends at white space and CJK punctuation, without trailing punctuation and unmatched brackets."""
     if not isinstance(state, InlineState) or state.linkLevel or not state.src.startswith("://", state.pos):
         return False
     if state.pos < state.refused_until:
@@ -71,7 +71,7 @@ def bare_address(state: StateInline, silent: bool) -> bool:
     url = scheme + _without_tail(match[0])
     href = state.md.normalizeLink(url)
     if not state.md.validateLink(href):
-        # One try for each run of characters: "http://http://…" would otherwise be read anew from every colon in it.
+        # One attempt for each run of characters: otherwise "http://http://…" would be read again from every colon.
         state.refused_until = match.end()
         return False
     if not silent:
@@ -84,7 +84,7 @@ def bare_address(state: StateInline, silent: bool) -> bool:
 
 
 def _without_tail(address: str) -> str:
-    """Take off what belongs to the sentence: trailing marks, closing brackets that nothing in the address opened, emphasis."""
+    """Remove what belongs to the sentence: trailing punctuation, unmatched closing brackets, emphasis."""
     surplus = {closer: address.count(closer) - address.count(opener) for opener, closer in ("()", "[]")}
     end = len(address)
     while end:
@@ -98,7 +98,7 @@ def _without_tail(address: str) -> str:
 
 
 def image_in_place(state: StateInline, silent: bool) -> bool:
-    """An image, which notes whether it stands inside a link: it becomes a link itself, and links do not nest."""
+    """An image, which records whether it is inside a link: it becomes a link itself, and links do not nest."""
     if not image(state, silent):
         return False
     if not silent:
@@ -107,7 +107,7 @@ def image_in_place(state: StateInline, silent: bool) -> bool:
 
 
 def dress_links(tokens: Sequence[Token]) -> None:
-    """Note on each closing link token the host that is to be shown beside its text, if any."""
+    """Record on each closing link token the host to show next to its text, if any."""
     text: list[str] = []
     href = ""
     for token in tokens:

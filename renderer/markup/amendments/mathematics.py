@@ -1,4 +1,4 @@
-"""Mathematics as models write it: formulas on lines of their own and inside sentences, kept as their TeX source."""
+"""Rules for mathematics in Markdown, as blocks and inline, kept as TeX source."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from markdown_it.rules_block import StateBlock
 from markdown_it.rules_inline import StateInline
 
 UNDECIDED = "undecided"
-"""Key of a parser's environment: the first top-level line at which mathematics began that has neither ended nor failed."""
+"""Key in the parser's environment: the first top-level line where mathematics began that has neither ended nor failed."""
 
 _MATH_LINES = 60
 _MATH_CHARACTERS = 4096
@@ -16,7 +16,7 @@ _CLOSERS = {"\\[": "\\]", "\\(": "\\)", "$$": "$$"}
 def math_block(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     r"""``\[ … \]`` and ``$$ … $$`` on lines of their own, blank lines and all, at most 60 lines and 4,096 characters.
 
-    Where the text ends first, nothing is decided yet: more text may complete it. That is noted for the cutter of growing text.
+    If the text ends first, nothing is decided yet, as more text may complete it. That is recorded for streaming.
     """
     if state.is_code_block(start):
         return False
@@ -37,7 +37,7 @@ def math_block(state: StateBlock, start: int, end: int, silent: bool) -> bool:
 
 
 def _formula(state: StateBlock, start: int, end: int, opener: str) -> tuple[str, int] | None:
-    """The formula that begins with ``opener`` in line ``start``, and the line in which it ends; None where there is none."""
+    """The formula that begins with ``opener`` in line ``start``, and the line in which it ends; None if there is none."""
     closer, line, taken = _CLOSERS[opener], start, 0
     parts: list[str] = []
     text = state.src[state.bMarks[start] + state.tShift[start] + 2 : state.eMarks[start]]

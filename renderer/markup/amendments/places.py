@@ -1,4 +1,4 @@
-"""The places of our rules among those of markdown-it."""
+"""Installs our rules in markdown-it, in the right order."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from renderer.markup.amendments.mathematics import math, math_block
 
 
 def install(markdown: MarkdownIt) -> None:
-    """Put the rules in their places."""
-    # A table's header row comes last among the block starters, so that a heading or a fence is one at once, whatever line follows.
+    """Add our rules to markdown-it."""
+    # Tables are tried last, so that a heading or a fence is recognised at once, whatever line follows.
     block, inline = markdown.block.ruler, markdown.inline.ruler
     block.disable("table")
     block.before("lheading", "late_table", table, {"alt": ["paragraph", "reference"]})

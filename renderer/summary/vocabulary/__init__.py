@@ -1,6 +1,6 @@
-"""Plain words: what a line of a reasoning summary may say though the visible text does not, a list for each language.
+"""Lists of common words, one for each language, that a reasoning summary may use even if they are not in the visible text.
 
-They tell what kind of work was done, and on what kind of thing. No word is here that could name a person, judge one, be a number, or be
-of use to whoever wants something of the reader. A word that is missing costs a line, a word too many can tell something: to add one,
-ask what a line made of it could give away.
+They say what kind of work was done, on what kind of thing. No word here names or judges a person, is a number, or helps somebody who
+wants something from the reader. A missing word costs a line; a word too many can reveal something. Before you add one, ask what a line
+with it could give away.
 """

@@ -1,4 +1,4 @@
-"""Plain Chinese words: a line is cut into these and into what the visible text holds. See the package for what may be here."""
+"""Plain Chinese words. A line is split into these and words of the visible text. See the package for what may be here."""
 
 from __future__ import annotations
 

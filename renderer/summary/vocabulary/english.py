@@ -1,4 +1,4 @@
-"""Plain English words: lemmas, of which regular endings are made, and irregular forms. See the package for what may be here."""
+"""Plain English words: lemmas (regular endings are added) and irregular forms. See the package for what may be here."""
 
 from __future__ import annotations
 

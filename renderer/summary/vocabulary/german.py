@@ -1,4 +1,4 @@
-"""Plain German words: lemmas, of which regular endings are made, and irregular forms. See the package for what may be here."""
+"""Plain German words: lemmas (regular endings are added) and irregular forms. See the package for what may be here."""
 
 from __future__ import annotations
 

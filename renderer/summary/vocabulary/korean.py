@@ -1,4 +1,4 @@
-"""Plain Korean stems and the endings behind them: a word is cut into these and what the visible text holds. See the package."""
+"""Plain Korean stems and their endings. A word is split into these and words of the visible text. See the package."""
 
 from __future__ import annotations
 

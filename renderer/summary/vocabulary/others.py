@@ -1,4 +1,4 @@
-"""Plain words of some more languages, few of each and as they stand, without endings: a line in these is more often lost."""
+"""A few plain words of other languages, without endings. More lines in these languages are blocked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Words with which a line speaks to its reader or asks for something, in many languages; patterns for scripts without spaces."""
+"""Words that address the reader or ask for something, in many languages, and patterns for scripts without spaces."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ALSO_NOUNS = (
     "update upgrade call click claim leave form fill complete press push hand act give keep open read save say think try record "
     "reply wait"
 )
-"""Behind "and" these are more often things than doings: "questions and answers"."""
+"""After "and" these are more often nouns than verbs: "questions and answers"."""
 DOING = (
     "click dial hotline helpline callback klick klicke klicken klickt anrufen anruf rufe ruf offne offnen sende senden schick "
     "schicke schicken antworte antworten gib bestatige uberweise uberweisen zahle bezahle melde anmelden einloggen gehe geh besuche "
@@ -37,7 +37,7 @@ DOING = (
     "zadzwon wyslij tikla ara gonder hubungi kirim нажмите позвоните отправьте ответьте откройте перейдите оплатите свяжитесь нажми "
     "позвони отправь"
 )
-"""Doing that is no work on an answer, wherever it stands in a line."""
+"""Verbs for actions that are not work on an answer, anywhere in a line."""
 CHINESE = (
     "[你您妳咱寄]|(?<![申邀])[请請](?![求假])|(?<!自)我|点击|點擊|点开|拨打|撥打|致电|致電|电话|電話|打开|打開|回复|回覆|发送|發送|"
     "发给|联系|聯繫|填写|填寫|登录|登入|登錄|注册|扫码|掃碼|转账|轉帳|汇款|付款|支付|购买|訂閱|订阅|转发|转给|告诉|告訴|立即|马上|"
