@@ -1,3 +1,3 @@
-"""The chat front end: one Django app and project, laid out in the order in which a message walks through it (ARCHITECTURE.md)."""
+"""The chat front end: a Django project with one app. ARCHITECTURE.md follows a message through it."""
 
 __version__ = "0.1.0"

@@ -1,4 +1,4 @@
-"""The ASGI application: pages over HTTP, events over one WebSocket."""
+"""The ASGI application: HTTP for pages, a WebSocket for events."""
 
 from __future__ import annotations
 

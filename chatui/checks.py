@@ -1,4 +1,4 @@
-"""``manage.py check`` messages for what is wrong in the environment."""
+"""Django system checks of the ``CHATUI_…`` environment variables, run by ``manage.py check``."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def backend_address(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
         return []
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        return [Error("CHATUI_BACKEND_URL is no http or https address.", id="chatui.E001")]
+        return [Error("CHATUI_BACKEND_URL is not an http or https address.", id="chatui.E001")]
     if parts.username or parts.password:
         return [Error("CHATUI_BACKEND_URL holds a user name; use CHATUI_BACKEND_KEY or CHATUI_BACKEND_KEY_FILE.", id="chatui.E002")]
     return []
@@ -32,18 +32,18 @@ def key_file(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     """CHATUI_BACKEND_KEY_FILE must be readable."""
     path = environment().backend_key_file
     if path is not None and not path.is_file():
-        return [Error("CHATUI_BACKEND_KEY_FILE names no file.", id="chatui.E003")]
+        return [Error("CHATUI_BACKEND_KEY_FILE does not name a file.", id="chatui.E003")]
     return []
 
 
 @register()
 def backend_kind(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    """CHATUI_BACKEND_KIND must be one of ours, and the kinds that speak in token ids need the vocabulary."""
+    """CHATUI_BACKEND_KIND must be a known kind; the kinds that use token ids also need the vocabulary."""
     env = environment()
     if not env.backend_url or not env.backend_kind:
         return []
     if env.backend_kind not in registry.KINDS:
-        return [Error(f"CHATUI_BACKEND_KIND is none of {', '.join(registry.KINDS)}.", id="chatui.E005")]
+        return [Error(f"CHATUI_BACKEND_KIND must be one of {', '.join(registry.KINDS)}.", id="chatui.E005")]
     if registry.needs_vocabulary(env.backend_kind) and vocabulary.find(env.data_dir) is None:
         return [checks.Warning("This kind of back end needs the vocabulary: run python manage.py fetch_vocabulary.", id="chatui.W002")]
     return []
@@ -51,7 +51,7 @@ def backend_kind(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
 
 @register()
 def origins(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    """CHATUI_ORIGINS are compared exactly with what browsers send: scheme, host, port, nothing after them."""
+    """CHATUI_ORIGINS are compared exactly with what browsers send: scheme, host and port, with nothing after them."""
     bad = [origin for origin in environment().origins if urlsplit(origin)._replace(path="", query="", fragment="").geturl() != origin]
     bad += [origin for origin in environment().origins if urlsplit(origin).scheme not in ("http", "https")]
     if bad:
@@ -61,7 +61,7 @@ def origins(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
 
 @register()
 def pages_directory(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    """CHATUI_PAGES_DIR should be there."""
+    """CHATUI_PAGES_DIR should exist."""
     if not environment().pages_dir.is_dir():
-        return [checks.Warning("CHATUI_PAGES_DIR is no directory; the operator's pages are left out.", id="chatui.W001")]
+        return [checks.Warning("CHATUI_PAGES_DIR is not a directory; the operator's pages are left out.", id="chatui.W001")]
     return []

@@ -1,6 +1,6 @@
-"""The product's own error codes, each with the sentence that a person reads with it: a closed list beside the specification's eight.
+"""The product's own error codes, each with the message that people read: a closed list beside the eight of the specification.
 
-A code travels with what went wrong from the database to the page; what it says never quotes a transcript.
+A code follows an error from the database to the page. Its message never quotes a transcript.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from renderer.errors import Code, ErrorCode
 
 
 class ProductCode(ErrorCode):
-    """An error code of the product. The specification's are ``renderer.errors.Code``."""
+    """An error code of the product. Those of the specification are in ``renderer.errors.Code``."""
 
     BACKEND = "E-X-BACKEND"
     BACKEND_REFUSED = "E-X-BACKEND-REFUSED"
@@ -37,12 +37,12 @@ class ProductCode(ErrorCode):
 
     @property
     def sentence(self) -> str:
-        """The one sentence that a person reads with this code; it never says what the hidden text was."""
+        """The message that a person reads with this code. It never says what the hidden text was."""
         return _SENTENCES[self]
 
 
 def code_of(value: str) -> ErrorCode:
-    """The code that a row keeps as text. Raises ValueError for what is no code."""
+    """The code that a database row stores as text. Raises ValueError for an unknown code."""
     try:
         return ProductCode(value)
     except ValueError:
@@ -57,17 +57,17 @@ _SENTENCES: dict[ProductCode, str] = {
     ProductCode.FOUR_EYES: "Somebody else has to approve this: one of you two made or changed the other's account not long ago.",
     ProductCode.INTERNAL: "Something went wrong on our side.",
     ProductCode.LENGTH: "The answer reached its length limit.",
-    ProductCode.LINK: "This link does not work: it has ended, was taken back, or never existed.",
+    ProductCode.LINK: "This link does not work: it has expired, was revoked, or never existed.",
     ProductCode.NO_ANSWER: "The model stopped without writing an answer.",
     ProductCode.NO_MORE: "The model had nothing to add to its answer.",
     ProductCode.NO_SUCH_MODEL: "This model is not available to you. Choose another one.",
-    ProductCode.NOT_FOUND: "This does not exist, or it is not yours.",
+    ProductCode.NOT_FOUND: "This does not exist, or you do not have access to it.",
     ProductCode.OPT_IN: "Open the debug view of this conversation first.",
-    ProductCode.COMMAND: "The page asked for something that the server does not know. Reload the page.",
-    ProductCode.RATE: "That was too many requests at once. Wait a moment.",
-    ProductCode.REASON: "Say why you look, in 10 to 180 characters, and choose one of the times.",
-    ProductCode.SIGNED_OUT: "You are signed out. Sign in again to go on.",
-    ProductCode.SUMMARY_BLOCKED: "A line of a reasoning summary was not fit to be shown.",
+    ProductCode.COMMAND: "The server did not understand the page's request. Reload the page.",
+    ProductCode.RATE: "Too many requests at once. Wait a moment.",
+    ProductCode.REASON: "Give a reason of 10 to 180 characters, and choose one of the times.",
+    ProductCode.SIGNED_OUT: "You are signed out. Sign in again to continue.",
+    ProductCode.SUMMARY_BLOCKED: "A line of a reasoning summary could not be shown.",
     ProductCode.TIMEOUT: "The model server took too long.",
     ProductCode.TOO_LARGE: "The message is too long.",
     ProductCode.TOO_MANY: "Several answers are still being written for you. Wait for one of them, or stop it.",

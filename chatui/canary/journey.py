@@ -118,7 +118,7 @@ class Journey:
                 code = Code.PERM_VISIBILITY if command == "watch" else ProductCode.NOT_FOUND
                 self._expect_refusal(tab, "stranger", command, code)
         with Tab(self._nobody) as tab:
-            tab.until("chatui:bye")
+            tab.until("chatui:closing")
 
     def _expect_refusal(self, tab: Tab, viewer: str, command: str, code: ErrorCode) -> None:
         try:

@@ -1,1 +1,1 @@
-"""The WebSocket edge: commands in, visible events out, no logic. Read ``routing``, ``origin``, ``consumer``, ``commands``."""
+"""The WebSocket edge: commands come in, visible events go out. Read ``routing``, ``origin``, ``consumer``, ``commands``."""

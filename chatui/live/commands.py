@@ -1,6 +1,7 @@
-"""What each command of a browser does. Synchronous, run in a thread.
+"""Carries out the commands that a browser sends over the WebSocket.
 
-A command either decides who may do it (``access``) and what is kept (``turns.start``), or raises an error that carries a code.
+Synchronous: each runs in a thread. ``access`` decides whether the person may do it, ``turns.start`` stores what they asked for. A refused
+command raises an error with a code.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Following:
-    """What a socket follows: a conversation, and the turn that runs in it, if one does, else the last one."""
+    """What a socket follows: a conversation and its running turn, or its last turn where none runs."""
 
     conversation_id: UUID
     turn_id: UUID | None
@@ -39,13 +40,13 @@ class Following:
 
 
 class SignedOutError(Exception):
-    """The session behind the socket is no longer good."""
+    """The session behind the socket is no longer valid."""
 
     code = ProductCode.SIGNED_OUT
 
 
 def ask(visitor: Visitor, command: wire.Ask) -> tuple[Started, wire.Accepted]:
-    """Keep the question; returns the new turn and the answer to the browser."""
+    """Store the question. Returns the new turn and the reply to the browser."""
     person = _person(visitor)
     started = start(person, _wanted(command), LEASE_OWNER)
     turn = started.turn
@@ -68,7 +69,7 @@ def subscribe(visitor: Visitor, command: wire.Subscribe) -> Following:
 
 
 def watch(visitor: Visitor, command: wire.Watch) -> Following:
-    """Follow the hidden channels of a conversation: permission, opt-in and audit row are asked for here, each time."""
+    """Follow the hidden channels of a conversation. Permission and opt-in are checked, and an audit row is written, every time."""
     if visitor.user is None:
         raise SignedOutError
     conversation = access.view_hidden(visitor, command.conversation, action="debug stream")
@@ -77,7 +78,7 @@ def watch(visitor: Visitor, command: wire.Watch) -> Following:
 
 
 def stoppable(visitor: Visitor, command: wire.Stop) -> UUID:
-    """The turn that this person may stop: one of their own conversation."""
+    """The id of a turn that this person may stop: one in their own conversation."""
     conversation = access.own_conversation(_person(visitor), command.conversation)
     return access.turn_of(conversation, command.turn).pk
 

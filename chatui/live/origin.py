@@ -1,6 +1,7 @@
-"""Sockets are opened by our own pages only: the Origin header must equal a public origin exactly, or the connection is refused.
+"""The Origin check of the WebSocket: only this site's own pages may connect.
 
-Browsers send cookies along with a socket that any page on the web opens; this check is what keeps such a page out.
+Browsers send cookies with a WebSocket that any page on the web opens, so this check is what keeps other sites out. The Origin header must
+equal a public origin exactly.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ class ExactOriginCheck:
 
 
 def is_allowed(scope: dict[str, Any]) -> bool:
-    """Whether the connection comes from a page of ours: one Origin header, equal in scheme, host and port."""
+    """Whether the connection comes from this site: exactly one Origin header, with the same scheme, host and port."""
     origins = [value for name, value in scope.get("headers", []) if name == b"origin"]
     hosts = [value for name, value in scope.get("headers", []) if name == b"host"]
     if len(origins) != 1 or len(hosts) != 1:
@@ -43,12 +44,12 @@ def is_allowed(scope: dict[str, Any]) -> bool:
     host = hosts[0].decode("latin-1")
     domain, _port = split_domain_port(host)
     if not domain or not validate_host(domain, settings.ALLOWED_HOSTS):
-        return False  # a name that is not ours, pointed at this server (DNS rebinding)
+        return False  # a foreign host name that points at this server (DNS rebinding)
     return bool(origin == f"{_scheme(scope)}://{host}")
 
 
 def _scheme(scope: dict[str, Any]) -> str:
-    """http, unless a proxy that the operator trusts says that the browser came by https."""
+    """``https`` where a proxy that the operator trusts says that the browser used it, else ``http``."""
     client = (scope.get("client") or ("",))[0]
     forwarded = [value for name, value in scope.get("headers", []) if name == b"x-forwarded-proto"]
     return "https" if is_trusted(client) and forwarded == [b"https"] else "http"

@@ -1,4 +1,4 @@
-"""The one socket address."""
+"""The address of the WebSocket, ``/ws/``, with the checks in front of it."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The contract of the socket: every command that a browser may send and every event that a server may send, with fields and types.
+"""The WebSocket protocol: every command that a browser may send, every event that the server may send, with their fields and types.
 
-Python encodes and reads by these definitions alone. ``static/js/models/wire.js`` is made from them (``make wire``).
+Python encodes and reads by these definitions alone. ``static/js/models/wire.js`` is generated from them (``make wire``).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from chatui.wire.commands import (
     read_command,
 )
 from chatui.wire.debug_events import DebugSnapshot, FrameBegan, FrameEnded, FrameGrew, FrameHidden, FrameSoFar
-from chatui.wire.replies import Accepted, Farewell, Idle, Refused, TitleChanged
+from chatui.wire.replies import Accepted, Closing, Idle, Refused, TitleChanged
 from chatui.wire.turn_events import (
     BlockFlushed,
     BlockGrew,
@@ -48,7 +48,7 @@ END_USER_EVENTS: tuple[type[Event], ...] = (
     Refused,
     Idle,
     TitleChanged,
-    Farewell,
+    Closing,
     TurnCreated,
     WorkingBegan,
     SummaryStep,
@@ -62,13 +62,13 @@ END_USER_EVENTS: tuple[type[Event], ...] = (
     TurnEnded,
     Snapshot,
 )
-"""All that the page of a conversation may be sent."""
+"""All events that the chat page may be sent."""
 
 DEBUG_EVENTS: tuple[type[Event], ...] = (FrameBegan, FrameGrew, FrameHidden, FrameEnded, DebugSnapshot)
-"""What only staff who may see hidden channels, and have opened the debug view, are sent."""
+"""Events for staff only: they need the permission to see hidden channels, and must have opened the debug view."""
 
-DEBUG_PAGE_EVENTS: tuple[type[Event], ...] = (Refused, Idle, TitleChanged, Farewell, *DEBUG_EVENTS)
-"""All that the page of the debug view may be sent."""
+DEBUG_PAGE_EVENTS: tuple[type[Event], ...] = (Refused, Idle, TitleChanged, Closing, *DEBUG_EVENTS)
+"""All events that the debug view's page may be sent."""
 
 __all__ = [
     "COMMANDS",
@@ -87,7 +87,7 @@ __all__ = [
     "Edit",
     "EndType",
     "Event",
-    "Farewell",
+    "Closing",
     "FrameBegan",
     "FrameEnded",
     "FrameGrew",

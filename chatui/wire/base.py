@@ -1,4 +1,4 @@
-"""What an event is, and how events become one frame of the socket."""
+"""The base classes of all events, with the function that encodes events as one WebSocket frame."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from renderer.markup.html import SafeHtml
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """Something with named fields inside an event."""
+    """A value with named fields inside an event."""
 
     def as_json(self) -> dict[str, object]:
         """The fields as JSON values; those that are None are left out."""
@@ -22,7 +22,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Event(Item):
-    """Something a browser is told. ``types`` are its names on the wire; where it has several, its first field ``type`` is one of them."""
+    """A message to a browser. ``types`` are its names on the wire; where it has several, its first field ``type`` is one of them."""
 
     types: ClassVar[tuple[str, ...]] = ()
 
@@ -33,7 +33,7 @@ class Event(Item):
 
 @dataclass(frozen=True, slots=True)
 class Numbered:
-    """A step of a turn with the number that this audience sees."""
+    """A step of a turn with its sequence number. Each audience has its own numbers."""
 
     turn: str
     sequence_number: int
@@ -45,7 +45,7 @@ class Numbered:
 
 
 def encode(events: Iterable[Event | Numbered]) -> str:
-    """One socket frame: a JSON array of events, ASCII only, so that no server in between can misread it."""
+    """One WebSocket frame: a JSON array of events, in ASCII only, so that no server in between can misread it."""
     return json.dumps([event.as_json() for event in events], separators=(",", ":"))
 
 

@@ -1,4 +1,4 @@
-"""What a browser may ask for: each command with its fields, and the one function that reads them."""
+"""The commands that a browser may send, with the function that reads them."""
 
 from __future__ import annotations
 
@@ -7,27 +7,27 @@ from dataclasses import dataclass, fields
 from typing import Any, ClassVar, NewType, get_args, get_type_hints
 
 Reference = NewType("Reference", str)
-"""An id as the browser sent it, not looked at yet. What is no string is read as the empty one, which is nobody's: "no such" and "not
-yours" then look the same for every value."""
+"""An id as the browser sent it, not checked yet. A value that is not a string is read as the empty string, which is nobody's id: "does not
+exist" and "not yours" then look the same for every value."""
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """Something a browser asks for."""
+    """A command from a browser."""
 
     type: ClassVar[str]
 
 
 @dataclass(frozen=True, slots=True)
 class Ask(Command):
-    """A command that begins a turn. ``client_id``: the same id again is the same question."""
+    """A command that begins a turn. A second command with the same ``client_id`` is the same question, and begins nothing new."""
 
     client_id: Reference
 
 
 @dataclass(frozen=True, slots=True)
 class Send(Ask):
-    """A new message; without a ``conversation`` it begins one."""
+    """A new message. Without a ``conversation`` it begins a new one."""
 
     type = "send"
     conversation: Reference | None
@@ -61,7 +61,7 @@ class Regenerate(Ask):
 
 @dataclass(frozen=True, slots=True)
 class Continue(Ask):
-    """More of the answer of ``turn``, which did not end."""
+    """Continue the answer of ``turn``, which was cut off."""
 
     type = "continue"
     conversation: Reference
@@ -79,7 +79,7 @@ class Stop(Command):
 
 @dataclass(frozen=True, slots=True)
 class Subscribe(Command):
-    """Follow a conversation of one's own."""
+    """Follow one's own conversation."""
 
     type = "subscribe"
     conversation: Reference
@@ -94,11 +94,11 @@ class Watch(Command):
 
 
 COMMANDS: tuple[type[Command], ...] = (Send, Edit, Regenerate, Continue, Stop, Subscribe, Watch)
-"""All that a browser may ask for."""
+"""Every command there is."""
 
 
 class UnreadableCommandError(Exception):
-    """What came is no command, or one of its texts is missing. ``client_id`` is the command's, if it had one."""
+    """The message is not a known command, or lacks a field. ``client_id`` is the command's, if it had one."""
 
     def __init__(self, client_id: str | None = None) -> None:
         super().__init__()
@@ -109,7 +109,7 @@ def read_command(text: str | None) -> Command:
     """The command in one socket frame.
 
     Raises:
-        UnreadableCommandError: it is none of ours, or lacks a text.
+        UnreadableCommandError: it is not a known command, or lacks a field.
     """
     values = _object(text)
     client_id = values.get("client_id")

@@ -1,4 +1,4 @@
-"""What the debug view is told about a Turn: every frame, hidden ones included, as text."""
+"""The events about a turn that the debug view gets: every frame as text, hidden frames included."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from renderer.gate import VisibleText
 
 @dataclass(frozen=True, slots=True)
 class FrameBegan(TurnEvent):
-    """A frame's header, and why an end user does not see it; ``why_hidden`` is absent where they do."""
+    """A frame begins. ``why_hidden`` says why an end user does not see it; absent where they do."""
 
     types = ("chatui:frame.opened",)
     message_id: str
@@ -30,7 +30,7 @@ class FrameGrew(TurnEvent):
 
 @dataclass(frozen=True, slots=True)
 class FrameHidden(TurnEvent):
-    """The open frame was withdrawn from people; its header from now on."""
+    """The open frame is hidden from end users from now on; ``header`` is its new header."""
 
     types = ("chatui:frame.withdrawn",)
     message_id: str

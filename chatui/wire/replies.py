@@ -1,4 +1,4 @@
-"""What one browser is told that is no step of a turn: answers to its commands, a new title, and why the socket closes."""
+"""The events that are not part of a turn: replies to commands, new titles, the reason why the socket closes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from chatui.wire.base import Event
 
 @dataclass(frozen=True, slots=True)
 class Accepted(Event):
-    """The question of the command ``client_id`` is stored, and a turn answers it. ``url`` is the path of the conversation's page."""
+    """The question of the command ``client_id`` is stored, and ``turn`` will answer it. ``url`` is the path of the conversation's page."""
 
     types = ("chatui:accepted",)
     client_id: str
@@ -22,7 +22,7 @@ class Accepted(Event):
 
 @dataclass(frozen=True, slots=True)
 class Refused(Event):
-    """A command was refused; ``message`` is the sentence that belongs to ``code``. ``client_id`` is absent where the command had none."""
+    """A command was refused; ``message`` is the text for ``code``. ``client_id`` is absent where the command had none."""
 
     types = ("chatui:refused",)
     client_id: str | None
@@ -32,7 +32,7 @@ class Refused(Event):
 
 @dataclass(frozen=True, slots=True)
 class Idle(Event):
-    """No turn runs in the conversation that is followed. ``turn`` is the last one and ``state`` how it ended, if there was one."""
+    """No turn is running in the followed conversation. ``turn`` is the last one, if any, and ``state`` is how it ended."""
 
     types = ("chatui:idle",)
     conversation: str
@@ -42,7 +42,7 @@ class Idle(Event):
 
 @dataclass(frozen=True, slots=True)
 class TitleChanged(Event):
-    """A conversation of this person has another title, maybe given in another tab."""
+    """The title of one of this person's conversations changed, perhaps in another tab."""
 
     types = ("chatui:title",)
     conversation: str
@@ -50,9 +50,9 @@ class TitleChanged(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class Farewell(Event):
-    """The server closes the socket; ``message`` is the sentence that belongs to ``code``."""
+class Closing(Event):
+    """The server closes the socket; ``message`` is the text for ``code``."""
 
-    types = ("chatui:bye",)
+    types = ("chatui:closing",)
     code: str
     message: str

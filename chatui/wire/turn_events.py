@@ -1,7 +1,7 @@
-"""What people are told about a Turn: only what has passed the gate.
+"""The events about a turn that the chat page gets: only what has passed the gate.
 
-The names are the specification's (section 9) and Open Responses' where they have one; ours begin with ``chatui:``. Fields that carry
-something that a model or a person wrote are typed SafeHtml or VisibleText, so that a plain string does not type-check.
+Names come from the specification (section 9) and from Open Responses where they have one; the product's own begin with ``chatui:``. Fields
+that hold what a model or a person wrote are typed SafeHtml or VisibleText, so that a plain string does not type-check.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class TurnCreated(TurnEvent):
 
 @dataclass(frozen=True, slots=True)
 class WorkingBegan(TurnEvent):
-    """Hidden work is going on; ``elapsed`` milliseconds since the turn began. Sent once, whatever its length."""
+    """Hidden work has begun, ``elapsed`` milliseconds after the turn began. Sent once, however long the work takes."""
 
     types = ("chatui:working",)
     elapsed: int
@@ -49,7 +49,7 @@ class WorkingBegan(TurnEvent):
 
 @dataclass(frozen=True, slots=True)
 class SummaryStep(TurnEvent):
-    """One more line of what the model has done so far, checked."""
+    """One more checked line of the summary of what the model has done so far."""
 
     types = ("chatui:summary",)
     text: VisibleText
@@ -57,7 +57,7 @@ class SummaryStep(TurnEvent):
 
 @dataclass(frozen=True, slots=True)
 class ThoughtEnded(TurnEvent):
-    """The answer begins, or the turn ends without one: the hidden work before it took so many whole ``seconds``."""
+    """The answer begins, or the turn ends without one. The hidden work before it took this many whole ``seconds``."""
 
     types = ("chatui:thought",)
     seconds: int
@@ -80,7 +80,7 @@ class MessageBegan(TurnEvent):
 
 @dataclass(frozen=True, slots=True)
 class MessageRelabelled(TurnEvent):
-    """A visible message that has ended is of another kind than it began as. Its text stays."""
+    """A visible message that has ended turned out to be of another kind. Its text stays."""
 
     types = ("chatui:relabelled",)
     message_id: str
@@ -89,7 +89,7 @@ class MessageRelabelled(TurnEvent):
 
 @dataclass(frozen=True, slots=True)
 class MessageWithdrawn(TurnEvent):
-    """A visible message is none: the page removes it. It is not kept as visible, and no later event is about it."""
+    """A message turned out not to be visible: the page removes it. It is stored as hidden, and no later event is about it."""
 
     types = ("chatui:withdrawn",)
     message_id: str
@@ -97,7 +97,7 @@ class MessageWithdrawn(TurnEvent):
 
 @dataclass(frozen=True, slots=True)
 class BlockReplaced(TurnEvent):
-    """The open block as it can be shown now."""
+    """The open block in its current form."""
 
     types = get_args(DeltaType)
     type: DeltaType
@@ -119,7 +119,7 @@ class BlockGrew(TurnEvent):
 
 @dataclass(frozen=True, slots=True)
 class BlockFlushed(TurnEvent):
-    """A block is closed and final, or a late definition changed a closed one."""
+    """A block is closed and final, or a later link definition changed a closed one."""
 
     types = ("response.delta.flush",)
     message_id: str
@@ -129,7 +129,7 @@ class BlockFlushed(TurnEvent):
 
 @dataclass(frozen=True, slots=True)
 class TurnEnded(TurnEvent):
-    """The turn's one terminal event; ``message`` is the sentence that belongs to ``code``."""
+    """The turn's one terminal event; ``message`` is the text for ``code``."""
 
     types = get_args(EndType)
     type: EndType

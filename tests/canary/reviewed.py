@@ -656,7 +656,7 @@ END_USER_EVENTS: dict[str, set[str]] = {
     "chatui:accepted": {"type", "client_id", "conversation", "turn", "question", "url", "title"},
     "chatui:refused": {"type", "client_id", "code", "message"},
     "chatui:idle": {"type", "conversation", "turn", "state"},
-    "chatui:bye": {"type", "code", "message"},
+    "chatui:closing": {"type", "code", "message"},
     "chatui:title": {"type", "conversation", "title"},
     "chatui:working": _OF_A_TURN | {"elapsed"},
     "chatui:summary": _OF_A_TURN | {"text"},

@@ -53,7 +53,7 @@ def test_the_server_really_sends_every_event() -> None:
     assert {event.__name__ for event in events} - made == set()
 
 
-def test_the_page_really_sends_every_command_and_the_server_obeys_each() -> None:
+def test_the_page_really_sends_every_command_and_the_server_handles_each() -> None:
     scripts = [source.text for source in all_sources() if source.is_in("static/js/chat/", "static/js/debug/")]
     assert {name for script in scripts for name in SENT.findall(script)} == {command.type for command in wire.COMMANDS}
     (consumer,) = python_sources("chatui/live/consumer.py")

@@ -111,7 +111,7 @@ async def test_sign_out_in_one_process_closes_the_socket_in_the_other(deployment
     async with asyncio.timeout(30), LiveSocket(two, client) as socket:
         token = client.get("/").text.split('name="csrf-token" content="')[1].split('"')[0]
         assert client.post("/sign-out/", headers={"X-CSRFToken": token}).status_code == 302
-        assert (await socket.until("chatui:bye"))[-1]["code"] == "E-X-SIGNED-OUT"
+        assert (await socket.until("chatui:closing"))[-1]["code"] == "E-X-SIGNED-OUT"
 
 
 @pytest.mark.asyncio

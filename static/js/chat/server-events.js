@@ -87,7 +87,7 @@ export class ServerEvents {
         return this.#idle(event);
       case "chatui:title":
         return open.retitle(event);
-      case "chatui:bye":
+      case "chatui:closing":
         return banner.bye(event.message);
       default:
         return unhandled(event);

@@ -66,7 +66,7 @@ class DebugView extends HTMLElement {
         return this.#close(event.message_id, event.terminator, event.code);
       case "chatui:refused":
         return this.#say(event.message);
-      case "chatui:bye":
+      case "chatui:closing":
         this.#farewell = event.message;
         return;
       case "chatui:idle":

@@ -23,7 +23,7 @@
  * @typedef {{ type: "chatui:refused", client_id?: string | null, code: string, message: string }} Refused
  * @typedef {{ type: "chatui:idle", conversation: string, turn?: string | null, state?: string | null }} Idle
  * @typedef {{ type: "chatui:title", conversation: string, title: string }} TitleChanged
- * @typedef {{ type: "chatui:bye", code: string, message: string }} Farewell
+ * @typedef {{ type: "chatui:closing", code: string, message: string }} Closing
  * @typedef {{ type: "response.created", turn: string, sequence_number: number, conversation: string, question: string,
  *   after?: string | null, kind: string, continued_turn?: string | null }} TurnCreated
  * @typedef {{ type: "chatui:working", turn: string, sequence_number: number, elapsed: number }} WorkingBegan
@@ -57,23 +57,23 @@
  * @typedef {TurnCreated | WorkingBegan | SummaryStep | ThoughtEnded | MessageBegan | MessageRelabelled |
  *   MessageWithdrawn | BlockReplaced | BlockGrew | BlockFlushed | TurnEnded | FrameBegan | FrameGrew | FrameHidden |
  *   FrameEnded} TurnEvent
- * @typedef {Accepted | Refused | Idle | TitleChanged | Farewell | TurnCreated | WorkingBegan | SummaryStep |
+ * @typedef {Accepted | Refused | Idle | TitleChanged | Closing | TurnCreated | WorkingBegan | SummaryStep |
  *   ThoughtEnded | MessageBegan | MessageRelabelled | MessageWithdrawn | BlockReplaced | BlockGrew | BlockFlushed |
  *   TurnEnded | Snapshot} EndUserEvent
- * @typedef {Refused | Idle | TitleChanged | Farewell | FrameBegan | FrameGrew | FrameHidden | FrameEnded |
+ * @typedef {Refused | Idle | TitleChanged | Closing | FrameBegan | FrameGrew | FrameHidden | FrameEnded |
  *   DebugSnapshot} DebugPageEvent
  * @typedef {EndUserEvent | DebugPageEvent} ServerEvent
  */
 
 export const END_USER_TYPES = /** @type {readonly string[]} */ (Object.freeze([
-  "chatui:accepted", "chatui:refused", "chatui:idle", "chatui:title", "chatui:bye", "response.created",
+  "chatui:accepted", "chatui:refused", "chatui:idle", "chatui:title", "chatui:closing", "response.created",
     "chatui:working", "chatui:summary", "chatui:thought", "chatui:message", "chatui:relabelled", "chatui:withdrawn",
     "response.delta", "chatui:preamble.delta", "response.delta.flush", "response.completed", "response.incomplete",
     "response.failed", "response.cancel", "chatui:snapshot",
 ]));
 
 export const DEBUG_PAGE_TYPES = /** @type {readonly string[]} */ (Object.freeze([
-  "chatui:refused", "chatui:idle", "chatui:title", "chatui:bye", "chatui:frame.opened", "chatui:frame.delta",
+  "chatui:refused", "chatui:idle", "chatui:title", "chatui:closing", "chatui:frame.opened", "chatui:frame.delta",
     "chatui:frame.withdrawn", "chatui:frame.closed", "chatui:debug.snapshot",
 ]));
 
@@ -94,7 +94,7 @@ export const FIELDS = {
   "chatui:refused": [{ code: "string", message: "string" }],
   "chatui:idle": [{ conversation: "string" }],
   "chatui:title": [{ conversation: "string", title: "string" }],
-  "chatui:bye": [{ code: "string", message: "string" }],
+  "chatui:closing": [{ code: "string", message: "string" }],
   "response.created": [{ turn: "string", sequence_number: "number", conversation: "string", question: "string",
     kind: "string" }],
   "chatui:working": [{ turn: "string", sequence_number: "number", elapsed: "number" }],
