@@ -1,1 +1,1 @@
-"""Answering: from a user's message to the final frame. Read ``start``, ``running``, ``runner``, ``stream``, ``sweep``."""
+"""Answering a user's message. Read ``start``, ``running``, ``runner``, ``stream``, ``sweep``."""

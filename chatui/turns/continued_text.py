@@ -1,4 +1,4 @@
-"""Puts the text of a cut answer in front of what a sample adds to it, so that both are one frame to everybody who reads the events."""
+"""Puts the text of a cut answer in front of its continuation, so that readers of the events see one frame."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ class TextBeforeCut:
         return bool(self._text)
 
     def feed(self, event: RawEvent) -> list[RawEvent]:
-        """The event, and the old text behind the opening of the answer."""
+        """The event, with the old text added after the event that opens the answer."""
         if self._is_waiting and isinstance(event, FrameOpened) and is_answer(event.header):
             self._is_waiting = False
             return [event, FrameText(self._text)]
         return [event]
 
     def is_exceeded_by(self, frame: Frame) -> bool:
-        """Whether a frame that is about to be kept says more than white space, and more than the cut answer did."""
+        """Whether a frame that is about to be stored holds more than white space, and more than the cut answer did."""
         return bool(frame.body.strip()) and (not self._text or frame.body.rstrip() != self._text.rstrip())

@@ -1,4 +1,4 @@
-"""The database as a running turn asks it: in a thread, and again for a while where it is locked or restarts."""
+"""Database access for a running turn: in a thread, with retries while the database is locked or restarting."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 PAUSES = (0.2, 1.0, 3.0)
-"""Seconds between the attempts; together well within the lease."""
+"""Seconds between attempts. Their sum is well below the length of the lease."""
 
 
 async def with_retries(step: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
-    """What ``step`` returns. Only for steps that may be taken twice: after an error nobody knows whether the first one counted.
+    """What ``step`` returns. Only for steps that may run twice: after an error nobody knows whether the first attempt took effect.
 
     Raises:
         OperationalError, InterfaceError: the last attempt's. Any other error of the step is raised at once.

@@ -1,4 +1,4 @@
-"""How a running turn logs what failed: where, and what kind of failure, never with what words."""
+"""Logs the errors of a running turn without their messages, which may quote a transcript."""
 
 from __future__ import annotations
 

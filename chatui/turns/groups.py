@@ -1,4 +1,4 @@
-"""The channel-layer groups: who hears what. One group per audience, so that hidden text is never sent where end users listen."""
+"""The names of the channel-layer groups. Each audience has its own, so that hidden text is never sent to a group of end users."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from redis.exceptions import RedisError
 from renderer.gate import Audience
 
 LAYER_ERRORS = (OSError, RedisError, ChannelFull)
-"""What a channel layer raises when it is down or full. Nothing that must not be lost hangs on it: pages catch up by a snapshot."""
+"""What a channel layer raises when it is down or full. Losing a message is harmless: pages catch up with a snapshot."""
 
 
 def layer() -> BaseChannelLayer:
@@ -30,12 +30,12 @@ def audience(conversation_id: UUID, audience: Audience) -> str:
 
 
 def control(turn_id: UUID) -> str:
-    """Where a running turn hears "stop" and "where are you?"."""
+    """The group on which a running turn receives requests to stop or to send a snapshot."""
     return f"turn-{turn_id}"
 
 
 def turns_of(conversation_id: UUID) -> str:
-    """Those who want to hear, without any content, that a turn began in a conversation."""
+    """Sockets that are told, without any content, that a turn began in a conversation."""
     return f"turns-of-{conversation_id}"
 
 
@@ -45,7 +45,7 @@ def person(person_id: UUID) -> str:
 
 
 def tell_person(person_id: UUID, message: Mapping[str, object]) -> None:
-    """Send a message to every socket of a person, from synchronous code. Best effort: where the layer is down, nobody hears it."""
+    """Send a message to every socket of a person, from synchronous code. Best effort: while the layer is down, it is lost."""
     try:
         async_to_sync(layer().group_send)(person(person_id), dict(message))
     except LAYER_ERRORS:

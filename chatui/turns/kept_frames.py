@@ -1,4 +1,4 @@
-"""The frames of a running turn: raw events are folded into frames, each finished frame is kept, and only then shown as closed."""
+"""Assembles a running turn's raw events into frames. Each finished frame is stored, and only then shown as closed."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ log = logging.getLogger(__name__)
 
 
 class KeptFrames:
-    """One for each turn, through all samplings. ``feed`` takes what a model writes, ``add`` what the product adds; ``close`` ends it."""
+    """One for each turn, across all its samplings. ``feed`` takes what a model writes, ``add`` what the product adds; ``close`` ends it."""
 
     def __init__(self, job: Job, publisher: Publisher, summary: Summarizing) -> None:
         self.written: list[Frame] = []
-        """What was kept of the turn so far, in order."""
+        """The frames of the turn that are stored so far, in order."""
         self.has_answer = False
         self.is_withheld = False
-        """Whether a part of the answer was hidden that may have been none."""
+        """Whether text of the answer was hidden because it may not have been part of the answer."""
         self.last_error: ErrorCode | None = None
         self._job = job
         self._publisher = publisher
@@ -58,15 +58,15 @@ class KeptFrames:
             await self._take(each)
 
     async def add(self, frame: Frame) -> None:
-        """A whole frame of the product's, such as a tool's reply."""
+        """A whole frame that the product wrote, such as a tool's reply."""
         for event in (FrameOpened(frame.header), FrameText(frame.body), FrameClosed(frame.terminator)):
             await self._take(self._summary.take(event))
 
     async def close(self) -> None:
-        """The turn ends: a write that goes on is awaited, an open frame is kept as cut off, and the summary is kept if it was not.
+        """End the turn's frames: finish a running write, store an open frame as cut off, and store the summary if that is still to do.
 
         Raises:
-            LeaseLostError: the turn is another's by now, and nothing may be written.
+            LeaseLostError: another process has the turn by now, and nothing may be written.
         """
         if self._writing is not None:
             await asyncio.gather(self._writing, return_exceptions=True)
@@ -77,7 +77,7 @@ class KeptFrames:
             await self._write_summary()
         except LeaseLostError:
             raise
-        except Exception as error:  # noqa: BLE001 - a frame that cannot be kept or shown must not cost the turn its end
+        except Exception as error:  # noqa: BLE001 - a frame that cannot be stored or shown must not keep the turn from ending
             log_without_content(log, self._job.turn_id, error)
 
     def checkpoint(self) -> str:
@@ -96,21 +96,21 @@ class KeptFrames:
         finished = self._assembler.feed(event)
         try:
             if finished is not None:
-                # What a person saw must be what is kept, so a frame is kept before it is shown as closed.
+                # What a person saw must be what is stored, so a frame is stored before it is shown as closed.
                 await self._keep(finished)
         finally:
-            # Also when Stop comes just now: the write goes on to its end, and the frame is closed.
+            # Also when Stop arrives at this moment: the write completes, and the frame is closed.
             self._publisher.take(event, self._key)
         if isinstance(event, FrameWithdrawn):
-            # Only now, so that nothing is sent meanwhile. Without it a process that dies would leave a checkpoint that is still for people.
+            # Only now, so that nothing is sent before. Without this a process that dies would leave a checkpoint that people may still see.
             await with_retries(ledger.renew, self._job, self.checkpoint())
 
     async def _keep(self, finished: Finished) -> None:
         self.last_error = finished.error or self.last_error
         self.is_withheld = self.is_withheld or finished.error is ProductCode.WITHHELD
         if not self._before_cut.is_exceeded_by(finished.frame) and may_see(finished.frame.header, Audience.END_USER):
-            return  # no empty answers, and none twice
-        # Stop must not leave a row behind that the turn does not know of: the write is awaited to its end.
+            return  # no empty answer, and none stored twice
+        # Stop must not leave a row behind that the turn does not know of, so the write always completes.
         self._writing = asyncio.ensure_future(self._write(finished))
         await asyncio.shield(self._writing)
         self.written.append(finished.frame)
@@ -123,7 +123,7 @@ class KeptFrames:
         self._parent_id = self._key
 
     async def _write_summary(self) -> None:
-        """The lines that people saw stand in front of the answer; where there is none, at the end of the turn."""
+        """Store the lines that people saw: before the answer, or at the end of a turn without one."""
         written: list[tuple[UUID, Finished]] = [(new_key(), item) for item in self._summary.finish()]
         if not written:
             return
@@ -132,5 +132,5 @@ class KeptFrames:
             self._parent_id = written[-1][0]
         except LeaseLostError:
             raise
-        except Exception as error:  # noqa: BLE001 - whatever fails here costs the summary, never the answer behind it
+        except Exception as error:  # noqa: BLE001 - a failure here may lose the summary, never the answer after it
             log_without_content(log, self._job.turn_id, error)

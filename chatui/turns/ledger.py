@@ -1,4 +1,4 @@
-"""What a running Turn writes to the database: its frames, its lease, its end. Every write asks whether the Turn is still its own."""
+"""Database writes of a running turn: its frames, its lease, its end. Each write checks that the turn still belongs to this process."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from renderer.frames import Frame, Header, Role
 
 
 class LeaseLostError(Exception):
-    """The turn is no longer running, or another process has it: nothing may be written any more."""
+    """The turn has ended, or another process has it: nothing may be written any more."""
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What a runner needs to know to begin. What follows ``choice`` comes with ``load``; the rest is enough to end the turn.
+    """What a runner needs to know to begin. ``load`` fills in the fields after ``choice``; those before are enough to end the turn.
 
-    ``shown_before``: what people see of the answer already, where the turn continues one. The first frame stands under ``place_id``.
-    ``cut_answer`` is the open answer, without any text where there is none yet; ``cut_message_id`` the message that the whole one replaces.
+    ``place_id`` is the parent of the turn's first frame. Where the turn continues an answer: ``shown_before`` is what people already see of
+    it, ``cut_answer`` is the cut answer (empty where it has no text yet), and ``cut_message_id`` is the message that the whole one replaces.
     """
 
     turn_id: UUID
@@ -60,7 +60,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """What the back end told of a turn's samples; None or empty where it did not. ``request``: the path and body that were sent.
+    """What the back end reported about a turn's samples; None or empty where it did not. ``request``: the path and body that were sent.
 
     ``sampled_with``: the last sample's keys of ``generation_settings``; None where nothing was sampled.
     """
@@ -76,7 +76,7 @@ class Account:
 
 
 def job_of(turn: Turn) -> Job:
-    """The job of a turn, still without frames. Reads nothing from the database, so that it cannot fail."""
+    """The job of a turn, without its frames. Reads nothing from the database, so it cannot fail."""
     return Job(
         turn_id=turn.pk,
         conversation_id=turn.conversation_id,
@@ -89,7 +89,7 @@ def job_of(turn: Turn) -> Job:
 
 
 def load(turn_id: UUID) -> Job:
-    """The job of a turn: the branch up to its question, as the model may see it again."""
+    """The job of a turn, with the branch up to its question as the model may see it again."""
     turn = Turn.objects.select_related("conversation", "question", "continued_message__parent").get(pk=turn_id)
     place, cut = continuation.place_of(turn), continuation.cut_answer(turn)
     messages = transcripts.branch(turn.conversation, place)
@@ -110,20 +110,20 @@ _NO_ANSWER_YET = Frame(ANSWER, "")
 
 
 def _orders() -> tuple[Frame, ...]:
-    """The operator's instructions as they are now. They belong to each request, whatever the history holds and wherever it came from."""
+    """The operator's current instructions. They are part of each request, whatever the history holds and wherever it came from."""
     instructions = environment().instructions
     return (Frame(Header(Role.DEVELOPER), instructions),) if instructions else ()
 
 
 def _is_order(message: Message) -> bool:
-    """System and developer frames are for the record only: what an import brings is no order, and what was ours may have changed."""
+    """Stored system and developer frames are only a record: an import must not give instructions, and the operator's may have changed."""
     return message.role in (Role.SYSTEM, Role.DEVELOPER)
 
 
 def keep(job: Job, parent_id: UUID, key: UUID, finished: Finished) -> None:
-    """Keep a finished frame under ``parent_id``; the asking person goes on to it, unless they have opened another branch meanwhile.
+    """Store a finished frame under ``parent_id``. The asking person's open branch moves on to it, unless they opened another one meanwhile.
 
-    May be called again with the same ``key`` by who does not know whether the first call went through.
+    A caller that does not know whether the first call succeeded may call again with the same ``key``.
     """
     with transaction.atomic():
         turn = _locked(job)
@@ -143,7 +143,7 @@ def keep(job: Job, parent_id: UUID, key: UUID, finished: Finished) -> None:
 
 
 def keep_summary(job: Job, parent_id: UUID, written: Sequence[tuple[UUID, Finished]]) -> None:
-    """Keep what the product wrote about a turn's hidden work, in one row, each under the one before it. May be called again."""
+    """Store what the product wrote about a turn's hidden work: a chain of frames, each under the one before. May be called again."""
     with transaction.atomic():
         turn = _locked(job)
         if Message.objects.filter(pk__in=[key for key, _ in written], turn=turn).exists():
@@ -156,21 +156,21 @@ def keep_summary(job: Job, parent_id: UUID, written: Sequence[tuple[UUID, Finish
 
 
 def renew(job: Job, checkpoint: str) -> None:
-    """Hold the lease for another while and keep what the open frame holds so far, for the case that this process dies."""
+    """Renew the lease, and store what the open frame holds so far in case this process dies."""
     changed = _mine(job).update(lease_until=timezone.now() + LEASE, checkpoint=checkpoint)
     if not changed:
         raise LeaseLostError
 
 
 def let_go(job: Job, checkpoint: str) -> None:
-    """Give the lease up at once, with what the open frame holds: this process ends, and the next look closes the turn."""
+    """Give up the lease at once, and store what the open frame holds: this process is ending, and the next sweep closes the turn."""
     _mine(job).update(lease_until=timezone.now(), checkpoint=checkpoint)
 
 
 def finish(job: Job, outcome: Outcome, account: Account) -> bool:
     """Give the turn its one terminal state. False where it already has one."""
     now = timezone.now()
-    # The server's own name for its model stands in the header of a transcript, which holds no control token.
+    # The server's own name for its model goes into the header of transcripts, which must not hold control tokens.
     model = transcripts.header_text(account.model)
     ended = _mine(job).update(
         state=outcome.state,

@@ -1,4 +1,4 @@
-"""Shows a running Turn to everybody who follows it: both audiences' streams, flushed at frame rate, and snapshots for who comes late."""
+"""Sends a running turn's events to everybody who follows it, with snapshots for pages that join late."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ WATCH_SECONDS = 75.0
 
 
 class Publisher:
-    """One for each Turn. ``take`` and ``say`` collect; ``flush_often`` is the task that sends; a failing channel layer ends nothing."""
+    """One for each turn. ``take`` and ``add_event`` collect; the task ``flush_often`` sends. A failing channel layer does not end the turn."""
 
     def __init__(self, turn_id: UUID, conversation_id: UUID, *, is_continuation: bool = False) -> None:
-        """``is_continuation``: of an answer that ``show_before`` will tell."""
+        """``is_continuation``: the turn continues an answer, which ``show_before`` will provide."""
         self._turn_id = turn_id
         self._conversation_id = conversation_id
         self._people = EndUserStream(turn_id)
@@ -38,7 +38,7 @@ class Publisher:
         self._is_ready = not is_continuation
 
     def show_before(self, frames: Sequence[tuple[UUID, Frame]], cut: UUID | None) -> None:
-        """The turn continues an answer of which this is shown already. Until this is known nobody is sent a snapshot."""
+        """The turn continues an answer of which ``frames`` are already shown. Until this is known, nobody is sent a snapshot."""
         self._people.show_before(frames, cut)
         self._is_ready = True
 
@@ -48,9 +48,9 @@ class Publisher:
         self._debug.take(event, key)
         self._news.set()
 
-    def say(self, event: wire.Event) -> None:
+    def add_event(self, event: wire.Event) -> None:
         """An event of the turn itself, for people."""
-        self._people.say(event)
+        self._people.add_event(event)
         self._news.set()
 
     def step(self, text: VisibleText) -> None:
@@ -59,12 +59,12 @@ class Publisher:
         self._news.set()
 
     def end_thinking(self) -> int | None:
-        """The turn ends: how many seconds it thought before it answered; None where nothing was hidden."""
+        """The turn ends. Returns how many seconds it thought before it answered; None where nothing was hidden."""
         self._people.end_thinking(self.elapsed())
         return self._people.thought_seconds
 
     def watched(self) -> None:
-        """Somebody with the permission watches the hidden channels."""
+        """Somebody with the permission is watching the hidden channels."""
         self._watched_until = time.monotonic() + WATCH_SECONDS
 
     def elapsed(self) -> int:
@@ -85,7 +85,7 @@ class Publisher:
             await self._publish(self._people.flush(), self._debug.flush())
 
     async def send_snapshot(self, audience: Audience, reply_to: str) -> None:
-        """Everything so far, to one socket. A socket that hears nothing asks again."""
+        """Send everything so far to one socket. A socket that gets no reply asks again."""
         if not self._is_ready:
             return
         async with self._publishing:
@@ -103,7 +103,7 @@ class Publisher:
 
     @contextlib.contextmanager
     def without_layer(self) -> Iterator[None]:
-        """A channel layer that is down, or full, must not end the turn: pages catch up by a snapshot, or from the database."""
+        """Ignore a channel layer that is down or full: it must not end the turn, and pages catch up by a snapshot or a reload."""
         try:
             yield
         except groups.LAYER_ERRORS as error:

@@ -1,6 +1,6 @@
-"""Conducts one turn, from its question to its end: loads it, has the model sampled until nothing follows, and gives it one terminal state.
+"""Runs one turn from its question to its terminal state.
 
-A Runner is a task of the server, not of a tab. It decides when; what happens in between is done by the names that it calls.
+A Runner is a task of the server, not of a browser tab. It loads the turn, has the model sampled until nothing follows, and ends the turn.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ RENEW_SECONDS = 5.0
 LAYER_PAUSE = 1.0
 
 FollowUp = Callable[[Sequence[Frame]], Awaitable[Sequence[Frame]]]
-"""Stands between two samplings: takes what the turn has written so far, gives what the product adds. Nothing ends the turn."""
+"""Called between two samplings with what the turn has written so far. Returns what the product adds; an empty result ends the turn."""
 
 _WIRE_TYPES: dict[str, wire.EndType] = {
     TurnState.COMPLETED: "response.completed",
@@ -67,24 +67,24 @@ class Runner:
         self._control_channel = ""
 
     async def listen(self) -> None:
-        """From now on other processes, and sockets, can reach this turn. Where the channel layer is down: once it is up again."""
+        """Join the turn's group, so that sockets and other processes can reach it. Retried later where the channel layer is down."""
         layer = groups.layer()
         with self._publisher.without_layer():
             self._control_channel = self._control_channel or await layer.new_channel()
             await layer.group_add(groups.control(self._turn_id), self._control_channel)
 
     def stop(self) -> None:
-        """The person pressed Stop: the upstream request ends at once, what was shown is kept."""
+        """The person pressed Stop: the upstream request ends at once, and what was shown is stored."""
         self._is_stopped = True
         self._cancel()
 
     def let_go(self) -> None:
-        """The process ends: keep what the open frame holds and give the lease up. Synchronous."""
+        """The process is ending: store what the open frame holds and give up the lease. Synchronous."""
         ledger.let_go(self._job, self._checkpoint())
 
     async def run(self) -> None:
-        """The whole turn. Never raises: whatever happens, the turn gets one terminal state and people a sentence."""
-        self._publisher.say(_created(self._started))
+        """Run the whole turn. Never raises: whatever happens, the turn gets one terminal state and people get a message."""
+        self._publisher.add_event(_created(self._started))
         background = [asyncio.create_task(task) for task in (self._flush_often(), self._renew_often(), self._receive())]
         try:
             outcome = await self._outcome()
@@ -115,7 +115,7 @@ class Runner:
             return Outcome(TurnState.STOPPED)
         except BackendError as error:
             return Outcome(TurnState.FAILED, error.code, error.detail)
-        except Exception as error:  # noqa: BLE001 - any other failure is ours, and the person gets a sentence for it
+        except Exception as error:  # noqa: BLE001 - any other failure is the product's own, and the person gets a message for it
             log_without_content(log, self._turn_id, error)
             return Outcome(TurnState.FAILED, ProductCode.INTERNAL, type(error).__name__)
 
@@ -123,7 +123,7 @@ class Runner:
         """Sample, let the product add what follows from it, and sample again, until nothing follows."""
         job = self._job = await with_retries(ledger.load, self._turn_id)
         self._publisher.show_before(job.shown_before, job.cut_message_id)
-        # In a thread, where the admin pages' rows may be asked; the back end itself belongs to this loop.
+        # In a thread, because this may read rows of the admin pages; the back end itself belongs to this event loop.
         spec = await database_sync_to_async(connected.spec_of)(job.choice)
         backend = connected.backend(job.choice)
         summary = Summarizing(spec, job.choice, job.frames, self._publisher.step)
@@ -150,7 +150,7 @@ class Runner:
     async def _end(self, outcome: Outcome) -> None:
         if not self._is_lost:
             await with_retries(ledger.finish, self._job, outcome, account_of(self._samplings, self._publisher.end_thinking()))
-        self._publisher.say(
+        self._publisher.add_event(
             wire.TurnEnded(
                 _WIRE_TYPES.get(outcome.state, "response.failed"),
                 outcome.state,
@@ -164,7 +164,7 @@ class Runner:
     async def _flush_often(self) -> None:
         try:
             await self._publisher.flush_often()
-        except Exception as error:  # noqa: BLE001 - the answer is kept all the same; the page takes it from there
+        except Exception as error:  # noqa: BLE001 - the answer is stored all the same, and the page loads it from there
             log_without_content(log, self._turn_id, error)
 
     async def _renew_often(self) -> None:
@@ -177,7 +177,7 @@ class Runner:
                 self._cancel()
                 return
             except (DatabaseError, InterfaceError) as error:
-                # The next attempt may still come within the lease, and a lease that lapsed can be renewed until a sweep takes it.
+                # The next attempt may still come in time, and a lease that has run out can be renewed until a sweep closes the turn.
                 log.warning("turn %s: could not renew its lease (%s)", self._turn_id, type(error).__name__)
 
     async def _receive(self) -> None:
@@ -198,7 +198,7 @@ class Runner:
     async def _send_snapshot(self, audience: Audience, reply_to: str) -> None:
         try:
             await self._publisher.send_snapshot(audience, reply_to)
-        except Exception as error:  # noqa: BLE001 - what cannot be shown must not make the turn deaf to Stop
+        except Exception as error:  # noqa: BLE001 - a snapshot that fails must not keep the turn from receiving Stop
             log_without_content(log, self._turn_id, error)
 
     def _cancel(self) -> None:
@@ -230,7 +230,7 @@ def _first_request(job: Job, spec: BackendSpec) -> SampleRequest:
 
 
 def _verdict(reason: EndReason, frames: KeptFrames) -> Outcome:
-    """How a turn ended whose last sample came to its end."""
+    """The outcome of a turn whose last sample was complete."""
     if reason is EndReason.LENGTH:
         return Outcome(TurnState.INCOMPLETE, ProductCode.LENGTH)
     if frames.has_answer:

@@ -1,4 +1,4 @@
-"""The Turns that run in this process: launched from a command, stopped from any, and reachable from other processes by their group."""
+"""The turns that are running in this process. Other processes reach them through their channel-layer group."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from renderer.gate import Audience
 log = logging.getLogger(__name__)
 
 LEASE_OWNER = f"{socket.gethostname()[:30]}:{os.getpid()}:{uuid4().hex[:8]}"
-"""Names this process in leases."""
+"""Identifies this process in leases."""
 
 _runners: dict[UUID, tuple[Runner, asyncio.Task[None]]] = {}
 
 
 async def launch(started: Started) -> None:
-    """Run a turn as a task of the server. Returns once others can reach it; it outlives the socket that asked for it."""
+    """Start a turn as a task of the server. Returns once others can reach it. The turn outlives the socket that asked for it."""
     turn_id = started.turn.pk
     runner = Runner(started)
     await runner.listen()
@@ -34,7 +34,7 @@ async def launch(started: Started) -> None:
     # The event loop keeps only a weak reference to a task.
     _runners[turn_id] = (runner, task)
     task.add_done_callback(lambda _: _runners.pop(turn_id, None))
-    with contextlib.suppress(*groups.LAYER_ERRORS):  # the turn runs all the same
+    with contextlib.suppress(*groups.LAYER_ERRORS):  # the turn runs anyway
         await groups.layer().group_send(groups.turns_of(started.turn.conversation_id), {"type": "turn.begun"})
 
 
@@ -47,7 +47,7 @@ async def stop(turn_id: UUID) -> None:
 
 
 async def ask_snapshot(turn_id: UUID, audience: Audience, reply_to: str) -> None:
-    """Ask the turn's runner, wherever it is, to send a snapshot to a socket's channel."""
+    """Ask the turn's runner, in whichever process it is, to send a snapshot to a socket's channel."""
     message = {"type": "turn.snapshot", "audience": audience.value, "reply_to": reply_to}
     await groups.layer().group_send(groups.control(turn_id), message)
 
@@ -64,12 +64,12 @@ async def settle() -> None:
 
 
 def let_go() -> None:
-    """The process ends in good order: its turns keep what was shown and give up their leases, so that the next look closes them."""
+    """The process exits normally: its turns store what was shown and give up their leases, so that the next sweep closes them."""
     for turn_id, (runner, _) in list(_runners.items()):
         try:
             runner.let_go()
         except (DatabaseError, InterfaceError) as error:
-            log.warning("turn %s: could not be let go (%s)", turn_id, type(error).__name__)
+            log.warning("turn %s: could not give up its lease (%s)", turn_id, type(error).__name__)
 
 
 atexit.register(let_go)

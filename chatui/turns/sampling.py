@@ -1,4 +1,4 @@
-"""Samples a model once for a turn: each event goes to the turn's frames, and what the server says of the sample is kept for the account."""
+"""Samples a model once for a turn: passes each event to the turn's frames, and records usage for the account."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from chatui.turns.ledger import Account
 
 
 class Sampling:
-    """One request to a model server. ``run`` it once; what it tells is there afterwards, also where it was cancelled or failed."""
+    """One request to a model server. ``run`` it once; the account can be read afterwards, even if it was cancelled or failed."""
 
     def __init__(self, backend: Backend, request: SampleRequest, frames: KeptFrames) -> None:
         self._backend = backend
@@ -28,7 +28,7 @@ class Sampling:
 
         Raises:
             BackendError: the server refused, failed, was silent or broke off.
-            LeaseLostError: the turn is another's by now.
+            LeaseLostError: another process has the turn by now.
         """
         async with contextlib.aclosing(retries.sample(self._backend, self._request)) as events:
             async for event in events:
@@ -44,7 +44,7 @@ class Sampling:
         return self._ended.reason if self._ended else EndReason.STOP
 
     def account(self) -> Account:
-        """What the server told of this sample."""
+        """What the server reported about this sample."""
         usage = self._ended.usage if self._ended else None
         return Account(
             backend=self._backend.name,
@@ -68,7 +68,7 @@ class Sampling:
 
 
 def account_of(samplings: Sequence[Sampling], thought_seconds: int | None) -> Account:
-    """The account of a turn: tokens of all its samplings together, the rest as the last one told it."""
+    """The account of a turn: the tokens of all its samplings together, everything else from the last one."""
     accounts = [sampling.account() for sampling in samplings]
     if not accounts:
         return Account(thought_seconds=thought_seconds)
@@ -81,5 +81,5 @@ def account_of(samplings: Sequence[Sampling], thought_seconds: int | None) -> Ac
 
 
 def _sum(counts: Sequence[int | None]) -> int | None:
-    told = [count for count in counts if count is not None]
-    return sum(told) if told else None
+    known = [count for count in counts if count is not None]
+    return sum(known) if known else None

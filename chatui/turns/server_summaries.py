@@ -1,4 +1,4 @@
-"""What a server itself sends as a summary of its reasoning: its lines, and whether it is rather the reasoning by another name."""
+"""Reads the reasoning summary that a model server sends: its lines, or the finding that it is reasoning under another name."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from renderer.summary.check import MAX_CHARS
 
 MOST_STEPS = 12
 
-# White space of one line only: over many empty lines \s would take time with their square.
+# White space within one line only: with \s the time would grow with the square of the number of empty lines.
 _HEADING = re.compile(r"^[^\S\n]*\*\*(?P<title>[^*\n]{2,200})\*\*[^\S\n]*$|^#{1,4}\s+(?P<heading>\S[^\n]{1,200})$", re.MULTILINE)
 
-# Who thinks speaks of "I", of the one who asks, of what to do next, and doubts. Who sums up says what was done.
+# Reasoning says "I", speaks of the user and of what to do next, and doubts. A summary says what was done.
 _THINKING = re.compile(
     r"\b(?:I|I['\u2019]\w+|we|we['\u2019]\w+|us|let me|let['\u2019]?s|user|asker|okay|ok|hmm+|wait|actually|maybe|perhaps|need(?:s|ed)? to"
     r"|should|must|wants?|asks?|so we|now we|policy|policies|disallowed|instructions?|developer|system (?:message|prompt))\b"
@@ -27,7 +27,7 @@ _SENTENCE = re.compile(r"[.!?][\"'\u201d\u2019)]*\s+\S|[\u3002\uff01\uff1f]\s*\S
 
 @dataclass(frozen=True, slots=True)
 class ServerSummary:
-    """``steps``: what may be judged as a line. ``besides``: everything else, which nobody was meant to see."""
+    """``steps``: the lines that may be checked for showing. ``besides``: everything else, which nobody was meant to see."""
 
     steps: list[str] = field(repr=False)
     besides: str = field(repr=False)
@@ -35,9 +35,9 @@ class ServerSummary:
 
 
 def read(text: str) -> ServerSummary:
-    """Take a server's own summary apart. It fails closed: what is not plainly a summary reads like reasoning.
+    """Parse a server's own summary. Fails closed: what is not clearly a summary counts as reasoning.
 
-    A summary has headings, or consists of short lines, one sentence each and not many, in which nobody thinks aloud.
+    A summary has headings, or consists of a few short lines of one sentence each, in which nobody thinks aloud.
     """
     headings = list(_HEADING.finditer(text))
     steps = steps_in(text)
@@ -48,7 +48,7 @@ def read(text: str) -> ServerSummary:
 
 
 def steps_in(text: str) -> list[str]:
-    """The lines that a server's own summary comes to: its headings, else the first line of each paragraph."""
+    """The lines of a server's own summary: its headings, else the first line of each paragraph."""
     headings = [(found["title"] or found["heading"]).strip() for found in _HEADING.finditer(text)]
     if headings:
         return headings[:MOST_STEPS]

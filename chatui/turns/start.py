@@ -1,6 +1,6 @@
-"""Starting a Turn: what a person asks for is checked and kept, and the Turn's row is made, in one transaction.
+"""Starts a turn: checks the question, stores it, and creates the turn's row, in one transaction.
 
-Nothing is sent to a model here. ``running.launch`` takes the new Turn from there.
+Nothing is sent to a model here. ``running.launch`` then runs the new turn.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ TITLE_CHARS = 60
 
 
 class Kind(StrEnum):
-    """How a question relates to the tree: a new one at the end, a sibling of an old one, an old one once more, or one whose answer is
-    gone on with."""
+    """How a question relates to the tree: a new one at the end, a sibling of an old one, an old one again, or one whose answer is
+    continued."""
 
     SEND = "send"
     EDIT = "edit"
@@ -46,8 +46,8 @@ class Kind(StrEnum):
 class Ask:
     """What a person asks for. ``client_id`` makes it idempotent; ``conversation`` None starts a new one.
 
-    ``continued_turn``: the turn whose answer is to be continued; what that turn used is used again. ``choice``: a back end or one of its
-    models, empty for the person's default; None for what the conversation has.
+    ``continued_turn``: the turn whose answer is to be continued, with the settings of that turn. ``choice``: a back end or one of its
+    models; empty for the person's default, None for the conversation's current choice.
     """
 
     kind: Kind
@@ -62,7 +62,7 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """A Turn that is kept. ``is_new`` is False where the same ask came twice; ``continued_turn`` is the turn whose answer it continues."""
+    """A stored turn. ``is_new`` is False where the same ask came twice; ``continued_turn`` is the turn whose answer it continues."""
 
     turn: Turn
     after: UUID | None
@@ -72,7 +72,7 @@ class Started:
 
 
 class AskRefusedError(Exception):
-    """The ask was not kept; ``code`` carries the sentence."""
+    """The ask was refused, and nothing was stored. ``code`` carries the message for the person."""
 
     def __init__(self, code: ErrorCode) -> None:
         super().__init__(code.value)
@@ -80,30 +80,30 @@ class AskRefusedError(Exception):
 
 
 def start(person: User, ask: Ask, lease_owner: str) -> Started:
-    """Keep the question and make the Turn.
+    """Store the question and create the turn.
 
     Raises:
-        AskRefusedError: empty, too long, another answer is still being written here, too many elsewhere, it ended and cannot go on, or the
-            model is not there for this person.
-        access.NotFoundError: the conversation, the question or the answer is not this person's.
+        AskRefusedError: the text is empty or too long, an answer is still being written here or too many elsewhere, the answer cannot be
+            continued, or the model is not available to this person.
+        access.NotFoundError: the conversation, the question or the answer does not belong to this person.
     """
     if ask.kind is not Kind.CONTINUE and ask.effort not in Effort:
         raise AskRefusedError(ProductCode.COMMAND)
     text = _checked(ask)
     try:
         with transaction.atomic():
-            # A page asks again over a new socket, maybe of another process, while its first ask is still being kept: one after the other.
+            # A page may ask again over a new socket, in another process, while its first ask is still being stored: one after the other.
             User.objects.select_for_update(no_key=True).only("pk").get(pk=person.pk)
             return _twin(person, ask) or _start(person, ask, text, lease_owner)
     except IntegrityError:
-        # That an ask is kept once, and that one turn runs in a conversation, are the database's rules, not checks that could race.
+        # Database constraints make an ask unique, and a conversation's running turn. Checks in code could race.
         if twin := _twin(person, ask):
             return twin
         raise AskRefusedError(ProductCode.BUSY) from None
 
 
 def _twin(person: User, ask: Ask) -> Started | None:
-    """What the same ask has already started, if it came before."""
+    """What the same ask has already started, if it was received before."""
     turn = Turn.objects.filter(asked_by=person, client_id=ask.client_id).select_related("conversation", "question").first()
     if turn is None:
         return None
@@ -154,7 +154,7 @@ def _start(person: User, ask: Ask, text: str, lease_owner: str) -> Started:
 
 
 def _continue_answer(person: User, conversation: Conversation, ask: Ask, lease_owner: str) -> Started:
-    """A turn that goes on with the answer of an earlier one. What stands behind that answer stays, on a branch of its own."""
+    """A turn that continues the answer of an earlier one. What came after that answer remains, on a branch of its own."""
     cut = access.turn_of(conversation, ask.continued_turn)
     end = continuation.end_of(cut)
     if cut.state == TurnState.RUNNING:
@@ -179,7 +179,7 @@ def _continue_answer(person: User, conversation: Conversation, ask: Ask, lease_o
 
 
 def _chosen(person: User, choice: str) -> str:
-    """Asked for each turn: what a person might use yesterday may have been taken back since."""
+    """Checked for each turn: a model that a person could use yesterday may have been withdrawn since."""
     try:
         return model_choice.chosen(person, choice)
     except model_choice.NoSuchModelError as error:
@@ -212,7 +212,7 @@ def _question(person: User, conversation: Conversation, ask: Ask, text: str) -> 
 
 
 def _root(conversation: Conversation) -> Message | None:
-    """The operator's instructions, kept as the first frame, so that a transcript is the whole record. None without any."""
+    """The operator's instructions, stored as the first frame so that the transcript is complete. None where there are none."""
     instructions = environment().instructions
     if not instructions:
         return None

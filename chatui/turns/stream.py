@@ -1,7 +1,7 @@
-"""One running Turn as each audience sees it: raw events → a gate of its own → safe HTML → numbered events, coalesced between flushes.
+"""Turns raw events into the numbered events that each audience may see.
 
-An EndUserStream and a DebugStream take the same raw events. Neither talks to the world: ``publish`` sends what they flushed to the one
-channel-layer group that their audience is in.
+An EndUserStream and a DebugStream take the same raw events; each has a gate of its own, and collects events between flushes. Neither does
+any I/O: ``publish`` sends what they flushed to the channel-layer group of their audience.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from renderer.markup.growing import GrowingMarkdown, MoreText
 
 
 async def publish(conversation_id: UUID, audience: Audience, events: Sequence[wire.Event | wire.Numbered]) -> None:
-    """Send events to everybody of this audience who follows the conversation. Encoded once for all of them."""
+    """Send events to everybody in this audience who follows the conversation. They are encoded once for all of them."""
     if events:
         message = {"type": "turn.events", "json": wire.encode(events)}
         await groups.layer().group_send(groups.audience(conversation_id, audience), message)
@@ -56,7 +56,7 @@ class _OpenMessage:
 
 
 class EndUserStream:
-    """What people see of a running turn. Between two flushes it collects; nothing is sent per token."""
+    """What people see of a running turn. Events are collected between two flushes, so nothing is sent per token."""
 
     def __init__(self, turn_id: UUID) -> None:
         self._turn = str(turn_id)
@@ -72,8 +72,8 @@ class EndUserStream:
         self.thought_seconds: int | None = None
 
     def show_before(self, frames: Sequence[tuple[UUID, Frame]], cut: UUID | None) -> None:
-        """What is shown of the answer already, before the turn goes on with it. ``cut``: the message whose place the next answer takes;
-        the first text of that answer is the text of this message, all at once."""
+        """What is already shown of the answer that the turn continues. ``cut``: the message that the next answer replaces; the first text
+        of that answer is the whole text of this message."""
         for key, frame in frames:
             kind: wire.PartKind = "preamble" if is_preamble(frame.header) else "final"
             self._done.append(wire.MessageSoFar(str(key), kind, html.render_blocks(show(frame, Audience.END_USER))))
@@ -85,7 +85,7 @@ class EndUserStream:
         if admitted is not None:
             self._show(admitted, str(key), elapsed)
 
-    def say(self, event: wire.Event) -> None:
+    def add_event(self, event: wire.Event) -> None:
         """An event of the turn itself."""
         self._pending.append(event)
 
@@ -96,7 +96,7 @@ class EndUserStream:
             self._pending.append(wire.SummaryStep(text))
 
     def end_thinking(self, elapsed: int) -> None:
-        """The answer begins, or the turn ends. Hidden work that comes later is not counted."""
+        """The answer begins, or the turn ends. Later hidden work is not counted."""
         if self._is_thinking:
             self._is_thinking = False
             self.thought_seconds = round(elapsed / 1000)
@@ -112,7 +112,7 @@ class EndUserStream:
         return numbered
 
     def snapshot(self, elapsed: int) -> wire.Snapshot:
-        """All of it, for a page that comes late. Flush right before, so that the numbers meet."""
+        """The whole turn so far, for a page that joins late. Flush right before, so that the sequence numbers fit."""
         messages = list(self._done)
         if self._open is not None:
             messages.append(wire.MessageSoFar(self._open.key, self._open.kind, self._open.markdown.html()))
@@ -165,7 +165,7 @@ class EndUserStream:
                 self._pending.append(wire.BlockGrew(message.delta, message.key, index, text))
 
     def _withdraw(self) -> None:
-        """Nothing of the open message leaves any more, and a page that has some of it removes that."""
+        """No more of the open message is sent, and pages remove what they have of it."""
         if self._open is None:
             return
         key, self._open = self._open.key, None
@@ -184,7 +184,7 @@ class EndUserStream:
 
 
 class DebugStream:
-    """Every frame of a running turn, with its header, as text. Kept while the turn runs; published only while someone may watch."""
+    """Every frame of a running turn, with its header, as text. Collected throughout the turn; published only while someone watches."""
 
     def __init__(self, turn_id: UUID) -> None:
         self._turn = str(turn_id)
@@ -217,7 +217,7 @@ class DebugStream:
                 self._pending.append(wire.FrameEnded(str(key), terminator, closed.error.value if closed.error else None))
 
     def flush(self) -> list[wire.Numbered]:
-        """Everything new since the last flush, numbered. Called while nobody watches, too, so that little piles up."""
+        """Everything new since the last flush, numbered. Also called while nobody watches, so that little accumulates."""
         self._push_text()
         pending, self._pending = self._pending, []
         numbered = [wire.Numbered(self._turn, self._number + offset, event) for offset, event in enumerate(pending, start=1)]
@@ -225,7 +225,7 @@ class DebugStream:
         return numbered
 
     def snapshot(self) -> wire.DebugSnapshot:
-        """Every frame so far. Flush right before, so that the numbers meet."""
+        """Every frame so far. Flush right before, so that the sequence numbers fit."""
         frames = tuple(
             wire.FrameSoFar(frame.key, frame.header, frame.why_hidden, VisibleText.joined(frame.parts), frame.is_open)
             for frame in self._frames
@@ -234,7 +234,7 @@ class DebugStream:
 
     def _push_text(self) -> None:
         if self._unsent:
-            # Held in pieces of a flush: a string for each token of long reasoning would take several times the room.
+            # One string for each flush: a string for each token of long reasoning would take several times the memory.
             text, self._unsent = VisibleText.joined(self._unsent), []
             self._frames[-1].parts.append(text)
             self._pending.append(wire.FrameGrew(self._frames[-1].key, text))

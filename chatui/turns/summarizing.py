@@ -1,4 +1,4 @@
-"""Makes the steps of a running turn's summary beside the answer: asks, checks, shows, and ends at once when the answer begins."""
+"""Writes the summary of a turn's hidden reasoning while the turn runs, line by line, until the answer begins."""
 
 from __future__ import annotations
 
@@ -31,20 +31,20 @@ log = logging.getLogger(__name__)
 
 FIRST_SECONDS = 1.0
 STEP_SECONDS = 3.0
-"""Between two steps: more often would tell how much is thought, and nobody reads faster."""
-LOOK_SECONDS = 0.25
+"""Between two steps: a faster pace would reveal how much is being thought, and nobody reads faster."""
+POLL_SECONDS = 0.25
 ASK_SECONDS = 20.0
 CLOSE_SECONDS = 0.5
 LEAST_CHARS = 160
 MOST_FAILURES = 3
 AT_ONCE = 2
-"""How many summaries a process asks for at the same time, for everybody together: answers go first."""
+"""How many summary requests a process makes at the same time, for everybody together: answers have priority."""
 
 _semaphores: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
 
 
 class Summarizing:
-    """One for each turn. ``take`` every event before anybody sees it; ``finish`` gives, once, what is to be kept; then ``aclose``."""
+    """One for each turn. ``take`` every event before anybody sees it; ``finish`` returns, once, what is to be stored; then ``aclose``."""
 
     def __init__(self, spec: BackendSpec, choice: str, frames: Iterable[Frame], show: Callable[[VisibleText], None]) -> None:
         self._spec = spec
@@ -64,9 +64,9 @@ class Summarizing:
         self._task = None if self._is_over else asyncio.create_task(self._run())
 
     def take(self, event: RawEvent) -> RawEvent:
-        """An event as it goes on from here. Cheap: it is noted, and looked at later.
+        """The event to pass on. Cheap: the event is queued here, and read later.
 
-        The names that the product signs its own frames with are taken off, or the frame is hidden: a model cannot forge a summary.
+        Names that are reserved for the product's own frames are removed, or the frame is hidden: a model cannot forge a summary.
         """
         if isinstance(event, FrameOpened):
             event = replace(event, header=self._unsigned(event.header))
@@ -78,7 +78,7 @@ class Summarizing:
         return event
 
     def finish(self) -> list[Finished]:
-        """What is kept in front of the answer. Empty when it is asked for again."""
+        """The frames to store before the answer. Empty on a second call."""
         self._end()
         if self._is_kept:
             return []
@@ -86,22 +86,22 @@ class Summarizing:
         return summary_frame.frames(self._steps, self._blocked, ProductCode.SUMMARY_BLOCKED)
 
     async def aclose(self) -> None:
-        """The turn is over. A summarizer that cannot even be broken off does not hold it up."""
+        """The turn is over. A summarizer that does not even react to cancelling cannot delay it."""
         self._end()
         if self._task is not None:
             await asyncio.wait([self._task], timeout=CLOSE_SECONDS)
 
     def _unsigned(self, header: Header) -> Header:
         if header.name == SUMMARY_NAME and header.role == Role.ASSISTANT:
-            # Staff see it whole. People see the steps that pass the check, where the operator trusts it to be a summary; else nothing,
-            # also where that was set a moment ago and this turn began before it.
+            # Staff see all of it. People see the steps that pass the check where the operator trusts this server's summaries, else nothing;
+            # a setting that was changed after this turn began does not count.
             return summary_frame.ASIDE
         if header.role == Role.ASSISTANT and header.name in PRODUCT_NAMES:
             return replace(header, name=None)
         return header
 
     def _end(self) -> None:
-        """The answer begins, or the turn ends: what is not there yet comes too late."""
+        """The answer begins, or the turn ends: what has not arrived by now is too late."""
         if self._is_over:
             return
         try:
@@ -120,43 +120,43 @@ class Summarizing:
             await asyncio.to_thread(self._notes.open, self._frames)
             self._is_ready = True
             await self._model() if self._spec.summaries == "model" else await self._server()
-        except Exception as error:  # noqa: BLE001 - whatever fails here costs the summary, never the answer
+        except Exception as error:  # noqa: BLE001 - a failure here may lose the summary, never the answer
             _log_without_content(error)
-        # After a fault, too: what was lost with it would be missing in the index, and a copy of it would pass.
+        # Also after an error: text that was lost with it is missing in the index, so a copy of that text would pass the check.
         self._is_over = True
 
     async def _model(self) -> None:
-        """Ask a model about what is new, one request at a time."""
-        # The spec may be of the back office, and only a thread may ask there.
+        """Ask a model to summarize what is new, one request at a time."""
+        # The spec may be a row of the admin pages, which only a thread may read.
         await database_sync_to_async(connected.spec_of)(self._asked)
         backend, model = connected.backend(self._asked), split_choice(self._asked)[1]
         pause, failures = FIRST_SECONDS, 0
         while len(self._steps) < summary_notes.MOST_STEPS and failures < MOST_FAILURES:
             await asyncio.sleep(pause)
-            await self._enough_to_tell()
+            await self._enough_to_summarize()
             answer = await ask(backend, self._notes.request(model, self._steps))
             failures = 0 if answer else failures + 1
             if answer:
                 await self._propose(answer)
             pause = STEP_SECONDS
 
-    async def _enough_to_tell(self) -> None:
+    async def _enough_to_summarize(self) -> None:
         self._read_inbox()
         while self._notes.fresh_chars < LEAST_CHARS:
-            await asyncio.sleep(LOOK_SECONDS)
+            await asyncio.sleep(POLL_SECONDS)
             self._read_inbox()
 
     async def _server(self) -> None:
-        """Steps that the server itself sends. They come when they come; they are shown at our pace."""
+        """Show the steps that the server itself sends, at the product's own pace."""
         while len(self._steps) < summary_notes.MOST_STEPS:
             self._read_inbox()
             if not self._candidates:
-                await asyncio.sleep(LOOK_SECONDS)
+                await asyncio.sleep(POLL_SECONDS)
             elif await self._propose(self._candidates.popleft()):
                 await asyncio.sleep(STEP_SECONDS)
 
     async def _propose(self, candidate: str) -> bool:
-        """Check a line, have it reviewed where that is wanted, and show it. Whether it is shown."""
+        """Check a line, have it reviewed where that is configured, and show it. Returns whether it is shown."""
         verdict = self._notes.judge(candidate, self._steps)
         if verdict.reason is None and self._spec.is_reviewed:
             await database_sync_to_async(connected.spec_of)(self._asked)
@@ -177,7 +177,7 @@ class Summarizing:
         return True
 
     def _block(self, line: str, reason: Reason) -> bool:
-        # A summarizer that has nothing to say breaks no rule.
+        # An empty line from a summarizer is no violation.
         if reason is not Reason.EMPTY and len(self._blocked) < summary_notes.MOST_STEPS:
             self._blocked.append(Blocked(line, reason))
         return False
@@ -196,7 +196,7 @@ class Summarizing:
                     self._aside = None
 
     def _take_aside(self, text: str) -> None:
-        """What a server calls a summary. Where it is none, what came before it under that name waits in vain, too."""
+        """Take what a server calls a summary. If it turns out to be reasoning, earlier lines that still wait are dropped, too."""
         if self._spec.summaries != "server":
             return
         if steps := self._notes.steps_of_server(text):
@@ -206,7 +206,7 @@ class Summarizing:
 
 
 async def ask(backend: Backend, request: SampleRequest) -> str:
-    """What a model answers, empty where it fails, is late, is cut or goes on too long. Waits until few enough others are asking."""
+    """What a model answers; empty where it fails, is late, is cut off or is too long. Waits while too many others are asking."""
     async with _semaphore():
         try:
             async with asyncio.timeout(ASK_SECONDS):
@@ -238,7 +238,7 @@ async def _sampled(backend: Backend, request: SampleRequest) -> str:
 
 
 def _log_without_content(error: Exception) -> None:
-    """That it failed, not with what: an exception's message may quote hidden text."""
+    """Log only the kind of error: an exception's message may quote hidden text."""
     log.warning("a summary failed: %s", type(error).__name__)
 
 

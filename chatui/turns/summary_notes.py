@@ -1,4 +1,4 @@
-"""What a summarizer is asked about a running turn, and what its answers mean: the notes on the turn, increments, prompts, steps. No I/O."""
+"""Builds the requests to a summarizer from a running turn, and judges its answers. No I/O."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ MOST_ANSWER_CHARS = 2_000
 
 
 class Notes:
-    """What is known of a running turn. ``open`` takes the branch, ``feed`` what comes; both index it for the check.
+    """What is known of a running turn. ``open`` takes the branch, ``feed`` each new event; both index the text for the check.
 
-    ``is_vouched``: the operator says that what this server calls a summary is one.
+    ``is_vouched``: the operator says that what this server calls a summary really is one.
     """
 
     def __init__(self, *, is_vouched: bool = False) -> None:
@@ -40,7 +40,7 @@ class Notes:
         self.fresh_chars = 0
 
     def open(self, frames: Iterable[Frame]) -> None:
-        """The branch as the model sees it. Takes time with its length: a second for some millions of characters."""
+        """The branch as the model sees it. The time grows with its length: about a second for some millions of characters."""
         for frame in frames:
             if may_see(frame.header, Audience.END_USER):
                 self.seen.feed(frame.body)
@@ -71,7 +71,7 @@ class Notes:
 
     def _feed_text(self, text: str) -> None:
         if self._header is None or (self._header.name == SUMMARY_NAME and self._is_vouched):
-            # ``steps_of_server`` has it, when it is whole.
+            # ``steps_of_server`` takes it when it is complete.
             return
         if may_see(self._header, Audience.END_USER):
             self._visible.append(text)
@@ -82,10 +82,10 @@ class Notes:
             self.fresh_chars += len(text)
 
     def steps_of_server(self, text: str) -> list[str]:
-        """The lines that a server's own summary, whole, comes to; none where it reads like reasoning.
+        """The lines of a server's own, complete summary; none where it reads like reasoning.
 
-        Whatever is no such line is hidden text from here on, before any line is judged. A server that once sent its thoughts by the name
-        of a summary is not believed again in this turn: some send them in pieces, of which a short one may look harmless.
+        Everything else in it counts as hidden text, before any line is judged. A server that once sent its reasoning as a summary is not
+        trusted again in this turn: some send it in pieces, and a short piece may look harmless.
         """
         found = server_summaries.read(text)
         self._is_vouched = self._is_vouched and not found.is_reasoning
@@ -95,9 +95,9 @@ class Notes:
         return steps
 
     def request(self, model: str | None, shown: Iterable[str]) -> SampleRequest:
-        """What a summarizer is asked now. What is new counts as told from now on, whatever becomes of the answer.
+        """The next request to a summarizer. What is new in it counts as covered from now on, whatever the answer.
 
-        A summarizer gets reasoning only: neither the instructions nor what tools were asked and said.
+        A summarizer gets reasoning only: neither the instructions nor tool calls and their results.
         """
         fresh = "".join(self._fresh)[-MOST_NOTES_CHARS:]
         self._fresh, self.fresh_chars = [], 0
@@ -106,7 +106,7 @@ class Notes:
         return _request("summary", asked, model)
 
     def review(self, line: str, model: str | None) -> SampleRequest:
-        """What the model that reviews is asked about a line that passed the check."""
+        """The request to the reviewing model about a line that passed the check."""
         orders = "\n\n".join(self._orders)[-MOST_ORDERS_CHARS:] or "none"
         return _request("summary_review", f"## Question\n\n{self._asked()}\n\n## Instructions\n\n{orders}\n\n## Line\n\n{line}", model)
 
@@ -119,16 +119,16 @@ class Notes:
 
 
 def is_reasoning(header: Header) -> bool:
-    """Whether a frame holds what the model thinks, and neither a call nor what we or a server keep for staff."""
+    """Whether a frame holds reasoning, not a tool call or something that is kept for staff."""
     is_thought = header.role == Role.ASSISTANT and header.channel == Channel.ANALYSIS
     return is_thought and header.recipient is None and header.intent != Intent.DEBUG
 
 
 def is_allowed(answer: str) -> bool:
-    """What a review says. Anything but the one word is a no."""
+    """Whether a review allows the line. Anything but the one word is a no."""
     return answer.strip().casefold().strip(".!\"'*` ") == "allow"
 
 
 def _request(prompt: str, asked: str, model: str | None) -> SampleRequest:
-    told = (Frame(Header(Role.DEVELOPER), prompts.read(prompt)), Frame(Header(Role.USER), asked))
-    return SampleRequest(told, model=model, effort="low", max_tokens=MOST_TOKENS)
+    frames = (Frame(Header(Role.DEVELOPER), prompts.read(prompt)), Frame(Header(Role.USER), asked))
+    return SampleRequest(frames, model=model, effort="low", max_tokens=MOST_TOKENS)

@@ -1,4 +1,4 @@
-"""Turns whose process has died: their lease ran out, so they are closed as interrupted, with what was shown kept."""
+"""Closes turns whose process has died: once their lease has run out, they end as interrupted, and what was shown is stored."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 
 
 def interrupt_abandoned(conversation: Conversation | None = None) -> int:
-    """Close every abandoned turn (of one conversation, or of all) and say how many there were."""
+    """Close every abandoned turn, of one conversation or of all. Returns how many there were."""
     return sum(_interrupt(turn) for turn in _abandoned(conversation))
 
 
@@ -30,7 +30,7 @@ def _abandoned(conversation: Conversation | None) -> QuerySet[Turn]:
 
 def _interrupt(turn: Turn) -> bool:
     with transaction.atomic():
-        # Read again under a lock: the owner may have renewed its lease or kept its frame meanwhile, or another sweep been here.
+        # Read again under a lock: meanwhile the owner may have renewed its lease or stored its frame, or another sweep closed the turn.
         held = _abandoned(None).select_for_update(of=("self",)).select_related("conversation", "question", "asked_by")
         abandoned = held.filter(pk=turn.pk).first()
         if abandoned is None:
@@ -50,12 +50,12 @@ def _keep_checkpoint(turn: Turn) -> None:
     try:
         frame = document.parse_frame(turn.checkpoint)
     except OpenChatMLError:
-        # The words are lost; the conversation must not be, nor the start of the server, which sweeps as well.
+        # This text is lost. But the conversation must stay usable, and the server, which sweeps when it starts, must start.
         log.warning("turn %s: its checkpoint could not be read", turn.pk)
         return
     cut = continuation.cut_answer(turn)
     if cut is not None and transcripts.frame_of(cut).body == frame.body:
-        return  # nothing was added to the answer that it went on with
+        return  # nothing was added to the answer that the turn continued
     message = transcripts.append(
         turn.conversation,
         turn.messages.order_by("position").last() or continuation.place_of(turn),

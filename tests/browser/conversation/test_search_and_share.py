@@ -168,7 +168,7 @@ def test_a_link_is_copied_and_taken_back(visits: Visits, demo: Server) -> None:
     expect(chat.page.locator(f'[value="{link}"]')).to_have_count(0)
     visits.allow("404")
     stranger = visits.open(demo, None, urlsplit(link).path)
-    expect(stranger.get_by_text("This link does not work: it has ended, was taken back, or never existed.")).to_be_visible()
+    expect(stranger.get_by_text("This link does not work: it has expired, was revoked, or never existed.")).to_be_visible()
     expect(stranger.get_by_text("Back to your conversations")).to_have_count(0)
 
 
