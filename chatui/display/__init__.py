@@ -1,1 +1,1 @@
-"""What a page may show of a conversation: rows in, values out, every text of which has passed the gate."""
+"""Prepares stored conversations for pages: every text in the results has passed the gate."""

@@ -1,4 +1,4 @@
-"""What a page may show of a conversation: rows → Shown values, every text of which has passed the gate."""
+"""Turns a conversation's rows into the values that the chat page shows. Every text in them has passed the gate."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class ShownPart:
 
 @dataclass(frozen=True, slots=True)
 class ShownThought:
-    """That there was hidden work, how long it took, and what was done in it: checked lines, maybe none."""
+    """The hidden work before an answer: how long it took, and the checked lines of its summary, if any."""
 
     sentence: str
     steps: tuple[VisibleText, ...]
@@ -69,7 +69,7 @@ class ShownThought:
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """What went wrong, in words for people."""
+    """An error message for people."""
 
     code: str
     sentence: str
@@ -99,7 +99,7 @@ class ShownAnswer:
 
 @dataclass(frozen=True, slots=True)
 class ShownExchange:
-    """A question and its answer. An imported transcript may begin with an answer to nothing."""
+    """A question and its answer. An imported transcript may begin with an answer without a question."""
 
     question: ShownQuestion | None
     answer: ShownAnswer | None
@@ -118,7 +118,7 @@ class ShownConversation:
 
 @dataclass(frozen=True, slots=True)
 class ConversationLink:
-    """One line of the side bar."""
+    """One conversation in the side bar's list."""
 
     id: str
     title: str
@@ -129,7 +129,7 @@ class ConversationLink:
 
 
 def blank_exchange() -> ShownExchange:
-    """An exchange that has not begun: the page keeps one, which its scripts copy for a new message."""
+    """An empty exchange: the page holds one, which its scripts copy for a new message."""
     nothing = VisibleText.joined([])
     question = ShownQuestion("", html.plain(nothing), nothing, None)
     answer = ShownAnswer(
@@ -168,7 +168,7 @@ def shown_exchanges(row: Conversation, person: User) -> list[ShownExchange]:
 
 
 def shown_exchange(row: Conversation, turn: Turn) -> ShownExchange:
-    """The exchange of one turn. Costs as much as that turn, however long the conversation is."""
+    """The exchange of one turn. The cost depends on that turn alone, not on the length of the conversation."""
     versions = continuation.Versions(row)
     messages = [turn.question, *turn.messages.select_related("turn").defer("turn__request").order_by("position")]
     if turn.continued_message_id:
@@ -177,7 +177,7 @@ def shown_exchange(row: Conversation, turn: Turn) -> ShownExchange:
 
 
 def visible_text(row: Conversation, message_id: object) -> VisibleText:
-    """The Markdown source of a visible message of a conversation. A hidden message is as good as none: NotFoundError."""
+    """The Markdown source of a visible message. A hidden message raises NotFoundError, like one that does not exist."""
     message = access.message_of(row, message_id)
     if not message.is_visible:
         raise access.NotFoundError
@@ -189,7 +189,7 @@ def _text_of(message: Message) -> VisibleText:
 
 
 class _Page:
-    """One branch on its way to a page: the rows, and what is asked of the database once for all of them."""
+    """Converts one branch: holds its rows, and what is read from the database once for all of them."""
 
     def __init__(self, row: Conversation, messages: Sequence[Message], versions: continuation.Versions) -> None:
         self._messages = messages
@@ -282,7 +282,7 @@ def _thought(turn: Turn, messages: Sequence[Message]) -> ShownThought | None:
 
 
 def thought_sentence(seconds: int) -> str:
-    """The words for the time that hidden work took; the page has the same."""
+    """The text for the time that hidden work took. The page's scripts use the same texts."""
     if seconds < 1:
         return "Thought for a moment"
     if seconds < 60:

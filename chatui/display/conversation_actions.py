@@ -1,4 +1,4 @@
-"""What an owner does to a conversation besides writing in it: rename, delete, restore, open another branch."""
+"""The actions of an owner on a conversation: rename, delete, restore, open another branch."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ TITLE_CHARS = 120
 
 
 def rename(person: User, conversation_id: object, title: str) -> Conversation:
-    """Give it a title of the owner's own; an empty one changes nothing."""
+    """Set a title that the owner wrote. An empty one changes nothing."""
     row = access.own_conversation(person, conversation_id)
     title = " ".join(title.replace("\x00", "").split())[:TITLE_CHARS]
     if title:
@@ -25,7 +25,7 @@ def rename(person: User, conversation_id: object, title: str) -> Conversation:
 
 
 def delete(person: User, conversation_id: object) -> Conversation:
-    """Put it into the bin. A turn that still runs in it loses its right to write, and so ends."""
+    """Delete a conversation; it can be restored until it is purged. A running turn can no longer write to it, and so ends."""
     row = access.own_conversation(person, conversation_id)
     row.deleted_at = timezone.now()
     row.save(update_fields=["deleted_at"])
@@ -33,7 +33,7 @@ def delete(person: User, conversation_id: object) -> Conversation:
 
 
 def restore(person: User, conversation_id: object) -> Conversation:
-    """Take it out of the bin again."""
+    """Undo ``delete``."""
     row = access.own_conversation(person, conversation_id, deleted=True)
     row.deleted_at = None
     row.save(update_fields=["deleted_at"])
@@ -41,7 +41,7 @@ def restore(person: User, conversation_id: object) -> Conversation:
 
 
 def open_branch(person: User, conversation_id: object, message_id: object) -> Conversation:
-    """Make the branch that a message is on the open one."""
+    """Open the branch that a message is on."""
     row = access.own_conversation(person, conversation_id)
     message = access.message_of(row, message_id)
     transcripts.activate(row, person, transcripts.deepest(row, message))
@@ -49,7 +49,7 @@ def open_branch(person: User, conversation_id: object, message_id: object) -> Co
 
 
 def open_at(person: User, conversation_id: object, message_id: object) -> Conversation:
-    """Open a branch that a visible message is on, unless the open one is. A hidden message is as good as none."""
+    """Open a branch with this visible message, unless the open one has it. A hidden message is treated as if it did not exist."""
     row = access.own_conversation(person, conversation_id)
     message = access.message_of(row, message_id)
     if not message.is_visible:

@@ -1,4 +1,4 @@
-"""The operator's own words: Markdown files from ``CHATUI_PAGES_DIR``, rendered when they change."""
+"""The operator's own texts: Markdown files from ``CHATUI_PAGES_DIR``, rendered when they change."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from renderer.markup.html import SafeHtml
 from renderer.markup.operator_pages import render_page
 
 PAGES = {"help": "Help", "terms": "Terms of use"}
-"""Pages that have an address of their own, with their titles."""
+"""The texts that have a page of their own, with their titles."""
 
 MAX_BYTES = 256 * 1024
 MAX_EXAMPLES = 6
@@ -26,17 +26,17 @@ class _Version:
 
 
 def welcome() -> SafeHtml | None:
-    """What an empty conversation greets with."""
+    """The greeting in an empty conversation."""
     return _read("welcome")
 
 
 def announcement() -> SafeHtml | None:
-    """The banner over every page; None while its file is missing or empty."""
+    """The banner on every page; None while its file is missing or empty."""
     return _read("announcement")
 
 
 def examples() -> tuple[str, ...]:
-    """Questions to begin with, as plain text: the list items of ``examples.md``; empty while it is missing or has none."""
+    """Example questions as plain text: the list items of ``examples.md``. Empty while the file is missing or has none."""
     return _listed(version) if (version := _version("examples")) else ()
 
 

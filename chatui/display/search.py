@@ -1,4 +1,4 @@
-"""Searching one's own conversations: what is typed → hits with the text around them. Only what the person may see is ever looked at."""
+"""Searches a person's own conversations. Only text that the person may see is ever searched."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _ROUNDS = 5
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One place where all the words stand. ``writer`` is ``you`` or ``answer``; a hit in a title has neither writer nor excerpt."""
+    """One search result. ``writer`` is ``you`` or ``answer``; a match in a title has neither writer nor excerpt."""
 
     url: str
     title: tuple[Piece, ...]
@@ -34,7 +34,7 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """A page of hits, the newest first. ``before`` is where the next page begins; None on the last one."""
+    """A page of results, newest first. ``before`` is where the next page begins; None on the last one."""
 
     hits: tuple[Hit, ...]
     before: int | None
@@ -42,7 +42,7 @@ class Results:
 
 
 def search(person: User, text: str, before: int | None = None) -> Results:
-    """Every visible message and given title of the person's conversations in which all words of ``text`` stand."""
+    """All visible messages, and titles written by the owner, that contain every word of ``text``."""
     query = search_words.query(text[:QUERY_CHARS])
     hits: list[Hit] = []
     for _ in range(_ROUNDS):
@@ -59,7 +59,7 @@ def search(person: User, text: str, before: int | None = None) -> Results:
 
 
 def _hits(person: User, query: Query, entries: Sequence[Entry]) -> list[Hit | None]:
-    """For each entry its hit; None where the words are not there after all, or where the row has gone meanwhile."""
+    """The result for each entry; None where the words are not in the text after all, or the row was deleted meanwhile."""
     messages = access.own_messages(person, {entry.message_id for entry in entries if entry.message_id})
     titled = access.own_conversations_of(person, {entry.conversation_id for entry in entries if not entry.message_id})
     found: list[Hit | None] = []

@@ -1,1 +1,1 @@
-"""Rows, and what is derived from them: transcripts, the search index, stored requests. Holds hidden text."""
+"""Stored conversations: transcripts, the search index, the requests to model servers. Holds hidden text."""

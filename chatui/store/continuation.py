@@ -1,7 +1,7 @@
-"""Answers that did not end: whether they can be gone on with, from which message, and where in the tree the rest stands.
+"""Continuing an answer that was cut off: whether that is possible, and where in the tree of messages the continuation goes.
 
-An answer that was cut is kept as it is. What goes on from it takes its place beside it, as one message that holds the old text and the
-new; so every page, copy, download and prompt finds one whole answer, and the cut one remains as another version.
+A cut answer is stored as it is. Its continuation is stored beside it, as one message that holds the old text and the new. So every page,
+copy, download and prompt finds one whole answer, and the cut one remains as another version.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ _UNFINISHED = (TurnState.STOPPED, TurnState.INCOMPLETE, TurnState.INTERRUPTED, T
 
 
 class Continuation(StrEnum):
-    """How an answer is gone on with: its text is continued, or it has none yet and is still to be written."""
+    """How an answer is continued: from the end of its text, or from the beginning where it has no text yet."""
 
     CONTINUE = "continue"
     FINISH = "finish"
 
 
 def continuation_of(turn: Turn, end: Message | None) -> Continuation | None:
-    """How the answer of ``turn``, which ends in ``end``, is gone on with. None where it is whole, still runs, or there is nothing of it."""
+    """How the answer of ``turn``, which ends in ``end``, can be continued. None where it is complete, still running, or empty."""
     if turn.state not in _UNFINISHED or turn.error_code == ProductCode.NO_MORE or end is None or end.turn_id is None:
         return None
     if is_answer(end):
@@ -36,7 +36,7 @@ def continuation_of(turn: Turn, end: Message | None) -> Continuation | None:
 
 
 def end_of(turn: Turn) -> Message | None:
-    """The last message of a turn's answer; that from which the turn went on where nothing of its own took its place. None without any."""
+    """The last message of a turn's answer; where the turn added nothing, the message that it continued. None where there is neither."""
     messages = list(turn.messages.order_by("position").defer("text", "raw"))
     if turn.continued_message is not None and not any(map(is_answer, messages)) and is_answer(turn.continued_message):
         return turn.continued_message
@@ -44,7 +44,7 @@ def end_of(turn: Turn) -> Message | None:
 
 
 def last_of(messages: Sequence[Message]) -> Message | None:
-    """The message in which an answer ends: the last, or a text that was cut if only hidden messages stand behind it."""
+    """The message in which an answer ends: the last one, or a cut text that only hidden messages follow."""
     for message in reversed(messages):
         if is_answer(message) and not message.is_complete:
             return message
@@ -54,12 +54,12 @@ def last_of(messages: Sequence[Message]) -> Message | None:
 
 
 def cut_answer(turn: Turn) -> Message | None:
-    """The cut text that the turn goes on with; None where the turn begins an answer."""
+    """The cut text that the turn continues; None where the turn begins an answer."""
     return turn.continued_message if turn.continued_message is not None and is_answer(turn.continued_message) else None
 
 
 def place_of(turn: Turn) -> Message:
-    """The message under which the first frame of the turn stands."""
+    """The parent of the turn's first frame."""
     cut = cut_answer(turn)
     if cut is not None:
         return cut.parent or turn.question
@@ -67,14 +67,14 @@ def place_of(turn: Turn) -> Message:
 
 
 def is_answer(message: Message) -> bool:
-    """Whether it is the answer itself: no preamble, and nothing hidden."""
+    """Whether the message is the answer itself, not a preamble and not hidden."""
     return message.is_visible and frame_kinds.is_answer(transcripts.header_of(message))
 
 
 class Versions:
-    """Which answers to a question there are where one was gone on with. Such answers branch off below the question.
+    """The answers to a question where one of them was continued. Such answers branch off below the question.
 
-    Read before the branch is: what is added meanwhile is then on the branch, and nothing is taken for an attempt that came to nothing.
+    Load this before the branch: what is added in between is then on the branch, and is not mistaken for an attempt without a result.
     """
 
     def __init__(self, row: Conversation) -> None:
@@ -85,17 +85,17 @@ class Versions:
             if message.turn:
                 self._by_question.setdefault(message.turn.question_id, []).append(message)
         answered = {message.turn_id for message in messages if is_answer(message)}
-        # What was thought or announced for the rest of a cut text stands beside that text, and is no answer without the rest.
+        # Reasoning and preambles for the continuation of a cut text are stored beside that text; alone they are no answer.
         texts = {message.pk for message in messages if is_answer(message)}
         self._attempts = {turn.continued_message_id: turn for turn in continuing if turn.pk not in answered}
         self._vain = {turn.pk for turn in continuing if turn.pk not in answered and turn.continued_message_id in texts}
 
     def attempt(self, end: Message) -> Turn | None:
-        """The last turn that tried to go on from this message, or still does, and has added nothing to it."""
+        """The last turn that tried to continue this message, or is still trying, and has added nothing to it."""
         return self._attempts.get(end.pk)
 
     def ends(self, question: Message) -> list[Message]:
-        """The last message of each answer, in the order in which they were kept. Empty where no answer was gone on with."""
+        """The last message of each answer, in the order in which they were stored. Empty where no answer was continued."""
         mine = self._by_question.get(question.pk, [])
         parents = {message.parent_id for message in mine}
         return [message for message in mine if message.pk not in parents and message.turn_id not in self._vain]

@@ -1,4 +1,7 @@
-"""What was sent to a model, as the column ``Turn.request`` keeps it: the path and the exact JSON body, compressed. Hidden text."""
+"""The request that was sent to a model server, as the column ``Turn.request`` stores it: path and exact JSON body, compressed.
+
+It is hidden text.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,12 @@ import zlib
 from dataclasses import dataclass, field
 
 MOST_KEPT = 4 << 20
-"""The longest compressed request that is kept, in bytes. Of a longer one only the path and the size are."""
+"""The longest compressed request that is stored, in bytes. Of a longer one, only the path and the size are stored."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """One request. ``body`` is None where it was too long to be kept; ``size`` is its length in bytes in any case."""
+    """One request. ``body`` is None where it was too long to be stored; ``size`` is always its length in bytes."""
 
     path: str
     body: str | None = field(repr=False)
@@ -20,14 +23,14 @@ class Sent:
 
 
 def pack(path: str, body: bytes) -> bytes:
-    """The request for the column. Headers, and with them the key of the model server, are no part of it."""
+    """Pack a request for the column. Headers are left out, and with them the model server's key."""
     text = body.decode("utf-8", "replace")
     packed = _packed({"path": path, "body": text, "size": len(body)})
     return packed if len(packed) <= MOST_KEPT else _packed({"path": path, "body": None, "size": len(body)})
 
 
 def unpack(packed: bytes) -> Sent | None:
-    """The request that ``pack`` packed; None where the column holds something else."""
+    """Read what ``pack`` wrote; None where the column holds something else."""
     try:
         kept = json.loads(zlib.decompress(packed))
         return Sent(kept["path"], kept["body"], kept["size"])

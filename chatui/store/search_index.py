@@ -1,7 +1,7 @@
-"""The search index: takes in what people see, and finds rows by words. It takes VisibleText only, so nothing hidden can be in it.
+"""The full-text search index over what people see. It accepts VisibleText only, so nothing hidden can be in it.
 
-Every word stands in the index with a beginning that belongs to the owner of the conversation. A search therefore reads its own person's
-part of the index and no other: what others wrote is not found, not counted, and makes no search slower.
+Every word is stored with a prefix that belongs to the owner of the conversation. A search therefore reads only that person's part of the
+index: what others wrote is not found, not counted, and does not slow a search down.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from chatui.store.short_transactions import short_transaction
 from renderer.gate import VisibleText
 
 ENTRY_BYTES = 400_000
-"""Words of one message, in bytes: PostgreSQL takes no more than 1 MB of them with what it adds. What comes after them is not found."""
+"""How much of one message is indexed, in bytes of words: PostgreSQL's limit is 1 MB with what it adds. Later words are not found."""
 
 MERGED_PAGES = 500
 """Pages of SQLite's index that are written anew in one transaction."""
@@ -29,7 +29,7 @@ _NEWEST = 2**63 - 1
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One row that was found: of a message, or, without one, of the title. ``id`` grows with time."""
+    """One match: a message or, where ``message_id`` is None, the title. ``id`` grows with time."""
 
     id: int
     conversation_id: UUID
@@ -49,14 +49,14 @@ def entry(message: Message, text: VisibleText) -> SearchEntry | None:
 
 
 def put_title(conversation: Conversation, title: VisibleText) -> None:
-    """Take in a title that its owner gave, instead of an earlier one. A title made of a message is found by that message."""
+    """Index a title that its owner wrote, in place of an earlier one. A title that was made from a message is found by that message."""
     SearchEntry.objects.update_or_create(conversation=conversation, message=None, defaults={"terms": _terms(conversation, title)})
 
 
 def find(person: User, query: Query, limit: int, before: int | None = None) -> list[Entry]:
-    """At most ``limit`` rows of this person's conversations that hold every word, the newest first; those older than row ``before``.
+    """At most ``limit`` rows of this person's conversations that contain every word, newest first, and older than row ``before``.
 
-    What is in the bin is not found. Empty for a query without words.
+    Deleted conversations are not found. Empty for a query without words.
     """
     if not query.wanted:
         return []

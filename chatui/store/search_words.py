@@ -1,7 +1,7 @@
-"""The words of a text, folded so that they can be compared: what a search index holds of it, and where in the text they stand.
+"""Splits a text into the words that the search index stores and compares.
 
-A word of a script that is written with spaces is found by its beginning. Chinese, Japanese, Thai and their like are written without:
-there a run of characters is cut into pairs, so that any part of it is found.
+Words are folded: case and accents do not matter. A word of a script that is written with spaces is found by its beginning. Chinese,
+Japanese, Thai and similar scripts have no spaces: there a run of characters is split into pairs, so that any part of it is found.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 WORD_CHARS = 64
-"""Of a longer word only so much is compared."""
+"""Longer words are compared by their first characters only."""
 
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A word of a text. ``start`` and ``end`` are places in the text; in a ``run`` each character of ``folded`` is one of the text."""
+    """A word of a text. ``start`` and ``end`` are offsets in the text; in a ``run`` each character of ``folded`` is one of the text."""
 
     folded: str
     start: int
@@ -27,7 +27,7 @@ class Word:
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """One thing that an index is asked for: exactly this, or what begins with it."""
+    """One search term: an exact word, or the beginning of one."""
 
     text: str
     is_prefix: bool
@@ -35,19 +35,19 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What a person looks for: every one of these words. Empty where they typed none."""
+    """The words that a person searches for; all of them must occur. Empty where they typed none."""
 
     wanted: tuple[Word, ...]
 
     @property
     def terms(self) -> tuple[Term, ...]:
-        """What to ask an index for. It may find a little more than ``spans`` confirms, never less."""
+        """The terms to look up in the index. They may match a little more than ``spans`` confirms, never less."""
         return tuple(dict.fromkeys(term for word in self.wanted for term in _asked(word)))
 
     def spans(self, text: str, ahead: int = 400) -> list[tuple[int, int]]:
-        """Where the words stand in ``text``, in order and without overlap; empty where one of them is missing.
+        """Where the words occur in ``text``, in order and without overlap; empty where one of them is missing.
 
-        Once each word was found, what is more than ``ahead`` characters behind the first place is not looked at.
+        Once every word was found, text more than ``ahead`` characters after the first match is not searched.
         """
         if not self.wanted:
             return []
@@ -65,7 +65,7 @@ class Query:
 
 
 def query(text: str, limit: int = 8) -> Query:
-    """What is typed into a search field, read: at most ``limit`` different words. Every other character says nothing."""
+    """Parse what was typed into a search field: at most ``limit`` different words. All other characters are ignored."""
     found: dict[tuple[str, bool], Word] = {}
     for word in words(text):
         found.setdefault((word.folded, word.run), word)
@@ -100,7 +100,7 @@ def words(text: str) -> Iterator[Word]:
 
 def _asked(word: Word) -> Iterator[Term]:
     if not word.run:
-        # One letter begins far too many words.
+        # Far too many words begin with a single given letter.
         yield Term(word.folded, is_prefix=len(word.folded) > 1)
     elif len(word.folded) == 1:
         yield Term(word.folded, is_prefix=True)

@@ -1,4 +1,4 @@
-"""Rows to and from frames: load a branch, append a frame, write a document. Holds hidden text; nothing here shows any."""
+"""Loads and stores the messages of a conversation as OpenChatML frames. Holds hidden text; nothing here shows it."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from renderer.ocml import document as ocml
 
 
 def frame_of(message: Message) -> Frame:
-    """The frame that a row keeps."""
+    """The frame that a row stores."""
     return ocml.parse_frame(message.text)
 
 
 def header_of(message: Message) -> Header:
-    """What a row's columns say of its frame: enough to tell what kind of frame it is, without reading the text."""
+    """The header as a row's columns store it: enough to tell what kind of frame it is, without reading the text."""
     return Header(
         message.role, message.channel or None, message.recipient or None, name=message.name or None, intent=message.intent or None
     )
@@ -34,8 +34,8 @@ def header_of(message: Message) -> Header:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """What is known of a frame beside its words and who wrote them: its turn, the ``key`` to keep it under (None: a new one), whether it
-    is whole, and the code of what went wrong with it."""
+    """What is stored with a frame besides its text and author: its turn, its ``key`` (None: a new one), whether it is complete, and the
+    code of what went wrong with it."""
 
     turn: Turn | None = None
     key: UUID | None = None
@@ -85,7 +85,7 @@ def row_of(conversation: Conversation, frame: Frame, author: Author, kept: Kept)
 
 
 def _columns(frame: Frame) -> dict[str, Any]:
-    """The canonical text of a frame, and what the columns say of it."""
+    """The canonical text of a frame, and the columns derived from it."""
     header = frame.header
     return {
         "text": ocml.dump_frame(frame),
@@ -105,13 +105,13 @@ def branch(conversation: Conversation, leaf: Message | None, since: UUID | None 
     path = _path(conversation, leaf)
     if since is not None:
         path = path[: path.index(since) + 1]
-    # What was sent to the model may have megabytes and is looked at one turn at a time.
+    # The request to the model may be megabytes long, and is only read one turn at a time.
     rows = Message.objects.filter(conversation=conversation).select_related("turn").defer("turn__request").in_bulk(path)
     return [rows[key] for key in reversed(path)]
 
 
 def is_on_branch(conversation: Conversation, leaf: Message | None, message: Message) -> bool:
-    """Whether ``message`` stands between the root and ``leaf``. Reads no text."""
+    """Whether ``message`` is on the branch from the root to ``leaf``. Reads no text."""
     return message.pk in _path(conversation, leaf)
 
 
@@ -129,7 +129,7 @@ def _path(conversation: Conversation, leaf: Message | None) -> list[UUID]:
 
 
 def active_leaf(conversation: Conversation, person: User) -> Message | None:
-    """The last message of the branch that this person has open; for someone who has opened none, the owner's."""
+    """The last message of the branch that this person has open; for someone who has opened none, that of the owner's branch."""
     leaves = {
         leaf.person_id: leaf.message
         for leaf in ActiveLeaf.objects.filter(conversation=conversation, person__in={person.pk, conversation.owner_id}).select_related(
@@ -145,14 +145,14 @@ def activate(conversation: Conversation, person: User, leaf: Message) -> None:
 
 
 def follow(conversation: Conversation, person: User, leaf: Message, *, instead_of: UUID | None = None) -> None:
-    """Go on to ``leaf`` where its parent, or the message whose place it takes, is the end of this person's open branch; a branch that
+    """Move this person's open branch on to ``leaf``, if that branch ends in its parent or in the message that it replaces. A branch that
     they have switched to stays open."""
     ends = [end for end in (leaf.parent_id, instead_of) if end]
     ActiveLeaf.objects.filter(conversation=conversation, person=person, message__in=ends).update(message=leaf)
 
 
 def deepest(conversation: Conversation, message: Message) -> Message:
-    """The end of the branch through ``message``: at each fork the child that was kept last."""
+    """The end of the branch through ``message``: at each fork, the child that was stored last."""
     children: dict[UUID | None, Message] = {}
     for child in Message.objects.filter(conversation=conversation).defer("text", "raw").order_by("position"):
         children[child.parent_id] = child
@@ -162,7 +162,7 @@ def deepest(conversation: Conversation, message: Message) -> Message:
 
 
 def siblings(conversation: Conversation, parents: Iterable[UUID | None]) -> dict[UUID | None, list[Message]]:
-    """For each of these parents its children, in the order in which they were kept. None stands for the root."""
+    """The children of each of these parents, in the order in which they were stored. None stands for the root."""
     wanted = set(parents)
     found: dict[UUID | None, list[Message]] = {parent: [] for parent in wanted}
     under = Q(parent__in=[parent for parent in wanted if parent is not None])
@@ -174,7 +174,7 @@ def siblings(conversation: Conversation, parents: Iterable[UUID | None]) -> dict
 
 
 def answers(conversation: Conversation, questions: Iterable[UUID]) -> list[Message]:
-    """The messages of all answers to these questions, in the order in which they were kept, without their text."""
+    """The messages of all answers to these questions, in the order in which they were stored, without their text."""
     rows = Message.objects.filter(conversation=conversation, turn__question__in=list(questions))
     fields = ("parent_id", "role", "channel", "recipient", "name", "intent", "is_visible", "turn__question_id")
     return list(rows.select_related("turn").only(*fields).order_by("position"))
@@ -204,17 +204,17 @@ def document(conversation: Conversation, messages: Sequence[Message], audience: 
 
 
 def own_words(text: str) -> VisibleText:
-    """What a person wrote outside any frame, such as a title: it may be seen as a question of theirs may."""
+    """Text that a person wrote outside any frame, such as a title. It is as visible as a question of theirs."""
     return show(Frame(Header(Role.USER), text), Audience.END_USER)
 
 
 def title_text(conversation: Conversation) -> VisibleText:
-    """A conversation's title: its owner wrote it, or it was made of what they may see."""
+    """A conversation's title. Its owner wrote it, or it was made from text that they may see."""
     return own_words(conversation.title)
 
 
 def title_of(text: VisibleText, limit: int) -> str:
-    """A title from visible text: its first line that says something, cut at a word to ``limit`` characters. Empty where there is none."""
+    """A title from visible text: its first line with any words, cut between words to ``limit`` characters. Empty where there is none."""
     lines = (" ".join(line.strip(" #>*-`\t").split()) for line in text.splitlines())
     line = next((line for line in lines if line), "")
     if len(line) <= limit:
@@ -223,7 +223,7 @@ def title_of(text: VisibleText, limit: int) -> str:
 
 
 def header_text(text: str) -> str:
-    """A name that somebody else gave, as a document header can hold it: no control token, no lone surrogate, 200 characters."""
+    """A foreign name as a document header can hold it: no control token, no lone surrogate, at most 200 characters."""
     return storable(text).replace("<|", "<")[:200]
 
 

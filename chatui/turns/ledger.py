@@ -31,8 +31,8 @@ class LeaseLostError(Exception):
 class Job:
     """What a runner needs to know to begin. ``load`` fills in the fields after ``choice``; those before are enough to end the turn.
 
-    ``place_id`` is the parent of the turn's first frame. Where the turn continues an answer: ``shown_before`` is what people already see of
-    it, ``cut_answer`` is the cut answer (empty where it has no text yet), and ``cut_message_id`` is the message that the whole one replaces.
+    ``place_id`` is the parent of the turn's first frame. Where the turn continues an answer, ``shown_before`` is what people already see of
+    it, ``cut_answer`` is the cut answer (empty where it has no text yet), and ``cut_message_id`` the message that the whole one replaces.
     """
 
     turn_id: UUID

@@ -23,7 +23,7 @@ WATCH_SECONDS = 75.0
 
 
 class Publisher:
-    """One for each turn. ``take`` and ``add_event`` collect; the task ``flush_often`` sends. A failing channel layer does not end the turn."""
+    """One for each turn. ``take`` and ``add_event`` collect; the task ``flush_often`` sends. A failing channel layer ends nothing."""
 
     def __init__(self, turn_id: UUID, conversation_id: UUID, *, is_continuation: bool = False) -> None:
         """``is_continuation``: the turn continues an answer, which ``show_before`` will provide."""

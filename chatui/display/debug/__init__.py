@@ -1,1 +1,1 @@
-"""What the debug view may show: frames, turns, prompts and tokens, all of it as text. Behind ``access.view_hidden`` only."""
+"""Prepares frames, turns, prompts and tokens for the debug view, all of it as text. Only for use behind ``access.view_hidden``."""

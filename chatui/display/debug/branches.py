@@ -1,4 +1,4 @@
-"""Which branches a conversation has: every way through its tree, not only the one that its owner has open."""
+"""Lists the branches of a conversation: every path through its tree, not only the one that its owner has open."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _QUESTION_CHARS = 60
 
 
 def listed(row: Conversation, shown: Message | None) -> tuple[tuple[Branch, ...], int]:
-    """The branches, the oldest first, and how many of the oldest are left out."""
+    """The branches, oldest first, and how many of the oldest are left out."""
     rows = list(row.messages.order_by("position").values_list("pk", "parent_id", "position", "created_at", "role", "is_visible"))
     above = {key: (parent, role == "user" and is_visible) for key, parent, _, _, role, is_visible in rows}
     parents = {parent for _, parent, *_ in rows}

@@ -1,4 +1,4 @@
-"""A branch of a conversation for the debug view: its frames with sizes, times and reasons, grouped by the turns that wrote them."""
+"""Prepares a branch for the debug view: its frames, grouped by the turns that wrote them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from renderer.gate import Audience, VisibleText, as_debug_text, show, why_hidden
 from renderer.harmony.vocabulary import Vocabulary, VocabularyError
 
 _MOST_COUNTED = 1_000_000
-"""Characters of one branch whose tokens are counted for a page: a fifth of a second. Frames after that have no count."""
+"""Tokens are counted for this many characters of a branch, which takes a fifth of a second. Later frames have no count."""
 _MOST_LAID_OUT = 100_000
 
 
@@ -37,7 +37,7 @@ def view(row: Conversation, person: User, leaf_id: object | None = None) -> View
 
 
 def leaf_of(row: Conversation, person: User, leaf_id: object | None) -> Message | None:
-    """The end of the branch that is looked at. A frame in the middle stands for the newest branch through it. Raises as ``view``."""
+    """The last message of the branch to show. A frame in the middle stands for the newest branch through it. Raises as ``view``."""
     if leaf_id is None:
         return transcripts.active_leaf(row, person)
     return transcripts.deepest(row, access.message_of(row, leaf_id))
@@ -50,19 +50,19 @@ def raw_branch(row: Conversation, person: User, leaf_id: object | None) -> Visib
 
 
 def raw_frame(row: Conversation, message_id: object) -> VisibleText:
-    """One frame as it is kept. Raises NotFoundError."""
+    """One frame as it is stored. Raises NotFoundError."""
     return as_debug_text(access.message_of(row, message_id).text)
 
 
 class _Page:
-    """One branch on its way to the view: the rows, and what is asked of the database once for all of them."""
+    """Converts one branch: holds its rows, and what is read from the database once for all of them."""
 
     def __init__(self, row: Conversation, messages: Sequence[Message], counter: _Counter) -> None:
         self._row = row
         self._messages = messages
         self._frames = {message.pk: transcripts.frame_of(message) for message in messages}
         self._counter = counter
-        # A request may have megabytes, so here it is only asked whether there is one.
+        # A request may be megabytes long, so only its existence is read here.
         self._with_request = set(row.turns.exclude(request=None).values_list("pk", flat=True))
         self._continued = dict(row.turns.exclude(continued_message=None).values_list("pk", "continued_message__position"))
         self._calls: dict[str, Message] = {}
@@ -92,7 +92,7 @@ class _Page:
         return tuple(found)
 
     def _silent_turns(self) -> dict[UUID, list[Turn]]:
-        """Turns that ended, or wait, without a single frame, by their question: no message leads to them."""
+        """The turns without a single frame, by question. No message refers to them."""
         questions = [message for message in self._messages if _is_question(message)]
         silent: dict[UUID, list[Turn]] = {}
         asked = self._row.turns.filter(question__in=questions, messages=None)
@@ -105,7 +105,7 @@ class _Page:
         before = turn.started_at if turn else None
         for message in messages:
             is_of_turn = turn is not None and message.turn_id == turn.pk
-            # A summary is written beside the answer and kept just before it: the time up to then belongs to the answer.
+            # A summary is written while the answer is, and stored just before it: the time up to then belongs to the answer.
             takes_time = is_of_turn and (message.author != Author.PRODUCT or message.role == Role.TOOL)
             shown.append(self._shown(message, turn if is_of_turn else None, before if takes_time else None))
             before = message.created_at if takes_time else before
@@ -141,7 +141,7 @@ class _Page:
 
 
 class _Counter:
-    """Counts tokens, where the vocabulary is on this machine, and no longer than a page may take."""
+    """Counts tokens where the vocabulary is on this machine, up to the limit for one page."""
 
     def __init__(self) -> None:
         self.vocabulary: Vocabulary | None = None
@@ -172,7 +172,7 @@ def _seconds(start: datetime, end: datetime) -> float:
 
 
 def _laid_out(frame: Frame) -> VisibleText | None:
-    """A JSON object or array with a line for each value. Not for bodies that stand on several lines as they are."""
+    """A JSON object or array with one value on each line. Bodies that already have several lines are left alone."""
     text = frame.body.strip()
     if not text.startswith(("{", "[")) or "\n" in text or len(text) > _MOST_LAID_OUT:
         return None

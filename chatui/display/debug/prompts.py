@@ -1,4 +1,4 @@
-"""What was sent to the model for one turn: the exact body, or laid out, in parts that a page can hold."""
+"""Prepares the request that was sent to the model for one turn: exact or formatted, in parts that fit on a page."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PART_CHARS = 50_000
 
 @dataclass(frozen=True, slots=True)
 class PromptPart:
-    """One part of a request. ``part`` counts from 1. ``parts`` is 0 where nothing was kept."""
+    """One part of a request. ``part`` counts from 1. ``parts`` is 0 where nothing was stored."""
 
     turn_id: str
     path: str
@@ -29,7 +29,7 @@ class PromptPart:
 
 
 def part(row: Conversation, turn_id: object, number: int, *, laid_out: bool) -> PromptPart:
-    """Part ``number`` of what was sent, or the nearest that there is. Raises NotFoundError where the turn is not of this conversation."""
+    """Part ``number`` of the request, or the nearest one. Raises NotFoundError where the turn is not part of this conversation."""
     turn = access.turn_of(row, turn_id)
     kept = sent_for(turn)
     body = kept.body if kept else None
@@ -43,7 +43,7 @@ def part(row: Conversation, turn_id: object, number: int, *, laid_out: bool) -> 
 
 
 def whole(row: Conversation, turn_id: object) -> VisibleText:
-    """Exactly what was sent. Raises NotFoundError also where nothing was kept."""
+    """Exactly what was sent. Raises NotFoundError also where nothing was stored."""
     kept = sent_for(access.turn_of(row, turn_id))
     if kept is None or kept.body is None:
         raise access.NotFoundError
@@ -51,12 +51,12 @@ def whole(row: Conversation, turn_id: object) -> VisibleText:
 
 
 def sent_for(turn: Turn) -> Sent | None:
-    """The request of a turn, as it was kept; None where none was."""
+    """The stored request of a turn; None where there is none."""
     return requests.unpack(bytes(turn.request)) if turn.request else None
 
 
 def _laid_out(body: str) -> str:
-    """A line for each value, except that a list of nothing but numbers (token ids) stays on one line."""
+    """One value on each line, except that a list of numbers only (token ids) stays on one line."""
     try:
         text = json.dumps(json.loads(body), indent=2, ensure_ascii=False)
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""The values of the debug view: ready for a template, every text of them passed by the gate for the DEBUG audience."""
+"""The values that the debug view's templates show. Every text in them has passed the gate for the DEBUG audience."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from renderer.gate import VisibleText
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """An error code with the sentence that a person reads with it."""
+    """An error code with its message for people."""
 
     code: str
     sentence: str
@@ -18,7 +18,7 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class Partner:
-    """The other half of a tool call: where it stands, and how many seconds lie between the two."""
+    """The other half of a tool call: its position, and the seconds between the two."""
 
     message_id: str
     position: int
@@ -29,7 +29,7 @@ class Partner:
 class ShownFrame:
     """One frame. ``seen`` is what the end user saw of it; where that is None, ``why_hidden`` says why.
 
-    ``offset``: seconds from the beginning of its turn until it was kept; ``took``: since the frame before it, or the beginning.
+    ``offset``: seconds from the beginning of its turn until it was stored; ``took``: seconds since the frame before it, or the beginning.
     ``laid_out``: a JSON body with line breaks. ``tokens`` is None where there is no vocabulary to count with.
     """
 
@@ -55,7 +55,7 @@ class ShownFrame:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """One frame on the line of a turn: where it begins and how long it is, in hundredths of the whole time, as SVG writes it."""
+    """One frame on a turn's timeline: where its bar begins and how long it is, as SVG percentages of the whole time."""
 
     message_id: str
     kind: str
@@ -66,7 +66,7 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class ShownTurn:
-    """What is known of one answer. ``detail`` may hold what a server said; ``seconds`` is None while it runs."""
+    """One turn. ``detail`` may quote what a server answered; ``seconds`` is None while it runs."""
 
     id: str
     state: str
@@ -88,13 +88,13 @@ class ShownTurn:
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """The kinds of the bars, each once."""
+        """The kinds of the bars, without duplicates."""
         return tuple(dict.fromkeys(bar.kind for bar in self.bars))
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """What belongs together: a question with one answer to it, an answer by itself, or what stands before the first question."""
+    """Frames that belong together: a question with its answer, an answer alone, or what comes before the first question."""
 
     turn: ShownTurn | None
     frames: tuple[ShownFrame, ...]
@@ -102,7 +102,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """One way through the tree, by the frame that it ends with. ``question`` is the beginning of its last question."""
+    """One path through the tree, named by its last frame. ``question`` is the beginning of its last question."""
 
     leaf_id: str
     number: int
@@ -115,7 +115,7 @@ class Branch:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """A whole branch, and which others there are. ``branches_left_out``: how many old ones are not listed."""
+    """A whole branch, with a list of the others. ``branches_left_out``: how many old ones are not listed."""
 
     groups: tuple[Group, ...]
     branches: tuple[Branch, ...]

@@ -1,4 +1,4 @@
-"""Token ids and their text, a page at a time: of the prompt of a turn, and of what the model wrote."""
+"""Prepares the token ids of a turn's prompt or output for the debug view, with their text, one page at a time."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from renderer.harmony.vocabulary import ORDINARY_IDS, Vocabulary, VocabularyErro
 PAGE_TOKENS = 500
 PROMPT, OUTPUT = "prompt", "output"
 _SENT_IDS = ("prompt", "input_ids")
-"""Where the bodies of the servers that take token ids have them."""
+"""The JSON fields in which requests to servers that take token ids hold them."""
 _MARKS = {" ": "␣", "\n": "⏎", "\t": "⇥", "\r": "␍"}
 
 
 @dataclass(frozen=True, slots=True)
 class ShownToken:
-    """One token. White space is made visible; bytes that are no whole character stand in ⟨⟩, in hexadecimal."""
+    """One token. White space is made visible; bytes that are not a whole character are shown in ⟨⟩, in hexadecimal."""
 
     number: int
     text: VisibleText = field(repr=False)
@@ -35,7 +35,7 @@ class ShownToken:
 
 @dataclass(frozen=True, slots=True)
 class TokenPage:
-    """``tokens`` of ``total``, from the one at ``start``. ``note`` says where they are from, or why there are none."""
+    """One page of ``total`` tokens, from ``start`` on. ``note`` says where they come from, or why there are none."""
 
     turn_id: str
     of: str
@@ -46,17 +46,17 @@ class TokenPage:
 
     @property
     def previous(self) -> int | None:
-        """Where the page before this one starts; None where this is the first."""
+        """Where the previous page starts; None on the first."""
         return self.start - PAGE_TOKENS if self.start else None
 
     @property
     def next(self) -> int | None:
-        """Where the page behind this one starts; None where this is the last."""
+        """Where the next page starts; None on the last."""
         return self.start + PAGE_TOKENS if self.start + PAGE_TOKENS < self.total else None
 
 
 def page(row: Conversation, turn_id: object, of: str, start: int) -> TokenPage:
-    """A page of tokens: ``of`` is PROMPT or OUTPUT. Raises NotFoundError where the turn is not of this conversation."""
+    """A page of tokens: ``of`` is PROMPT or OUTPUT. Raises NotFoundError where the turn is not part of this conversation."""
     turn = access.turn_of(row, turn_id)
     try:
         vocabulary = connected.gpt_oss_vocabulary()
@@ -72,11 +72,11 @@ def page(row: Conversation, turn_id: object, of: str, start: int) -> TokenPage:
 
 def _prompt(row: Conversation, turn: Turn, vocabulary: Vocabulary) -> tuple[list[int], str]:
     if ids := _sent_ids(turn):
-        return ids, "The very ids that were sent."
+        return ids, "These are the exact ids that were sent."
     messages = transcripts.branch(row, turn.question)
     frames = history.seen_again([transcripts.frame_of(message) for message in messages])
     written, _ = hip1.to_tokens(frames, vocabulary)
-    return written, "The server was sent no ids and wrote its own prompt. These are the same frames as this product would write them."
+    return written, "The server was sent no ids and built its own prompt. These are the same frames as this product would write them."
 
 
 def _sent_ids(turn: Turn) -> list[int]:
@@ -95,7 +95,7 @@ def _sent_ids(turn: Turn) -> list[int]:
 def _output(turn: Turn, vocabulary: Vocabulary) -> tuple[list[int], str]:
     messages = turn.messages.filter(author=Author.MODEL).order_by("position")
     written, _ = hip1.to_tokens([transcripts.frame_of(message) for message in messages], vocabulary)
-    return written, "Written anew from the frames that were kept: the ids that the model sampled may be cut differently."
+    return written, "Encoded again from the stored frames: the model may have sampled the same text as other ids."
 
 
 def _shown(number: int, vocabulary: Vocabulary) -> ShownToken:

@@ -1,4 +1,4 @@
-"""One turn for the debug view: state, settings, usage, errors, and its frames as bars on a line of time."""
+"""Prepares one turn for the debug view: state, settings, usage, errors, and its frames as bars on a timeline."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from renderer.gate import as_debug_text
 
 
 def shown(turn: Turn, frames: Sequence[ShownFrame], *, continued_position: int | None, has_request: bool) -> ShownTurn:
-    """The turn, with those of ``frames`` that have a time of their own in it.
+    """The turn, with a bar for each of ``frames`` that has a time of its own.
 
     ``continued_position`` is the position of the message whose answer it continues.
     """
@@ -39,7 +39,7 @@ def shown(turn: Turn, frames: Sequence[ShownFrame], *, continued_position: int |
 
 
 def fault(code: str) -> Fault | None:
-    """A stored error code with its sentence; of a code that this version does not know, the code alone."""
+    """A stored error code with its message; only the code where this version does not know it."""
     if not code:
         return None
     try:
@@ -49,7 +49,7 @@ def fault(code: str) -> Fault | None:
 
 
 def kind(frame: ShownFrame) -> str:
-    """What a frame is to someone who looks at a line of time: answer, preamble, analysis, call, reply, or something else."""
+    """The kind of a frame on the timeline: answer, preamble, analysis, call, reply, or something else."""
     if frame.why_hidden is None:
         return "preamble" if frame.header.get("intent") else "answer"
     if frame.terminator == "<|call|>":

@@ -84,7 +84,7 @@ async def test_a_check_that_fails_while_the_answer_begins_does_not_cost_the_answ
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     use(monkeypatch, backend, None, **TRUSTED)
-    monkeypatch.setattr(summarizing, "LOOK_SECONDS", 60.0)  # only the beginning of the answer looks at the line
+    monkeypatch.setattr(summarizing, "POLL_SECONDS", 60.0)  # only the beginning of the answer looks at the line
     monkeypatch.setattr(summary_notes, "check", broken)
     gate = asyncio.Event()
     own: list[Step] = [FrameOpened(OWN), FrameText(STEP), FrameClosed(Terminator.END)]

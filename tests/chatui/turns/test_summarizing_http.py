@@ -44,7 +44,7 @@ Answer = Callable[[asyncio.StreamWriter], Awaitable[None]]
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, seconds in {"FIRST_SECONDS": 0.0, "STEP_SECONDS": 0.05, "LOOK_SECONDS": 0.01}.items():
+    for name, seconds in {"FIRST_SECONDS": 0.0, "STEP_SECONDS": 0.05, "POLL_SECONDS": 0.01}.items():
         monkeypatch.setattr(summarizing, name, seconds)
 
 
