@@ -1,4 +1,4 @@
-"""What an operator may set from outside: every ``CHATUI_…`` environment variable, typed, with its default and meaning."""
+"""The ``CHATUI_…`` environment variables, each with its type, default and meaning."""
 
 from __future__ import annotations
 
@@ -89,11 +89,11 @@ class Environment(BaseSettings):
         return self.backend_key_file.read_text(encoding="utf-8").strip()
 
     def make_data_dir(self) -> None:
-        """Make the data directory, for its owner alone: the database holds hidden text in the clear. One that is there stays as it is."""
+        """Create the data directory, readable by its owner alone: the database holds unencrypted hidden text. An existing one is unchanged."""
         self.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
 
     def signing_key(self) -> str:
-        """The secret key: from the environment, else from the data directory, where it is made on first use (mode 600)."""
+        """The secret key: from the environment, else from the data directory, where it is created on first use (mode 600)."""
         if self.secret_key:
             return self.secret_key
         path = self.data_dir / "secret_key"
@@ -104,11 +104,11 @@ class Environment(BaseSettings):
                     path.chmod(0o600)
                     file.write(secrets.token_urlsafe(50))
             except FileExistsError:
-                pass  # another process was first; its key is as good
+                pass  # another process was first: use its key
         return path.read_text(encoding="utf-8").strip()
 
 
 def environment() -> Environment:
-    """The operator's environment, as the settings read it when the process began."""
+    """The environment variables, as the settings read them when the process started."""
     found: Environment = settings.ENVIRONMENT
     return found

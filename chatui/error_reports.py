@@ -1,7 +1,7 @@
-"""What logs and error mails say of an exception: of which kind it is and where it came about. Never its words, never a variable.
+"""Removes the messages of exceptions from logs and error mails, because they may quote a transcript.
 
-The words of an exception may quote what was being worked on: a database quotes the row that it refused, a parser the text. Only kinds
-that speak of files, networks and settings are quoted.
+What remains is the kind of exception and the traceback, without any variables. A database quotes the row that it refused, a parser its
+text. Only messages of exceptions about files, networks and settings are kept.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ _QUOTED = (OSError, ImportError, ImproperlyConfigured)
 
 
 class PlacesFormatter(logging.Formatter):
-    """Log lines whose tracebacks name files, lines and functions."""
+    """Formats log lines. Their tracebacks name files, lines and functions only."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """The line; the record stays as it is for other handlers."""
+        """Format the line. The record is left unchanged for other handlers."""
         line = copy.copy(record)
         line.msg, line.args, line.exc_text = _without_words(record), None, None
         return without_tokens(super().format(line))
 
     def formatException(self, ei: ExcInfo) -> str:  # noqa: N802 - the name is logging's
-        """The traceback of ``logging``'s exception triple, without its words."""
+        """The traceback of ``logging``'s exception triple, without messages."""
         return "" if ei[1] is None else described(ei[1])
 
 
 class PlacesReporter(ExceptionReporter):
-    """What Django's error mails and its page of debug mode hold: the same as a log line, and nothing of the request but its path."""
+    """The text of Django's error mails and of its debug-mode error page: the same as in the log, and only the path of the request."""
 
     def get_traceback_text(self) -> str:  # type: ignore[override]
         """As plain text."""
@@ -51,7 +51,7 @@ class PlacesReporter(ExceptionReporter):
 
 
 class NothingFilter(SafeExceptionReporterFilter):
-    """For whoever asks Django's own reporter after all: no variables and no fields of a form."""
+    """A second barrier, for code that uses Django's own reporter: no variables and no form fields."""
 
     def is_active(self, request: Any) -> bool:
         """In debug mode, too."""
@@ -67,7 +67,7 @@ class NothingFilter(SafeExceptionReporterFilter):
 
 
 def described(error: BaseException) -> str:
-    """An exception and those that led to it, the first one first, like Python's own traceback but for the words."""
+    """An exception and those that caused it, the first one first: Python's own traceback without the messages."""
     return "\n".join(_lines(error, set())) + "\n"
 
 
@@ -75,7 +75,7 @@ _TOKEN = re.compile(r"(?<![\w-])/s/[\w-]+")
 
 
 def without_tokens(text: str) -> str:
-    """``text`` without the tokens of share links: Django logs the addresses that it refuses, and who holds a token may read."""
+    """``text`` without the tokens of share links: Django logs the addresses that it refuses, and a token gives access."""
     return _TOKEN.sub("/s/(token)", text)
 
 
@@ -88,7 +88,7 @@ def _without_words(record: logging.LogRecord) -> str:
     if isinstance(message, BaseException):
         return type(message).__qualname__
     if record.name == "asyncio":
-        # Its further lines are reprs: of a task, which quotes its exception, or of what a callback was called with.
+        # Its other lines are reprs: of a task, which quotes its exception, or of the arguments of a callback.
         return next(iter(str(message).splitlines()), "")
     if _TRACEBACK not in str(message):
         return str(message)
@@ -115,7 +115,7 @@ def _lines(error: BaseException, seen: set[int]) -> Iterator[str]:
 
 
 def _words(error: BaseException) -> str:
-    """Our own errors carry a code, which is safe; few others may be quoted."""
+    """The part of an exception that may be quoted: the product's own errors have a code, which is safe; few others are."""
     code = getattr(error, "code", None)
     if isinstance(code, str) and code.startswith("E-"):
         return f": {code}"

@@ -1,7 +1,7 @@
-"""Limits guesses at secrets: per account, per address and per network together, with a wait that grows after each wrong one.
+"""Limits guesses at passwords and other secrets: per account, per address and per network, with growing waits after wrong guesses.
 
-Counts live in Django's cache, so that all processes share them. A guess is counted before it is judged, so that of many that are sent at
-once no more get through than of many in a row.
+Counts are stored in Django's cache, so that all processes share them. A guess is counted before it is judged, so that many guesses sent
+at once get no further than many in a row.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from chatui.throttle import CACHE_ERRORS
 log = logging.getLogger(__name__)
 
 FIRST_SECONDS = 5
-"""The first wait. Each further one is twice as long, up to what the scope says."""
+"""The first wait. Each further one is twice as long, up to the maximum of the scope."""
 AWAY_SECONDS = 30
-"""After how long to try again while the cache is away."""
+"""The wait to suggest while the cache is unavailable."""
 
 
 class MustWaitError(Exception):
-    """No guess is judged now. ``seconds``: after how many one may be, if nobody else was faster."""
+    """No guess is judged now. ``seconds`` is the wait until the next one may be, if nobody else is faster."""
 
     code = ProductCode.RATE
 
@@ -40,7 +40,7 @@ class MustWaitError(Exception):
 
     @property
     def sentence(self) -> str:
-        """What the person reads who has to wait."""
+        """The message for the person who has to wait."""
         wait = f"Wait {self.seconds} second{'s' if self.seconds > 1 else ''}, then try again."
         return f"This cannot be checked right now. {wait}" if self.is_away else f"Too many attempts. {wait}"
 
@@ -59,17 +59,17 @@ class Scope:
 
 
 ACCOUNT = Scope(free=5, longest=1800, window=86_400)
-"""Guesses at one account from wherever: some sixty a day."""
+"""Guesses at one account from anywhere: about sixty a day."""
 KNOWN = Scope(free=10, longest=900, window=86_400)
-"""Guesses at one account from a device or an address that has signed in to it before. Strangers do not use these up."""
+"""Guesses at one account from a device or an address that has signed in to it before. Strangers cannot use these up."""
 ADDRESS = Scope(free=20, longest=60, window=3600)
 """Guesses from one address at all accounts; in IPv6 from a /64 network, which is what one machine has."""
 NETWORK = Scope(free=60, longest=60, window=3600)
-"""Guesses from the /24 network of an address, in IPv6 from the /48: the next larger thing that one party rents."""
+"""Guesses from the /24 network of an address, in IPv6 from the /48: the next larger unit that one party can rent."""
 
 
 class GuessLimit:
-    """The limit of one kind of secret, such as passwords. Kinds count apart; what is guessed at in several places is one kind."""
+    """The limit for one kind of secret, such as passwords. Each kind is counted separately, wherever it is asked for."""
 
     def __init__(
         self, kind: str, *, account: Scope = ACCOUNT, known: Scope = KNOWN, address: Scope = ADDRESS, network: Scope = NETWORK
@@ -83,11 +83,11 @@ class GuessLimit:
     def admit(self, address: str, *, account: str = "", known: str = "") -> Guess:
         """Count one guess, which may then be judged.
 
-        ``account`` names what is guessed at, if it is one account's. ``known`` names the device or place that this account was signed in to
-        from before: such a guess has an allowance of its own, so that a stranger's guesses lock out no colleague behind the same address.
+        ``account`` is the account whose secret is guessed, if it is one account's. ``known`` is a device or address from which this account
+        has signed in before: such guesses have an allowance of their own, so that a stranger behind the same address locks nobody out.
 
         Raises:
-            MustWaitError: there were too many, or the cache that counts them is away: what cannot be counted is not judged.
+            MustWaitError: there were too many, or the cache is unavailable: a guess that cannot be counted is not judged.
         """
         try:
             return self._admit([_Place(scope, f"{self._kind}:{key}") for scope, key in self._scopes(address, account, known)])
@@ -117,7 +117,7 @@ class GuessLimit:
 
 
 class Guess:
-    """A guess that was counted and may be judged."""
+    """A guess that has been counted and may be judged."""
 
     def __init__(self) -> None:
         self._places: list[tuple[_Place, bool]] = []
@@ -131,24 +131,24 @@ class Guess:
         return True
 
     def succeeded(self) -> None:
-        """It was right: it does not count. Earlier ones do, or an attacker would sign in to an own account between any two guesses."""
+        """The guess was right and does not count. Earlier ones do, or attackers would sign in to their own account between two guesses."""
         with contextlib.suppress(*CACHE_ERRORS):  # the secret was right; a count that stays too high is for the next time
             for place, has_gate in self._places:
                 place.give_back(has_gate=has_gate)
 
 
 def address_group(address: str) -> str:
-    """What one machine has: an address, in IPv6 the /64 network that it chooses its addresses from."""
+    """The address of one machine; in IPv6 the /64 network from which it chooses its addresses."""
     return _network(address, 32, 64)
 
 
 def network_of(address: str) -> str:
-    """What one party easily has several addresses of: the /24 network, in IPv6 the /48."""
+    """The network in which one party easily has several addresses: the /24, in IPv6 the /48."""
     return _network(address, 24, 48)
 
 
 class _Place:
-    """One count in the cache, and beside it the gate, which is there as long as the next guess has to wait."""
+    """One count in the cache, with a gate beside it: a cache entry that exists while the next guess has to wait."""
 
     def __init__(self, scope: Scope, key: str) -> None:
         place = f"chatui:guesses:{hashlib.sha256(key.encode()).hexdigest()}"
@@ -159,18 +159,18 @@ class _Place:
         return max(0, math.ceil(float(cache.get(self._gate, 0)) - time.time()))
 
     def take(self) -> bool | None:
-        """Count one guess: whether it has the gate, None where it may not be judged. Of many at once, one gets the gate."""
+        """Count one guess. Returns whether it has the gate; None where it may not be judged. Of several at once, one gets the gate."""
         cache.add(self._count, 0, self._scope.window)
         try:
             number = cache.incr(self._count)
         except ValueError:
-            number = 1  # it expired between the two calls: a fresh start
+            number = 1  # it expired between the two calls: start again
         if number <= self._scope.free:
             return False
         wait = self._scope.wait(number)
         if cache.add(self._gate, time.time() + wait, wait):
             return True
-        # It is not judged, so it does not count: else whoever goes on knocking makes the wait longer for its victim.
+        # It is not judged, so it does not count: otherwise an attacker who keeps trying makes the wait longer for the victim.
         self._uncount()
         return None
 

@@ -1,4 +1,4 @@
-"""What a monitoring system may know: counts. No id, no name, no content; a count of one says no more than that there is one."""
+"""The metrics for a monitoring system, in Prometheus's format. They are counts only: no id, no name, no content."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from renderer.errors import Code
 
 
 def text() -> str:
-    """All counts in Prometheus's text format. They are of what the database holds, so that a purge makes them smaller: gauges."""
+    """All counts in Prometheus's text format. They are gauges: they count what the database holds, and a purge lowers them."""
     return "".join(f"{line}\n" for line in (*_turns(), *_tokens(), *_attempts()))
 
 
 def _turns() -> Iterator[str]:
     counts = dict(Turn.objects.values_list("state").annotate(count=Count("pk")).order_by())
     yield from _gauge(
-        "chatui_turns", "Turns that are kept, by state.", {f'{{state="{state}"}}': counts.get(state, 0) for state in TurnState.values}
+        "chatui_turns", "Stored turns, by state.", {f'{{state="{state}"}}': counts.get(state, 0) for state in TurnState.values}
     )
     alive = Turn.objects.filter(state=TurnState.RUNNING, lease_until__gte=timezone.now()).count()
-    yield from _gauge("chatui_turns_alive", "Turns that a process is working on now.", {"": alive})
+    yield from _gauge("chatui_turns_alive", "Turns that are running now.", {"": alive})
 
 
 def _tokens() -> Iterator[str]:
     sums = Turn.objects.aggregate(input=Sum("input_tokens"), output=Sum("output_tokens"))
     by_direction = {f'{{direction="{direction}"}}': sums[direction] or 0 for direction in ("input", "output")}
-    yield from _gauge("chatui_tokens", "Tokens of the turns that are kept, as the model servers counted them.", by_direction)
+    yield from _gauge("chatui_tokens", "Tokens of the stored turns, as the model servers counted them.", by_direction)
 
 
 def _attempts() -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Which reverse proxies are believed, and who stands behind them: one rule for pages and for sockets."""
+"""Finds a visitor's address behind trusted reverse proxies, for HTTP requests as for WebSockets."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from chatui.env import environment
 
 
 def is_trusted(address: str) -> bool:
-    """Whether this is the address of a proxy that the operator named, alone or as one of a network."""
+    """Whether this is the address of a proxy that the operator listed, by itself or as part of a network."""
     try:
         parsed = ip_address(address)
     except ValueError:
@@ -19,10 +19,10 @@ def is_trusted(address: str) -> bool:
 
 
 def visitor_address(peer: str, forwarded: str) -> str:
-    """The visitor's address: ``peer``, unless it is a trusted proxy; then the last address in ``forwarded`` that is not one.
+    """The visitor's address: ``peer``, unless that is a trusted proxy; then the last address in ``forwarded`` that is not one.
 
-    ``forwarded`` is the value of X-Forwarded-For, to which each proxy appends whom it saw. What stands further left was written by the
-    visitor, who may claim anything, and is not read.
+    ``forwarded`` is the value of X-Forwarded-For, to which each proxy appends the address that it saw. Anything further left was written
+    by the visitor, who may claim anything, so it is not read.
     """
     hops = [hop.strip() for hop in forwarded.split(",") if hop.strip()]
     address = peer
@@ -31,6 +31,6 @@ def visitor_address(peer: str, forwarded: str) -> str:
         try:
             ip_address(hop)
         except ValueError:
-            break  # no address: what the nearest proxy saw is all that is known
+            break  # not an address: only what the nearest proxy saw is known
         address = hop
     return address

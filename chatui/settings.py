@@ -1,4 +1,4 @@
-"""Django's settings, made from the environment (``chatui/env.py``). Secure by default; what relaxes it has to be asked for."""
+"""Django's settings, derived from the environment variables (``chatui/env.py``). The defaults are secure."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ TEMPLATES = [
 
 if ENVIRONMENT.database_url:
     DATABASES = {"default": dj_database_url.parse(ENVIRONMENT.database_url)}
-    # Each request has a thread of its own under ASGI, so connections are kept in a pool rather than with threads.
+    # Under ASGI each request has its own thread, so connections are kept in a pool and not per thread.
     DATABASES["default"]["OPTIONS"] = {**DATABASES["default"].get("OPTIONS", {}), "pool": {"min_size": 1, "max_size": 20, "timeout": 20}}
 else:
     DATABASES = {
@@ -77,7 +77,7 @@ else:
                 # What is deleted is overwritten with zeros: it must not stay in the file, nor go into the next backup.
                 "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA foreign_keys=ON; PRAGMA secure_delete=ON;",
             },
-            # Tests, too, use a file: threads that share a database in memory block each other in ways that a file's do not.
+            # Tests use a file, too: threads that share a database in memory block each other in ways that a file does not.
             "TEST": {"NAME": str(ENVIRONMENT.data_dir / "test.sqlite3")},
         }
     }
@@ -102,7 +102,7 @@ if ENVIRONMENT.redis_url:
             "BACKEND": "django.core.cache.backends.redis.RedisCache",
             "LOCATION": ENVIRONMENT.redis_url,
             "KEY_PREFIX": "chatui",
-            # A Redis that takes connections and says nothing fails, rather than to hold up every page for ever.
+            # A Redis that accepts connections but does not answer must fail, not block every page for ever.
             "OPTIONS": {"socket_connect_timeout": 2, "socket_timeout": 2},
         }
     }
@@ -131,7 +131,7 @@ STORAGES = {
     "staticfiles": {"BACKEND": "chatui.static_storage.HashedStaticStorage"},
 }
 
-# A model's text is in no page without these: the sanitiser is the first wall, the browser's own policy the second.
+# Every page with a model's text has these headers: the sanitiser is the first barrier, the browser's policy the second.
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
         "default-src": [NONE],
@@ -176,7 +176,7 @@ LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {
-        # An exception may quote what is hidden: of its traceback only the places are logged.
+        # An exception's message may quote hidden text, so only the locations of its traceback are logged.
         "line": {"()": "chatui.error_reports.PlacesFormatter", "format": "%(asctime)s %(levelname)s %(name)s: %(message)s"},
     },
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},

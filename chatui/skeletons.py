@@ -1,6 +1,6 @@
-"""What a name looks like: its skeleton, as Unicode Technical Standard 39 has it, so that two names that look alike can be told to be.
+"""Computes the skeleton of a name (Unicode Technical Standard 39), by which names that look alike are found.
 
-The table of confusable characters is that of ``confusable-homoglyphs``, made of Unicode's ``confusables.txt``.
+The table of confusable characters comes from ``confusable-homoglyphs``, which is generated from Unicode's ``confusables.txt``.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from functools import cache
 
 from confusable_homoglyphs import confusables
 
-# Unicode's Default_Ignorable_Code_Point, which Python's tables do not have: what is drawn as nothing.
+# Unicode's Default_Ignorable_Code_Point, which Python's tables lack: characters that are drawn as nothing.
 _IGNORABLE = (
     (0x00AD, 0x00AD),
     (0x034F, 0x034F),
@@ -33,17 +33,17 @@ _IGNORABLE = (
 
 
 def folded(name: str) -> str:
-    """The name without what is not seen, in one form and without capitals: ``Ada``, ``ADA`` and full-width ``ａｄａ`` are ``ada``."""
+    """The name without invisible characters, normalized, in lower case: ``Ada``, ``ADA`` and full-width ``ａｄａ`` become ``ada``."""
     return unicodedata.normalize("NFKC", _seen(name).casefold())
 
 
 def skeleton(name: str) -> str:
-    """What a name looks like as it is written: a capital I is a small l. Two names whose skeletons are equal look alike."""
+    """What a name looks like as written: a capital I looks like a small l. Two names with equal skeletons look alike."""
     return _skeleton(_seen(name))
 
 
 def folded_skeleton(name: str) -> str:
-    """What a name looks like whatever its capitals: ``Ian`` and ``ian`` are the same, though a capital I is no small i."""
+    """What a name looks like regardless of case: ``Ian`` and ``ian`` are the same, though a capital I does not look like a small i."""
     return _skeleton(folded(name))
 
 
@@ -54,7 +54,7 @@ def _seen(name: str) -> str:
 
 def _skeleton(text: str) -> str:
     table = _prototypes()
-    for _ in range(3):  # what a prototype is folded to can have a prototype of its own
+    for _ in range(3):  # the folded form of a prototype can have a prototype of its own
         found = "".join(table.get(character, character) for character in unicodedata.normalize("NFD", text))
         found = unicodedata.normalize("NFD", found).casefold()
         if found == text:
@@ -70,10 +70,10 @@ def _is_ignorable(character: str) -> bool:
 
 @cache
 def _prototypes() -> dict[str, str]:
-    """Each confusable character with the one, or the few, that stand for all that look like it.
+    """Each confusable character with its prototype: the character, or the few, that represent all that look like it.
 
-    The library lists each pair both ways. What is listed with one other only is that one's variant; what is listed with several is itself
-    the prototype. Of two that are only listed with each other either will do, as long as it is always the same one.
+    The library lists each pair both ways. A character listed with only one other is a variant of that one; a character listed with several
+    is itself the prototype. Of two that are listed only with each other, either will do, as long as it is always the same one.
     """
     table: dict[str, str] = {}
     for shown, others in confusables.confusables_data.items():
@@ -87,5 +87,5 @@ def _prototypes() -> dict[str, str]:
 
 
 def _bare(shown: str) -> str:
-    # The library keeps the marks that Unicode's file puts around letters that are written from right to left.
+    # The library has left in the marks that Unicode's file puts around right-to-left letters.
     return shown.replace("\u200e", "") or shown

@@ -1,4 +1,4 @@
-"""Static files under names that carry their content's hash, ES module imports included, so that browsers may keep them for ever."""
+"""The storage of static files: names contain a hash of the content, so that browsers may cache them for ever."""
 
 from __future__ import annotations
 
@@ -6,6 +6,6 @@ from servestatic.storage import CompressedManifestStaticFilesStorage
 
 
 class HashedStaticStorage(CompressedManifestStaticFilesStorage):  # type: ignore[misc]
-    """Rewrites ``import … from "./x.js";`` too. Only imports that end in a semicolon are found."""
+    """Also rewrites ES module imports, ``import … from "./x.js";``. Only imports that end in a semicolon are found."""
 
     support_js_module_import_aggregation = True

@@ -1,4 +1,4 @@
-"""Counts requests per key in Django's cache and says when there were too many. Guesses at secrets are for ``guess_limits``."""
+"""Rate limits for requests of signed-in people, counted in Django's cache. For guesses at secrets see ``guess_limits``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from chatui.codes import ProductCode
 log = logging.getLogger(__name__)
 
 CACHE_ERRORS = (OSError, RedisError)
-"""What a cache raises that is away."""
+"""What a cache raises while it is unavailable."""
 
 
 class ThrottledError(Exception):
@@ -31,7 +31,7 @@ class Throttle:
         self._seconds = seconds
 
     def exceeded(self, *key: str) -> bool:
-        """Count one attempt; whether it was one too many. While the cache is away nothing is: these are requests of signed-in people."""
+        """Count one attempt. Returns whether it was one too many; always False while the cache is away, as these people are signed in."""
         try:
             return self.count(*key) > self._attempts
         except CACHE_ERRORS as error:
@@ -39,16 +39,16 @@ class Throttle:
             return False
 
     def count(self, *key: str) -> int:
-        """Count one attempt; how many there were with it. Raises one of CACHE_ERRORS while the cache is away."""
+        """Count one attempt. Returns the number so far. Raises one of CACHE_ERRORS while the cache is unavailable."""
         place = self._place(key)
         cache.add(place, 0, self._seconds)
         try:
             return cache.incr(place)
         except ValueError:
-            return 1  # it expired between the two calls: a fresh start
+            return 1  # it expired between the two calls: start again
 
     def check(self, *key: str) -> None:
-        """Count one attempt; raises ThrottledError where it was one too many."""
+        """Count one attempt. Raises ThrottledError where it was one too many."""
         if self.exceeded(*key):
             raise ThrottledError
 

@@ -1,4 +1,4 @@
-"""Every address of the product. A test walks this list and fails on one that has not been reviewed for what it may show."""
+"""The URL configuration. A test walks all addresses, and fails on one that has not been reviewed for what it may show."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ from renderer.markup.html import SafeHtml
 from renderer.summary import frame as summary_frame
 
 EFFORTS = Effort.values
-"""What a person can choose from."""
+"""The choices at the composer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,7 +272,7 @@ def _is_summary(message: Message) -> bool:
 
 
 def _thought(turn: Turn, messages: Sequence[Message]) -> ShownThought | None:
-    """None while the turn runs: then the socket tells."""
+    """None while the turn is running: then the socket reports it."""
     if turn.thought_seconds is None:
         return None
     summary = next((message for message in messages if message.is_visible and _is_summary(message)), None)

@@ -1,4 +1,4 @@
-"""The tables, one to a file. A Conversation is a tree of Messages; each Message is one OpenChatML frame that was kept."""
+"""The database tables, one in each file. A Conversation is a tree of Messages; each Message is one stored OpenChatML frame."""
 
 from chatui.models.account_change import AccountChange
 from chatui.models.active_leaf import ActiveLeaf

@@ -1,4 +1,7 @@
-"""That one person made or changed the account of another: what decides whether the two count as two where one approves the other."""
+"""The record that one person created or changed the account of another.
+
+Where a second person has to approve, such a pair does not count as two people.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from chatui.models.keys import new_key
 
 
 class AccountChange(models.Model):
-    """Keys, not references: a chain over an account in between holds, also when that account is deleted. ``what`` is in words."""
+    """Keys, not foreign keys: a chain through a third account still counts after that account is deleted. ``what`` is plain text."""
 
     id = models.UUIDField(primary_key=True, default=new_key, editable=False)
     changer_id = models.UUIDField()

@@ -1,4 +1,4 @@
-"""One line of the audit log. Written once, chained to the line before it, never changed."""
+"""One line of the audit log: chained to the line before it, and never changed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from chatui.models.keys import new_key
 
 
 class AuditQuerySet(models.QuerySet["AuditEvent"]):
-    """Refuses what would rewrite history in bulk."""
+    """Refuses bulk updates and deletes, which would rewrite history."""
 
     def update(self, **kwargs: Any) -> NoReturn:
         """Never."""
@@ -23,7 +23,7 @@ class AuditQuerySet(models.QuerySet["AuditEvent"]):
 
 
 class AuditEvent(models.Model):
-    """Who did what, when, from where and by which way. Holds names and ids, never content."""
+    """Who did what, when, from which address and by which route. Holds names and ids, never content."""
 
     id = models.UUIDField(primary_key=True, default=new_key, editable=False)
     number = models.PositiveBigIntegerField(unique=True)
@@ -44,12 +44,12 @@ class AuditEvent(models.Model):
 
     class Meta:
         ordering = ["-number"]
-        # Each filter of the page reads backwards along one of these, so that its first lines come at once, however long the log is.
+        # Each filter of the page reads one of these indexes backwards, so that its first lines come at once, however long the log is.
         indexes = [
             models.Index(fields=["at"], name="audit_by_time"),
             models.Index(fields=["actor", "code", "-at"], name="audit_by_actor"),
             models.Index(fields=["code", "-number"], name="audit_by_code"),
-            models.Index(fields=["code", "at", "actor_name"], name="audit_counts"),  # holds all that the counts ask for
+            models.Index(fields=["code", "at", "actor_name"], name="audit_counts"),  # covers all columns that the counts read
             models.Index(fields=["action", "-number"], name="audit_by_action"),
             models.Index(fields=["way", "-number"], name="audit_by_way"),
             models.Index(fields=["actor_name", "-number"], name="audit_by_actor_name"),

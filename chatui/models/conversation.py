@@ -1,4 +1,4 @@
-"""A tree of Messages that belongs to someone."""
+"""A conversation: a tree of messages that belongs to one person."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The explicit opt-in of a member of staff to see the hidden channels of one conversation for a while, and for a reason."""
+"""A debug request: a member of staff asks to see the hidden channels of one conversation, with a reason and for a limited time."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from chatui.models.keys import new_key
 
 
 class DebugRequest(models.Model):
-    """Open until ``closed_at`` or ``expires_at``, whichever comes first; without ``expires_at`` it is a request, and nothing is open.
+    """Open until ``closed_at`` or ``expires_at``, whichever comes first. Without ``expires_at`` it is only a request, and nothing is open.
 
-    ``minutes`` is how long was asked for. ``decided_by`` is the second person who approved (then there is an ``expires_at``) or declined.
-    ``owner_dismissed_at`` is when the owner put away the notice of it, where owners are told.
+    ``minutes`` is the requested time. ``decided_by`` is the second person, who approved (then there is an ``expires_at``) or declined.
+    ``owner_dismissed_at`` is when the owner dismissed the access notice, where owners are notified.
     """
 
     id = models.UUIDField(primary_key=True, default=new_key, editable=False)

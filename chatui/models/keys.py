@@ -1,4 +1,4 @@
-"""The primary key of every table of ours: a UUIDv7, unguessable enough for addresses and ordered by time for indexes."""
+"""The primary keys of the product's tables: UUIDv7, hard to guess in an address, and ordered by time for indexes."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ from uuid_utils.compat import uuid7
 
 
 def new_key() -> uuid.UUID:
-    """A fresh UUIDv7 (RFC 9562, section 5.7)."""
+    """A new UUIDv7 (RFC 9562, section 5.7)."""
     return uuid7()

@@ -1,4 +1,4 @@
-"""A Frame that has been kept: a row with a parent, so that edits and retries make branches."""
+"""A message: a stored frame with a parent, so that edits and retries make branches."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ class Author(models.TextChoices):
 
 
 class Message(models.Model):
-    """``text`` is the truth: one canonical OpenChatML frame. Every other column about it is derived from it when it is kept.
+    """``text`` is the source of truth: one canonical OpenChatML frame. The other columns about the frame are derived from it.
 
-    ``raw`` is the header as it came, as JSON, of a frame that had to be repaired before it could be written; hidden like the frame.
+    ``raw`` is the original header, as JSON, of a frame that had to be repaired before it could be written. It is as hidden as the frame.
     """
 
     id = models.UUIDField(primary_key=True, default=new_key, editable=False)

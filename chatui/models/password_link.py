@@ -1,4 +1,4 @@
-"""A one-time link with which a person chooses a new password, made by staff who so never learn one."""
+"""A one-time link with which a person chooses a new password. Staff create it, and so never learn a password."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from chatui.models.keys import new_key
 
 
 class PasswordLink(models.Model):
-    """Good until ``expires_at``, once, and only while the account has the password that it had when the link was made.
+    """Valid until ``expires_at``, for one use, and only while the account still has the password that it had when the link was created.
 
-    ``dismissed_at`` is when the person put the notice of it away.
+    ``dismissed_at`` is when the person dismissed the notice about it.
     """
 
     id = models.UUIDField(primary_key=True, default=new_key, editable=False)

@@ -1,4 +1,4 @@
-"""What can be found of one visible message, or of a title that somebody gave: its words, and nothing that is hidden."""
+"""One row of the search index: the words of a visible message, or of a title that its owner wrote. Holds nothing hidden."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from chatui.models.conversation import Conversation
 
 
 class SearchEntry(models.Model):
-    """``terms`` are the words, each with the owner's own beginning, with spaces between them. Without ``message``: those of the title.
+    """``terms`` holds the words, separated by spaces, each with the owner's prefix. Without a ``message`` they are those of the title.
 
-    The index over ``terms`` is the database's own and made by a migration; rows are written by ``chatui.store.search_index`` alone.
+    The database's full-text index over ``terms`` is created by a migration. Only ``chatui.store.search_index`` writes rows.
     """
 
     id = models.BigAutoField(primary_key=True)

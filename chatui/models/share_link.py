@@ -1,4 +1,4 @@
-"""A link under which everybody who holds it reads a snapshot of one branch of a conversation."""
+"""A share link: everybody who has it can read a snapshot of one branch of a conversation."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from chatui.models.keys import new_key
 
 
 class ShareLink(models.Model):
-    """``leaf`` is the last message of the snapshot: messages never change, so what is above it does not either.
+    """``leaf`` is the last message of the snapshot. Messages never change, so neither does what is above it.
 
-    ``token`` stands in the address. ``title`` and ``shown_name`` (empty: nobody is named) are as they were when the link was made.
+    ``token`` is part of the address. ``title`` and ``shown_name`` (empty: nobody is named) are as they were when the link was created.
     """
 
     id = models.UUIDField(primary_key=True, default=new_key, editable=False)

@@ -1,4 +1,4 @@
-"""A model server that staff set up on the admin pages. Its columns mean what those of a BackendSpec do (``backends.spec.definition``)."""
+"""A model server that staff set up on the admin pages. Its columns are those of a BackendSpec (``backends.spec.definition``)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from chatui.models.keys import new_key
 
 
 class Summaries(models.TextChoices):
-    """Where summaries of the reasoning come from that people may read."""
+    """Where the reasoning summaries that people may read come from."""
 
     NONE = "none", "None"
     SERVER = "server", "Written by this server, and trusted to be no raw reasoning"
@@ -20,8 +20,8 @@ class Summaries(models.TextChoices):
 class StoredBackend(models.Model):
     """A row never holds a key: ``key_name`` names one that the operator keeps. ``model_names`` is one name a line.
 
-    ``unconfirmed_by`` names who made or changed it without the permission to see hidden channels, to which its server is sent the way.
-    Until somebody with that permission confirms it, it is offered to nobody; then it is empty.
+    ``unconfirmed_by`` names who created or changed it without the permission to see hidden channels, which its server will receive. Until
+    somebody with that permission confirms it, it is available to nobody; then the column is empty.
     """
 
     id = models.UUIDField(primary_key=True, default=new_key, editable=False)

@@ -1,4 +1,4 @@
-"""A Turn: from a user's message to the final frame. Exactly one process holds its lease while it runs."""
+"""A turn: from a user's message to the end of its answer. Exactly one process holds its lease while it runs."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class Turn(models.Model):
     """State, lease, settings used, usage and times of one answer.
 
     ``error_detail`` is for staff only: it may quote what a server answered. ``turns_left_out``: how many of the oldest turns the model
-    did not see, because the conversation is longer than what it can read. ``request`` is what was sent to the model, compressed; hidden
+    did not see, because the conversation is longer than its context window. ``request`` is what was sent to the model, compressed; hidden
     like a hidden frame. ``continued_message`` is the cut message whose answer the turn continues. ``thought_seconds``: how long hidden
-    work went on before the answer began; NULL where there was none.
+    work took before the answer began; NULL where there was none.
     """
 
     id = models.UUIDField(primary_key=True, default=new_key, editable=False)

@@ -1,4 +1,4 @@
-"""A person who signs in."""
+"""The user account. No two accounts may have names that look alike."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from chatui.skeletons import folded_skeleton, skeleton
 
 LOOKS_TAKEN = "There is an account with this name already, or with one that looks like it."
 SKELETONS = {"name_skeleton": skeleton, "folded_name_skeleton": folded_skeleton}
-"""The columns that say what a name looks like, and how each is made of it."""
+"""The columns that store what a name looks like, each with the function that computes it."""
 
 
 class SkeletonField(models.TextField):  # type: ignore[type-arg]
-    """What the user name looks like, in the way that ``of`` says. Kept by the column itself, whoever saves the row, and unique."""
+    """What the user name looks like, computed by ``of``. The column updates itself on every save, and is unique."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs | {"unique": True, "editable": False})
@@ -33,22 +33,22 @@ class SkeletonField(models.TextField):  # type: ignore[type-arg]
 
 
 class UserQuerySet(QuerySet["User"]):
-    """Keeps names and what they look like together."""
+    """Keeps the columns for look-alike names in step with the names."""
 
     def update(self, **kwargs: Any) -> int:
-        """A name that is changed in bulk takes its skeletons along."""
+        """Update the skeletons, too, where a name is changed in bulk."""
         if "username" in kwargs:
             kwargs |= {column: of(str(kwargs["username"])) for column, of in SKELETONS.items()}
         return super().update(**kwargs)
 
 
 class PersonManager(UserManager.from_queryset(UserQuerySet)):  # type: ignore[misc]
-    """Makes accounts, none of whose name looks like another one's."""
+    """Creates accounts, and refuses a name that looks like another account's."""
 
     use_in_migrations = False
 
     def _create_user(self, username: str, email: str | None, password: str | None, **extra_fields: Any) -> User:
-        # createsuperuser says this sentence, where it would break off with the database's.
+        # createsuperuser shows this message, where it would otherwise fail with the database's error.
         check_looks(self.model.normalize_username(username))
         user: User = super()._create_user(username, email, password, **extra_fields)
         return user
@@ -59,7 +59,7 @@ class PersonManager(UserManager.from_queryset(UserQuerySet)):  # type: ignore[mi
 
 
 class User(AbstractUser):
-    """Django's user with a UUIDv7 key; ours from the first migration, so that it can grow."""
+    """Django's user with a UUIDv7 key. A model of its own since the first migration, so that it can be extended."""
 
     id = models.UUIDField(primary_key=True, default=new_key, editable=False)
     name_skeleton = SkeletonField()
@@ -68,17 +68,17 @@ class User(AbstractUser):
     objects: ClassVar[PersonManager] = PersonManager()
 
     def validate_unique(self, exclude: Collection[str] | None = None) -> None:
-        """No other account's name looks like this one. Forms and ``full_clean`` ask this."""
+        """Check that no other account's name looks like this one. Forms and ``full_clean`` call this."""
         super().validate_unique({*(exclude or ()), *SKELETONS})
         if "username" not in (exclude or ()):
             check_looks(self.username, self)
 
     def set_password(self, raw_password: str | None) -> None:
-        """However a keyboard composes letters with marks, it is the same password."""
+        """Normalize the password: it is the same however a keyboard composes letters with marks."""
         super().set_password(_form(raw_password) if raw_password else raw_password)
 
     def check_password(self, raw_password: str | None) -> bool:
-        """In the one form; else as it was typed, for what was kept before there was the one form."""
+        """Check the normalized password, then the password as typed: old hashes were stored without normalizing."""
         form = _form(raw_password or "")
         return super().check_password(form) or (form != raw_password and super().check_password(raw_password))
 

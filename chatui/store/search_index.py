@@ -96,7 +96,7 @@ _FIND_SQLITE = (
     "WHERE chatui_words MATCH %s AND chatui_words.rowid < %s AND conversation.owner_id = %s AND conversation.deleted_at IS NULL "
     "ORDER BY chatui_words.rowid DESC LIMIT %s"
 )
-# MATERIALIZED: left to itself the planner may walk from the newest row to the oldest in search of a word that is in one of them.
+# MATERIALIZED: otherwise the planner may scan from the newest row to the oldest for a word that occurs in a single row.
 _FIND_POSTGRESQL = (
     "WITH entry AS MATERIALIZED (SELECT id, conversation_id, message_id FROM chatui_searchentry "
     "WHERE array_to_tsvector(string_to_array(terms, ' ')) @@ %s::tsquery AND id < %s) "

@@ -1,1 +1,1 @@
-"""What leaves a conversation and what comes in as a file: downloads, share links, imports."""
+"""Moving conversations out of and into the product: downloads, share links, imports."""

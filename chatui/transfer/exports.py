@@ -1,4 +1,7 @@
-"""Downloads of a branch as Markdown, OpenChatML or JSON: for its owner what they may see, for permitted staff the whole."""
+"""Writes a branch for download, as Markdown, OpenChatML or JSON.
+
+Owners get what they may see; staff with the permission get everything.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ class Form(StrEnum):
 
     @property
     def ending(self) -> str:
-        """Of a file's name."""
+        """The longest part of a file name that is taken from the title."""
         return {Form.MARKDOWN: "md", Form.OPENCHATML: "ocml", Form.JSON: "json"}[self]
 
 
@@ -44,13 +47,13 @@ def transcript(row: Conversation, person: User, audience: Audience, form: Form =
 
 
 def file_name(row: Conversation) -> str:
-    """A name for a file of this conversation, without its ending: day, title, and enough of the id to be the only one of that name."""
+    """A file name for this conversation, without an ending: day, title, and enough of the id to be unique."""
     title = slugify(row.title, allow_unicode=True)[:60].strip("-") or "conversation"
     return f"{row.created_at:%Y-%m-%d}-{title}-{row.pk.hex[-8:]}"
 
 
 def everything(person: User) -> Iterator[tuple[str, str]]:
-    """File name and text of every conversation of the person's, as Markdown to read and as OpenChatML to take elsewhere; one at a time."""
+    """File name and text of all the person's conversations, one at a time: as Markdown to read, as OpenChatML to import elsewhere."""
     for row in access.all_own_conversations(person):
         for form in (Form.MARKDOWN, Form.OPENCHATML):
             yield f"{file_name(row)}.{form.ending}", transcript(row, person, Audience.END_USER, form)
@@ -70,13 +73,13 @@ def _markdown(title: str, found: Transcript, audience: Audience) -> str:
 
 
 def _named(frame: Frame) -> str:
-    """The header of a frame as a heading of plain words."""
+    """The header of a frame as a plain-text heading."""
     words = [f"{name} {value}" if name not in ("role", "channel") else value for name, value in frame.header.as_written().items()]
     return re.sub(r"[`<>\[\]*_\\\s]+", " ", " · ".join(words)).strip()
 
 
 def _fenced(text: str) -> str:
-    """Text that no Markdown reader takes for anything else."""
+    """Escape text, so that Markdown readers show it as plain text."""
     longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}text\n{text}\n{fence}"

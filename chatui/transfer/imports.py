@@ -1,4 +1,4 @@
-"""An uploaded transcript becomes a conversation of the person who uploads it. All of it is kept, or nothing.
+"""Imports an uploaded transcript as a conversation of the person who uploads it, in one transaction.
 
 Who may see what of it is the gate's business, as everywhere: system, developer, analysis and tool frames stay hidden from their importer,
 too. It is marked as imported for good, whatever it is called later.
@@ -35,7 +35,7 @@ UNTITLED = "Imported conversation"
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """The new conversation, how many of its frames were kept, and how many problems were passed over."""
+    """The new conversation, how many frames were stored, and how many problems were ignored."""
 
     conversation: Conversation
     frames: int
@@ -43,7 +43,7 @@ class Imported:
 
 
 def import_transcript(person: User, data: bytes) -> Imported:
-    """Keep an uploaded transcript as a conversation.
+    """Store an uploaded transcript as a conversation.
 
     Raises:
         ImportRefusedError: too large, no transcript, nothing in it that its owner may see, or another import of theirs goes on.
@@ -62,7 +62,7 @@ def import_transcript(person: User, data: bytes) -> Imported:
 
 
 def _as_imported(frame: Frame) -> Frame:
-    """Names that the product signs its own frames with are taken off: nobody forges them. So is what PostgreSQL cannot hold."""
+    """Remove names that are reserved for the product's own frames, so that they cannot be forged, and what PostgreSQL cannot store."""
     header = replace(frame.header, name=None) if frame.header.name in PRODUCT_NAMES else frame.header
     return replace(frame, header=header, body=transcripts.storable(frame.body))
 

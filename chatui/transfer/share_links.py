@@ -1,4 +1,4 @@
-"""Share links: a snapshot of the visible text of one branch, for whoever holds the link. Making one, reading one, taking one back."""
+"""Creates, reads and revokes share links. A link shows everybody who has it a snapshot of the visible text of one branch."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from renderer.markup.html import SafeHtml
 
 DAYS = (1, 7, 30)
 FOR_EVER = 0
-"""What stands for no end among the days to choose from."""
+"""The value for "never expires" among the choices of days."""
 
 _TOKEN_BYTES = 16
 
@@ -54,7 +54,7 @@ class Shared:
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """What a link made now would show. ``leaf`` says where the snapshot ends, so that what was looked at is what is shared."""
+    """What a link created now would show. ``leaf`` is where the snapshot ends, so that exactly what was previewed is shared."""
 
     shared: Shared
     leaf: str
@@ -62,7 +62,7 @@ class Preview:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A share link, for the list of its owner. ``ends_at`` None: it stays until it is taken back."""
+    """A share link in its owner's list. ``ends_at`` None: it works until it is revoked."""
 
     id: str
     token: str
@@ -73,7 +73,7 @@ class Link:
 
 
 def days_to_choose() -> list[int]:
-    """For how many days a link may be made, the usual one first; FOR_EVER where the operator allows that. Empty: sharing is off."""
+    """The lifetimes to choose from, in days, the default first; FOR_EVER where the operator allows it. Empty: sharing is off."""
     most = environment().share_max_days
     if most == 0:
         return []
@@ -84,12 +84,12 @@ def days_to_choose() -> list[int]:
 
 
 def is_on() -> bool:
-    """Whether links can be made and read at all."""
+    """Whether links can be created and read at all."""
     return environment().share_max_days != 0
 
 
 def preview(person: User, conversation_id: object) -> Preview:
-    """The snapshot of the branch that is open now, as everybody would see it."""
+    """The snapshot of the branch that is open now, as everybody with the link would see it."""
     row = _shareable(person, conversation_id)
     messages = _seen(transcripts.branch(row, transcripts.active_leaf(row, person)))
     if not messages:
@@ -99,10 +99,10 @@ def preview(person: User, conversation_id: object) -> Preview:
 
 
 def make(visitor: Visitor, conversation_id: object, leaf_id: object, days: int, *, named: bool) -> Link:
-    """Make a link to the branch that ends in a visible message of the person's own conversation. Recorded.
+    """Create a link to the branch that ends in a visible message of the person's own conversation. Recorded in the audit log.
 
     Raises:
-        access.NotFoundError: no such conversation or message, a time that is not offered, or sharing is off.
+        access.NotFoundError: no such conversation or message, a lifetime that is not offered, or sharing is off.
     """
     person = visitor.user
     if person is None or days not in days_to_choose():
@@ -126,7 +126,7 @@ def make(visitor: Visitor, conversation_id: object, leaf_id: object, days: int, 
 
 
 def read(token: str) -> Shared:
-    """What a link shows. Raises access.NotFoundError for one that is not there, or not any more."""
+    """What a link shows. Raises access.NotFoundError for a link that does not exist, has expired or was revoked."""
     link = access.share_link(token)
     messages = _seen(transcripts.branch(link.conversation, link.leaf))
     title = transcripts.own_words(link.title)
@@ -134,7 +134,7 @@ def read(token: str) -> Shared:
 
 
 def links(person: User, conversation_id: object | None = None) -> list[Link]:
-    """The person's links that still work, the newest first; those of one conversation, if one is named."""
+    """The person's active links, newest first, of one conversation or of all."""
     found = access.own_share_links(person)
     if conversation_id is not None:
         found = found.filter(conversation=access.own_conversation(person, conversation_id))
@@ -142,7 +142,7 @@ def links(person: User, conversation_id: object | None = None) -> list[Link]:
 
 
 def revoke(visitor: Visitor, *, link_id: UUID | None = None, conversation_id: UUID | None = None) -> int:
-    """Take back one link of the person's, those of one conversation, or all. Each is recorded; how many there were is returned."""
+    """Revoke one of the person's links, those to one conversation, or all. Each is recorded. Returns how many there were."""
     if visitor.user is None:
         raise access.NotFoundError
     found = access.own_share_links(visitor.user)
@@ -168,7 +168,7 @@ def _shareable(person: User, conversation_id: object) -> Conversation:
 
 
 def _seen(branch: Sequence[Message]) -> list[Message]:
-    """What a reader sees of a branch. Summaries of the thinking and notes about tools are for the person who asked, and stay with them."""
+    """What a reader sees of a branch. Reasoning summaries and notes about tools are for the person who asked, and are left out."""
     return [message for message in branch if message.is_visible and message.name not in PRODUCT_NAMES]
 
 

@@ -84,7 +84,7 @@ def use(patch: pytest.MonkeyPatch, model: ScriptedBackend, summarizer: Summarize
     others = {"small": summarizer}
     patch.setattr(connected, "spec_of", lambda choice="": known)
     patch.setattr(connected, "backend", lambda choice="": others.get(split_choice(choice)[0]) or model)
-    for name, seconds in {"FIRST_SECONDS": 0.0, "STEP_SECONDS": 0.02, "LOOK_SECONDS": 0.01}.items():
+    for name, seconds in {"FIRST_SECONDS": 0.0, "STEP_SECONDS": 0.02, "POLL_SECONDS": 0.01}.items():
         patch.setattr(summarizing, name, seconds)
 
 
