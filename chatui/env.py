@@ -89,7 +89,7 @@ class Environment(BaseSettings):
         return self.backend_key_file.read_text(encoding="utf-8").strip()
 
     def make_data_dir(self) -> None:
-        """Create the data directory, readable by its owner alone: the database holds unencrypted hidden text. An existing one is unchanged."""
+        """Create the data directory, readable by its owner alone: the database is not encrypted. An existing one is left unchanged."""
         self.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
 
     def signing_key(self) -> str:

@@ -26,7 +26,7 @@ from renderer.markup.html import SafeHtml
 from renderer.summary import frame as summary_frame
 
 EFFORTS = Effort.values
-"""The choices at the composer."""
+"""The reasoning efforts to choose from."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,1 +1,1 @@
-"""The HTTP edge: pages, fragments, downloads. Asks ``access`` first, then hands what ``display`` or ``exports`` made to a template."""
+"""The HTTP views: pages, fragments, downloads. They ask ``access`` first, then render what ``display`` or ``exports`` prepared."""

@@ -1,4 +1,4 @@
-"""For owners: the list of accesses by staff to hidden channels of their conversations, and dismissing a notice."""
+"""The page on which owners see when staff opened hidden channels of their conversations."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from chatui.web.people import person_of
 @login_required
 @guarded
 def listing(request: HttpRequest) -> HttpResponse:
-    """All of a person's, whether dismissed or not. Not found where owners are not told."""
+    """All notices for a person, dismissed or not. 404 where owners are not notified."""
     return render(request, "account/access_notices.html", {"notices": access_notices.all_of(person_of(request))})
 
 

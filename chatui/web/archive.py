@@ -1,4 +1,4 @@
-"""A ZIP archive that is made while it is sent: of however many files, only one is in memory at a time."""
+"""A ZIP archive that is streamed while it is made: only one of its files is in memory at a time."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from channels.db import database_sync_to_async
 
 
 def zipped(files: Iterable[tuple[str, str]]) -> Iterator[bytes]:
-    """The archive of files, each a name and a text, in pieces."""
+    """The archive in pieces. Each file is a name and a text."""
     sink = _Sink()
     with zipfile.ZipFile(sink, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
         for name, text in files:
@@ -20,9 +20,9 @@ def zipped(files: Iterable[tuple[str, str]]) -> Iterator[bytes]:
 
 
 async def in_threads(pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
-    """The same for a server with an event loop: each piece is made in the thread that may talk to the database.
+    """The same for a server with an event loop: each piece is made in the thread that may use the database.
 
-    The connection to it is given back after each: a reader takes as long as it likes, and the others need it meanwhile.
+    The database connection is returned after each piece: a client may read slowly, and others need the connection meanwhile.
     """
     following = database_sync_to_async(lambda: next(pieces, None))
     while (piece := await following()) is not None:
@@ -30,7 +30,7 @@ async def in_threads(pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
 
 
 class _Sink(io.RawIOBase):
-    """What the archive is written to; it cannot go back, so the archive is written straight on."""
+    """The file that the archive is written to. It cannot seek, so the archive is written strictly forwards."""
 
     def __init__(self) -> None:
         self._pieces: list[bytes] = []
@@ -44,6 +44,6 @@ class _Sink(io.RawIOBase):
         return len(piece)
 
     def taken(self) -> bytes:
-        """What was written since the last time."""
+        """Take what was written since the last call."""
         pieces, self._pieces = self._pieces, []
         return b"".join(pieces)

@@ -1,4 +1,4 @@
-"""The page on which permitted staff read the audit log, by filter, and export it; its warnings, and who has seen them."""
+"""The audit log's page, on which staff with the permission filter and export it, and acknowledge warnings."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from chatui.web.visitors import visitor_of
 from renderer.errors import Code
 
 EXPORT_MOST = 50_000
-"""Lines of a file from the page; ``manage.py audit export`` knows no limit."""
+"""The most lines in an export from the page. ``manage.py audit export`` has no limit."""
 
 COUNTED_DAYS = 30
 _COUNTED_MOST = 100
@@ -36,22 +36,22 @@ _KINDS = {"jsonl": "application/jsonl", "csv": "text/csv"}
 
 
 class FilterForm(forms.Form):
-    """What the lines are filtered by. Every field may be empty."""
+    """The filter of the lines. Every field may be empty."""
 
     person = forms.CharField(label="Who", max_length=150, required=False)
     whose = forms.CharField(label="Whose", max_length=150, required=False)
     action = forms.ChoiceField(label="What", required=False)
     code = forms.ChoiceField(label="Code", required=False)
     way = forms.ChoiceField(label="Way", required=False)
-    conversation = forms.UUIDField(label="Conversation", required=False, error_messages={"invalid": "This is no id of a conversation."})
+    conversation = forms.UUIDField(label="Conversation", required=False, error_messages={"invalid": "This is not a conversation's id."})
     since = forms.DateField(label="From day (UTC)", required=False, widget=forms.DateInput(attrs={"type": "date"}))
     until = forms.DateField(label="To day (UTC)", required=False, widget=forms.DateInput(attrs={"type": "date"}))
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        """Offer what stands in the log."""
+        """Offer the values that occur in the log."""
         super().__init__(*args, **kwargs)
         for name in ("action", "code", "way"):
-            # An old address may name what is not in the log: it finds nothing, which is no mistake of the form.
+            # An old address may name a value that is not in the log: it matches nothing, but is no error in the form.
             asked = str(self.data.get(name, ""))
             values = sorted({*lines.named(name), *([asked] if asked.isprintable() else [])} - {""})
             self.fields[name].choices = [("", "Any"), *((value, value) for value in values)]  # type: ignore[attr-defined]
@@ -59,7 +59,7 @@ class FilterForm(forms.Form):
             self.fields[name].widget.attrs |= {"autocomplete": "off", "spellcheck": "false", "autocapitalize": "off"}
 
     def filters(self) -> Filters:
-        """Of a valid form. Days are whole days, the last one included."""
+        """The filter of a valid form. Days are whole days, the last one included."""
         values = dict(self.cleaned_data)
         since, until = values.pop("since"), values.pop("until")
         return Filters(
@@ -73,7 +73,7 @@ class FilterForm(forms.Form):
 @login_required
 @guarded
 def audit_page(request: HttpRequest) -> HttpResponse:
-    """Lines by filter, the newest first; ``below`` and ``above`` are numbers to go on from."""
+    """The lines that match, newest first. ``below`` and ``above`` are line numbers, from which the next or previous page starts."""
     access.audit_reader(person_of(request))
     form = FilterForm(request.GET)
     if not form.is_valid():
@@ -86,7 +86,7 @@ def audit_page(request: HttpRequest) -> HttpResponse:
 @login_required
 @guarded
 def audit_export(request: HttpRequest, kind: str) -> HttpResponse:
-    """The lines of a filter as a file, oldest first. Recorded before it is made, and so in it."""
+    """The lines that match as a file, oldest first. The export is recorded before it is made, and so is part of it."""
     visitor = visitor_of(request, "download")
     access.audit_reader(visitor.user)
     if kind not in _KINDS:
@@ -96,7 +96,7 @@ def audit_export(request: HttpRequest, kind: str) -> HttpResponse:
         return refuse(request, ProductCode.COMMAND, 400)
     filters = asked.filters()
     if lines.rows(filters)[: EXPORT_MOST + 1].count() > EXPORT_MOST:
-        asked.add_error(None, f"More than {EXPORT_MOST:,} lines. Filter more of them out, or use manage.py audit export.")
+        asked.add_error(None, f"More than {EXPORT_MOST:,} lines. Narrow the filter, or use manage.py audit export.")
         return _page(request, asked, lines.Page((), None, None), status=400)
     record("audit export", visitor, detail=f"{kind}: {filters}")
     response = HttpResponse("".join(islice(files.FORMATS[kind](filters), EXPORT_MOST + 2)), content_type=f"{_KINDS[kind]}; charset=utf-8")
@@ -108,7 +108,7 @@ def audit_export(request: HttpRequest, kind: str) -> HttpResponse:
 @login_required
 @guarded
 def audit_acknowledge(request: HttpRequest, warning_id: UUID) -> HttpResponse:
-    """A member of staff has seen a warning. Recorded."""
+    """Acknowledge a warning. Recorded in the audit log."""
     visitor = visitor_of(request, "page")
     access.audit_reader(visitor.user)
     attempts.acknowledge(visitor, warning_id)

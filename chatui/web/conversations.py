@@ -1,4 +1,4 @@
-"""The conversation page, its fragments, and what can be done to a conversation: rename, delete, restore, switch branch, copy."""
+"""The chat page with its fragments, and the actions on a conversation: rename, delete, restore, switch branch, copy."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 @require_GET
 def home(request: HttpRequest) -> HttpResponse:
-    """A new conversation; the set-up page while there is nobody yet, the sign-in page for strangers."""
+    """A new conversation. Leads to the set-up page while there is no account, and to the sign-in page for people who are signed out."""
     if not request.user.is_authenticated:
         return redirect("setup" if first_account.is_needed() else "sign_in")
     return _page(request, person_of(request), None)
@@ -75,7 +75,7 @@ def _page(request: HttpRequest, person: User, row: Conversation | None) -> HttpR
 
 
 def _choice(person: User, row: Conversation | None) -> dict[str, object]:
-    """What can be chosen at the composer, and where it stands when the page opens."""
+    """The choices at the composer, with those that are selected when the page opens."""
     choices = model_choice.choices_for(person)
     kept = row.choice if row else ""
     offered = model_choice.offered_as(choices, kept) if kept else None
@@ -114,7 +114,7 @@ def exchange(request: HttpRequest, conversation_id: UUID, turn_id: UUID) -> Http
 @login_required
 @guarded
 def rename(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
-    """A title of the owner's own."""
+    """Rename a conversation."""
     row = conversation_actions.rename(person_of(request), conversation_id, request.POST.get("title", ""))
     changed = wire.TitleChanged(str(row.pk), row.title)
     groups.tell_person(row.owner_id, {"type": "person.events", "json": wire.encode([changed])})
@@ -125,7 +125,7 @@ def rename(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
 @login_required
 @guarded
 def delete(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
-    """Into the bin."""
+    """Delete a conversation; it can be restored until it is purged."""
     row = conversation_actions.delete(person_of(request), conversation_id)
     return _done(request, f"{reverse('home')}?deleted={row.pk}", restore=reverse("restore", args=[row.pk]))
 
@@ -134,7 +134,7 @@ def delete(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
 @login_required
 @guarded
 def restore(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
-    """Out of the bin."""
+    """Restore a deleted conversation."""
     row = conversation_actions.restore(person_of(request), conversation_id)
     return _done(request, reverse("conversation", args=[row.pk]), title=row.title)
 
@@ -152,7 +152,7 @@ def branch(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
 @login_required
 @guarded
 def message_text(request: HttpRequest, conversation_id: UUID, message_id: UUID) -> HttpResponse:
-    """The Markdown source of a visible message, for the clipboard. A hidden one is not found."""
+    """The Markdown source of a visible message, for the clipboard. 404 for a hidden one."""
     row = access.own_conversation(person_of(request), conversation_id)
     text = visible_text(row, message_id)
     return HttpResponse(text, content_type="text/plain; charset=utf-8")

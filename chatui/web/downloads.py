@@ -1,4 +1,4 @@
-"""Downloads: a conversation's open branch in one of several forms, and everything of a person's as one archive."""
+"""Downloads: a conversation's open branch in several formats, or all of a person's conversations as one archive."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _archives = Throttle("archive", attempts=6, seconds=600)
 @login_required
 @guarded
 def download(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
-    """The owner's transcript: what they may see."""
+    """The owner's transcript, with what they may see."""
     person = person_of(request)
     row = access.own_conversation(person, conversation_id)
     form = _form(request)
@@ -42,7 +42,7 @@ def download(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
 @require_GET
 @guarded
 def download_whole(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
-    """The whole transcript, hidden channels included: as the debug view, with its permission, opt-in and audit row."""
+    """The whole transcript, hidden channels included. Like the debug view it needs the permission and opt-in, and is recorded."""
     row = access.view_hidden(visitor_of(request, "download"), conversation_id, action="whole download")
     form = _form(request)
     return _attachment(row, exports.transcript(row, person_of(request), Audience.DEBUG, form), form, "-whole")
@@ -52,7 +52,7 @@ def download_whole(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
 @login_required
 @guarded
 def download_everything(request: HttpRequest) -> HttpResponseBase:
-    """All of one's own conversations as they can be seen, in one archive that is made while it is sent."""
+    """All of a person's own conversations, with what they may see, in one archive that is streamed while it is made."""
     person = person_of(request)
     _archives.check(str(person.pk))
     parts = archive.zipped(exports.everything(person))

@@ -1,4 +1,4 @@
-"""Error pages: a code, a sentence and an incident number for the log; never what was asked or what failed."""
+"""Error pages: a code, a message, and an incident number that the log repeats. They never quote the request or the error."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ log = logging.getLogger(__name__)
 
 
 def refuse(request: HttpRequest, code: ErrorCode, status: int, *, wait_seconds: int = 0) -> HttpResponse:
-    """An error answer in the form that was asked for: JSON for scripts of ours, a page for people. It says how long to wait, if at all."""
+    """An error response: JSON for the product's scripts, a page for people. It says how long to wait, where that helps."""
     response = _answer(request, code, status, wait_seconds)
     if wait_seconds:
         response.headers["Retry-After"] = str(wait_seconds)
@@ -28,7 +28,7 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """403, other than a refused look at hidden channels."""
+    """403, other than refused access to hidden channels."""
     return refuse(request, ProductCode.NOT_FOUND, 403)
 
 

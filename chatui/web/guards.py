@@ -1,4 +1,4 @@
-"""The one decorator of our views: turns what ``access`` raises into the right answer."""
+"""The decorator of all views that check access: it turns what ``access`` raises into the right response."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ View = Callable[..., HttpResponseBase]
 
 
 def guarded(view: View) -> View:
-    """ "Not found" and "not yours" are the same 404; a refused look at hidden channels is a 403 that names nothing.
+    """ "Not found" and "not yours" are the same 404. Refused access to hidden channels is a 403 that names nothing.
 
-    A stranger who was refused such a look goes to the sign-in. Views of hidden channels let this happen, rather than ``login_required``,
-    because by then the attempt has been recorded.
+    Somebody who is signed out is then sent to the sign-in page. Views of hidden channels rely on this instead of ``login_required``,
+    because this way the attempt is recorded first.
     """
 
     @wraps(view)

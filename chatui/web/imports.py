@@ -20,7 +20,7 @@ _imports = Throttle("import", attempts=20, seconds=600)
 
 
 class ImportForm(forms.Form):
-    """One file."""
+    """The upload form: one file."""
 
     file = forms.FileField(
         label="Transcript",
@@ -49,7 +49,7 @@ def import_page(request: HttpRequest) -> HttpResponse:
 
 
 def _sentence(error: ImportRefusedError) -> str:
-    """Which rule, and where; our own words, none of the file's."""
+    """Which rule was broken, and where. The text is the product's own, and quotes nothing from the file."""
     place = error.problem.place
     where = f"Line {place.line}, column {place.column}: " if place else ""
     return f"Nothing was imported. {where}{error.problem.hint} ({error.problem.code})."

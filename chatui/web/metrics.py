@@ -1,4 +1,4 @@
-"""``/metrics`` for a monitoring system that knows the operator's token."""
+"""The ``/metrics`` page, for a monitoring system that has the operator's token."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _guesses = GuessLimit("metrics token", address=Scope(free=9, longest=60, window=
 @require_GET
 @guarded
 def metrics(request: HttpRequest) -> HttpResponse:
-    """The counts. Without the right token there is no such page."""
+    """The metrics. 404 without the right token."""
     token = environment().metrics_token
     if not token:
         raise NotFoundError

@@ -1,4 +1,4 @@
-"""The operator's pages, and the answer to "are you alive?"."""
+"""The operator's pages (help, terms of use) and the health check."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from chatui.web.guards import guarded
 @require_GET
 @guarded
 def page(request: HttpRequest, name: str) -> HttpResponse:
-    """Help, terms of use."""
+    """A page of the operator's: help or terms of use."""
     body = operator_pages.page(name)
     if body is None:
         raise NotFoundError
@@ -24,7 +24,7 @@ def page(request: HttpRequest, name: str) -> HttpResponse:
 
 @require_GET
 def healthz(request: HttpRequest) -> HttpResponse:
-    """200 while the process answers and its database does."""
+    """The health check: 200 while the process and its database answer."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT 1")
     return HttpResponse("ok\n", content_type="text/plain")

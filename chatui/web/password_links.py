@@ -1,4 +1,4 @@
-"""The page behind a one-time link for a new password, and putting its notice away."""
+"""The page behind a one-time link for a new password."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from chatui.web.visitors import visitor_of
 @require_http_methods(["GET", "POST"])
 @guarded
 def password_link(request: HttpRequest, link_id: UUID, token: str) -> HttpResponse:
-    """A form for a new password. Looking at it does not use the link up, for programs look at links that are sent."""
+    """A form for a new password. Opening it does not use up the link, because programs open links that are sent in messages."""
     visitor = visitor_of(request, "page")
     try:
         person = password_links.person_of(link_id, token)
     except NotFoundError:
-        CODES.admit(visitor.address)  # a right link is never refused; guesses at one wait
+        CODES.admit(visitor.address)  # a valid link is never refused; guesses have to wait
         return refuse(request, ProductCode.LINK, 404)
     form = SetPasswordForm(person, request.POST or None)
     if request.method == "POST" and form.is_valid():
@@ -46,6 +46,6 @@ def password_link(request: HttpRequest, link_id: UUID, token: str) -> HttpRespon
 @login_required
 @guarded
 def dismiss(request: HttpRequest) -> HttpResponse:
-    """The person has read of it."""
+    """Dismiss the notice about a password link."""
     password_links.dismiss(person_of(request))
     return redirect("home")

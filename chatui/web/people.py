@@ -1,4 +1,7 @@
-"""Accounts: the first one against the console's code, signing in and out, a new password. Staff make the others in the back office."""
+"""The account pages: creating the first account, signing in and out, changing the password.
+
+The first account needs the code from the server's console. Staff create all others on the admin pages.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +42,7 @@ def person_of(request: HttpRequest) -> User:
 @sensitive_post_parameters()
 @require_http_methods(["GET", "POST"])
 def setup(request: HttpRequest) -> HttpResponse:
-    """Make the first account: staff, with every permission of ours. Exists only while there is no account."""
+    """Create the first account: staff, with all of the product's permissions. The page exists only while there is no account."""
     if not first_account.is_needed():
         return redirect("home")
     form = FirstAccountForm(request.POST or None, address=visitor_of(request, "page").address)
@@ -61,18 +64,18 @@ class SignIn(views.LoginView):
     redirect_authenticated_user = True
 
     def get(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponse:
-        """While there is nobody to sign in, offer to make the first account."""
+        """While there is no account, offer to create the first one."""
         if first_account.is_needed():
             return redirect("setup")
         return super().get(request, *args, **kwargs)
 
     def get_form_kwargs(self) -> dict[str, Any]:
-        """The form counts guesses, for which it has to know where they come from."""
+        """Pass the request to the form, which counts guesses by address."""
         device = self.request.COOKIES.get(sign_in.DEVICE_COOKIE, "")
         return super().get_form_kwargs() | {"visitor": visitor_of(self.request, "page"), "device": device}
 
     def form_valid(self, form: AuthenticationForm) -> HttpResponse:
-        """Recorded first: what cannot be recorded does not happen."""
+        """Record the sign-in first: what cannot be recorded does not happen."""
         person = form.get_user()
         sign_in.record_signed_in(Visitor(person, visitor_of(self.request, "page").address, "page"))
         return _on_known_device(super().form_valid(form), person)
@@ -80,7 +83,7 @@ class SignIn(views.LoginView):
 
 @require_POST
 def sign_out(request: HttpRequest) -> HttpResponse:
-    """End the session, and with it this person's sockets that hang on it."""
+    """End the session, and the WebSockets that belong to it."""
     visitor = visitor_of(request, "page")
     auth.logout(request)
     if visitor.user is not None:
@@ -91,25 +94,25 @@ def sign_out(request: HttpRequest) -> HttpResponse:
 
 @method_decorator(login_required, name="dispatch")
 class Password(views.PasswordChangeView):
-    """A new password; other sessions of this person end."""
+    """Change the password. Other sessions of this person end."""
 
     template_name = "account/password.html"
     success_url = reverse_lazy("home")
     form_class = PasswordForm
 
     def get_form_kwargs(self) -> dict[str, Any]:
-        """As for the sign-in."""
+        """Pass the request to the form, as for the sign-in."""
         return super().get_form_kwargs() | {"visitor": visitor_of(self.request, "page")}
 
     def form_valid(self, form: forms.BaseForm) -> HttpResponse:
-        """Keep it, then have every socket of this person look whether its session is still good."""
+        """Store the password, then have every socket of this person check whether its session is still valid."""
         response = super().form_valid(form)  # type: ignore[arg-type]
         tell_sockets(person_of(self.request))
         return response
 
 
 def _on_known_device(response: HttpResponse, person: User) -> HttpResponse:
-    """This browser's next wrong passwords are counted apart from those of strangers."""
+    """Remember this browser: its wrong passwords are counted separately from those of strangers."""
     response.set_cookie(
         sign_in.DEVICE_COOKIE,
         sign_in.new_device(person),
@@ -122,5 +125,5 @@ def _on_known_device(response: HttpResponse, person: User) -> HttpResponse:
 
 
 def tell_sockets(person: User) -> None:
-    """Have this person's sockets ask again who they are and what they may see. Best effort: they ask by themselves, too."""
+    """Have this person's sockets check their session and permissions again. Best effort: they also do so by themselves."""
     groups.tell_person(person.pk, {"type": "session.check"})

@@ -1,4 +1,4 @@
-"""The search field's results, and the way from one of them to its place in the conversation."""
+"""The search results, with the links from a result to its place in the conversation."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from chatui.throttle import Throttle
 from chatui.web.guards import guarded
 from chatui.web.people import person_of
 
-# Somebody who types fast asks a few times a second, and not for minutes.
+# Somebody who types fast causes a few requests a second, but not for minutes.
 _searches = Throttle("search", attempts=120, seconds=60)
 
 
@@ -35,7 +35,7 @@ def results(request: HttpRequest) -> HttpResponse:
 @login_required
 @guarded
 def message(request: HttpRequest, conversation_id: UUID, message_id: UUID) -> HttpResponse:
-    """To a visible message: opens the branch that it is on, where another one is open, and goes to it."""
+    """Redirect to a visible message. Opens the branch that it is on, where another one is open."""
     row = conversation_actions.open_at(person_of(request), conversation_id, message_id)
     return redirect(f"{reverse('conversation', args=[row.pk])}#m-{message_id}")
 

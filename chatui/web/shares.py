@@ -1,4 +1,4 @@
-"""Share links: the page that makes one after a preview, the list of one's own, and the page that everybody with the link reads."""
+"""The pages for share links: creating one after a preview, listing one's own, and reading a shared conversation."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from chatui.web.guards import guarded
 from chatui.web.people import person_of
 from chatui.web.visitors import visitor_of
 
-# A link that was taken back is followed by many people of one house; who guesses tries far more.
+# Many people in one organization may follow a revoked link; an attacker who guesses tries far more often.
 _misses = GuessLimit("share link", address=Scope(free=59, longest=60, window=600), network=Scope(free=180, longest=60, window=600))
 _new_links = Throttle("new-share-link", attempts=30, seconds=600)
 
@@ -32,7 +32,7 @@ _new_links = Throttle("new-share-link", attempts=30, seconds=600)
 @login_required
 @guarded
 def share(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
-    """What everybody will see, and the form; after it, the new link."""
+    """A preview with the form to create a link; afterwards the new link."""
     person = person_of(request)
     if request.method == "POST":
         _new_links.check(str(person.pk))
@@ -64,7 +64,7 @@ def share(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
 @login_required
 @guarded
 def shares(request: HttpRequest) -> HttpResponse:
-    """One's own links."""
+    """The list of one's own links."""
     return render(request, "share/links.html", {"links": _with_addresses(request, share_links.links(person_of(request)))})
 
 
@@ -72,7 +72,7 @@ def shares(request: HttpRequest) -> HttpResponse:
 @login_required
 @guarded
 def revoke(request: HttpRequest, link_id: UUID) -> HttpResponse:
-    """Take one link back."""
+    """Revoke one link."""
     share_links.revoke(visitor_of(request, "page"), link_id=link_id)
     return _back(request)
 
@@ -81,7 +81,7 @@ def revoke(request: HttpRequest, link_id: UUID) -> HttpResponse:
 @login_required
 @guarded
 def revoke_of(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
-    """Take back all links to one conversation."""
+    """Revoke all links to one conversation."""
     share_links.revoke(visitor_of(request, "page"), conversation_id=conversation_id)
     return redirect("share", conversation_id)
 
@@ -90,7 +90,7 @@ def revoke_of(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
 @login_required
 @guarded
 def revoke_all(request: HttpRequest) -> HttpResponse:
-    """Take back every link."""
+    """Revoke all of one's own links."""
     share_links.revoke(visitor_of(request, "page"))
     return redirect("shares")
 
@@ -98,13 +98,13 @@ def revoke_all(request: HttpRequest) -> HttpResponse:
 @require_GET
 @guarded
 def shared(request: HttpRequest, token: str) -> HttpResponse:
-    """The snapshot. A link that never was, one that has expired and one that was taken back are the same answer."""
+    """The shared snapshot. A link that never existed, one that has expired and one that was revoked get the same response."""
     if environment().share_audience == "signed-in" and not request.user.is_authenticated:
         return redirect_to_login(request.path)
     try:
         context = {"shared": share_links.read(token)}
     except access.NotFoundError:
-        # Judged after the look-up: somebody's wrong links never stand in the way of a right one, which cannot be guessed anyway.
+        # Counted after the look-up: wrong links never block a valid one, which cannot be guessed anyway.
         _misses.admit(visitor_of(request, "page").address)
         return refuse(request, ProductCode.LINK, 404)
     response = render(request, "share/shared.html", context)
@@ -118,7 +118,7 @@ def _with_addresses(request: HttpRequest, links: list[share_links.Link]) -> list
 
 
 def _back(request: HttpRequest) -> HttpResponse:
-    """To the page that the button stood on: one of two of ours."""
+    """Redirect to the page that the button was on, which is one of two."""
     conversation = request.POST.get("conversation", "")
     try:
         return redirect("share", UUID(conversation))

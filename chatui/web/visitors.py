@@ -1,4 +1,4 @@
-"""Who asks, for the HTTP edge: the Visitor of a request."""
+"""Finds out who sent an HTTP request, and from which address."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The debug view: for staff with the permission, after an opt-in, every frame of a conversation, and how people saw it."""
+"""The debug view's pages, on which staff with the permission see every frame of a conversation after an opt-in."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ View = Callable[..., HttpResponse]
 
 
 def after_opt_in(view: View) -> View:
-    """Send whoever has not opened the debug view, or not any more, to the page that asks for it."""
+    """Redirect people whose debug view is not open, or no longer open, to the page on which they can open it."""
 
     @wraps(view)
     def answer(request: HttpRequest, conversation_id: UUID, *args: Any, **kwargs: Any) -> HttpResponse:
@@ -42,7 +42,7 @@ def after_opt_in(view: View) -> View:
 @require_GET
 @guarded
 def debug(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
-    """All frames of a branch, grouped by turns; where the view is not open, the page that asks for the opt-in."""
+    """All frames of a branch, grouped by turns. Where the view is not open, the page that asks for the opt-in."""
     visitor = visitor_of(request, "page")
     try:
         row = access.view_hidden(visitor, conversation_id, action="debug page")
@@ -55,7 +55,7 @@ def debug(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
 @guarded
 @after_opt_in
 def compare(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
-    """The same beside what the person saw of each frame."""
+    """The same, with what the person saw of each frame beside it."""
     row = access.view_hidden(visitor_of(request, "page"), conversation_id, action="debug comparison")
     return _frames(request, row, "compare")
 
@@ -73,7 +73,7 @@ def raw(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
 @require_GET
 @guarded
 def raw_frame(request: HttpRequest, conversation_id: UUID, message_id: UUID) -> HttpResponse:
-    """One frame as it is kept, for a part of the page that is loaded when it is opened."""
+    """One frame as it is stored, for a part of the page that is loaded when it is opened."""
     row = access.view_hidden(visitor_of(request, "page"), conversation_id, action="debug raw frame")
     return HttpResponse(frames.raw_frame(row, message_id), content_type="text/plain; charset=utf-8")
 
@@ -81,7 +81,7 @@ def raw_frame(request: HttpRequest, conversation_id: UUID, message_id: UUID) -> 
 @require_POST
 @guarded
 def debug_open(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
-    """The opt-in, or the request for one."""
+    """Open the debug view, or request it where a second person has to approve."""
     visitor = visitor_of(request, "page")
     reason = " ".join(request.POST.get("reason", "").replace("\x00", "").split())
     try:
@@ -95,14 +95,14 @@ def debug_open(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
 @require_POST
 @guarded
 def debug_close(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
-    """The opt-in taken back; other tabs that stream stop at once."""
+    """Close the debug view. Other tabs that stream it stop at once."""
     row = debug_requests.close_debug_view(visitor_of(request, "page"), conversation_id)
     tell_sockets(person_of(request))
     return redirect("conversation", row.pk) if row.owner == request.user else redirect("home")
 
 
 def opened(request: HttpRequest, row: Conversation, tab: str) -> dict[str, object]:
-    """What every page of an open debug view needs."""
+    """The template context that every page of an open debug view needs."""
     return _about(request, row) | {
         "conversation": shown_conversation(row),
         "open_view": debug_requests.open_view(visitor_of(request, "page"), row),
@@ -112,7 +112,7 @@ def opened(request: HttpRequest, row: Conversation, tab: str) -> dict[str, objec
 
 
 def branch_of(request: HttpRequest) -> str | None:
-    """The message that the branch to be shown goes through; None for the one that is open."""
+    """A message on the branch to show; None for the branch that is open."""
     return request.GET.get("branch") or None
 
 
@@ -129,7 +129,7 @@ def _frames(request: HttpRequest, row: Conversation, tab: str) -> HttpResponse:
 def _opt_in(request: HttpRequest, row: Conversation, *, reason: str = "", problem: str = "") -> HttpResponse:
     shown = shown_conversation(row)
     if row.owner != request.user:
-        # Its title is the person's own words, and until the opt-in no line in the audit log says who read them.
+        # The title is text that the person wrote, and before the opt-in no line in the audit log would say who read it.
         shown = replace(shown, title=f"A conversation of {row.owner.get_username()}")
     waits = environment().debug_approval
     context = _about(request, row) | {

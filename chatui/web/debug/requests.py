@@ -1,4 +1,4 @@
-"""Requests for a debug view: a list for those who may decide, and the two decisions."""
+"""The page on which staff approve or decline requests for a debug view."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from chatui.web.visitors import visitor_of
 @login_required
 @guarded
 def requests(request: HttpRequest) -> HttpResponse:
-    """Who wants to look, at whose conversation, why and how long. Nothing of the conversations."""
+    """The open requests: who asks, whose conversation, why and for how long. No content of the conversations."""
     waiting = debug_requests.waiting(visitor_of(request, "page"))
     return render(request, "debug/requests.html", {"waiting": waiting, "waits": environment().debug_approval})
 
@@ -27,7 +27,7 @@ def requests(request: HttpRequest) -> HttpResponse:
 @require_POST
 @guarded
 def approve(request: HttpRequest, conversation_id: UUID, request_id: UUID) -> HttpResponse:
-    """The view opens for who asked; their time begins now."""
+    """Approve a request: the view opens for the person who asked, and their time starts now."""
     debug_requests.decide(visitor_of(request, "page"), conversation_id, request_id, approves=True)
     return redirect("debug_requests")
 
@@ -35,6 +35,6 @@ def approve(request: HttpRequest, conversation_id: UUID, request_id: UUID) -> Ht
 @require_POST
 @guarded
 def decline(request: HttpRequest, conversation_id: UUID, request_id: UUID) -> HttpResponse:
-    """It does not open."""
+    """Decline a request."""
     debug_requests.decide(visitor_of(request, "page"), conversation_id, request_id, approves=False)
     return redirect("debug_requests")

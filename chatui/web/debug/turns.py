@@ -1,4 +1,4 @@
-"""Two pages of the debug view that are about one turn: what was sent to the model, and the tokens of both directions."""
+"""The debug view's pages about one turn: the prompt that was sent to the model, and the tokens of prompt and output."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from chatui.web.visitors import visitor_of
 @guarded
 @after_opt_in
 def prompt(request: HttpRequest, conversation_id: UUID, turn_id: UUID) -> HttpResponse:
-    """The body of the request, a part at a time; ``form=sent`` leaves every byte where it was."""
+    """The body of the request, one part at a time. ``form=sent`` shows it byte for byte."""
     row = access.view_hidden(visitor_of(request, "page"), conversation_id, action="debug prompt")
     number, laid_out = number_of(request.GET.get("part"), 1), request.GET.get("form") != "sent"
     shown = prompts.part(row, turn_id, number, laid_out=laid_out)
@@ -42,7 +42,7 @@ def prompt_file(request: HttpRequest, conversation_id: UUID, turn_id: UUID) -> H
 @guarded
 @after_opt_in
 def turn_tokens(request: HttpRequest, conversation_id: UUID, turn_id: UUID) -> HttpResponse:
-    """Ids and text, some hundred at a time: of the prompt, or with ``of=output`` of what the model wrote."""
+    """Token ids and text, some hundreds on a page: of the prompt, or of the model's output with ``of=output``."""
     row = access.view_hidden(visitor_of(request, "page"), conversation_id, action="debug tokens")
     of = tokens.OUTPUT if request.GET.get("of") == tokens.OUTPUT else tokens.PROMPT
     page = tokens.page(row, turn_id, of, number_of(request.GET.get("from"), 0))

@@ -1,1 +1,1 @@
-"""What every request passes: response headers, trusted proxies, and the values that every page gets."""
+"""Code that runs for every request: response headers, trusted proxies, values for every page."""

@@ -1,4 +1,4 @@
-"""What every page gets: who is looking, the operator's announcement, and whether answers come from the demo."""
+"""The template context of every page: the visitor, the operator's announcement, whether the demo answers."""
 
 from __future__ import annotations
 

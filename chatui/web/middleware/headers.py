@@ -1,4 +1,4 @@
-"""Response headers that Django has no setting for: nothing of ours is cached, embedded, prefetched or given a device."""
+"""Response headers that Django has no setting for: pages are not cached, embedded or prefetched, and may use no device."""
 
 from __future__ import annotations
 
@@ -38,6 +38,6 @@ class HeadersMiddleware:
 def _with_headers(response: HttpResponseBase) -> HttpResponseBase:
     for name, value in HEADERS.items():
         response.headers.setdefault(name, value)
-    # A conversation must not come back from a browser's cache after its owner signed out on a shared machine.
+    # On a shared machine a conversation must not come back from the browser's cache after its owner has signed out.
     response.headers.setdefault("Cache-Control", "no-store")
     return response

@@ -1,4 +1,4 @@
-"""Believes ``X-Forwarded-For`` and ``X-Forwarded-Proto`` from the proxies that the operator named, and from nobody else."""
+"""Applies ``X-Forwarded-For`` and ``X-Forwarded-Proto``, but only from the proxies that the operator trusts."""
 
 from __future__ import annotations
 
@@ -28,6 +28,6 @@ class TrustedProxyMiddleware:
         if is_trusted(peer):
             request.META["REMOTE_ADDR"] = visitor_address(peer, request.META.get("HTTP_X_FORWARDED_FOR", ""))
             if request.META.get("HTTP_X_FORWARDED_PROTO") == "https":
-                # What is_secure() asks, for requests of either kind.
+                # This is what is_secure() reads, for WSGI and ASGI requests alike.
                 request._get_scheme = lambda: "https"  # type: ignore[attr-defined]
         return self._get_response(request)
