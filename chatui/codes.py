@@ -54,7 +54,7 @@ _SENTENCES: dict[ProductCode, str] = {
     ProductCode.BACKEND_REFUSED: "The model server refused the request.",
     ProductCode.BUSY: "An answer is still being written in this conversation.",
     ProductCode.EMPTY: "There is nothing to send yet.",
-    ProductCode.FOUR_EYES: "Somebody else has to approve this: one of you two made or changed the other's account not long ago.",
+    ProductCode.FOUR_EYES: "Somebody else has to approve this: one of you created or changed the other's account recently.",
     ProductCode.INTERNAL: "Something went wrong on our side.",
     ProductCode.LENGTH: "The answer reached its length limit.",
     ProductCode.LINK: "This link does not work: it has expired, was revoked, or never existed.",

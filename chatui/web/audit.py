@@ -42,7 +42,7 @@ class FilterForm(forms.Form):
     whose = forms.CharField(label="Whose", max_length=150, required=False)
     action = forms.ChoiceField(label="What", required=False)
     code = forms.ChoiceField(label="Code", required=False)
-    way = forms.ChoiceField(label="Way", required=False)
+    way = forms.ChoiceField(label="Via", required=False)
     conversation = forms.UUIDField(label="Conversation", required=False, error_messages={"invalid": "This is not a conversation's id."})
     since = forms.DateField(label="From day (UTC)", required=False, widget=forms.DateInput(attrs={"type": "date"}))
     until = forms.DateField(label="To day (UTC)", required=False, widget=forms.DateInput(attrs={"type": "date"}))

@@ -1,4 +1,4 @@
-// The chat page's entry: defines its elements, innermost first, so that each finds its children ready.
+// The chat page's entry point. It defines the custom elements, innermost first, so that each finds its children ready.
 
 import "./site.js";
 import "./chat/composer.js";

@@ -1,4 +1,4 @@
-// The debug view's entry.
+// The debug view's entry point.
 
 import "./site.js";
 import "./debug/view.js";

@@ -1,5 +1,5 @@
-// The pages about share links: copies links and code, and finishes code and mathematics. What a link shows is whole
-// without it.
+// The script of the pages for share links: copies links and code, finishes code and mathematics. A shared page can be
+// read without it.
 
 import "./site.js";
 import { codeBeside } from "./page/code.js";

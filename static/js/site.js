@@ -1,4 +1,4 @@
-// What every page runs: the appearance switch and the menus.
+// The script of every page: the theme switch and the menus.
 
 import "./page/theme-toggle.js";
 import { placeMenus } from "./page/menus.js";

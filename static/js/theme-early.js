@@ -1,10 +1,10 @@
-// Sets the chosen appearance before the first paint. A classic script in the head on purpose: a module would run too
-// late and flash.
+// Sets the chosen theme before the first paint. It is a classic script in the head on purpose: a module would run too
+// late, and the page would flash.
 (() => {
   try {
     const theme = localStorage.getItem("chatui:theme");
     if (theme === "light" || theme === "dark") document.documentElement.dataset.theme = theme;
   } catch {
-    // Storage may be forbidden; the system's choice then stands.
+    // Storage may be forbidden; then the system's theme applies.
   }
 })();

@@ -51,7 +51,7 @@ def test_every_page_fits_a_phone(demo: Server, visits: Visits) -> None:
     chat.button("Regenerate").click()
     expect(chat.last.get_by_role("group", name="Versions of this answer")).to_be_visible()
     chat.finish()
-    page.get_by_role("button", name="More for this conversation").click()
+    page.get_by_role("button", name="Options for this conversation").click()
     expect(page.get_by_role("link", name="Debug view")).to_be_visible()
     fits(page)
     page.keyboard.press("Escape")

@@ -1,4 +1,4 @@
-// Says what happens to a turn: to screen readers, and in the title of a tab that nobody looks at.
+// Announces what happens to a turn: to screen readers, and in the title of a background tab.
 
 import { Announcements } from "../models/announcements.js";
 

@@ -1,5 +1,5 @@
-// What the person asks the server for: each command is kept until the server has answered it, and asked again after a
-// loss of the connection.
+// Sends the person's commands to the server. Each is kept until the server has answered it, and is sent again after a
+// lost connection.
 
 import { find } from "../page/dom.js";
 import { newId } from "../models/client-id.js";
@@ -14,7 +14,7 @@ import { Outbox } from "../models/outbox.js";
 /** @import { ChatTranscript } from "./transcript.js" */
 
 /**
- * @typedef {object} Around what commands are made from, and what shows that one is on its way
+ * @typedef {object} Around the parts of the page that commands are made from, or that show a command being sent
  * @property {ChatComposer} composer
  * @property {ChatTranscript} transcript
  * @property {ConnectionBanner} banner
@@ -64,7 +64,7 @@ export class Commands {
     const conversation = this.#around.open.id;
     if (!conversation || this.isWaiting) return;
     this.#ask({ type: "continue", client_id: newId(), conversation, turn });
-    // The button that was pressed goes away; what stops the answer is what keyboard users may want next.
+    // The pressed button disappears; keyboard users may want the Stop button next.
     find(this.#around.composer, ".stop", HTMLButtonElement).focus({ preventScroll: true });
   }
 
@@ -75,7 +75,7 @@ export class Commands {
     else this.#stopWanted = true;
   }
 
-  /** The turn has its id: a stop that was pressed before is sent now. */
+  /** The turn's id is known: send a stop that was pressed before. */
   stopIfWanted() {
     if (this.#stopWanted) this.stop();
   }
@@ -85,13 +85,13 @@ export class Commands {
     if (conversation) this.#around.connection.send({ type: "subscribe", conversation });
   }
 
-  /** The connection may be dead without a word: ask something that the server always answers. */
+  /** The connection may be dead without an error: send something that the server always answers. */
   probe() {
     const conversation = this.#around.open.id;
     if (conversation) this.#around.connection.probe({ type: "subscribe", conversation });
   }
 
-  /** Everything that was not answered, once more. */
+  /** Sends everything again that was not answered. */
   askAgain() {
     for (const command of this.#outbox.waiting()) this.#around.connection.send(command);
   }

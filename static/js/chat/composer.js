@@ -1,5 +1,4 @@
-// <chat-composer>: the box in which a message is written. Says "chat:send" with {text, effort, choice, clientId}, and
-// "chat:stop".
+// <chat-composer>: the message box. Dispatches "chat:send" with {text, effort, choice, clientId}, and "chat:stop".
 
 import { find } from "../page/dom.js";
 import { grow } from "../page/growing.js";
@@ -26,7 +25,7 @@ export class ChatComposer extends HTMLElement {
   #conversation = this.dataset.conversation ?? null;
   #model = new ModelChoice(this, () => this.#conversation === null);
   /**
-   * The id under which the text in the box was sent before without an answer.
+   * The id under which the text in the box was sent before, without a reply.
    * @type {{ text: string, clientId: string } | null}
    */
   #unanswered = null;
@@ -61,7 +60,7 @@ export class ChatComposer extends HTMLElement {
     return this.#model.choice;
   }
 
-  /** The person signs out: nothing that they wrote stays in this browser, not even by the page's own last save. */
+  /** The person signs out: nothing that they wrote stays in this browser, and the page must not save it again. */
   forget() {
     this.#forgotten = true;
     this.#drafts.forgetAll();
@@ -89,8 +88,8 @@ export class ChatComposer extends HTMLElement {
   }
 
   /**
-   * The server keeps the message: only now the draft goes. What was typed since stays.
-   * @param {string} conversation in which the message now stands
+   * The server has stored the message: only now is the draft removed. Text typed since then stays.
+   * @param {string} conversation that the message is now part of
    */
   accepted(conversation) {
     this.#drafts.clear(this.#conversation);
@@ -100,7 +99,7 @@ export class ChatComposer extends HTMLElement {
   }
 
   /**
-   * The server did not take the message: the text comes back, before anything typed since.
+   * The server refused the message: its text returns to the box, before anything typed since then.
    * @param {string} text
    * @param {string} sentence
    */
@@ -139,7 +138,7 @@ export class ChatComposer extends HTMLElement {
     this.#form.requestSubmit();
   };
 
-  /** An example goes into the box, behind what is there, to be changed or sent. @param {Event} event */
+  /** Adds an example to the end of the text in the box, to be changed or sent. @param {Event} event */
   #takeExample = (event) => {
     const example = event.target instanceof Element ? event.target.closest("[data-action='example']") : null;
     if (!example) return;
@@ -160,7 +159,7 @@ export class ChatComposer extends HTMLElement {
     clearTimeout(this.#saving);
     if (this.#forgotten) return;
     const text = this.#area.value;
-    // An empty box while a message is on its way must not wipe that message's draft.
+    // The box is empty while a message is being sent: that must not delete the message's draft.
     if (!text && this.#unanswered) return;
     const clientId = this.#unanswered?.text === text.trim() ? this.#unanswered.clientId : null;
     this.#drafts.keep(this.#conversation, text, clientId);

@@ -1,4 +1,4 @@
-// The line that says how the connection is doing: nothing while it is well, and nothing for a loss that heals within a
+// The banner about the state of the connection. It stays empty while all is well, and for interruptions of less than a
 // second.
 
 const PATIENCE_MS = 1_000;
@@ -15,7 +15,7 @@ export class ConnectionBanner {
   /** @type {number | undefined} */
   #settling;
   #isDown = true;
-  #farewell = "";
+  #closingMessage = "";
 
   /**
    * @param {HTMLElement} line
@@ -27,7 +27,7 @@ export class ConnectionBanner {
   }
 
   /**
-   * The socket opened. It may close at once (a proxy that finds no server behind it), so the line stays a little
+   * The socket opened. It may close again at once (a proxy without a server behind it), so the banner stays a little
    * longer.
    */
   opened() {
@@ -35,7 +35,7 @@ export class ConnectionBanner {
     this.#settling = setTimeout(() => this.well(), SETTLING_MS);
   }
 
-  /** The server spoke. */
+  /** The server sent something. */
   well() {
     if (!this.#isDown) return;
     this.#isDown = false;
@@ -52,21 +52,21 @@ export class ConnectionBanner {
     }, PATIENCE_MS);
   }
 
-  /** Something is waiting for the connection: say so if it stays down. */
+  /** Something is waiting for the connection: show the banner if it stays down. */
   hurry() {
     if (this.#isDown) this.lost();
   }
 
-  /** @param {string} sentence what the server said before it closed */
+  /** @param {string} sentence the server's message before it closed the socket */
   bye(sentence) {
-    this.#farewell = sentence;
+    this.#closingMessage = sentence;
   }
 
-  /** @param {number} code the close code, after which nothing is tried any more */
+  /** @param {number} code a close code after which the page does not reconnect */
   ended(code) {
     clearTimeout(this.#timer);
     clearTimeout(this.#settling);
-    this.#say(this.#farewell || (code === SIGNED_OUT ? SIGNED_OUT_TEXT : CLOSED_TEXT));
+    this.#say(this.#closingMessage || (code === SIGNED_OUT ? SIGNED_OUT_TEXT : CLOSED_TEXT));
     this.#line.dataset.kind = "final";
     if (code !== SIGNED_OUT) return;
     const link = document.createElement("a");

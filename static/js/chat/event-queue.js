@@ -1,11 +1,11 @@
-// Hands over the server's events one after the other, each once and without a gap.
+// The queue of the server's events: applies them one after the other, each once and without a gap.
 
 import { isTurnEvent } from "../models/protocol.js";
 import { Sequence } from "../models/sequence.js";
 
 /** @import { EndUserEvent, Snapshot } from "../models/wire.js" */
 
-/** While a gap is being closed, further events of that turn wait this long before the snapshot is asked for again. */
+/** After a gap, the snapshot is not requested again before this time has passed; the turn's events wait. */
 const RESYNC_MS = 3_000;
 
 export class EventQueue {
@@ -19,7 +19,7 @@ export class EventQueue {
 
   /**
    * @param {(event: EndUserEvent) => Promise<void> | void} apply
-   * @param {() => void} askSnapshot events of a turn are missing: the server has to send a snapshot
+   * @param {() => void} askSnapshot called when events of a turn are missing: the server has to send a snapshot
    */
   constructor(apply, askSnapshot) {
     this.#apply = apply;
@@ -37,7 +37,7 @@ export class EventQueue {
     this.#sequence.resume(turn, number);
   }
 
-  /** What follows a snapshot waits until the page that it needs has been fetched. */
+  /** Events after a snapshot wait until the page that it needs has been fetched. */
   async #drain() {
     this.#isDraining = true;
     try {

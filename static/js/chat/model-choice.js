@@ -1,4 +1,4 @@
-// The model and the reasoning effort beside the message box, and what a new conversation begins with.
+// The choice of model and reasoning effort beside the message box.
 
 import { find, seek } from "../page/dom.js";
 import { recall, remember } from "../page/storage.js";
@@ -35,7 +35,7 @@ export class ModelChoice {
     return this.#effort.value;
   }
 
-  /** The model, as the server names the choice; empty where there is nothing to choose, which is the default. */
+  /** The chosen model, as the server names it; empty, for the default, where there is nothing to choose. */
   get choice() {
     return this.#choice?.value ?? "";
   }
@@ -45,8 +45,8 @@ export class ModelChoice {
   }
 
   /**
-   * A new conversation begins with the model of the last one, and with the effort that was last chosen, or else that
-   * model's.
+   * A new conversation begins with the model of the last one, and with the effort that was chosen last, or else the
+   * model's default.
    */
   #begin() {
     const last = recall(CHOICE_KEY);

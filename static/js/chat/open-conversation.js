@@ -1,4 +1,4 @@
-// The conversation that the page shows: its id and address, and what the page takes from the server's rendering of it.
+// The conversation that the page shows. Updates the page from the server's rendering of it.
 
 import { find, parse, seek } from "../page/dom.js";
 import { SignedOut, read } from "../page/server.js";
@@ -17,7 +17,7 @@ export class OpenConversation {
   #page;
   #shown;
   #url;
-  /** Null until the first message has made the conversation. @type {string | null} */
+  /** Null until the first message has created the conversation. @type {string | null} */
   #id;
 
   /**
@@ -36,7 +36,7 @@ export class OpenConversation {
   }
 
   /**
-   * Takes an exchange as the server renders it now.
+   * Replaces an exchange by the server's current rendering of it.
    * @param {Exchange} exchange
    * @returns {Promise<boolean>} whether that could be fetched
    */
@@ -51,7 +51,7 @@ export class OpenConversation {
     }
   }
 
-  /** Takes the branch, the title, the top bar and the list from the server's page. */
+  /** Updates the branch, the title, the top bar and the list from the server's page. */
   async refresh() {
     if (!this.#url) return;
     try {
@@ -64,7 +64,7 @@ export class OpenConversation {
   }
 
   /**
-   * The first message made the conversation: the page becomes that conversation's page.
+   * The first message created the conversation: the page becomes that conversation's page.
    * @param {string} conversation
    * @param {string} url
    */

@@ -1,4 +1,4 @@
-// <chat-page>: puts the parts of the page together and tells each what the person does.
+// <chat-page>: creates the parts of the page, and passes the person's actions on to them.
 
 import { ConversationList } from "../sidebar/conversation-list.js";
 import { Drawer } from "../sidebar/drawer.js";
@@ -21,7 +21,7 @@ import { fitKeyboard } from "./viewport.js";
 
 /** @typedef {{ conversation: string, title: string }} Retitled */
 
-/** A running answer without a word for this long: ask whether the socket still lives. */
+/** Milliseconds without an event of a running answer, after which the page checks whether the socket is still alive. */
 const SILENCE_MS = 20_000;
 
 class ChatPage extends HTMLElement {
@@ -81,15 +81,15 @@ class ChatPage extends HTMLElement {
 
   #listen() {
     const commands = this.#commands;
-    heard(this.#composer, "chat:send", (/** @type {Written} */ written) => this.#send(written));
-    heard(this.#composer, "chat:stop", () => commands.stop());
-    heard(this.#transcript, "chat:edit", (/** @type {EditAsked} */ asked) => commands.edit(asked));
-    heard(this.#transcript, "chat:regenerate", (/** @type {RegenerateAsked} */ asked) => commands.regenerate(asked));
-    heard(this.#transcript, "chat:continue", (/** @type {ContinueAsked} */ asked) => commands.continue(asked));
-    heard(this.#transcript, "chat:branch", () => commands.subscribe());
-    heard(this.#transcript, "chat:announce", (/** @type {string} */ sentence) => this.#announcer.say(sentence));
-    heard(this.#list, "chat:title", (/** @type {Retitled} */ to) => this.#open.retitle(to));
-    heard(this.#list, "chat:deleted", (/** @type {string} */ conversation) => this.#leave(conversation));
+    listen(this.#composer, "chat:send", (/** @type {Written} */ written) => this.#send(written));
+    listen(this.#composer, "chat:stop", () => commands.stop());
+    listen(this.#transcript, "chat:edit", (/** @type {EditAsked} */ asked) => commands.edit(asked));
+    listen(this.#transcript, "chat:regenerate", (/** @type {RegenerateAsked} */ asked) => commands.regenerate(asked));
+    listen(this.#transcript, "chat:continue", (/** @type {ContinueAsked} */ asked) => commands.continue(asked));
+    listen(this.#transcript, "chat:branch", () => commands.subscribe());
+    listen(this.#transcript, "chat:announce", (/** @type {string} */ sentence) => this.#announcer.say(sentence));
+    listen(this.#list, "chat:title", (/** @type {Retitled} */ to) => this.#open.retitle(to));
+    listen(this.#list, "chat:deleted", (/** @type {string} */ conversation) => this.#leave(conversation));
     this.addEventListener("chat:search", this.#searched);
     this.addEventListener("click", this.#clicked);
     this.addEventListener("submit", this.#submitted);
@@ -114,7 +114,7 @@ class ChatPage extends HTMLElement {
     if (isWaiting && this.#connection.silence >= SILENCE_MS) this.#commands.probe();
   }
 
-  /** @param {string} conversation that was deleted while it was open: the home page offers the way back */
+  /** @param {string} conversation that was deleted while it was open: the home page offers to undo that */
   #leave(conversation) {
     location.assign(`${this.dataset.home ?? "/"}?deleted=${encodeURIComponent(conversation)}`);
   }
@@ -150,7 +150,7 @@ class ChatPage extends HTMLElement {
   }
 }
 
-/** The message that the address names, where a search led to it. */
+/** The message that the address names, such as after a search. */
 function foundMessage() {
   return location.hash.startsWith("#m-") ? document.getElementById(location.hash.slice(1)) : null;
 }
@@ -158,10 +158,10 @@ function foundMessage() {
 /**
  * @template Detail
  * @param {HTMLElement} element
- * @param {string} name of an event of ours
+ * @param {string} name of a custom event
  * @param {(detail: Detail) => void} run
  */
-function heard(element, name, run) {
+function listen(element, name, run) {
   element.addEventListener(name, (event) => run(/** @type {CustomEvent<Detail>} */ (event).detail));
 }
 

@@ -1,4 +1,4 @@
-// Keeps the newest text in view, until the reader scrolls up; then offers a way back to it.
+// Keeps the newest text in view until the reader scrolls up; then shows a button that leads back to it.
 
 import { Following } from "../models/following.js";
 
@@ -22,14 +22,14 @@ export class Scrolling {
     jump.addEventListener("click", () => this.toEnd());
   }
 
-  /** Goes to the newest text and follows it from now on. */
+  /** Scrolls to the newest text, and follows it from now on. */
   toEnd() {
     this.#following.resume();
     this.#settle();
   }
 
   /**
-   * Goes to an element instead, and stays there.
+   * Scrolls to an element instead, and stays there.
    * @param {Element} element
    */
   to(element) {

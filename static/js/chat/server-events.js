@@ -1,4 +1,4 @@
-// What the server says, applied to the page: one case for each event.
+// Applies the server's events to the page.
 
 import { unhandled } from "../models/protocol.js";
 import { EventQueue } from "./event-queue.js";
@@ -148,7 +148,7 @@ export class ServerEvents {
     const exchange = this.#page.transcript.byTurn(turn);
     exchange?.thinking.hideWorking();
     if (!cut) exchange?.parts.part(message, kind);
-    // Where the text that this one continues is not on the page, the server has to send all of it.
+    // Where the message that this one continues is not on the page, the server has to send all of its text.
     else if (!exchange?.parts.continueMessage(cut, message, blocks ?? 0)) this.#page.commands.subscribe();
   }
 
@@ -166,7 +166,7 @@ export class ServerEvents {
   /** @param {Snapshot} snapshot */
   async #snapshot(snapshot) {
     const { transcript, composer, announcer, open } = this.#page;
-    // A turn that this page has never seen began while it was away: take the branch from the server first.
+    // A turn that is new to this page began while it was disconnected: load the branch from the server first.
     if (!transcript.byTurn(snapshot.turn)) await open.refresh();
     this.#queue.resume(snapshot);
     transcript.byTurn(snapshot.turn)?.showSnapshot(snapshot);

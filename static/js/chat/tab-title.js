@@ -1,5 +1,4 @@
-// The title of the browser's tab: the conversation's, and a word in front of it while something happened that nobody
-// has seen yet.
+// The title of the browser tab: the conversation's title, with a notice in front of it until the person sees the news.
 
 export class TabTitle {
   #title = document.title;
@@ -18,7 +17,7 @@ export class TabTitle {
   }
 
   /**
-   * Something happened. Says so only in a tab that nobody looks at, and never what.
+   * Something happened. The title shows it only in a background tab, and never with any content.
    * @param {string} news
    */
   tell(news) {

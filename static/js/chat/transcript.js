@@ -1,4 +1,4 @@
-// <chat-transcript>: the exchanges on the page, in their order. Applies what the server says about turns.
+// <chat-transcript>: the list of exchanges on the page. Applies the server's events about turns.
 
 import { seek } from "../page/dom.js";
 import { finishAll } from "../page/finishing.js";
@@ -11,7 +11,7 @@ import { Versions } from "../exchange/versions.js";
 /** @typedef {Begun & { replaces?: string }} Beginning `replaces`: the question that this tab edited */
 
 export class ChatTranscript extends HTMLElement {
-  /** The bubble of the message that is on its way, by its client id. @type {Map<string, Exchange>} */
+  /** The messages that are being sent, by client id. @type {Map<string, Exchange>} */
   #sending = new Map();
   #buttons = new ExchangeButtons(this);
 
@@ -21,12 +21,12 @@ export class ChatTranscript extends HTMLElement {
     this.#settle();
   }
 
-  /** @param {number} characters that a question may have */
+  /** @param {number} characters the most that a question may have */
   set limit(characters) {
     this.#buttons.limit = characters;
   }
 
-  /** All of them, from the first to the last. */
+  /** All exchanges, from the first to the last. */
   get exchanges() {
     return [...this.children].filter((child) => child instanceof HTMLElement).map((child) => Exchange.of(child));
   }
@@ -42,7 +42,7 @@ export class ChatTranscript extends HTMLElement {
 
   /** @param {string} turn */
   byTurn(turn) {
-    // From the end: the turn that is asked for is nearly always the last.
+    // From the end, because the wanted turn is nearly always the last.
     for (let child = this.lastElementChild; child; child = child.previousElementSibling) {
       if (child instanceof HTMLElement && child.dataset.turn === turn) return Exchange.of(child);
     }
@@ -61,7 +61,7 @@ export class ChatTranscript extends HTMLElement {
   }
 
   /**
-   * The server did not take it.
+   * The server refused the message: removes it.
    * @param {string} clientId
    */
   unsend(clientId) {
@@ -70,9 +70,9 @@ export class ChatTranscript extends HTMLElement {
   }
 
   /**
-   * The edit that is open was refused.
+   * The open edit was refused.
    * @param {string} sentence
-   * @returns {boolean} whether there was one
+   * @returns {boolean} whether an edit was open
    */
   refuseEdit(sentence) {
     return this.#buttons.refuseEdit(sentence);
@@ -86,7 +86,7 @@ export class ChatTranscript extends HTMLElement {
   accepted(clientId, turn) {
     const mine = this.#sending.get(clientId);
     this.#sending.delete(clientId);
-    // The turn may have begun on the page before this reply came; then its exchange is there already.
+    // The turn may have begun on the page before this reply arrived; then its exchange is there already.
     if (mine && mine.turn !== turn && this.byTurn(turn)) mine.element.remove();
     else if (mine && !mine.turn) mine.element.dataset.turn = turn;
   }
@@ -139,7 +139,7 @@ export class ChatTranscript extends HTMLElement {
   }
 
   /**
-   * A new exchange in the place of an old one.
+   * Puts a new exchange in the place of an old one.
    * @param {Exchange} old
    */
   #blank(old) {
@@ -174,7 +174,7 @@ export class ChatTranscript extends HTMLElement {
 }
 
 /**
- * Which exchanges are shown, and in what state.
+ * Which exchanges the page shows, and in what state.
  * @param {HTMLElement} transcript
  */
 function signature(transcript) {

@@ -1,4 +1,4 @@
-// Keeps the composer above an on-screen keyboard where the browser lays it over the page instead of shrinking it.
+// Keeps the composer above an on-screen keyboard, in browsers that lay the keyboard over the page.
 
 export function fitKeyboard() {
   const view = window.visualViewport;

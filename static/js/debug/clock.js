@@ -1,5 +1,5 @@
-// <debug-clock>: says how long the debug view stays open. At the end the text goes from the screen, whether the server
-// can be reached or not.
+// <debug-clock>: shows how long the debug view stays open. At the end it clears the screen, whether or not the server
+// can be reached.
 
 import { find } from "../page/dom.js";
 import { remainingText } from "../models/remaining.js";
@@ -8,8 +8,8 @@ const TICK_MS = 1_000;
 
 class DebugClock extends HTMLElement {
   /**
-   * Counted from when the page came, so that a wrong clock on this machine changes nothing. Time in which it sleeps
-   * counts.
+   * Counted from when the page was loaded, so that a wrong clock on this machine does not matter. Time in which the
+   * machine sleeps counts.
    */
   #ends = Date.now() + Number(this.dataset.seconds) * 1000;
   /** @type {number | undefined} */

@@ -1,9 +1,9 @@
-// Finds words in the text of a frame, colours them and brings one into view.
+// Highlights the matches of a search in the text of a frame.
 
 import { placesOf } from "../models/matches.js";
 
 /**
- * Every place of a text in a frame's body and header.
+ * Every match of a text in a frame's body and header.
  * @param {HTMLElement} frame
  * @param {string} wanted
  * @returns {Range[]}
@@ -25,8 +25,8 @@ export function rangesIn(frame, wanted) {
 }
 
 /**
- * Colours ranges without touching what is there, so that text which grows meanwhile is not disturbed. Older browsers do
- * without.
+ * Highlights ranges without changing the elements, so that growing text is not disturbed. Older browsers show no
+ * highlights.
  * @param {string} name
  * @param {Range[]} ranges
  */

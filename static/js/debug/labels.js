@@ -1,4 +1,4 @@
-// What stands above the text of a frame in the debug view: its header in chips, and why people do not see it.
+// The labels above a frame in the debug view: its header fields, and why people do not see it.
 
 import { find, seek } from "../page/dom.js";
 
@@ -13,12 +13,12 @@ export function label(frame, header, why) {
   head.prepend(...chips.map(([name, value]) => chip(name, String(value))));
   frame.classList.add(why ? "frame-hidden" : "frame-visible");
   find(frame, ".frame-why", HTMLElement).textContent = why ? `Hidden. ${why}` : "";
-  // Beside a hidden frame stands why it is hidden, not its text.
+  // Beside a hidden frame the page shows why it is hidden, not its text.
   if (why) seek(frame, ".frame-seen-text", HTMLElement)?.remove();
 }
 
 /**
- * The same for a frame that had other labels.
+ * Replaces the labels of a frame.
  * @param {HTMLElement} frame
  * @param {Record<string, string>} header
  * @param {string | null | undefined} why

@@ -1,5 +1,5 @@
-// <debug-search>: finds words in the frames of the page, and leaves frames of other roles and channels out. Live frames
-// count as they grow.
+// <debug-search>: searches the frames on the page, and filters them by role and channel. Live frames are included as
+// they grow.
 
 import { find } from "../page/dom.js";
 import { MOST_MATCHES, foundText, stepped } from "../models/matches.js";
@@ -148,7 +148,7 @@ function has(frame, name, value) {
 }
 
 /**
- * Puts values that are new behind the choices that there are.
+ * Adds new values to the choices.
  * @param {HTMLSelectElement} select
  * @param {string[]} values
  */

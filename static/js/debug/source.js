@@ -1,5 +1,5 @@
-// <debug-source>: a frame as it is stored, fetched only when it is opened, because each access is recorded.
-// <debug-copy>: copies a text of the page.
+// <debug-source>: a frame as it is stored. It is fetched only when it is opened, because each access is recorded.
+// <debug-copy>: copies text from the page.
 
 import { copy, copyLater } from "../page/clipboard.js";
 import { find } from "../page/dom.js";
@@ -45,7 +45,7 @@ class DebugCopy extends HTMLElement {
 }
 
 /**
- * Does what a button is for, and says on it how that went.
+ * Runs a button's action, and shows on the button how it went.
  * @param {HTMLButtonElement} button
  * @param {() => Promise<void>} act
  */

@@ -1,4 +1,4 @@
-// <debug-view>: shows every frame, hidden ones included, while it streams. Everything enters the page as text.
+// <debug-view>: shows every frame while it streams, hidden frames included. Everything is inserted as text.
 
 import { Connection } from "../page/connection.js";
 import { find, piece, seek } from "../page/dom.js";
@@ -8,9 +8,9 @@ import { Sequence } from "../models/sequence.js";
 
 /** @import { DebugPageEvent, FrameBegan, FrameSoFar } from "../models/wire.js" */
 
-/** While a gap is being closed, the snapshot is not asked for again before this time is over. */
+/** After a gap, the snapshot is not requested again before this time has passed. */
 const REWATCH_MS = 3_000;
-/** Close code for too many open pages: this one hears nothing more, but may show what it has. */
+/** Close code for too many open pages: this one gets no more events, but may keep showing what it has. */
 const TOO_MANY = 4408;
 
 class DebugView extends HTMLElement {
@@ -18,7 +18,7 @@ class DebugView extends HTMLElement {
   #frames = find(this, ".frames-live", HTMLElement);
   #state = find(this, ".debug-state", HTMLElement);
   #conversation = this.dataset.conversation ?? "";
-  #farewell = "";
+  #closingMessage = "";
   #sequence = new Sequence();
   #watchedAt = -Infinity;
   #connection = new Connection(this.dataset.socket ?? "/ws/", {
@@ -40,7 +40,7 @@ class DebugView extends HTMLElement {
     this.#connection.send({ type: "watch", conversation: this.#conversation });
   }
 
-  /** Frames are missing. Each time this is asked it is recorded as a view, so not more often than needed. */
+  /** Frames are missing. Each request is recorded as an access, so there must be no more than necessary. */
   #watchAgain() {
     if (performance.now() - this.#watchedAt > REWATCH_MS) this.#watch();
   }
@@ -67,7 +67,7 @@ class DebugView extends HTMLElement {
       case "chatui:refused":
         return this.#say(event.message);
       case "chatui:closing":
-        this.#farewell = event.message;
+        this.#closingMessage = event.message;
         return;
       case "chatui:idle":
       case "chatui:title":
@@ -103,7 +103,7 @@ class DebugView extends HTMLElement {
   }
 
   /**
-   * A frame that people saw was withdrawn from them.
+   * A frame that people saw is hidden from them now.
    * @param {string} message
    * @param {Record<string, string>} header
    * @param {string | null | undefined} why
@@ -156,11 +156,11 @@ class DebugView extends HTMLElement {
   }
 
   /**
-   * The time is over, the view was closed, or the permission is gone: what stands on the screen goes, too.
+   * The time is up, the view was closed, or the permission was revoked: clears what is on the screen.
    * @param {number} code
    */
   #end(code) {
-    this.#say(this.#farewell || "You no longer have access to the debug view.");
+    this.#say(this.#closingMessage || "You no longer have access to the debug view.");
     if (code !== TOO_MANY) (this.closest("main") ?? this).replaceChildren(this.#state);
   }
 
@@ -171,7 +171,7 @@ class DebugView extends HTMLElement {
 }
 
 /**
- * Where the text of a frame goes: once, or beside it as the person sees it, too.
+ * The elements that show the text of a frame: one, or a second one for what the person sees.
  * @param {HTMLElement} frame
  */
 function bodies(frame) {

@@ -1,4 +1,4 @@
-// The visible messages of an answer, as they are written block by block.
+// The visible messages of an answer on the page. They are written block by block.
 
 import { decorateCode } from "../page/code.js";
 import { fill, find, piece, seek } from "../page/dom.js";
@@ -9,7 +9,8 @@ import { finishAll, finishBlock } from "../page/finishing.js";
 export class AnswerParts {
   #exchange;
   /**
-   * The HTML that each block was last filled with: the same again is left alone, and a reader's selection with it.
+   * The HTML that each block was last filled with. A block is not filled with the same again: that keeps the reader's
+   * selection.
    * @type {WeakMap<Element, string>}
    */
   #shown = new WeakMap();
@@ -20,7 +21,7 @@ export class AnswerParts {
   }
 
   /**
-   * The part that shows a message; a new one where there is none.
+   * The element that shows a message; a new one where there is none.
    * @param {string} message
    * @param {PartKind} kind
    * @returns {HTMLElement}
@@ -37,7 +38,7 @@ export class AnswerParts {
   }
 
   /**
-   * A message takes the place of the cut one that it continues: what is final of that stays, the rest is written again.
+   * A message replaces the cut one that it continues: final blocks stay, the rest is written again.
    * @param {string} cut
    * @param {string} message
    * @param {number} blocks how many are final
@@ -65,7 +66,7 @@ export class AnswerParts {
   }
 
   /**
-   * A message turned out to be none: nothing of it stays on the page.
+   * A message turned out not to be visible: removes it from the page.
    * @param {string} message
    */
   withdraw(message) {
@@ -73,7 +74,7 @@ export class AnswerParts {
   }
 
   /**
-   * Shows the open block as it is now.
+   * Shows the current form of the open block.
    * @param {HTMLElement} part
    * @param {number} index
    * @param {string} html
@@ -103,7 +104,7 @@ export class AnswerParts {
   }
 
   /**
-   * The block is final, or a late definition changed it.
+   * The block is final, or a later link definition changed it.
    * @param {HTMLElement} part
    * @param {number} index
    * @param {string} html
@@ -116,7 +117,7 @@ export class AnswerParts {
   }
 
   /**
-   * Replaces everything by the server's account of it. The last block of the last message may still be open.
+   * Replaces everything by the messages of a snapshot. The last block of the last message may still be open.
    * @param {MessageSoFar[]} messages
    */
   replaceAll(messages) {
@@ -132,7 +133,7 @@ export class AnswerParts {
   }
 
   /**
-   * Takes the parts of the server's rendering. Where both show the same, what is on the page stays.
+   * Takes the messages from the server's rendering. Elements that already show the same stay.
    * @param {HTMLElement} answer
    */
   adopt(answer) {

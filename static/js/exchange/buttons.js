@@ -1,5 +1,5 @@
-// The buttons of the exchanges: copies, opens the editor, and says "chat:edit", "chat:regenerate" or "chat:continue"
-// for what the server has to do.
+// The buttons of the exchanges. They copy text, open the editor, and dispatch "chat:edit", "chat:regenerate" or
+// "chat:continue" for what the server has to do.
 
 import { codeBeside } from "../page/code.js";
 import { copy, copyLater } from "../page/clipboard.js";
@@ -19,7 +19,7 @@ export class ExchangeButtons {
   #transcript;
   /** The question that is being edited. @type {{ exchange: Exchange, editor: QuestionEditor } | null} */
   #edit = null;
-  /** Characters that a question may have. */
+  /** The most characters that a question may have. */
   limit = Infinity;
 
   /** @param {HTMLElement} transcript */
@@ -37,9 +37,9 @@ export class ExchangeButtons {
   }
 
   /**
-   * The edit that is open was refused.
+   * The open edit was refused.
    * @param {string} sentence
-   * @returns {boolean} whether there was one
+   * @returns {boolean} whether an edit was open
    */
   refuseEdit(sentence) {
     this.#edit?.editor.refuse(sentence);

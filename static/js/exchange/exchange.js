@@ -1,4 +1,4 @@
-// One exchange on the page: a question and its answer, and which turn of the server writes it.
+// One exchange on the page: a question and its answer.
 
 import { find, parse, piece, seek } from "../page/dom.js";
 import { AnswerParts } from "./answer-parts.js";
@@ -6,7 +6,7 @@ import { Thinking } from "./thinking.js";
 
 /** @import { BlockFlushed, BlockGrew, BlockReplaced, Snapshot } from "../models/wire.js" */
 
-/** Server state of an answer that is still being written. */
+/** The server's state for an answer that is still being written. */
 const RUNNING = "running";
 
 export class Exchange {
@@ -27,7 +27,7 @@ export class Exchange {
   }
 
   /**
-   * The exchange that an element on the page stands for.
+   * The exchange that belongs to an element on the page.
    * @param {HTMLElement} element
    */
   static of(element) {
@@ -35,7 +35,7 @@ export class Exchange {
   }
 
   /**
-   * A new one, for a message that is on its way.
+   * A new exchange, for a message that is being sent.
    * @param {string} text
    */
   static sending(text) {
@@ -72,7 +72,7 @@ export class Exchange {
   }
 
   /**
-   * A turn begins to answer this question: the place of the answer is empty again.
+   * A turn begins to answer this question: clears the old answer.
    * @param {string} turn
    * @param {string} question
    */
@@ -87,7 +87,7 @@ export class Exchange {
   }
 
   /**
-   * A turn continues this answer: what is shown of it stays.
+   * A turn continues this answer: what is already shown stays.
    * @param {string} turn
    */
   continueWith(turn) {
@@ -113,7 +113,7 @@ export class Exchange {
   }
 
   /**
-   * Replaces the whole answer by the server's account of it.
+   * Replaces the whole answer by a snapshot.
    * @param {Snapshot} snapshot
    */
   showSnapshot({ messages, steps, thought, working, elapsed }) {
@@ -128,7 +128,7 @@ export class Exchange {
     else this.thinking.hideWorking();
   }
 
-  /** @param {string} state the server's word for how the turn ended */
+  /** @param {string} state how the turn ended, as the server names it */
   end(state) {
     this.element.dataset.state = state;
     this.thinking.hideWorking();
@@ -136,9 +136,9 @@ export class Exchange {
   }
 
   /**
-   * Takes question, notice and tools from the server's rendering of this exchange. Blocks that are the same stay as
-   * they are. While an answer is being written, the socket alone knows its text; and a rendering that was asked for
-   * before the end may arrive after it.
+   * Takes question, notice and tools from the server's rendering of this exchange. Unchanged blocks stay as they are.
+   * While an answer is being written, only the socket has its text; and a rendering that was requested before the end
+   * of the answer may arrive after it.
    * @param {string} html
    */
   adopt(html) {
@@ -150,7 +150,7 @@ export class Exchange {
     const answer = seek(fresh, ".answer", HTMLElement);
     if (!answer) return;
     this.parts.adopt(answer);
-    // What the reader has opened stays open.
+    // Details that the reader has opened stay open.
     const before = find(this.element, ".before", HTMLElement);
     if (!before.childElementCount) before.replaceWith(find(answer, ".before", HTMLElement));
     find(this.element, ".answer-end", HTMLElement).replaceWith(find(answer, ".answer-end", HTMLElement));

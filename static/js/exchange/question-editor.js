@@ -1,4 +1,4 @@
-// Edits a question in its place. The old wording stays: sending makes a sibling branch.
+// The editor for a question that was sent. Sending creates a new branch; the old question stays on its own.
 
 import { find, piece, seek } from "../page/dom.js";
 import { grow } from "../page/growing.js";

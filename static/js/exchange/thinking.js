@@ -1,5 +1,5 @@
-// What an exchange shows of the work before its answer: one calm line that counts the seconds, the steps, and at the
-// end how long it took.
+// The display of the work before an answer: a line that counts the seconds, the summary's steps, and at the end how
+// long it took.
 
 import { find, piece, seek } from "../page/dom.js";
 import { thoughtText, workingText } from "../models/elapsed.js";
@@ -18,7 +18,7 @@ export class Thinking {
   }
 
   /**
-   * Hidden work is going on.
+   * Hidden work has begun.
    * @param {number} elapsed milliseconds since the turn began
    */
   showWorking(elapsed) {
@@ -45,7 +45,7 @@ export class Thinking {
   };
 
   /**
-   * One more line of what was done. Not announced: the list is there for who looks.
+   * One more line of the summary. It is not announced to screen readers, which find it in the list.
    * @param {string} text
    */
   addStep(text) {
@@ -59,7 +59,7 @@ export class Thinking {
   }
 
   /**
-   * The work before the answer is over: its steps fold up into one line above the answer.
+   * The work before the answer is over: folds up the steps into one line above the answer.
    * @param {number} seconds
    */
   showThought(seconds) {

@@ -1,4 +1,4 @@
-// Switches between versions of a question or an answer without leaving the page; says "chat:branch" when one is shown.
+// Switches between versions of a question or an answer without a reload. Dispatches "chat:branch" when one is shown.
 
 import { around, find, parse, seek } from "../page/dom.js";
 import { RequestFailed, submit } from "../page/server.js";
@@ -19,7 +19,7 @@ export class Versions {
   }
 
   /**
-   * Another version was chosen. The form would reload the page; so the page stays where the reader is.
+   * Another version was chosen. Submitting the form would reload the page; this way the reader's place is kept.
    * @param {SubmitEvent} event
    */
   #submitted = async (event) => {
@@ -41,7 +41,7 @@ export class Versions {
   };
 
   /**
-   * The button that was pressed is a new element now; keyboard users go on where they were.
+   * The pressed button was replaced by a new element: moves the focus there, so that keyboard users keep their place.
    * @param {number} order which exchange it was in
    * @param {string} group
    * @param {string | null} label

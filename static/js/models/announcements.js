@@ -1,4 +1,4 @@
-// What a screen reader is told about a turn: each sentence once, and nothing per token.
+// The sentences about a turn for screen readers: each is announced once, and nothing per token.
 
 /** @typedef {"thinking" | "ready" | "stopped" | "problem"} Moment */
 
@@ -14,10 +14,10 @@ export class Announcements {
   #said = new Set();
 
   /**
-   * The sentence to say now, or null when this was said before or the turn's end has been told.
+   * The sentence to announce, or null when it was announced before or the turn's end was.
    * @param {string} turn
    * @param {Moment} moment
-   * @param {string | null} [sentence] a more exact one, as the server worded it
+   * @param {string | null} [sentence] a more exact one from the server
    * @returns {string | null}
    */
   say(turn, moment, sentence = null) {

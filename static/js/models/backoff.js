@@ -1,4 +1,4 @@
-// How long to wait before the next attempt to connect: longer each time, and never in step with other browsers.
+// The waits between attempts to connect: longer each time, with random jitter.
 
 const FIRST_MS = 500;
 const LONGEST_MS = 20_000;
@@ -12,7 +12,7 @@ export class Backoff {
     this.#random = random;
   }
 
-  /** Milliseconds to wait now. Half of it is chance, so that a restarted server is not met by everybody at once. */
+  /** Milliseconds to wait now. Half of it is random, so that browsers do not all reconnect at the same moment. */
   next() {
     const longest = Math.min(LONGEST_MS, FIRST_MS * 2 ** this.#attempts);
     this.#attempts += 1;

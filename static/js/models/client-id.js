@@ -1,4 +1,4 @@
-// Ids that a browser makes for what it asks, so that asking again does no harm.
+// Random ids for commands, so that the server recognizes a command that is sent twice.
 
 /** A random id. `crypto.randomUUID` is missing on pages served over plain http. */
 export function newId() {

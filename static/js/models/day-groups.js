@@ -1,4 +1,4 @@
-// Under which heading a conversation stands in the list.
+// The headings of the conversation list: Today, Yesterday, Earlier.
 
 /** @typedef {"Today" | "Yesterday" | "Earlier"} DayGroup */
 
@@ -10,7 +10,7 @@
 export function dayGroup(updated, now) {
   const today = new Date(now.getFullYear(), now.getMonth(), now.getDate());
   const yesterday = new Date(now.getFullYear(), now.getMonth(), now.getDate() - 1);
-  // A clock that runs behind the server's must not push a fresh conversation anywhere else.
+  // Where the browser's clock is behind the server's, a new conversation must still be under Today.
   if (updated >= today) return "Today";
   return updated >= yesterday ? "Yesterday" : "Earlier";
 }

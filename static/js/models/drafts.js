@@ -1,4 +1,4 @@
-// Unsent text, kept in the browser per person and conversation: it survives a reload and a send that failed.
+// Drafts: unsent text, stored in the browser for each person and conversation. They survive a reload or a failed send.
 
 /**
  * @typedef {Pick<Storage, "getItem" | "setItem" | "removeItem" | "key" | "length">} TextStorage
@@ -38,8 +38,8 @@ export class Drafts {
   }
 
   /**
-   * Keeps the text. With `clientId` it was sent under that id and nobody knows yet whether it arrived: sending the same
-   * text again under the same id cannot double it.
+   * Stores the text. With `clientId` it was sent under that id, and whether it arrived is not known yet: sending the
+   * same text again under the same id cannot duplicate it.
    * @param {string | null} conversation
    * @param {string} text
    * @param {string | null} [clientId]
@@ -54,7 +54,7 @@ export class Drafts {
     this.#attempt((storage) => storage.removeItem(this.#key(conversation)));
   }
 
-  /** Forgets every draft of everybody in this browser: called when a person signs out. */
+  /** Deletes all drafts in this browser, whoever wrote them: called when a person signs out. */
   forgetAll() {
     this.#attempt((storage) => {
       const keys = Array.from({ length: storage.length }, (_, index) => storage.key(index));
@@ -68,7 +68,7 @@ export class Drafts {
   }
 
   /**
-   * A full or forbidden storage must not stop anybody from writing.
+   * Storage that is full or forbidden must not keep anybody from writing.
    * @template T
    * @param {(storage: TextStorage) => T} action
    * @returns {T | null}

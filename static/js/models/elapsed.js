@@ -1,4 +1,4 @@
-// The words for time that passes while the model works, and for how much of it had passed before it answered.
+// The texts for how long the model has been working, and for how long it worked before it answered.
 
 /**
  * @param {number} milliseconds since the turn began

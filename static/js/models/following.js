@@ -1,5 +1,5 @@
-// Whether the page follows the newest text: it does until the reader scrolls up, and again once the reader is back at
-// the end.
+// Decides whether the page follows the newest text: until the reader scrolls up, and again once they are back at the
+// end.
 
 /**
  * @typedef {{ top: number, height: number, view: number }} Position scroll offset, content height, visible height; CSS
@@ -22,14 +22,14 @@ export class Following {
     this.#on = true;
   }
 
-  /** The reader goes to a place of their own. */
+  /** The reader went to another place. */
   leave() {
     this.#on = false;
   }
 
   /**
-   * The scroll position changed. Content that shrinks or a view that grows also lowers the offset; only a lower offset
-   * with neither of them is a reader who scrolls up.
+   * The scroll position changed. Shrinking content and a growing view also lower the offset; only a lower offset
+   * without either of them means that the reader scrolled up.
    * @param {Position} now
    */
   scrolled(now) {

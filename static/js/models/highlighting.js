@@ -1,11 +1,11 @@
-// Which code is highlighted, and how the highlighter's tree becomes pieces of text with class names. No HTML is made.
+// Syntax highlighting: turns the highlighter's tree into pieces of text with class names, without making any HTML.
 
 /**
  * @typedef {{ scope?: string, children: (string | TokenNode)[] }} TokenNode
  * @typedef {{ text: string, classes: string }} Token text, and the class names around it, innermost last ("" for none)
  */
 
-/** Above this many characters code stays plain: highlighting would hold up the page. */
+/** Longer code is not highlighted, because that would block the page. */
 export const MOST_CHARACTERS = 50_000;
 
 /**

@@ -1,17 +1,17 @@
-// Where a word stands in texts, and the words for how often.
+// Finds a search text in other texts, and words the number of matches.
 
-/** More places than these are neither marked nor stepped through. */
+/** Matches beyond this number are neither highlighted nor stepped through. */
 export const MOST_MATCHES = 5_000;
 
 /**
- * Every place of `wanted` in `text`, whatever the case, as [start, end).
+ * Every match of `wanted` in `text`, regardless of case, as [start, end).
  * @param {string} text
  * @param {string} wanted
  * @returns {[number, number][]}
  */
 export function placesOf(text, wanted) {
   if (!wanted) return [];
-  // Not by changing both to lower case: that can change how long a text is, and the places would be off.
+  // Not by converting both to lower case: that can change the length of a text, and the positions would be wrong.
   const pattern = new RegExp(wanted.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&"), "giu");
   /** @type {[number, number][]} */
   const places = [];
@@ -23,7 +23,7 @@ export function placesOf(text, wanted) {
 }
 
 /**
- * The place after or before `current`, round and round.
+ * The match after or before `current`, wrapping around at the ends.
  * @param {number} current -1 for none yet
  * @param {number} count
  * @param {1 | -1} step

@@ -1,5 +1,4 @@
-// What this tab asked for and the server has not answered yet. Each carries its client_id, so asking again does no
-// harm.
+// The commands of this tab that the server has not answered yet. Each has a client_id, so it is safe to send it again.
 
 /** @import { Ask } from "./wire.js" */
 
@@ -13,7 +12,7 @@ export class Outbox {
   }
 
   /**
-   * The server answered: the command is taken out and given back; undefined when it was not ours.
+   * The server answered: removes the command and returns it; undefined when it was not from this tab.
    * @param {string | null | undefined} clientId
    * @returns {Ask | undefined}
    */
@@ -24,7 +23,7 @@ export class Outbox {
     return command;
   }
 
-  /** Everything to be asked again after the connection came back, oldest first. */
+  /** The commands to send again after a reconnect, oldest first. */
   waiting() {
     return [...this.#waiting.values()];
   }

@@ -1,11 +1,11 @@
-// Reads what the server sends over the socket. What that may be is in wire.js, made from the server's definition.
+// Reads the events that the server sends over the socket. Their types are in wire.js, generated from the server's code.
 
 import { DEBUG_PAGE_TYPES, END_USER_TYPES, FIELDS, TURN_TYPES } from "./wire.js";
 
 /** @import { ServerEvent } from "./wire.js" */
 
 /**
- * The events in one socket frame, a JSON array. What is not ours is left out, so that an older page survives a newer
+ * The events in one socket frame, a JSON array. Unknown events are left out, so that an older page works with a newer
  * server.
  * @param {string} frame
  * @returns {ServerEvent[]}
@@ -22,7 +22,7 @@ export function readFrame(frame) {
 }
 
 /**
- * Whether an event is a step of a turn, and so numbered. Replies and snapshots are not: they stand for themselves.
+ * Whether an event is a step of a turn, and so has a number. Replies and snapshots are not.
  * @param {ServerEvent} event
  * @returns {event is import("./wire.js").TurnEvent}
  */
@@ -47,7 +47,7 @@ export function isDebugPageEvent(event) {
 }
 
 /**
- * Where every event has its case, nothing comes here: TypeScript then knows that no event is left.
+ * The default case of a switch that handles every event. TypeScript reports an error here if one is missing.
  * @param {never} event
  */
 export function unhandled(event) {

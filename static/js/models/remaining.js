@@ -1,4 +1,4 @@
-// The words for the time that a debug view stays open.
+// The text for how long a debug view stays open.
 
 /**
  * @param {number} milliseconds until it closes

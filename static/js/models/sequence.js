@@ -1,4 +1,4 @@
-// Decides for each event of a turn whether it is the next one, one that was seen already, or one after a gap.
+// Checks the sequence numbers of a turn's events: each is the next one, a duplicate, or one after a gap.
 
 /** @typedef {"apply" | "drop" | "gap"} Verdict */
 
@@ -23,7 +23,7 @@ export class Sequence {
   }
 
   /**
-   * A snapshot holds everything up to this number.
+   * A snapshot holds everything up to and including this number.
    * @param {string} turn
    * @param {number} number
    */

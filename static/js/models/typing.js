@@ -1,7 +1,7 @@
-// What a key in the composer means, and how long a message may be.
+// The rules of the composer: which key sends, and how long a message may be.
 
 /**
- * @typedef {object} Key what we read of a keyboard event
+ * @typedef {object} Key the part of a keyboard event that is read here
  * @property {string} key
  * @property {boolean} shiftKey
  * @property {boolean} ctrlKey
@@ -15,8 +15,8 @@
 const KEY_OF_INPUT_METHOD = 229;
 
 /**
- * Whether this key sends the message. Shift+Enter breaks the line; Enter that confirms a word in an input method does
- * neither.
+ * Whether this key sends the message. Shift+Enter starts a new line; Enter that confirms a word in an input method
+ * does neither.
  * @param {Key} event
  */
 export function sends(event) {
@@ -25,13 +25,13 @@ export function sends(event) {
 }
 
 /**
- * Why this text cannot be sent, in a sentence, or null.
+ * A message that says why this text cannot be sent, or null.
  * @param {string} text
  * @param {number} limit in characters as the server counts them (code points)
  * @returns {string | null}
  */
 export function problemWith(text, limit) {
-  // A text of so many UTF-16 units has at most as many characters: the exact count is needed only above the limit.
+  // A text has at most as many characters as UTF-16 units, so the exact count is needed only above the limit.
   if (text.length <= limit) return null;
   const excess = [...text].length - limit;
   if (excess <= 0) return null;

@@ -1,8 +1,8 @@
-// Copies text, also where the browser has no modern clipboard (a page served over plain http in a home network).
+// Copies text to the clipboard, also on pages served over plain http, where browsers lack the modern clipboard.
 
 /**
- * Copies what a promise will give. The promise goes to the clipboard as it is: Safari allows no waiting between click
- * and copy.
+ * Copies the text that a promise resolves to. The promise itself is given to the clipboard: Safari allows no waiting
+ * between click and copy.
  * @param {Promise<string>} text
  */
 export async function copyLater(text) {
@@ -12,7 +12,7 @@ export async function copyLater(text) {
       await navigator.clipboard.write([new ClipboardItem({ "text/plain": blob })]);
       return;
     } catch {
-      // Older browsers take no promise, some refuse without the page in front: try the plain ways.
+      // Older browsers accept no promise, and some refuse when the page is not in front: try the simpler ways.
     }
   }
   await copy(await text);

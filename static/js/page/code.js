@@ -1,4 +1,4 @@
-// Code blocks: a head line with the language and a copy button, and colours once the block is closed.
+// Code blocks: adds a header with the language and a copy button, and highlights the code once the block is closed.
 
 import { piece } from "./dom.js";
 import { MOST_CHARACTERS, flatten, languageOf } from "../models/highlighting.js";
@@ -7,7 +7,7 @@ import { MOST_CHARACTERS, flatten, languageOf } from "../models/highlighting.js"
 
 /** @typedef {{ language: string, ignoreIllegals: boolean }} HighlightOptions */
 /**
- * @typedef {object} Highlighter what we use of highlight.js
+ * @typedef {object} Highlighter the part of highlight.js that is used
  * @property {(name: string) => unknown} getLanguage
  * @property {(code: string, options: HighlightOptions) => { _emitter: { rootNode: TokenNode } }} highlight
  */
@@ -16,8 +16,8 @@ import { MOST_CHARACTERS, flatten, languageOf } from "../models/highlighting.js"
 let loading = null;
 
 /**
- * Puts a head line over each code block that has none yet. Cheap, so that an open block may have it too and nothing
- * jumps at its end.
+ * Adds the header to each code block that has none yet. This is cheap, so an open block gets it too, and nothing jumps
+ * when it closes.
  * @param {Element} block
  */
 export function decorateCode(block) {
@@ -36,7 +36,7 @@ export function decorateCode(block) {
 }
 
 /**
- * The text of the code block that a copy button stands over.
+ * The text of the code block that a copy button belongs to.
  * @param {Element} button
  */
 export function codeBeside(button) {
@@ -44,7 +44,7 @@ export function codeBeside(button) {
 }
 
 /**
- * Colours the code of a closed block. Without a named language, or above the limit, it stays plain.
+ * Highlights the code of a closed block. Without a named language, or above the limit, it stays plain.
  * @param {Element} block
  */
 export async function highlightCode(block) {
@@ -59,14 +59,14 @@ export async function highlightCode(block) {
       code.replaceChildren(coloured(result._emitter.rootNode));
       code.setAttribute("data-coloured", "");
     } catch {
-      // Plain code is a good answer too.
+      // Code without highlighting is fine, too.
       code.textContent = text;
     }
   }
 }
 
 /**
- * The highlighter also offers a string of HTML; it is not used. Elements are built here, and text enters them as text.
+ * The highlighter also offers a string of HTML, which is not used: elements are built here, and filled with plain text.
  * @param {TokenNode} root
  */
 function coloured(root) {

@@ -1,4 +1,4 @@
-// The socket: connects, connects again after a loss, and hands over whole arrays of events.
+// The WebSocket connection to the server. It reconnects after a loss.
 
 import { Backoff } from "../models/backoff.js";
 import { readFrame } from "../models/protocol.js";
@@ -7,20 +7,20 @@ import { readFrame } from "../models/protocol.js";
 
 /**
  * @typedef {object} Listener
- * @property {() => void} opened the socket is up: subscribe, and ask again what was not answered
+ * @property {() => void} opened the socket is up: subscribe, and send unanswered commands again
  * @property {(events: ServerEvent[]) => void} received
- * @property {() => void} lost the socket is down and will be tried again
- * @property {(code: number) => void} ended the server does not want this connection any more
+ * @property {() => void} lost the socket is down, and a reconnect will follow
+ * @property {(code: number) => void} ended the server refuses this connection for good
  */
 
-/** Close codes after which trying again is pointless: signed out, not allowed, too many pages. */
+/** Close codes after which a reconnect is pointless: signed out, not allowed, too many pages. */
 const FINAL_CODES = new Set([4401, 4403, 4408]);
 /** Close code for "too fast": wait longer before the next attempt. */
 const TOO_FAST = 4429;
 const TOO_FAST_WAIT_MS = 10_000;
-/** A page that was hidden for this long may hold a socket whose other end is gone without a word. */
+/** The socket of a page that was hidden for this long may be dead without an error. */
 const SUSPICIOUS_MS = 30_000;
-/** How long a probe may stay unanswered before the socket is given up. */
+/** How long a probe may stay unanswered before the socket is considered dead. */
 const PROBE_MS = 5_000;
 
 export class Connection {
@@ -58,13 +58,13 @@ export class Connection {
     return this.#socket?.readyState === WebSocket.OPEN;
   }
 
-  /** Milliseconds since the last word from the server. */
+  /** Milliseconds since the last message from the server. */
   get silence() {
     return performance.now() - this.#heardAt;
   }
 
   /**
-   * Sends now, or says that it could not: what must not be lost is asked again when the socket opens.
+   * Sends now, or returns false: a command that must not be lost is sent again when the socket opens.
    * @param {Command} command
    * @returns {boolean}
    */
@@ -75,7 +75,7 @@ export class Connection {
   }
 
   /**
-   * Asks something that the server always answers; without an answer the socket is taken for dead.
+   * Sends a command that the server always answers; without an answer the socket is considered dead.
    * @param {Command} command
    */
   probe(command) {
@@ -91,7 +91,7 @@ export class Connection {
     const socket = new WebSocket(address);
     this.#socket = socket;
     socket.addEventListener("open", () => this.#opened(socket));
-    socket.addEventListener("message", (event) => this.#heard(socket, event));
+    socket.addEventListener("message", (event) => this.#onMessage(socket, event));
     socket.addEventListener("close", (event) => this.#closed(socket, event.code));
   }
 
@@ -106,12 +106,12 @@ export class Connection {
    * @param {WebSocket} socket
    * @param {MessageEvent} event
    */
-  #heard(socket, event) {
+  #onMessage(socket, event) {
     if (socket !== this.#socket || typeof event.data !== "string") return;
     this.#settleProbe();
     this.#heardAt = performance.now();
-    // Only a word from the server proves that it is well: a socket that opens and closes at once must not be tried in a
-    // rush.
+    // Only a message from the server proves that it works: a socket that opens and closes at once must not be retried
+    // in quick succession.
     this.#backoff.reset();
     this.#listener.received(readFrame(event.data));
   }
@@ -137,7 +137,7 @@ export class Connection {
     const socket = this.#socket;
     if (!socket) return;
     socket.close();
-    // The other end may be gone, and then the browser waits long before it says "closed".
+    // The other end may be gone, and then it takes the browser long to report the socket as closed.
     this.#closed(socket, 1006);
     this.#hurry();
   }

@@ -1,21 +1,19 @@
-// The one place where HTML enters the page, and small typed ways to find elements.
+// The one place where HTML is inserted into the page, with typed helpers that find elements.
 
 /**
- * The browser's door for HTML. The Content-Security-Policy allows this one policy and no other, so that an HTML sink
- * anywhere else throws. The HTML itself was sanitised on the server; this policy does not make anything safe, it marks
- * the only way in.
+ * The page's only Trusted Types policy. The Content-Security-Policy allows no other, so that an HTML sink anywhere else
+ * throws. The HTML itself was sanitised on the server: this policy makes nothing safe, it marks the only way in.
  * @typedef {{ createHTML: (html: string) => string }} HtmlPolicy
  */
 const policy = makePolicy();
 
 /**
- * Parses HTML that our own server rendered: a block of an answer from the socket, or a fragment of a page.
+ * Parses HTML that the server rendered: a block of an answer from the socket, or a fragment of a page.
  * @param {unknown} html
  * @returns {DocumentFragment}
  */
 export function parse(html) {
-  // A value off the wire that is no string would be turned into one by the sink: "[object Object]", or what its
-  // toString says.
+  // The sink would convert a value that is not a string: to "[object Object]", or to what its toString returns.
   if (typeof html !== "string") throw new TypeError("only text can be parsed as HTML");
   const template = document.createElement("template");
   template.innerHTML = policy.createHTML(html);
@@ -23,7 +21,7 @@ export function parse(html) {
 }
 
 /**
- * Replaces what an element holds by HTML that our own server rendered.
+ * Replaces an element's content by HTML that the server rendered.
  * @param {Element} element
  * @param {unknown} html
  */
@@ -32,7 +30,7 @@ export function fill(element, html) {
 }
 
 /**
- * A copy of what the `<template>` of that name holds.
+ * A copy of the element in the `<template>` of that name.
  * @template {Element} E
  * @param {string} name
  * @param {new () => E} kind

@@ -1,5 +1,5 @@
-// Finishes a closed block: code gets its head line and colours, mathematics is set, a wide table can be scrolled by
-// keyboard. In idle time, newest first.
+// Finishes closed blocks in idle time, newest first: code is highlighted, mathematics is typeset, and wide tables can
+// be scrolled by keyboard.
 
 import { decorateCode, highlightCode } from "./code.js";
 import { setMathematics } from "./mathematics.js";
@@ -43,7 +43,7 @@ async function work() {
 }
 
 /**
- * A table that is wider than the page scrolls; the keyboard must get to it.
+ * A table that is wider than the page scrolls, so it must be reachable by keyboard.
  * @param {Element} block
  */
 function reachWideTables(block) {

@@ -1,4 +1,4 @@
-// A textarea that grows with its text; the style sheet sets how far.
+// Makes a textarea grow with its text, up to the limit in the style sheet.
 
 /** @param {HTMLTextAreaElement} area */
 export function grow(area) {

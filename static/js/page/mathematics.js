@@ -1,16 +1,16 @@
-// Sets mathematics in closed blocks with KaTeX, which is fetched only when a message has some.
+// Typesets mathematics in closed blocks with KaTeX, which is loaded only when a message has some.
 
 /**
- * @typedef {object} Setter what we use of KaTeX
+ * @typedef {object} Setter the part of KaTeX that is used
  * @property {(tex: string, element: HTMLElement, options: Record<string, unknown>) => void} render
  */
 
 /**
- * Nothing that TeX says may load, link, run or grow without end. What KaTeX cannot read it throws, and the source stays
- * as text: its own error message would be an element with a style attribute, which the Content-Security-Policy blocks.
+ * TeX may not load, link, run or expand anything without limit. Where KaTeX cannot read a formula it throws, and the
+ * source stays as text: KaTeX's own error message has a style attribute, which the Content-Security-Policy blocks.
  */
 const OPTIONS = Object.freeze({ trust: false, throwOnError: true, strict: "ignore", maxExpand: 100, maxSize: 20 });
-/** A formula longer than this stays as it was written. */
+/** A longer formula is not typeset. */
 const MOST_CHARACTERS = 2_000;
 
 /** @type {Promise<Setter> | null} */
@@ -35,7 +35,7 @@ export async function setMathematics(block) {
 /** @returns {Promise<Setter>} */
 function load() {
   loading ??= Promise.all([import("../../vendor/katex/katex.min.js"), loadStyles()]).then(() => {
-    // KaTeX's small build knows no modules: it leaves itself in the global scope.
+    // KaTeX's small build is not a module: it puts itself in the global scope.
     return /** @type {{ katex: Setter }} */ (/** @type {unknown} */ (globalThis)).katex;
   });
   return loading;

@@ -1,4 +1,4 @@
-// Places a menu beside the button that opens it. Opening, closing, Escape and focus are the browser's (popover).
+// Places a menu beside the button that opens it. The browser's popovers do the rest: opening, closing, Escape, focus.
 
 const MARGIN_PX = 4;
 const MENU_WIDTH_PX = 240;

@@ -1,4 +1,4 @@
-// Requests to our own server: pages to read, forms to post, and what to say when that fails.
+// HTTP requests to the server, with error messages for people.
 
 /** The session is over: the server answered with its sign-in page. */
 export class SignedOut extends Error {}
@@ -10,7 +10,7 @@ const UNREACHABLE = "The server could not be reached. Please try again.";
 const REFUSED = "The server could not do that. Please try again.";
 
 /**
- * The text that stands at a path.
+ * Fetches the text at a path.
  * @param {string} path
  * @returns {Promise<string>}
  */
@@ -20,7 +20,7 @@ export async function read(path) {
 }
 
 /**
- * Posts a form and gives the page that answered.
+ * Posts a form, and returns the page in the response.
  * @param {string} path
  * @param {URLSearchParams} fields
  * @returns {Promise<string>}

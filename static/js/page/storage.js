@@ -1,4 +1,4 @@
-// What is chosen in this browser, for the next page. Where storage is full or forbidden it holds for this page alone.
+// Settings that are stored in this browser. Where storage is full or forbidden, they last for this page only.
 
 /** @returns {Storage | null} null where the browser forbids it */
 export function openStorage() {
@@ -19,13 +19,13 @@ export function recall(key) {
 
 /**
  * @param {string} key
- * @param {string | null} value null forgets it
+ * @param {string | null} value null removes it
  */
 export function remember(key, value) {
   try {
     if (value === null) openStorage()?.removeItem(key);
     else openStorage()?.setItem(key, value);
   } catch {
-    // A full or forbidden storage must not stop anybody from choosing.
+    // Storage that is full or forbidden must not keep anybody from choosing.
   }
 }

@@ -1,4 +1,4 @@
-// <theme-toggle>: light, dark, or as the system says. The choice is this browser's alone.
+// <theme-toggle>: the choice between light, dark and the system's theme. It is stored in this browser only.
 
 const KEY = "chatui:theme";
 
@@ -24,7 +24,7 @@ class ThemeToggle extends HTMLElement {
       if (theme === "system") localStorage.removeItem(KEY);
       else localStorage.setItem(KEY, theme);
     } catch {
-      // Without storage the choice holds for this page.
+      // Without storage the choice lasts for this page.
     }
     this.#show();
   };

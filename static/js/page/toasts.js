@@ -1,9 +1,9 @@
-// Short messages that come, may offer one action, and go by themselves.
+// Toasts: short messages that disappear by themselves and may offer one action.
 
 import { find, piece } from "./dom.js";
 
 const PLAIN_MS = 5_000;
-/** With an action there must be time to reach it. */
+/** A toast with an action stays longer, so that there is time to reach it. */
 const ACTION_MS = 12_000;
 
 /**
@@ -28,7 +28,7 @@ export function toast(text, action) {
       action.run();
     });
   }
-  // Nobody should lose the button while reaching for it.
+  // The button must not disappear while somebody is reaching for it.
   for (const name of ["pointerenter", "focusin"]) element.addEventListener(name, () => clearTimeout(timer));
   for (const name of ["pointerleave", "focusout"]) element.addEventListener(name, wait);
   find(document, ".toasts", HTMLElement).append(element);

@@ -1,4 +1,4 @@
-// <conversation-list>: the side bar's list. Groups by day, renames in place, deletes with a way back.
+// <conversation-list>: the list of conversations in the side bar, grouped by day. Renames in place, deletes with undo.
 
 import { around, find, piece, seek } from "../page/dom.js";
 import { menuOpener } from "../page/menus.js";
@@ -27,7 +27,7 @@ export class ConversationList extends HTMLElement {
   }
 
   /**
-   * Something was said in this conversation: it goes to the top.
+   * A message was added to this conversation: moves it to the top.
    * @param {string} conversation
    */
   touch(conversation) {
@@ -39,7 +39,7 @@ export class ConversationList extends HTMLElement {
   }
 
   /**
-   * Takes over the list that the server shows in a whole page.
+   * Replaces the list by the one in a page from the server.
    * @param {DocumentFragment} page
    */
   replace(page) {
@@ -148,7 +148,7 @@ export class ConversationList extends HTMLElement {
       return;
     }
     if (seek(item, "[aria-current]", HTMLElement)) {
-      // The open conversation is gone: the home page offers the way back.
+      // The open conversation was deleted: the home page offers to undo that.
       this.dispatchEvent(new CustomEvent("chat:deleted", { detail: item.dataset.conversation }));
       return;
     }

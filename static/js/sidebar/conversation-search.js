@@ -1,5 +1,5 @@
-// <conversation-search>: the field over the list of conversations. Shows what is found in place of the list. Says
-// "chat:search" when asked for.
+// <conversation-search>: the search field above the list of conversations. Shows its results in place of the list, and
+// dispatches "chat:search" when it is asked for.
 
 import { around, fill, find, parse, seek } from "../page/dom.js";
 import { SignedOut, read } from "../page/server.js";
@@ -13,7 +13,7 @@ export class ConversationSearch extends HTMLElement {
   #list = find(document, "conversation-list", HTMLElement);
   /** @type {number | undefined} */
   #waiting;
-  /** Counts what was asked, so that a late answer to an old question is dropped. */
+  /** Counts requests, so that a late response to an old one is dropped. */
   #asked = 0;
 
   connectedCallback() {
@@ -53,8 +53,8 @@ export class ConversationSearch extends HTMLElement {
   }
 
   /**
-   * @param {string} html the fragment that the server made
-   * @param {boolean} isMore whether it goes behind what is there
+   * @param {string} html the fragment from the server
+   * @param {boolean} isMore whether to add it to the results that are shown
    */
   #show(html, isMore) {
     this.#open();
@@ -74,7 +74,7 @@ export class ConversationSearch extends HTMLElement {
 
   /**
    * @param {string} sentence
-   * @param {boolean} isSeen whether it stands on the page, too
+   * @param {boolean} isSeen whether it is also visible on the page
    */
   #say(sentence, isSeen) {
     this.#status.textContent = sentence;
@@ -123,7 +123,7 @@ export class ConversationSearch extends HTMLElement {
   };
 
   /**
-   * From the field to the first result, from result to result, and back.
+   * Moves the focus from the field to the first result, from result to result, and back.
    * @param {KeyboardEvent} event
    * @param {number} by
    */

@@ -1,4 +1,4 @@
-// On narrow screens the side bar is a drawer: opened by a button, closed by Escape, the shade or a choice.
+// The side bar as a drawer on narrow screens: a button opens it; Escape, a click outside or a choice closes it.
 
 import { find } from "../page/dom.js";
 

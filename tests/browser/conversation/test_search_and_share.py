@@ -37,7 +37,7 @@ def hits(page: Page):
 
 def shared_link(page: Page) -> str:
     """Create a link on the conversation's page, and give its address."""
-    page.get_by_role("button", name="More for this conversation").click()
+    page.get_by_role("button", name="Options for this conversation").click()
     page.get_by_role("link", name="Share…").click()
     expect(page.get_by_role("heading", name="This is what they will see")).to_be_visible()
     page.get_by_role("button", name="Create link").click()

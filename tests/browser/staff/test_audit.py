@@ -68,7 +68,7 @@ def test_staff_are_warned_read_filter_acknowledge_and_take_the_log_away(server: 
     warning.get_by_role("link", name="bela").click()
     assert len(lines(page)) == 2 and all("E-PERM-VISIBILITY" in line for line in lines(page))
     page.get_by_label("Who", exact=True).fill("nobody")
-    page.get_by_role("button", name="Show these lines").click()
+    page.get_by_role("button", name="Apply filter").click()
     expect(page.get_by_text("No line matches.")).to_be_visible()
     page.get_by_role("link", name="Show all lines").click()
 
@@ -76,7 +76,7 @@ def test_staff_are_warned_read_filter_acknowledge_and_take_the_log_away(server: 
     expect(page.get_by_role("region", name="Warning")).to_have_count(0)
     assert "acknowledge warning" in lines(page)[0]
 
-    page.get_by_text("Refused attempts of the last 30 days").click()
+    page.get_by_text("Refused attempts in the last 30 days").click()
     row = page.locator(".audit-tallies tbody tr", has_text="bela")
     expect(row.locator(".audit-count")).to_have_text("2")
     row.get_by_role("link", name="bela").click()
@@ -101,7 +101,7 @@ def test_pages_by_keyboard_and_on_a_phone(deployment: Deployment, server: Server
     expect(page.get_by_role("table", name="Lines of the audit log, the newest first")).to_be_visible()
     for scheme in ("light", "dark"):
         phone = visits.open(server, "grace", "/audit/", color_scheme=scheme, **PHONE)
-        phone.get_by_text("Refused attempts of the last 30 days").tap()
+        phone.get_by_text("Refused attempts in the last 30 days").tap()
         phone.get_by_text("Filter", exact=True).tap()
         expect(phone.get_by_label("Who", exact=True)).to_be_visible()
         fits(phone)

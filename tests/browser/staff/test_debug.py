@@ -85,7 +85,7 @@ def test_without_the_permission_there_is_a_refusal_and_a_line_in_the_log(llama: 
     chat.ask_and_wait(HARD)
     chat.settle()
     conversation = chat.page.url.rstrip("/").rsplit("/", 1)[1]
-    chat.page.get_by_role("button", name="More for this conversation").click()
+    chat.page.get_by_role("button", name="Options for this conversation").click()
     expect(chat.page.get_by_role("link", name="Download transcript")).to_be_visible()
     expect(chat.page.get_by_role("link", name="Debug view")).to_have_count(0)
 

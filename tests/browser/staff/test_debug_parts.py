@@ -117,7 +117,7 @@ def test_a_second_person_approves_and_the_first_cannot(visits: Visits, strict: S
     assert INSTRUCTIONS not in asking.content()
 
     own = visits.open(strict, "grace", "/debug/requests/")
-    expect(own.get_by_role("listitem")).to_contain_text("somebody else has to decide it")
+    expect(own.get_by_role("listitem")).to_contain_text("somebody else has to decide on it")
     expect(own.get_by_role("button", name="Approve")).to_have_count(0)
 
     deciding = visits.open(strict, "vera", "/debug/requests/")

@@ -110,7 +110,7 @@ def test_the_person_reads_who_made_a_link_and_when_and_from_where_it_was_used(as
     assert "new password of your account" not in browser.get("/").content.decode()
     path = link_for(ada, asker)
     page = browser.get("/").content.decode()
-    assert "olga made a link for a new password of your account" in page and "Nobody has used it" in page
+    assert "olga created a link to reset your password" in page and "It has not been used" in page
     browser.post("/password/links/dismiss/")
     assert "new password of your account" not in browser.get("/").content.decode()
     assert set_password(path) == 302
