@@ -291,7 +291,7 @@ def thought_sentence(seconds: int) -> str:
 
 
 def _siblings(groups: Sequence[Sequence[Message]], current: Message) -> Siblings | None:
-    """``groups`` are the siblings, each with the messages it begins with; the one that holds ``current`` is where we stand."""
+    """``groups`` are the siblings, each with the messages it begins with; the one that holds ``current`` is the one that is shown."""
     place = next((index for index, group in enumerate(groups) if current in group), None)
     if place is None or len(groups) < 2:
         return None

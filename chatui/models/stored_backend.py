@@ -13,7 +13,7 @@ class Summaries(models.TextChoices):
     """Where the reasoning summaries that people may read come from."""
 
     NONE = "none", "None"
-    SERVER = "server", "Written by this server, and trusted to be no raw reasoning"
+    SERVER = "server", "Written by this server, and trusted not to be raw reasoning"
     MODEL = "model", "Written by the summarizer"
 
 
@@ -37,7 +37,7 @@ class StoredBackend(models.Model):
         "name of the key",
         max_length=60,
         blank=True,
-        help_text="The key itself stands in the environment or in a file of the server, bound to the origin that it is for.",
+        help_text="The key itself is in the environment or in a file on the server, and is bound to the origin that it is for.",
     )
     model_names = models.TextField(
         "models", blank=True, help_text="One name a line, the default first. Empty: those that the server names."

@@ -58,7 +58,7 @@ export class ConnectionBanner {
   }
 
   /** @param {string} sentence the server's message before it closed the socket */
-  bye(sentence) {
+  closing(sentence) {
     this.#closingMessage = sentence;
   }
 

@@ -88,7 +88,7 @@ export class ServerEvents {
       case "chatui:title":
         return open.retitle(event);
       case "chatui:closing":
-        return banner.bye(event.message);
+        return banner.closing(event.message);
       default:
         return unhandled(event);
     }

@@ -17,7 +17,7 @@ class DebugSource extends HTMLElement {
 
   connectedCallback() {
     this.#details.addEventListener("toggle", () => void this.#show());
-    this.#button.addEventListener("click", () => void told(this.#button, () => copyLater(this.#read())));
+    this.#button.addEventListener("click", () => void withFeedback(this.#button, () => copyLater(this.#read())));
   }
 
   async #show() {
@@ -40,7 +40,7 @@ class DebugCopy extends HTMLElement {
   connectedCallback() {
     const button = find(this, "button", HTMLButtonElement);
     const target = document.getElementById(this.dataset.target ?? "");
-    button.addEventListener("click", () => void told(button, () => copy(target?.textContent ?? "")));
+    button.addEventListener("click", () => void withFeedback(button, () => copy(target?.textContent ?? "")));
   }
 }
 
@@ -49,7 +49,7 @@ class DebugCopy extends HTMLElement {
  * @param {HTMLButtonElement} button
  * @param {() => Promise<void>} act
  */
-async function told(button, act) {
+async function withFeedback(button, act) {
   const label = find(button, "span", HTMLElement);
   const before = label.textContent;
   try {

@@ -107,15 +107,15 @@ def test_the_old_password_works_on_unless_it_is_taken_away(asker: User, ada: Use
 
 def test_the_person_reads_who_made_a_link_and_when_and_from_where_it_was_used(asker: User, ada: User) -> None:
     browser = signed_in(ada)
-    assert "new password of your account" not in browser.get("/").content.decode()
+    assert "link to reset your password" not in browser.get("/").content.decode()
     path = link_for(ada, asker)
     page = browser.get("/").content.decode()
     assert "olga created a link to reset your password" in page and "It has not been used" in page
     browser.post("/password/links/dismiss/")
-    assert "new password of your account" not in browser.get("/").content.decode()
+    assert "link to reset your password" not in browser.get("/").content.decode()
     assert set_password(path) == 302
     page = signed_in(User.objects.get(pk=ada.pk)).get("/").content.decode()
-    assert "olga made a link" in page and "from 192.0.2.9" in page, "it comes back once it was used"
+    assert "olga created a link" in page and "from 192.0.2.9" in page, "it comes back once it was used"
 
 
 def test_making_and_using_a_link_are_lines_of_the_audit_log(asker: User, ada: User) -> None:

@@ -117,7 +117,7 @@ def test_e_x_reason_a_form_without_reason_or_time_comes_back_with_a_sentence(fie
     client = signed_in(grace)
     page = client.post(f"/c/{turn.conversation_id}/debug/open/", fields)
     text = page.content.decode()
-    assert page.status_code == 400 and "in 10 to 180 characters" in text and "HIDDEN" not in text
+    assert page.status_code == 400 and "of 10 to 180 characters" in text and "HIDDEN" not in text
     assert not DebugRequest.objects.exists()
 
 
