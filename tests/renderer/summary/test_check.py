@@ -10,7 +10,7 @@ from collections.abc import Callable
 import pytest
 
 from renderer.errors import Code
-from renderer.summary import disguises, languages
+from renderer.summary import copies, disguises, languages
 from renderer.summary import frame as summary_frame
 from renderer.summary.check import MAX_CHARS, Reason, check
 from renderer.summary.index import RUN_WORDS, Grams, HiddenText, SeenText, stems
@@ -278,6 +278,25 @@ def test_a_run_of_words_is_a_copy_from_five_on_and_four_among_others_are_not() -
     assert check(" ".join([*before, *words[1:], *behind]), hidden, seen).reason is None
 
 
+def test_five_words_in_a_row_are_a_copy_also_to_the_rule_for_runs_alone() -> None:
+    words = ["ant", "bee", "cat", "dog", "elk"]
+    hidden, seen = prepared(analysis=f"{' '.join(words)} fox gnu")
+    around = ["hen", "owl", "rat", "yak", "sow", "pup"]
+    assert len(words) == RUN_WORDS and copies.is_copy(" ".join([*around, *words]), hidden, seen)
+    assert not copies.is_copy(" ".join([*around, *words[1:]]), hidden, seen)
+
+
+def test_short_runs_put_together_anew_are_a_copy_from_three_of_five_on() -> None:
+    words = ["ant", "bee", "cat", "dog", "elk", "fox", "gnu"]
+    runs = "Ant bee cat. Owl. Cat dog elk. Owl. Elk fox gnu. Owl. "
+    hidden, seen = prepared(question=f"{QUESTION} {' or '.join([*words, 'hen'])}", analysis=runs)
+    assert [" ".join(words[at : at + 3]).capitalize() in runs for at in range(5)] == [True, False, True, False, True], "the premise"
+    assert not copies.is_interleaved(words, hidden, seen), "the premise: no other rule for copies refuses it"
+    assert copies.is_copy(" ".join(words), hidden, seen)
+    assert not copies.is_copy(" ".join([*words, "hen"]), hidden, seen), "three of six are not enough"
+    assert not copies.is_copy(" ".join(words[:5]), hidden, seen), "nor are two of three: of two runs chance may put both side by side"
+
+
 def test_words_of_a_copy_with_others_between_are_a_copy() -> None:
     words = ["ant", "bee", "cat", "dog", "elk"]
     hidden, seen = prepared(question=f"{QUESTION} {' or '.join(words)}", analysis=f"{' '.join(words)} fox gnu")
@@ -306,6 +325,32 @@ def test_what_is_told_a_few_words_at_a_time_is_read_together() -> None:
     hidden, seen = prepared(orders="")
     assert check("the bicycle and the car", hidden, seen, ["I compare the train"]).reason is Reason.COPY
     assert check("Weighed the rain against travel time", hidden, seen, ["Compared three ways"]).reason is None
+
+
+def test_the_three_lines_before_are_read_together_with_a_new_one() -> None:
+    hidden, seen = prepared()
+    words = [f"word{number}" for number in range(99)]
+    seen.feed(" ".join(f"{word} {' '.join(words)}" for word in ORDERS.split()))
+    told = ["Thought about an offer, a discount, the weather and rain", "Looked at twenty percent of ways to get to work in Berlin"]
+    between, line = "Weighed the rain against travel time", "Noticed somebody in Berlin"
+    assert check(line, hidden, seen, [told[1], between]).reason is None, "the premise: it takes all three of them"
+    assert check(line, hidden, seen, [*told, between]).reason is Reason.RETOLD
+
+
+def test_a_line_has_at_most_a_hundred_and_forty_characters() -> None:
+    hidden, seen = prepared()
+    line = "Compared " + "the ways to work in rain " * 9
+    assert MAX_CHARS == 140
+    assert check(line[:139] + "s", hidden, seen).reason is not Reason.LENGTH
+    assert check(line[:140] + "s", hidden, seen).reason is Reason.LENGTH
+
+
+def test_three_fifths_of_a_sentence_of_the_orders_are_enough_to_retell_it() -> None:
+    hidden, seen = prepared(question="What next?", orders="Weather traffic distance bicycle luggage.")
+    told = stems("weather traffic distance bicycle luggage")
+    assert len(told) == 5 and [sentence for sentence in hidden.orders if sentence == told], "the premise"
+    assert check("Compared weather, traffic, distance, time and options", hidden, seen).reason is Reason.RETOLD
+    assert check("Compared weather, traffic, options, time and plans", hidden, seen).reason is None
 
 
 def test_scripts_without_spaces_are_compared_by_characters() -> None:
@@ -508,3 +553,8 @@ def test_small_words_say_nothing() -> None:
 def test_a_step_reads_back_from_the_kept_frame_as_it_was_shown(line: str) -> None:
     frames = summary_frame.frames([line, "Second"], [], Code.CALL_SCHEMA)
     assert summary_frame.steps_of(frames[0].frame.body) == [line, "Second"]
+
+
+def test_a_kept_step_is_words_and_no_markup() -> None:
+    frames = summary_frame.frames(["Weighed [a](b) *or* `c`", "# d <e>"], [], Code.CALL_SCHEMA)
+    assert frames[0].frame.body == "- Weighed \\[a\\]\\(b\\) \\*or\\* \\`c\\`\n- \\# d \\<e\\>"
