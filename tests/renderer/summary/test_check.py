@@ -540,6 +540,15 @@ def test_one_small_number_in_words_may_be_told_if_hidden_text_does_not_have_it()
     assert check("Compared three ways", hidden, seen).reason is None
 
 
+@pytest.mark.parametrize(("first", "second"), [("47", "11"), ("11", "74"), ("47", "1")])
+def test_digits_of_visible_numbers_side_by_side_tell_no_hidden_number_forwards_or_backwards(first: str, second: str) -> None:
+    hidden, seen = prepared(question=f"{QUESTION} Is it {first} or {second}?")
+    lines = [f"Compared {first} ways", f"Compared {second} options"]
+    assert [check(line, hidden, seen).reason for line in lines] == [None, None], "the premise: alone they pass"
+    assert check(lines[1], hidden, seen, lines[:1]).reason is Reason.SECRET
+    assert check(lines[0], hidden, seen, lines[1:]).reason is None
+
+
 @pytest.mark.parametrize("word", ["compare", "compared", "compares", "comparing"])
 def test_endings_do_not_make_another_word(word: str) -> None:
     assert stems(word) == stems("compared")
