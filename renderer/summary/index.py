@@ -86,14 +86,14 @@ class HiddenText:
         self.wide = Grams(_WIDE_RUN, 2)
         self.long_words: set[str] = set()
         self.orders: list[frozenset[str]] = []
-        """What stands in each sentence of the system and developer messages."""
+        """The content of each sentence of the system and developer messages."""
         self.order_words: set[str] = set()
         self.names: set[str] = set()
         """Names and quoted words of those messages."""
         self.told_names: set[str] = set()
         """Words of the reasoning that are written as names, folded; in German that is each noun."""
         self.uttered: set[str] = set()
-        """Names and words of which it is sure: those in quotes, behind a title, parts of an identifier together."""
+        """Names and words that certainly are names: in quotes, after a title, or parts of an identifier."""
         self.small: set[str] = set()
         """Words that are written without a capital."""
         self.forms: set[str] = set()
@@ -148,7 +148,7 @@ class HiddenText:
         return hash(run) in self._shingles
 
     def shared(self, words: Sequence[str]) -> list[bool]:
-        """For each run of SHINGLE words of ``words`` whether it stands in the hidden text."""
+        """For each run of SHINGLE words of ``words``, whether it is in the hidden text."""
         return [hash(run) in self._shingles for run in _shingles(words)]
 
     def _index(self, text: str) -> None:
@@ -171,7 +171,7 @@ class HiddenText:
             self.skeletons.add(skeleton(word))
 
     def _index_names(self, text: str) -> None:
-        """With what stands before, for a name or a number may lie across the cut. What is found twice is kept once."""
+        """Index names together with the text before, as a name or a number may be split across pieces. Duplicates are kept once."""
         text = self._before + text
         # From the beginning of a word on: the end of a name by itself could look like a word.
         self._before = text if len(text) <= _BEFORE else _WORD_END.sub("", text[-_BEFORE:])
@@ -297,7 +297,7 @@ def _shingles(words: Sequence[str]) -> Iterable[tuple[str, ...]]:
 
 
 def _sentences(text: str) -> list[frozenset[str]]:
-    """Short sentences are put together: one word alone is no sentence that could be told in other words."""
+    """Short sentences are joined: a single word is not a sentence that could be retold in other words."""
     found: list[frozenset[str]] = []
     open_one: frozenset[str] = frozenset()
     for part in _SENTENCE_END.split(text):
@@ -325,7 +325,7 @@ def _names(text: str) -> set[str]:
 
 
 def _quoted(text: str) -> set[str]:
-    """What stands between any two quotation marks, also between the end of one quotation and the beginning of the next."""
+    """The text between any two quotation marks, also between the end of one quotation and the beginning of the next."""
     return _telling(word for match in _QUOTED.finditer(text) for word in disguises.words(match[1]))
 
 

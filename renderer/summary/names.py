@@ -44,7 +44,7 @@ def _names_of_orders(words: list[str], hidden: HiddenText, seen: SeenText) -> bo
 
 
 def _names_of_reasoning(words: list[str], hidden: HiddenText, seen: SeenText) -> bool:
-    """Of the reasoning, which grows, only what can be looked up. A word that is no plain one is refused for that already."""
+    """Names from the reasoning. As it grows, they are only looked up. A word that is not plain is refused elsewhere already."""
     unseen = [word for word in words if word not in seen.words]
     if any(word in hidden.uttered or _is_name(word, hidden, seen) for word in unseen):
         return True

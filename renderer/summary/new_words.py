@@ -21,7 +21,7 @@ _LIKELY_PART = 0.7
 
 
 def may_pass(line: str, word: str, hidden: HiddenText, seen: SeenText) -> bool:
-    """Whether ``word``, folded and unknown, is one of these. ``line`` is where it stands."""
+    """Whether ``word``, folded and unknown, is allowed in ``line``."""
     if is_number(word):
         return False
     run = disguises.wide(word)

@@ -18,7 +18,7 @@ SMALL = {
     }.items()
     for word in spelled.split()
 }
-"""By the folded word. A digit is one of these where it stands in hidden text; in a line it is a number as any other."""
+"""Values by folded word. A digit counts as one of these in hidden text; in a line it is a number like any other."""
 WORDS = frozenset(word for word in SMALL if not word.isdigit())
 _CHINESE = {"两": 2, "兩": 2, "二": 2, "三": 3, "四": 4, "五": 5}
 COUNTED = re.compile("[两兩二三四五][种種个個条條项項步点點类類组組份段句次]")
