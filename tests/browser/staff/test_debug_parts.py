@@ -150,7 +150,7 @@ def test_turns_tell_state_times_tools_and_usage(visits: Visits, demo: Server) ->
     turn = page.get_by_role("region", name="Turn of")
     expect(turn.locator(".turn-facts")).to_contain_text("Completed")
     expect(turn.locator(".turn-facts")).to_contain_text("Demo")
-    expect(turn.get_by_role("img", name="Frames of this turn")).to_be_visible()
+    expect(turn.get_by_role("img", name="Timeline of this turn")).to_be_visible()
     call = turn.locator(".frame").filter(has_text="ends with <|call|>")
     expect(call.locator("details[open] pre")).to_have_text(re.compile(r'\{\n  "query": "launch date"'))
     expect(call).to_contain_text(re.compile(r"answered by #\d+ after \d+\.\d\d s"))
