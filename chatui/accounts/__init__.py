@@ -1,1 +1,1 @@
-"""Accounts: who is signed in, and how the first account is made."""
+"""Accounts: signing in, passwords, and how the first account is made."""

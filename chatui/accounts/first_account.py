@@ -1,4 +1,4 @@
-"""The one-time code for the first account: printed on the console, kept as a digest, gone once it was used."""
+"""The one-time code for the first account: printed on the console, stored as a hash, deleted once used."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The forms that ask for a secret: the console's code, a password, the old password. Each counts a guess before it judges it."""
+"""The forms that ask for a secret (console code, password, old password). Each counts a guess before judging it."""
 
 from __future__ import annotations
 

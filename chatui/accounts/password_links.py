@@ -1,4 +1,4 @@
-"""One-time links with which people choose a new password: staff make one and pass it on, and never learn a password that opens anything."""
+"""One-time links for choosing a new password: staff make a link and pass it on, and never learn the password."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a new password must be, as NIST SP 800-63B-4 has it: long, and none that is guessed first. Nothing is said about its characters.
+"""The rules for new passwords, after NIST SP 800-63B-4: long, not easily guessed, any characters.
 
 There is no second factor yet, so a password has at least 15 characters. Spaces and every script count; there is no longest one that a
 person would type, and nobody is asked to change theirs as time goes by.

@@ -1,4 +1,4 @@
-"""Who is behind a socket, read afresh from the database: a sign-out, a new password or a deactivation counts at once."""
+"""Finds the person behind a socket, fresh from the database: a sign-out or deactivation counts at once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Signing in: each guess at a password is limited, and sign-ins, refusals and sign-outs are lines of the audit log."""
+"""Signing in: limits guesses at passwords, and records sign-ins, refusals and sign-outs in the audit log."""
 
 from __future__ import annotations
 

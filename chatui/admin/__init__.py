@@ -1,1 +1,1 @@
-"""The admin site: accounts, groups, back ends, and conversations without their content. What it changes is recorded."""
+"""The admin pages: accounts, groups, back ends, and conversations without their content. Changes are recorded."""

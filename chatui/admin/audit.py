@@ -1,4 +1,4 @@
-"""What the back office writes into the audit log: changes of accounts, of groups and of what they may do, in words."""
+"""Writes changes made on the admin pages to the audit log: accounts, groups and permissions, in words."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def record_deleted(request: HttpRequest, row: User | Group) -> None:
 
 def _record(request: HttpRequest, row: User | Group, what: str, about: Standing, detail: str) -> None:
     kind = "group" if isinstance(row, Group) else "account"
-    visitor = visitor_of(request, "office")
+    visitor = visitor_of(request, "admin")
     record(f"{kind} {what}", visitor, about.name, detail=detail)
     # What a group may do, its members may.
     changed = row.user_set.values_list("pk", flat=True) if isinstance(row, Group) else [row.pk]

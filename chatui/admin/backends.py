@@ -1,4 +1,4 @@
-"""Back ends in the back office: a form that says what is wrong before it is saved. It never sees a key, only the name of one."""
+"""The admin pages for back ends: a form that is checked before saving, and never holds a key, only the name of one."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class StoredBackendForm(forms.ModelForm):  # type: ignore[type-arg]
     def _check(self, spec: BackendSpec) -> None:
         env = environment()
         if spec.name in {known.name for known in configured.base(env)}:
-            self.add_error("name", "A back end of this name is set up outside of the back office, and that one counts.")
+            self.add_error("name", "A back end of this name is set up outside the admin pages, and that one counts.")
         if spec.summarizer and find([*configured.combined(env, configured.rows()), spec], spec.summarizer) is None:
             self.add_error("summarizer", "There is no such back end.")
         if not self.may_see_hidden and self._moves_reasoning(spec):
@@ -205,4 +205,4 @@ def _standing(row: StoredBackend) -> dict[str, str]:
 
 
 def _record(request: HttpRequest, row: StoredBackend, what: str, detail: str) -> None:
-    record(f"back end {what}", visitor_of(request, "office"), row.name, detail=detail)
+    record(f"back end {what}", visitor_of(request, "admin"), row.name, detail=detail)

@@ -1,4 +1,4 @@
-"""The page on which staff make a one-time link for somebody who needs a new password. It takes, and shows, no password."""
+"""The admin page on which staff make a one-time link for a new password. It takes and shows no password."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def page(request: HttpRequest, person: User, context: dict[str, object]) -> Http
         "hours": password_links.LASTS // timedelta(hours=1),
     }
     if request.method == "POST":
-        path = password_links.make(visitor_of(request, "office"), person, voids_password=request.POST.get("void") == "yes")
+        path = password_links.make(visitor_of(request, "admin"), person, voids_password=request.POST.get("void") == "yes")
         shown["link"] = request.build_absolute_uri(path)
         people.tell_sockets(person)
     return render(request, "admin/password_link.html", shown)

@@ -1,4 +1,4 @@
-"""What the back office shows: people, groups, and conversations without their content. What it changes is recorded.
+"""The admin pages for people, groups, and conversations without their content. Changes are recorded.
 
 Messages are not registered, and must not be: a list of rows would show hidden text without the gate and without an audit row.
 """
@@ -30,7 +30,7 @@ from chatui.web import people
 
 
 class RecordedAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
-    """Whatever way the office offers to make, change or delete a row: it is recorded, in the same transaction as the change."""
+    """Every way to make, change or delete a row is recorded, in the same transaction as the change."""
 
     def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
         """The last step of saving; what the database had before was kept by the first."""

@@ -1,4 +1,4 @@
-"""How the back office offers permissions: those that mean something here, with check boxes, under headings."""
+"""The permission fields of the admin pages: the permissions that mean something here, as check boxes under headings."""
 
 from __future__ import annotations
 

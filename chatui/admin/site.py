@@ -1,4 +1,4 @@
-"""The back office: Django's admin at ``/admin/``, under the product's own policy but for Trusted Types, which its jQuery cannot meet."""
+"""The admin site: Django's admin at ``/admin/``, with the product's CSP except Trusted Types, which Django's jQuery cannot meet."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Reading the audit log: the proof that it is whole, lines by filter, counts, files. ``chatui/audit_log/record.py`` writes it."""
+"""The audit log: writing it (``record``), and verifying, searching, counting and exporting it."""

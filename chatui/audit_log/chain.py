@@ -1,4 +1,4 @@
-"""Walks the chain of hashes from the first line to the last, and says where it is broken."""
+"""Verifies the hash chain of the audit log, and reports where it is broken."""
 
 from __future__ import annotations
 

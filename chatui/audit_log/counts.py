@@ -1,4 +1,4 @@
-"""How often something stands in the audit log, by person and by day."""
+"""Counts lines of the audit log by person and by day."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The audit log as a file: JSON lines, which hold all that the hashes were made of, and CSV for spreadsheets."""
+"""Exports the audit log: JSON lines, with everything that the hashes cover, or CSV for spreadsheets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lines of the audit log by filter, a page at a time, by their numbers."""
+"""Filters the lines of the audit log and pages through them by number."""
 
 from __future__ import annotations
 

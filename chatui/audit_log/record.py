@@ -1,4 +1,4 @@
-"""The audit log: ``record`` writes one line, chained by hash to the line before it. If it cannot be written, the caller must not go on."""
+"""Writes the audit log: ``record`` appends one line, hash-chained to the line before. If it fails, the caller must stop."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\
 
 @dataclass(frozen=True, slots=True)
 class Visitor:
-    """Who asks (None: not signed in), from which network address, and by which way: page, socket, download, office or shell."""
+    """Who asks (None: not signed in), from which network address, and by which way.
+
+    The ways are page, socket, download, admin and shell. Lines from before the admin pages had that name say office.
+    """
 
     user: User | None
     address: str

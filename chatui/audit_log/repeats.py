@@ -1,4 +1,4 @@
-"""Lines about what can be repeated at will: the first of an hour are written, after them only how many there were."""
+"""Limits audit lines about actions that can be repeated at will: the first of an hour are written, the rest only counted."""
 
 from __future__ import annotations
 

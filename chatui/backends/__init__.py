@@ -1,1 +1,1 @@
-"""Model servers, a folder per wire format; no Django in here. Read ``base`` first, then ``registry``."""
+"""Model servers: a folder for each wire format. Nothing here imports Django. Read ``base`` first, then ``registry``."""

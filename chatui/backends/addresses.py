@@ -1,4 +1,4 @@
-"""The addresses of model servers: which are taken, and the origin that requests to one are really made to."""
+"""Validates the address of a model server and finds the origin that requests really go to."""
 
 from __future__ import annotations
 

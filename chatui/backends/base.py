@@ -1,4 +1,4 @@
-"""What every model server looks like to the rest of the product: a Backend that samples raw events, or raises a BackendError.
+"""The interface that every model server has for the rest of the product: a Backend that samples raw events.
 
 No Django in this package: a back end can be tried from a plain script.
 """

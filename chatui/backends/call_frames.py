@@ -1,4 +1,4 @@
-"""What a tool call that came in JSON becomes: one whole call frame, or a hidden one where it could not be carried out."""
+"""Converts a tool call that arrived as JSON into one whole frame, which is hidden if the call could not be run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Goes on with a cut answer where a server cannot put the model back into it: the model is asked to, and what it repeats is left out."""
+"""Continues a cut answer by asking the model in words, and removes what the model repeats."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Keeps control markers that people and tools write from becoming real ones in servers that build their prompts from text.
+"""Escapes control markers in text from people and tools, for servers that build their prompts from text.
 
 Such servers read the whole prompt with markers on: ``<|end|>`` in a question would end it. On the copy that is sent an invisible word
 joiner goes between ``<`` and ``|``; it is taken out again of what comes back.

@@ -1,4 +1,4 @@
-"""What the back ends share that find out by asking which server they talk to and which models it has."""
+"""Shared by the back ends that detect, by asking, which server they talk to and which models it has."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Asks a model server what it is and which models it has."""
+"""Asks a model server which product it is and which models it offers."""
 
 from __future__ import annotations
 

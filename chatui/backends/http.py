@@ -1,4 +1,4 @@
-"""One streaming request to a model server: deadlines, bounds, and what its failures mean in our codes.
+"""One streaming HTTP request to a model server, with timeouts, size limits and error codes.
 
 httpx alone does not stop a server that drips a byte at a time, so every wait here has a deadline of its own.
 """

@@ -1,7 +1,7 @@
-"""The keys of model servers: read where the operator keeps them, and given out for the one origin that each is meant for.
+"""The API keys of model servers: where they are stored, and the one origin that each may be sent to.
 
-A key that the back office names, say ACME, stands in the environment (``CHATUI_KEY_ACME``) or in the file ``keys/ACME`` of the data
-directory, as ``https://api.example.org sk-…``: the origin, then the key. Whoever may change an address in the back office can point it
+A key that the admin pages name, say ACME, stands in the environment (``CHATUI_KEY_ACME``) or in the file ``keys/ACME`` of the data
+directory, as ``https://api.example.org sk-…``: the origin, then the key. Whoever may change an address on the admin pages can point it
 at a server of their own; the key stays behind, since its origin is not theirs to change.
 """
 

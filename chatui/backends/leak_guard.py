@@ -1,4 +1,4 @@
-"""Keeps reasoning out of the answer field of servers that know no channels: reads the whole answer, and hides in doubt.
+"""Hides reasoning that a server without channels puts into the answer. It reads the whole answer; in doubt it hides.
 
 Some servers put a model's raw output into the answer: with its Harmony markers, with the markers stripped
 (``analysis…assistantfinal…``), or inside tags such as ``<think>``. Where such a sign stands outside code, and the answer does not only

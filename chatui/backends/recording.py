@@ -1,4 +1,4 @@
-"""Keeps the raw bytes of one exchange with a model server, in the form of the recordings that tests replay."""
+"""Records the raw bytes of one exchange with a model server, in the format that tests replay."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which wire formats there are, and which of them a deployment's settings mean."""
+"""The wire formats by name, and which of them a configuration means."""
 
 from __future__ import annotations
 

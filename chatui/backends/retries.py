@@ -1,4 +1,4 @@
-"""Asks a busy model server again, while nothing of the answer has come: afterwards a second attempt could say something else."""
+"""Retries a busy model server, but only before any of the answer has arrived."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who speaks in what a model server sends: one table for all wire formats.
+"""Decides from the labels in a server's message whose text it is: one table for all wire formats.
 
 Only an assistant's text that no label calls something else may show.
 

@@ -1,4 +1,4 @@
-"""Decodes a text/event-stream from bytes by the rules of the WHATWG HTML standard, whatever the cuts; lines and events are bounded.
+"""Decodes a text/event-stream from bytes (WHATWG HTML standard), however the bytes are split; lines and events are bounded.
 
 It works on bytes because only CR and LF end a line here. Text readers also split at U+2028 and U+0085, which are legal inside JSON.
 """

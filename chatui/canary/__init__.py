@@ -1,1 +1,1 @@
-"""The canary: plants markers in what a model server hides, and looks for them in everything that an end user can fetch."""
+"""The canary: plants markers in what must stay hidden, and searches everything that an end user can fetch for them."""

@@ -1,4 +1,4 @@
-"""What a run keeps in the database for a while: two people, their group and the back ends that only they may use; and its removal."""
+"""The rows that a canary run adds to the database (two people, their group, their back ends) and removes afterwards."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The whole run: who does what in which order. It asks, listens, crawls, shares and searches; what comes, the Watch looks at."""
+"""The steps of a canary run in order: ask, listen, crawl, share, search. The Watch checks everything that arrives."""
 
 from __future__ import annotations
 

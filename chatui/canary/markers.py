@@ -1,4 +1,4 @@
-"""Random words that must never come out again, and the search for them in whatever did come out."""
+"""Random marker words that must never appear in output, and the search for them."""
 
 from __future__ import annotations
 

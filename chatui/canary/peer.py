@@ -1,4 +1,4 @@
-"""The model server that the canary itself plays: one address for each wire format, each answer a Script, told when to go on."""
+"""The canary's own model server: one address for each wire format; each answer is a Script that continues on command."""
 
 from __future__ import annotations
 

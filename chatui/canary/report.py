@@ -1,4 +1,4 @@
-"""What an operator reads of a run: a few lines, or one JSON object. Names of places and markers; never the text around them."""
+"""Writes the result of a canary run, as text or JSON. It names places and markers, never the text around them."""
 
 from __future__ import annotations
 

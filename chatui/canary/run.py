@@ -1,4 +1,4 @@
-"""One run of the canary: makes what it needs, lets the Journey happen, takes everything away again, and says what came of it."""
+"""One run of the canary: sets up, lets the Journey happen, cleans up, and returns the result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The owner's questions to the scripted servers, over one open tab, and what is looked at while an answer is being written."""
+"""Asks the owner's questions to the scripted servers over one open tab, and checks pages while an answer streams."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Looks at everything that comes out of the product, and keeps what should not have come: where it was, never the text around it."""
+"""Checks all output of the product for markers and keeps where one was found, never the text around it."""
 
 from __future__ import annotations
 

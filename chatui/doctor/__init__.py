@@ -1,1 +1,1 @@
-"""Examines a live model server: a handful of questions, what came back, and which known faults that shows. Knows no Django."""
+"""The doctor: examines a live model server with a few questions and finds known faults. Nothing here imports Django."""

@@ -1,4 +1,4 @@
-"""What an examination found, as the settings of that back end."""
+"""Turns an examination's result into recommended settings for that back end."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from chatui.doctor.faults import Fault
 from chatui.doctor.report import Report
 
 
-def advised(report: Report, before: BackendSpec) -> dict[str, Value]:
+def recommended_settings(report: Report, before: BackendSpec) -> dict[str, Value]:
     """The settings that should differ from ``before``, and with them make a good spec. Empty where there is nothing to change.
 
     Raises:
@@ -24,7 +24,7 @@ def advised(report: Report, before: BackendSpec) -> dict[str, Value]:
         changes["kind"] = best.kind
     if not before.models and report.identity.model and is_model_name(report.identity.model):
         changes["models"] = (report.identity.model,)
-    if before.summaries == "server" and (report.says_raw_summaries or best.family == "harmony"):
+    if before.summaries == "server" and (report.sends_raw_summaries or best.family == "harmony"):
         changes["summaries"] = "none"
         if before.summary_review:
             changes["summary_review"] = False

@@ -1,4 +1,4 @@
-"""The answers of one wire format, and what they show together."""
+"""The answers that one wire format gave to the doctor's questions, and the findings from them."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Answers:
     def report(self, identity: Identity, words: Questions, *, by_ids: Trial | None, summaries: str) -> FormatReport:
         """``by_ids``: the third question by token ids, for comparison. ``summaries``: as in the back end's spec."""
         findings = [*self.findings, *_once(self._found(identity, words, by_ids, summaries))]
-        waits = [trial.heard.began for trial in self.trials if trial.heard.began is not None]
+        waits = [trial.observed.began for trial in self.trials if trial.observed.began is not None]
         return FormatReport(self.kind, tuple(findings), self.not_tried, min(waits, default=None))
 
     def _found(self, identity: Identity, words: Questions, by_ids: Trial | None, summaries: str) -> Iterator[Finding]:
@@ -83,7 +83,7 @@ class Answers:
         are_shown = summaries == "server"
         if self.sum:
             yield from judge_summary(self.sum, words, was_asked_for=self.family == "chat", are_shown=are_shown)
-        if self.summary and not (self.sum and self.sum.heard.summary):
+        if self.summary and not (self.sum and self.sum.observed.summary):
             yield from judge_summary(self.summary, words, was_asked_for=True, are_shown=are_shown)
 
 

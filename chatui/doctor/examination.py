@@ -1,4 +1,4 @@
-"""Examines one back end: who is it, then the questions, by the configured wire format first, within a time that is given."""
+"""Runs an examination of one back end: identifies the server, then asks the questions in each wire format, within a time limit."""
 
 from __future__ import annotations
 
@@ -190,7 +190,7 @@ class _Examination:
             answers.out_of_time = True
             return None
         trial = await self._ask(answers.kind, request, _QUESTION_SECONDS, for_summary=for_summary)
-        if trial.error is not None and trial.error.code is ProductCode.TIMEOUT and trial.heard.pieces:
+        if trial.error is not None and trial.error.code is ProductCode.TIMEOUT and trial.observed.pieces:
             # It was answering; it is only too slow for an examination.
             answers.out_of_time = True
             return None

@@ -1,4 +1,4 @@
-"""The known faults of model servers: what an operator reads of each, and what there is to do."""
+"""The known faults of model servers, each with the sentence and the advice that an operator reads."""
 
 from __future__ import annotations
 

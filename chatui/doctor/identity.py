@@ -1,4 +1,4 @@
-"""Asks a server what it is: product, version, models, context, and whether its model is gpt-oss."""
+"""Identifies a server: its product, version, models and context length, and whether its model is gpt-oss."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the answers to the questions show: trials in, findings out. Decides, and asks nobody."""
+"""Judges the content of the answers: trials in, findings out, no input or output."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def judge_sum(trial: Trial, words: Questions) -> Iterator[Finding]:
         yield leak
     if trial.error is None and not trial.visible:
         yield _without_answer(trial)
-    if trial.heard.chars > _MOST_CHARS_OF_A_TOKEN * LONGEST:
+    if trial.observed.chars > _MOST_CHARS_OF_A_TOKEN * LONGEST:
         yield Finding(Fault.LIMIT_IGNORED, Level.FAULT, f"More than {_MOST_CHARS_OF_A_TOKEN * LONGEST} characters came.")
     if lost := _lost_reasoning(trial):
         yield Finding(Fault.REASONING_LOST, Level.FAULT, lost)
@@ -56,8 +56,8 @@ def _formless_leak(trial: Trial, words: Questions) -> Finding | None:
     if share_a_stretch(trial.thought, visible, _STRETCH):
         return Finding(Fault.LEAK_THOUGHT, Level.LEAK, f"More than {_STRETCH} characters of the reasoning are in the answer as well.")
     if words.thought in visible and not trial.thought and not trial.caught:
-        told = "A word that the model was to write in its reasoning and never in an answer came in the answer"
-        return Finding(Fault.LEAK_THOUGHT, Level.LEAK, f"{told} ({words.thought}), and no reasoning came apart from it.")
+        detail = "A word that the model was to write in its reasoning and never in an answer came in the answer"
+        return Finding(Fault.LEAK_THOUGHT, Level.LEAK, f"{detail} ({words.thought}), and no reasoning came apart from it.")
     return None
 
 
@@ -75,28 +75,28 @@ def _lost_reasoning(trial: Trial) -> str | None:
     """What shows that there was reasoning; None where some came, or nothing shows it."""
     if trial.error or trial.thought or trial.caught or not trial.visible:
         return None
-    if trial.heard.reasoned:
-        return f"The server counts {trial.heard.reasoned} tokens of reasoning and sends none of them."
-    sampled = trial.heard.sampled or 0
+    if trial.observed.reasoned:
+        return f"The server counts {trial.observed.reasoned} tokens of reasoning and sends none of them."
+    sampled = trial.observed.sampled or 0
     if sampled > _TOKENS_BESIDE_TEXT + len(trial.visible):
         return f"The server counts {sampled} tokens for an answer of {len(trial.visible)} characters."
     return None
 
 
 def judge_cut(trial: Trial) -> Iterator[Finding]:
-    """Whether a cut is told, and a limit kept."""
+    """Whether the server reports a cut answer as cut, and keeps the length limit."""
     if trial.error or trial.ended is None:
         return
-    sampled = trial.heard.sampled or 0
-    is_too_long = sampled > 2 * CUT_AT or trial.heard.chars > _MOST_CHARS_OF_A_TOKEN * CUT_AT
+    sampled = trial.observed.sampled or 0
+    is_too_long = sampled > 2 * CUT_AT or trial.observed.chars > _MOST_CHARS_OF_A_TOKEN * CUT_AT
     if is_too_long or re.search(r"\b(?:199|200)\b", trial.visible):
-        told = f"{sampled} tokens came" if sampled else "Much more came"
-        yield Finding(Fault.LIMIT_IGNORED, Level.FAULT, f"{told} where {CUT_AT} were allowed.")
+        detail = f"{sampled} tokens came" if sampled else "Much more came"
+        yield Finding(Fault.LIMIT_IGNORED, Level.FAULT, f"{detail} where {CUT_AT} were allowed.")
     elif not trial.was_cut and (sampled >= CUT_AT - 1 or (not sampled and (not trial.visible or re.search(r"\b2\b", trial.visible)))):
-        yield Finding(Fault.CUT_UNSAID, Level.FAULT, f"It says {_quoted(trial.heard.end)}. People would take the answer for complete.")
-    elif trial.was_cut and trial.heard.end in ("stop", "completed"):
-        told = f"It says {_quoted(trial.heard.end)} after all of {CUT_AT} tokens. This product notices, where a limit is set"
-        yield Finding(Fault.CUT_UNSAID, Level.FAULT, f"{told} (max_answer_tokens), and tells people that the answer was cut.")
+        yield Finding(Fault.CUT_UNSAID, Level.FAULT, f"It says {_quoted(trial.observed.end)}. People would take the answer for complete.")
+    elif trial.was_cut and trial.observed.end in ("stop", "completed"):
+        detail = f"It says {_quoted(trial.observed.end)} after all of {CUT_AT} tokens. This product notices, where a limit is set"
+        yield Finding(Fault.CUT_UNSAID, Level.FAULT, f"{detail} (max_answer_tokens), and tells people that the answer was cut.")
 
 
 def judge_plan(trial: Trial, words: Questions, by_ids: Trial | None) -> Iterator[Finding]:
@@ -110,8 +110,8 @@ def judge_plan(trial: Trial, words: Questions, by_ids: Trial | None) -> Iterator
     gap, answered, _ = after.partition(words.last)
     if found and answered:
         is_glued = len(texts) == 1 and not re.search(r"\s", gap)
-        told = f"The words {words.first} and {words.last}, of the announcement and of the answer, came in one visible text."
-        yield Finding(Fault.PREAMBLE_GLUED if is_glued else Fault.PREAMBLE_UNMARKED, Level.FAULT, told)
+        detail = f"The words {words.first} and {words.last}, of the announcement and of the answer, came in one visible text."
+        yield Finding(Fault.PREAMBLE_GLUED if is_glued else Fault.PREAMBLE_UNMARKED, Level.FAULT, detail)
     elif by_ids is not None:
         yield from _compared(trial, words, by_ids)
 
@@ -122,26 +122,26 @@ def _compared(trial: Trial, words: Questions, by_ids: Trial) -> Iterator[Finding
     if by_ids.error or by_ids.was_cut or len(said) != 1 or len(rest) != 1:
         return
     announced, answer, visible = said[0].body.strip(), rest[0].body.strip(), trial.visible.strip()
-    told = "By token ids the same question brought an announcement and an answer."
+    detail = "By token ids the same question brought an announcement and an answer."
     if visible == announced + answer:
-        yield Finding(Fault.PREAMBLE_GLUED, Level.FAULT, f"{told} Here both came as one text.")
+        yield Finding(Fault.PREAMBLE_GLUED, Level.FAULT, f"{detail} Here both came as one text.")
     elif visible.startswith(announced) and visible.endswith(answer) and len(visible) <= len(announced) + len(answer) + 4:
-        yield Finding(Fault.PREAMBLE_UNMARKED, Level.FAULT, f"{told} Here both came as answers.")
+        yield Finding(Fault.PREAMBLE_UNMARKED, Level.FAULT, f"{detail} Here both came as answers.")
     elif visible == answer or (words.first in announced and words.first not in visible and words.last in visible):
-        yield Finding(Fault.PREAMBLE_LOST, Level.FAULT, f"{told} Here only the answer came.")
+        yield Finding(Fault.PREAMBLE_LOST, Level.FAULT, f"{detail} Here only the answer came.")
 
 
 def judge_summary(trial: Trial, words: Questions, *, was_asked_for: bool, are_shown: bool) -> Iterator[Finding]:
     """Whether summaries are what they are called. ``are_shown``: the operator trusts them, so people read them."""
-    heard = trial.heard
-    if not heard.summary.strip():
+    observed = trial.observed
+    if not observed.summary.strip():
         return
     shown = "They are trusted in the configuration, so people read it." if are_shown else "They are not shown."
-    if raw := _why_raw(heard.summary, heard.thought, heard.sealed, words):
+    if raw := _why_raw(observed.summary, observed.thought, observed.sealed, words):
         yield Finding(Fault.SUMMARY_RAW, Level.LEAK if are_shown else Level.FAULT, f"{raw} {shown}")
     elif not was_asked_for:
-        told = "They came without being asked for, as they do where the reasoning itself is put into that field."
-        yield Finding(Fault.SUMMARY_RAW, Level.LEAK if are_shown else Level.FAULT, f"{told} {shown}")
+        detail = "They came without being asked for, as they do where the reasoning itself is put into that field."
+        yield Finding(Fault.SUMMARY_RAW, Level.LEAK if are_shown else Level.FAULT, f"{detail} {shown}")
     else:
         yield Finding(Fault.SUMMARY_UNPROVEN, Level.NOTE, shown)
 

@@ -1,4 +1,4 @@
-"""What the raw bytes of an answer say that frames do not: how the server called the end, its counts, its summaries, its ids."""
+"""Reads from an answer's raw bytes what frames do not keep: the end reason, token counts, summaries and token ids."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class IdEvent:
 
 
 @dataclass(slots=True)
-class Heard:
+class Observed:
     """``end``: the server's word for how it ended. ``pieces``: how many events brought text, in how many ``reads``; ``chars``: how much.
     ``began`` and ``ended``: when the first and the last of them came, in seconds since the question. ``ids``: how many token ids came,
     where any did; ``id_events``: the ids themselves, ``noted`` of them in all. ``thought``, ``summary`` and ``sealed``
@@ -48,20 +48,20 @@ class Heard:
     noted: int = 0
 
 
-def hear(exchange: Exchange) -> Heard:
+def observe(exchange: Exchange) -> Observed:
     """All three wire formats alike: they have no field in common that means two things."""
-    heard = Heard(is_stream=exchange.suffix != ".json")
-    for seconds, chunk in _chunks(exchange, is_stream=heard.is_stream):
-        before = heard.pieces
-        _counts(heard, chunk)
-        _chat(heard, chunk)
-        _tokens(heard, chunk)
-        _responses(heard, chunk)
-        if heard.pieces > before:
-            heard.began = seconds if heard.began is None else heard.began
-            heard.reads += seconds != heard.ended
-            heard.ended = seconds
-    return heard
+    observed = Observed(is_stream=exchange.suffix != ".json")
+    for seconds, chunk in _chunks(exchange, is_stream=observed.is_stream):
+        before = observed.pieces
+        _counts(observed, chunk)
+        _chat(observed, chunk)
+        _tokens(observed, chunk)
+        _responses(observed, chunk)
+        if observed.pieces > before:
+            observed.began = seconds if observed.began is None else observed.began
+            observed.reads += seconds != observed.ended
+            observed.ended = seconds
+    return observed
 
 
 def _chunks(exchange: Exchange, *, is_stream: bool) -> Iterator[tuple[float, Mapping[str, Any]]]:
@@ -89,94 +89,94 @@ def _texts_of(exchange: Exchange) -> Iterator[tuple[float, str]]:
         yield seconds, event.data
 
 
-def _counts(heard: Heard, chunk: Mapping[str, Any]) -> None:
+def _counts(observed: Observed, chunk: Mapping[str, Any]) -> None:
     usage = _map(chunk.get("usage")) or _map(_map(chunk.get("response")).get("usage"))
     details = _map(usage.get("completion_tokens_details")) or _map(usage.get("output_tokens_details"))
     counts = [usage.get("completion_tokens"), usage.get("output_tokens"), chunk.get("tokens_predicted")]
     counts.append(_map(chunk.get("meta_info")).get("completion_tokens"))
-    heard.sampled = next((count for count in counts if type(count) is int), heard.sampled)
+    observed.sampled = next((count for count in counts if type(count) is int), observed.sampled)
     if type(details.get("reasoning_tokens")) is int:
-        heard.reasoned = details["reasoning_tokens"]
+        observed.reasoned = details["reasoning_tokens"]
 
 
-def _chat(heard: Heard, chunk: Mapping[str, Any]) -> None:
+def _chat(observed: Observed, chunk: Mapping[str, Any]) -> None:
     choices = chunk.get("choices")
     choice = _map(choices[0]) if isinstance(choices, list) and choices else {}
     delta = _map(choice.get("delta")) or _map(choice.get("message"))
     texts = [delta[name] for name in _TEXT_FIELDS if delta.get(name)]
-    heard.pieces += bool(texts)
-    heard.chars += max((len(str(text)) for text in texts), default=0)
+    observed.pieces += bool(texts)
+    observed.chars += max((len(str(text)) for text in texts), default=0)
     details = delta.get("reasoning_details")
     for part in map(_map, details if isinstance(details, list) else []):
-        heard.summary += _word(part.get("summary")) if part.get("type") == "reasoning.summary" else ""
-        heard.thought += _word(part.get("text")) if part.get("type") == "reasoning.text" else ""
-    heard.end = _word(choice.get("finish_reason")) or heard.end
+        observed.summary += _word(part.get("summary")) if part.get("type") == "reasoning.summary" else ""
+        observed.thought += _word(part.get("text")) if part.get("type") == "reasoning.text" else ""
+    observed.end = _word(choice.get("finish_reason")) or observed.end
     if isinstance(choice.get("text"), str):
-        _ids(heard, choice["text"], choice.get("token_ids"))
+        _ids(observed, choice["text"], choice.get("token_ids"))
 
 
-def _tokens(heard: Heard, chunk: Mapping[str, Any]) -> None:
+def _tokens(observed: Observed, chunk: Mapping[str, Any]) -> None:
     """llama.cpp's and SGLang's own forms. The ids of the second may be all so far in each event: they are not counted."""
     if isinstance(chunk.get("content"), str) and "stop" in chunk:
-        _ids(heard, chunk["content"], chunk.get("tokens"))
-        heard.end = _word(chunk.get("stop_type")) or heard.end
+        _ids(observed, chunk["content"], chunk.get("tokens"))
+        observed.end = _word(chunk.get("stop_type")) or observed.end
     elif isinstance(chunk.get("text"), str) and "meta_info" in chunk:
-        heard.pieces += 1
-        heard.text = chunk["text"]
-        heard.chars = max(heard.chars, len(heard.text))
-        heard.ids = 1 if chunk.get("output_ids") else heard.ids
-        _note(heard, "", _new(heard, _whole_numbers(chunk.get("output_ids")), _map(chunk["meta_info"]).get("completion_tokens")))
+        observed.pieces += 1
+        observed.text = chunk["text"]
+        observed.chars = max(observed.chars, len(observed.text))
+        observed.ids = 1 if chunk.get("output_ids") else observed.ids
+        _note(observed, "", _new(observed, _whole_numbers(chunk.get("output_ids")), _map(chunk["meta_info"]).get("completion_tokens")))
 
 
-def _ids(heard: Heard, text: str, ids: object) -> None:
-    heard.pieces += bool(text or ids)
-    heard.chars += len(text)
-    heard.text += text
+def _ids(observed: Observed, text: str, ids: object) -> None:
+    observed.pieces += bool(text or ids)
+    observed.chars += len(text)
+    observed.text += text
     if isinstance(ids, list) and ids:
-        heard.ids = (heard.ids or 0) + len(ids)
-    _note(heard, text, _whole_numbers(ids))
+        observed.ids = (observed.ids or 0) + len(ids)
+    _note(observed, text, _whole_numbers(ids))
 
 
-def _note(heard: Heard, text: str, ids: tuple[int, ...]) -> None:
+def _note(observed: Observed, text: str, ids: tuple[int, ...]) -> None:
     if text or ids:
-        heard.id_events.append(IdEvent(text, ids))
-        heard.noted += len(ids)
+        observed.id_events.append(IdEvent(text, ids))
+        observed.noted += len(ids)
 
 
-def _new(heard: Heard, ids: tuple[int, ...], sampled: object) -> tuple[int, ...]:
+def _new(observed: Observed, ids: tuple[int, ...], sampled: object) -> tuple[int, ...]:
     """Those of SGLang's ids that are new: an event has all of them so far, or with a server option only these."""
-    return ids[heard.noted :] if isinstance(sampled, int) and len(ids) >= max(sampled, heard.noted) else ids
+    return ids[observed.noted :] if isinstance(sampled, int) and len(ids) >= max(sampled, observed.noted) else ids
 
 
 def _whole_numbers(ids: object) -> tuple[int, ...]:
     return tuple(number for number in ids if type(number) is int) if isinstance(ids, list) else ()
 
 
-def _responses(heard: Heard, chunk: Mapping[str, Any]) -> None:
+def _responses(observed: Observed, chunk: Mapping[str, Any]) -> None:
     kind, delta = chunk.get("type"), chunk.get("delta")
     if isinstance(kind, str) and isinstance(delta, str) and kind.startswith("response.") and delta:
-        heard.pieces += 1
-        heard.chars += len(delta)
-        heard.thought += delta if kind in _REASONING else ""
-        heard.summary += delta if kind in _SUMMARY else ""
+        observed.pieces += 1
+        observed.chars += len(delta)
+        observed.thought += delta if kind in _REASONING else ""
+        observed.summary += delta if kind in _SUMMARY else ""
     if kind == "response.output_item.done":
-        _item(heard, _map(chunk.get("item")))
+        _item(observed, _map(chunk.get("item")))
     response = chunk if chunk.get("object") == "response" and kind is None else _map(chunk.get("response"))
     if "output" in response or "status" in response:
-        heard.end = _word(response.get("status")) or heard.end
+        observed.end = _word(response.get("status")) or observed.end
         output = response.get("output")
         for item in output if isinstance(output, list) else []:
-            _item(heard, _map(item))
+            _item(observed, _map(item))
 
 
-def _item(heard: Heard, item: Mapping[str, Any]) -> None:
+def _item(observed: Observed, item: Mapping[str, Any]) -> None:
     """A reasoning item as it ended; it repeats what was streamed, if anything was."""
     if item.get("type") != "reasoning":
         return
-    heard.summary = heard.summary or _texts(item.get("summary"))
-    heard.thought = heard.thought or _texts(item.get("content"))
+    observed.summary = observed.summary or _texts(item.get("summary"))
+    observed.thought = observed.thought or _texts(item.get("content"))
     if isinstance(item.get("encrypted_content"), str):
-        heard.sealed = item["encrypted_content"]
+        observed.sealed = item["encrypted_content"]
 
 
 def _texts(parts: object) -> str:

@@ -1,4 +1,4 @@
-"""The questions of an examination, with marker words that are new each time, so that nothing but them is ever quoted."""
+"""The doctor's questions, with fresh random marker words, so that reports quote nothing else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an examination found, as values; which wire format fits best, and why."""
+"""The result of an examination, and which wire format fits the server best."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class FormatReport:
         return not self.not_tried and self.level in (Level.NOTE, Level.FAULT)
 
     @property
-    def is_spoken(self) -> bool:
+    def is_supported(self) -> bool:
         """Whether the server speaks it at all, as far as is known."""
         return all(finding.fault is not Fault.KIND_NOT_SPOKEN for finding in self.findings)
 
@@ -82,7 +82,7 @@ class Report:
         return f"{_WHY[best.family]}.{f' It is spared what {spared}.' if spared else ''}"
 
     @property
-    def says_raw_summaries(self) -> bool:
+    def sends_raw_summaries(self) -> bool:
         """Whether its summaries were found to be raw reasoning, by any wire format."""
         return any(finding.fault is Fault.SUMMARY_RAW for report in self.formats for finding in report.findings)
 
@@ -94,7 +94,7 @@ def _spared(best: FormatReport, formats: Sequence[FormatReport]) -> str:
         f"{report.kind} has ({', '.join(names)})"
         for report in formats
         if report.kind != best.kind
-        and report.is_spoken
+        and report.is_supported
         and (names := _names(finding for finding in report.findings if finding.fault not in mine))
     ]
     return " and ".join(told)

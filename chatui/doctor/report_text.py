@@ -1,4 +1,4 @@
-"""A report in words, for a terminal, and as JSON, for a script. It quotes no text of a model."""
+"""Writes a doctor's report as text for a terminal or as JSON for a script. It quotes no model output."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _VERDICTS = {
 _LEVELS = {Level.NOTE: "note", Level.FAULT: "fault", Level.UNASKED: "not asked", Level.UNUSABLE: "unusable", Level.LEAK: "LEAK"}
 
 
-def told(report: Report) -> str:
+def as_text(report: Report) -> str:
     """Lines for people. Names that the server gave itself are in it as they came."""
     return "\n".join(_lines(report))
 
@@ -76,16 +76,16 @@ def _lines(report: Report) -> Iterator[str]:
     if identity.context:
         yield f"  Context: {identity.context} tokens."
     for finding in report.general:
-        yield from _told(finding, 2)
+        yield from _finding_lines(finding, 2)
     for one in report.formats:
         yield ""
         is_configured = one.kind == report.configured
-        if not is_configured and not one.is_spoken:
+        if not is_configured and not one.is_supported:
             yield f"  {one.kind}: this server does not speak it."
             continue
         yield from _wrapped(f"{one.kind}{' (configured)' if is_configured else ''}: {_summary(one)}", 2)
         for finding in one.findings:
-            yield from _told(finding, 4)
+            yield from _finding_lines(finding, 4)
     yield ""
     if best := report.best:
         change = f' Set kind = "{best.kind}"; --write does it.' if best.kind != report.configured else ""
@@ -103,7 +103,7 @@ def _summary(report: FormatReport) -> str:
     return f"works{f', with {faults} fault' if faults else ''}{'s' if faults > 1 else ''}.{wait}"
 
 
-def _told(finding: Finding, indent: int) -> Iterator[str]:
+def _finding_lines(finding: Finding, indent: int) -> Iterator[str]:
     yield from _wrapped(f"[{_LEVELS[finding.level]}] {finding.fault.value}: {finding.fault.sentence}", indent)
     if finding.seen:
         yield from _wrapped(f"Seen: {finding.seen}", indent + 4)

@@ -1,4 +1,4 @@
-"""What a server sent as token ids, read a second time by openai-harmony: a disagreement of the two readers is a finding."""
+"""Reads a server's token ids a second time, with openai-harmony, and reports where the two readers disagree."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def read_again(trials: Mapping[str, Trial], vocabulary: Vocabulary, second: Seco
     whole = {name: trial for name, trial in trials.items() if _is_whole(trial)}
     if not whole:
         return
-    asked = [Read(sampled_ids(trial.heard.id_events, vocabulary, is_llama=is_llama), is_completion=True) for trial in whole.values()]
+    asked = [Read(sampled_ids(trial.observed.id_events, vocabulary, is_llama=is_llama), is_completion=True) for trial in whole.values()]
     try:
         said = second.read(asked)
     except SecondReaderError as error:
@@ -42,7 +42,7 @@ def sampled_ids(events: Sequence[IdEvent], vocabulary: Vocabulary, *, is_llama: 
 
 def _is_whole(trial: Trial) -> bool:
     """Whether our reader and the record both have all of it, so that one could differ from the other for no other reason."""
-    return trial.error is None and trial.is_recorded_whole and bool(trial.heard.id_events) and trial.heard.chars < _MOST_CHARS
+    return trial.error is None and trial.is_recorded_whole and bool(trial.observed.id_events) and trial.observed.chars < _MOST_CHARS
 
 
 def _filled(event: IdEvent, vocabulary: Vocabulary) -> list[int]:

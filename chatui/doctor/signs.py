@@ -1,4 +1,4 @@
-"""What reasoning that got into an answer looks like."""
+"""Patterns of reasoning that has leaked into an answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a server answered, apart from what: refusals, failures and broken streams, streaming and speed. Decides, and asks nobody."""
+"""Judges the transport of an answer: refusals, failures, broken streams, streaming and speed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from chatui.codes import ProductCode
 from chatui.doctor.faults import Fault, Finding, Level
-from chatui.doctor.observed_bytes import Heard
+from chatui.doctor.observed_bytes import Observed
 from chatui.doctor.signs import sign_of_leak
 from chatui.doctor.trial import Trial
 from renderer.errors import Code
@@ -28,43 +28,43 @@ def judge_failure(trial: Trial, *, by_ids: bool) -> Finding | None:
     """What kept the question from being answered; None where it was answered. ``by_ids``: the kind speaks in token ids."""
     if trial.error is None:
         return None
-    told = f"HTTP {trial.status}." if trial.status else ""
+    detail = f"HTTP {trial.status}." if trial.status else ""
     if trial.status in (0, 200):
         return _without_status(trial, by_ids=by_ids)
     if trial.status in (401, 403):
-        return Finding(Fault.KEY_REFUSED, Level.UNUSABLE, told)
+        return Finding(Fault.KEY_REFUSED, Level.UNUSABLE, detail)
     if trial.status in (429, 503):
-        return Finding(Fault.BUSY, Level.UNASKED, told)
+        return Finding(Fault.BUSY, Level.UNASKED, detail)
     if trial.status in (400, 404, 422) and _NO_MODEL.search(trial.said):
-        return Finding(Fault.MODEL_UNKNOWN, Level.UNUSABLE, told)
+        return Finding(Fault.MODEL_UNKNOWN, Level.UNUSABLE, detail)
     if trial.status in (404, 405, 501):
-        return Finding(Fault.KIND_NOT_SPOKEN, Level.UNUSABLE, told)
+        return Finding(Fault.KIND_NOT_SPOKEN, Level.UNUSABLE, detail)
     if 300 <= trial.status < 400:
         return Finding(
-            Fault.REFUSED, Level.UNUSABLE, f"{told} It sends on to another address, which is not followed: the key would go too."
+            Fault.REFUSED, Level.UNUSABLE, f"{detail} It sends on to another address, which is not followed: the key would go too."
         )
-    return Finding(Fault.FAILED if trial.status >= 500 else Fault.REFUSED, Level.UNUSABLE, told)
+    return Finding(Fault.FAILED if trial.status >= 500 else Fault.REFUSED, Level.UNUSABLE, detail)
 
 
 def _without_status(trial: Trial, *, by_ids: bool) -> Finding:
     code = trial.error.code if trial.error else ProductCode.BACKEND
     if code is ProductCode.TIMEOUT:
-        if trial.heard.pieces:
+        if trial.observed.pieces:
             return Finding(Fault.OUT_OF_TIME, Level.UNASKED, "An answer had begun and was not finished.")
         return Finding(Fault.SILENT, Level.UNASKED)
     if trial.status == 0:
         return Finding(Fault.UNREACHABLE, Level.UNASKED)
-    if by_ids and trial.heard.text and not trial.heard.ids:
-        stripped = " The markers are stripped from the text, too." if sign_of_leak(trial.heard.text) is Fault.LEAK_COLLAPSED else ""
+    if by_ids and trial.observed.text and not trial.observed.ids:
+        stripped = " The markers are stripped from the text, too." if sign_of_leak(trial.observed.text) is Fault.LEAK_COLLAPSED else ""
         return Finding(Fault.IDS_MISSING, Level.UNUSABLE, f"Text came, and no ids.{stripped}")
     if code is Code.STREAM_TRUNCATED:
-        return Finding(Fault.BROKEN_OFF, Level.UNUSABLE, "Some of the answer had come." if trial.heard.pieces else "Nothing had come.")
+        return Finding(Fault.BROKEN_OFF, Level.UNUSABLE, "Some of the answer had come." if trial.observed.pieces else "Nothing had come.")
     return Finding(Fault.FAILED, Level.UNUSABLE, "HTTP 200, and then an error, or something that could not be used.")
 
 
 def judge_ids(trial: Trial, product: str | None) -> Finding | None:
     """Whether all ids came. llama.cpp's streams have gaps by their nature, which its dialect knows."""
-    ids, sampled = trial.heard.ids, trial.heard.sampled
+    ids, sampled = trial.observed.ids, trial.observed.sampled
     if trial.error or product != "vLLM" or ids is None or sampled is None or ids >= sampled - 1:
         return None
     return Finding(Fault.IDS_INCOMPLETE, Level.UNUSABLE, f"It counts {sampled} tokens and sent {ids} ids.")
@@ -72,23 +72,23 @@ def judge_ids(trial: Trial, product: str | None) -> Finding | None:
 
 def judge_pace(trials: Sequence[Trial], slow_seconds: float = SLOW_SECONDS) -> Iterator[Finding]:
     """Streaming, by the longest answer, and the wait for the first word, by the quickest: the first may have had to load the model."""
-    answered = [trial.heard for trial in trials if trial.error is None and trial.heard.began is not None]
+    answered = [trial.observed for trial in trials if trial.error is None and trial.observed.began is not None]
     if not answered:
         return
-    if why := _why_in_one_piece(max(answered, key=lambda heard: heard.chars)):
+    if why := _why_in_one_piece(max(answered, key=lambda observed: observed.chars)):
         yield Finding(Fault.NO_STREAM, Level.FAULT, why)
-    waits = [heard.began for heard in answered if heard.began is not None]
+    waits = [observed.began for observed in answered if observed.began is not None]
     if min(waits) > slow_seconds:
         yield Finding(Fault.SLOW_FIRST, Level.FAULT, f"It came after {min(waits):.0f} seconds at best.")
     elif waits[0] > slow_seconds:
         yield Finding(Fault.SLOW_FIRST, Level.NOTE, f"Only at first, {waits[0]:.0f} seconds: the model may have had to be loaded.")
 
 
-def _why_in_one_piece(heard: Heard) -> str | None:
-    if not heard.is_stream:
+def _why_in_one_piece(observed: Observed) -> str | None:
+    if not observed.is_stream:
         return "It answered with one plain JSON body."
-    if heard.pieces == 1 and heard.chars >= _LEAST_CHARS:
-        return f"One event brought all of {heard.chars} characters."
-    if heard.pieces >= _LEAST_PIECES and heard.reads <= _MOST_READS and (heard.ended or 0.0) >= _LEAST_SECONDS:
-        return f"All {heard.pieces} events came at once, after {heard.began or 0.0:.1f} seconds."
+    if observed.pieces == 1 and observed.chars >= _LEAST_CHARS:
+        return f"One event brought all of {observed.chars} characters."
+    if observed.pieces >= _LEAST_PIECES and observed.reads <= _MOST_READS and (observed.ended or 0.0) >= _LEAST_SECONDS:
+        return f"All {observed.pieces} events came at once, after {observed.began or 0.0:.1f} seconds."
     return None

@@ -1,4 +1,4 @@
-"""One question to a model server: asked by the real back end, with the raw bytes kept beside what it made of them."""
+"""One question to a model server: the frames that the real back end made of the answer, and the raw bytes beside them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from chatui.backends.base import Backend, BackendError, EndReason, SampleEnded, SampleRequest
 from chatui.backends.recording import Exchange, Recorder
 from chatui.codes import ProductCode
-from chatui.doctor.observed_bytes import Heard, hear
+from chatui.doctor.observed_bytes import Observed, observe
 from renderer.events import Assembler
 from renderer.frames import Channel, Frame, Intent
 from renderer.gate import Audience, may_see, show
@@ -22,11 +22,11 @@ MOST_BYTES = 4 << 20
 class Trial:
     """What came of it. ``status`` is 0 where no answer came at all; ``said`` is what a server that refused it said. Text is in no repr.
 
-    ``is_flawed``: what came was repaired or hidden because it broke a rule. ``is_recorded_whole``: ``heard`` is about all of it.
+    ``is_flawed``: what came was repaired or hidden because it broke a rule. ``is_recorded_whole``: ``observed`` is about all of it.
     """
 
     frames: tuple[Frame, ...] = field(repr=False)
-    heard: Heard
+    observed: Observed
     ended: SampleEnded | None = None
     error: BackendError | None = None
     status: int = 0
@@ -53,7 +53,7 @@ class Trial:
     def thought(self) -> str:
         """The reasoning that came apart from the answer, under whatever name."""
         frames = (frame for frame in self.frames if frame.header.channel == Channel.ANALYSIS and frame.header.intent is None)
-        return "\n\n".join([*(frame.body for frame in frames), self.heard.summary])
+        return "\n\n".join([*(frame.body for frame in frames), self.observed.summary])
 
     @property
     def was_cut(self) -> bool:
@@ -84,7 +84,7 @@ async def attempt(backend: Backend, request: SampleRequest, seconds: float) -> T
     said = bytes(exchange.raw[:4000]).decode("utf-8", "replace") if exchange.status != 200 else ""
     return Trial(
         tuple(done.frame for done in finished),
-        hear(exchange),
+        observe(exchange),
         ended,
         error,
         exchange.status,

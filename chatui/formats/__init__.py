@@ -1,1 +1,1 @@
-"""How the back office writes times: with their zone."""
+"""How the admin pages write times: with their zone."""

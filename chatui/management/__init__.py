@@ -1,1 +1,1 @@
-"""Management commands."""
+"""Management commands, and the code that only they use."""

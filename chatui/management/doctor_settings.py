@@ -1,4 +1,4 @@
-"""Puts what an examination advises where the operator keeps back ends: into their file, or onto the terminal."""
+"""Writes the settings that the doctor recommends: into the operator's file of back ends, or to the terminal."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from chatui.backends.spec import writing
 from chatui.backends.spec.definition import BackendSpec
-from chatui.doctor.advice import advised, name_for
+from chatui.doctor.advice import name_for, recommended_settings
 from chatui.doctor.report import Report
 from chatui.env import environment
 
@@ -42,7 +42,7 @@ def write(report: Report, spec: BackendSpec, wish: Wish, *, is_new: bool) -> Wri
     Raises:
         ValueError: there is nothing good to write, the file has that back end and is not to be forced, or it cannot be changed safely.
     """
-    changes = advised(report, spec)
+    changes = recommended_settings(report, spec)
     spec = spec.model_copy(update={"name": wish.name or name_for(report)}) if is_new else spec
     place = _place(wish.where, spec, is_new=is_new)
     if place is None:
@@ -68,7 +68,7 @@ def write(report: Report, spec: BackendSpec, wish: Wish, *, is_new: bool) -> Wri
 
 
 def _place(where: str, spec: BackendSpec, *, is_new: bool) -> Path | None:
-    """A back end of the office, or of the variables, is none of the operator's file: written there it would be there twice."""
+    """A back end of the admin pages, or of the variables, is none of the operator's file: written there it would be there twice."""
     if where == PRINT:
         return None
     if where:

@@ -1,4 +1,4 @@
-"""What ``ask`` and ``record_backend`` share: which model server is meant, and what came of asking it once."""
+"""Shared by ``ask`` and ``record_backend``: the options that name a model server, and asking it one question."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def _key(spec: BackendSpec, options: dict[str, Any]) -> str | None:
         return keys.checked(key, f"the variable {name}")
     if not options["url"]:
         return connected.key_of(connected.spec_of(options["backend"]))
-    # Without those of the back office: an address given by hand needs no database.
+    # Without those of the admin pages: an address given by hand needs no database.
     same = (known for known in configured.base(environment()) if known.url and origin(known.url) == origin(spec.url))
     return next((found for known in same if (found := connected.key_of(known))), None)
 

@@ -1,4 +1,4 @@
-"""What ``transcript check`` says of a transcript as Harmony: whether our reader and writer and openai-harmony's agree on it."""
+"""Compares a transcript with openai-harmony's reading and writing of it, for ``transcript check``."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The model servers of this deployment: which there are, and who may use them."""
+"""The model servers of this deployment: which exist, and who may use them."""

@@ -1,4 +1,4 @@
-"""Which models a back end offers: the operator's list, else what its server named when it was last asked. Nobody waits for it here."""
+"""The models that a back end offers: the operator's list, or what its server last reported. Never waits for the server."""
 
 from __future__ import annotations
 

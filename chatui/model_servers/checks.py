@@ -1,6 +1,6 @@
-"""``manage.py check`` messages for what is wrong with the back ends that the operator's file and the back office set up.
+"""``manage.py check`` messages about the back ends from the operator's file and the admin pages.
 
-What a member of staff did in the back office is a warning at most: it must not keep a server from starting.
+What a member of staff did on the admin pages is a warning at most: it must not keep a server from starting.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def backend_variables(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
 
 @register()
 def stored_backends(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    """The enabled rows of the back office."""
+    """The enabled rows of the admin pages."""
     env = environment()
     try:
         rows = configured.rows()
@@ -69,7 +69,7 @@ def stored_backends(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     stored = [spec for spec in rows.specs if spec.name not in taken]
     said = [(problem, "chatui.W011") for problem in rows.problems]
     said += [
-        (f"back end {spec.name!r} is set up outside of the back office too, and that one counts", "chatui.W012")
+        (f"back end {spec.name!r} is set up outside the admin pages too, and that one counts", "chatui.W012")
         for spec in rows.specs
         if spec.name in taken
     ]

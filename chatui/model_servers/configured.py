@@ -1,4 +1,4 @@
-"""Gathers what the operator says about model servers: the file, the rows of the back office, and the variables for a single one."""
+"""Collects the configured back ends: from the operator's file, the admin pages and the environment variables."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ ENVIRONMENT_NAME = "main"
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """The enabled rows of the back office: the specs that are good, in their order, and a sentence for each thing that is wrong."""
+    """The enabled rows of the admin pages: the specs that are good, in their order, and a sentence for each thing that is wrong."""
 
     specs: tuple[BackendSpec, ...] = ()
     problems: tuple[str, ...] = ()
 
 
 def base(env: Environment) -> tuple[BackendSpec, ...]:
-    """What is set up outside of the back office: the file's, else that of the variables, else none (or what is wrong is left out)."""
+    """What is set up outside the admin pages: the file's, else that of the variables, else none (or what is wrong is left out)."""
     if env.backends_file is not None:
         return file(env.backends_file).specs
     if not env.backend_url:
@@ -80,7 +80,7 @@ def demo() -> BackendSpec:
 
 
 def rows() -> Rows:
-    """What the back office has now, but for what waits to be confirmed. Two queries. Raises a DatabaseError where they cannot be asked."""
+    """What the admin pages hold now, but for what waits to be confirmed. Two queries. Raises a DatabaseError where they cannot be asked."""
     specs: list[BackendSpec] = []
     problems: list[str] = []
     for row in StoredBackend.objects.filter(is_enabled=True, unconfirmed_by="").prefetch_related("groups"):
@@ -92,7 +92,7 @@ def rows() -> Rows:
 
 
 def of_row(row: StoredBackend, groups: Iterable[str]) -> BackendSpec:
-    """A row of the back office as a spec.
+    """A row of the admin pages as a spec.
 
     Raises:
         SpecError: something in it is wrong.

@@ -1,4 +1,4 @@
-"""The model servers of this deployment: which there are, and one connected back end of each for each event loop."""
+"""The connected back ends of this process: one for each configured server and event loop."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from renderer.harmony.vocabulary import Vocabulary
 log = logging.getLogger(__name__)
 
 ROWS_SECONDS = 2.0
-"""How old what was read of the back office may be before it is read again."""
+"""How old what was read of the admin pages may be before it is read again."""
 
 
 @dataclass(slots=True)
@@ -52,7 +52,7 @@ _closing: set[asyncio.Task[None]] = set()
 def specs() -> tuple[BackendSpec, ...]:
     """Every back end that is to be used, the default first.
 
-    What the back office says is read again where it is older than ROWS_SECONDS; but never on an event loop, which must not wait for a
+    What the admin pages say is read again where it is older than ROWS_SECONDS; but never on an event loop, which must not wait for a
     database: there it is what a thread of this process read last.
     """
     return sources.combined(environment(), _rows())
@@ -132,7 +132,7 @@ def environment_key() -> str | None:
 
 
 def forget_rows() -> None:
-    """The back office changed something: this process reads it at once. Others do within ROWS_SECONDS."""
+    """The admin pages changed something: this process reads it at once. Others do within ROWS_SECONDS."""
     _read.at = float("-inf")
 
 
@@ -157,7 +157,7 @@ def _rows() -> sources.Rows:
         except (DatabaseError, InterfaceError) as error:
             # A database that is away, so what was known before goes on; or a command before the first migration, which is nothing to tell.
             level = logging.WARNING if _read.has_been else logging.DEBUG
-            log.log(level, "the back ends of the back office could not be read (%s)", type(error).__name__)
+            log.log(level, "the back ends of the admin pages could not be read (%s)", type(error).__name__)
         _read.at = now
     return _read.rows
 

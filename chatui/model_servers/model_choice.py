@@ -1,4 +1,4 @@
-"""Which model servers and models a person may choose from, and which one a kept choice means."""
+"""The models that a person may choose from, and which of them a stored choice means."""
 
 from __future__ import annotations
 

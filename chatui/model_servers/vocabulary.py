@@ -1,4 +1,4 @@
-"""Where the vocabulary of gpt-oss is kept, and how it gets there: from this machine, a package registry, or the tokenizer's own place.
+"""Finds, loads and downloads the vocabulary of gpt-oss.
 
 Whatever the source, the content is compared with the digest that ``renderer.harmony.vocabulary`` knows. Nothing is
 fetched unless asked for.

@@ -1,1 +1,1 @@
-"""Permissions: who may read, write and see what, and what is recorded when somebody asks without one."""
+"""Permissions: who may read, write and see what, and the record of attempts without permission."""

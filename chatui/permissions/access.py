@@ -1,4 +1,4 @@
-"""Who may read, write and see what: the only module that asks about permissions.
+"""Decides who may read, write and see what: the only module that checks permissions.
 
 "Not found" and "not yours" look the same. Asking for hidden channels without the permission looks the same whether the conversation
 exists or not, and is recorded before it is refused.
@@ -29,7 +29,7 @@ class NotFoundError(Exception):
 
 
 class RefusedError(Exception):
-    """Hidden channels were asked for without the permission; the attempt has been recorded."""
+    """Somebody asked for hidden channels without permission; the attempt has been recorded."""
 
     code = Code.PERM_VISIBILITY
 
@@ -41,7 +41,7 @@ class OptInNeededError(Exception):
 
 
 def as_person(user: object) -> User | None:
-    """A request's ``user`` as a person of ours; None for nobody."""
+    """A request's ``user`` as a User; None if nobody is signed in."""
     return user if isinstance(user, User) else None
 
 
@@ -75,22 +75,22 @@ def all_own_conversations(user: User) -> Iterator[Conversation]:
 
 
 def own_messages(user: User, keys: Iterable[UUID]) -> dict[UUID, Message]:
-    """Those of the messages that are visible and stand in conversations of this person's that are not in the bin, by key."""
-    # Whose they are is asked of the rows: with more conditions SQLite would rather walk through everything that the person ever wrote.
+    """The visible messages among ``keys`` that are in this person's own conversations and not in the bin, by key."""
+    # Ownership is checked on the rows: with more conditions SQLite would scan everything that the person ever wrote.
     found = Message.objects.filter(is_visible=True).select_related("conversation").in_bulk(list(keys))
     return {key: row for key, row in found.items() if row.conversation.owner_id == user.pk and row.conversation.deleted_at is None}
 
 
 def own_conversations_of(user: User, keys: Iterable[UUID]) -> dict[UUID, Conversation]:
-    """Those of the conversations that are this person's and not in the bin, by key."""
+    """The conversations among ``keys`` that are this person's own and not in the bin, by key."""
     return Conversation.objects.filter(owner=user, deleted_at=None).in_bulk(list(keys))
 
 
 def share_link(token: str) -> ShareLink:
-    """The share link with that token, while it may be read. Asks nobody who they are: to hold the token is enough.
+    """The share link with that token, while it may be read. Holding the token is enough: nobody has to be signed in.
 
     Raises:
-        NotFoundError: there is none, it has expired or was taken back, its conversation or its person has gone, or sharing is off.
+        NotFoundError: there is none, it has expired or was revoked, its conversation or its person is gone, or sharing is off.
     """
     try:
         return _live_links().select_related("conversation", "leaf").get(token=token)
@@ -107,7 +107,7 @@ def _live_links() -> QuerySet[ShareLink]:
     now, most = timezone.now(), environment().share_max_days
     found = ShareLink.objects.filter(Q(expires_at=None) | Q(expires_at__gt=now), revoked_at=None, conversation__deleted_at=None)
     found = found.filter(created_by__is_active=True, conversation__owner=F("created_by"))
-    # A shorter limit that the operator sets later holds for older links, too.
+    # A shorter limit that the operator sets later also applies to older links.
     return found if most < 0 else found.filter(created_at__gt=now - timedelta(days=most)) if most else found.none()
 
 
@@ -128,7 +128,7 @@ def turn_of(conversation: Conversation, turn_id: object) -> Turn:
 
 
 def can_see_hidden(user: User | None) -> bool:
-    """Whether the debug view exists for this person at all. Decides what is offered; what is shown is decided again each time."""
+    """Whether the debug view exists for this person at all. Decides only what the pages offer; each access is checked again."""
     return user is not None and user.is_active and user.is_staff and user.has_perm("chatui.view_hidden_channels")
 
 
@@ -137,18 +137,18 @@ def can_view_any(user: User | None) -> bool:
     return user is not None and user.is_active and user.is_staff and user.has_perm("chatui.view_any_conversation")
 
 
-def may_look(user: User | None, conversation: Conversation) -> bool:
+def may_view_hidden(user: User | None, conversation: Conversation) -> bool:
     """Whether this person may see the hidden channels of the conversation, once its debug view is open to them."""
     return can_see_hidden(user) and (conversation.owner == user or can_view_any(user))
 
 
 def can_read_audit(user: User | None) -> bool:
-    """Whether the audit log exists for this person. A permission of its own: neither being staff nor the debug view brings it."""
+    """Whether the audit log exists for this person. A permission of its own: neither staff status nor the debug view includes it."""
     return user is not None and user.is_active and user.is_staff and user.has_perm("chatui.view_auditevent")
 
 
 def audit_reader(user: User | None) -> User:
-    """This person, if they may read the audit log. NotFoundError for everybody else: the log holds names, and times, of all."""
+    """This person, if they may read the audit log. NotFoundError for everybody else: the log holds everybody's names and times."""
     if user is None or not can_read_audit(user):
         raise NotFoundError
     return user
@@ -166,22 +166,22 @@ def debuggable_conversation(visitor: Visitor, conversation_id: object, *, action
     try:
         conversation = Conversation.objects.select_related("owner").get(pk=_key(conversation_id), deleted_at=None)
     except (Conversation.DoesNotExist, NotFoundError):
-        # Without the right to others' conversations, "no such thing" must look like "not yours".
+        # Without permission for other people's conversations, "no such thing" must look like "not yours".
         if not can_view_any(visitor.user):
             refuse(visitor, conversation_id, action)
         raise NotFoundError from None
-    if not may_look(visitor.user, conversation):
+    if not may_view_hidden(visitor.user, conversation):
         refuse(visitor, conversation_id, action)
     return conversation
 
 
 def view_hidden(visitor: Visitor, conversation_id: object, *, action: str) -> Conversation:
-    """Grant one look at hidden channels: permission and opt-in are asked, and the look is recorded before anything is shown.
+    """Grant one access to hidden channels: check permission and opt-in, and record the access before anything is shown.
 
     Raises:
-        RefusedError, NotFoundError: as ``debuggable_conversation``.
-        OptInNeededError: permitted, but the debug view of this conversation is not open. That is no attempt.
-        DatabaseError: the line could not be written, so there is no look.
+        RefusedError, NotFoundError: see ``debuggable_conversation``.
+        OptInNeededError: permitted, but the debug view of this conversation is not open. This does not count as an attempt.
+        DatabaseError: the line could not be written, so access is refused.
     """
     conversation = debuggable_conversation(visitor, conversation_id, action=action)
     if not open_request(visitor, conversation):
@@ -191,18 +191,18 @@ def view_hidden(visitor: Visitor, conversation_id: object, *, action: str) -> Co
 
 
 def recheck_hidden(visitor: Visitor, conversation_id: UUID) -> None:
-    """Whether an open debug stream may go on; raises as ``view_hidden`` where not. A stream that goes on is no new look."""
+    """Check that an open debug stream may continue; raises as ``view_hidden`` if not. Continuing is not a new access."""
     if not open_request(visitor, debuggable_conversation(visitor, conversation_id, action="debug stream")):
         raise OptInNeededError
 
 
 def open_request(visitor: Visitor, conversation: Conversation) -> DebugRequest | None:
-    """The visitor's open debug view of this conversation, if there is one. A request that waits, was declined or has lapsed is none."""
+    """The visitor's open debug view of this conversation, if there is one. Pending, declined and lapsed requests do not count."""
     return debug_requests_of(visitor, conversation).filter(expires_at__gt=timezone.now()).order_by("-expires_at").first()
 
 
 def debug_requests_of(visitor: Visitor, conversation: Conversation) -> QuerySet[DebugRequest]:
-    """The visitor's debug requests for this conversation that nobody has closed: open, waiting, or lapsed."""
+    """The visitor's debug requests for this conversation that nobody has closed: open, pending, or lapsed."""
     return DebugRequest.objects.filter(conversation=conversation, person=visitor.user, closed_at=None)
 
 
@@ -213,7 +213,7 @@ def refuse(visitor: Visitor, conversation_id: object, action: str) -> NoReturn:
 
 
 def person_of(visitor: Visitor) -> User:
-    """The person behind a visitor. NotFoundError for nobody: a page that needs one looks like none."""
+    """The person behind a visitor. NotFoundError if nobody is signed in: the page then looks as if it did not exist."""
     if visitor.user is None:
         raise NotFoundError
     return visitor.user

@@ -1,4 +1,4 @@
-"""What owners are told of staff who opened the hidden channels of their conversations: when, not who and not why. By a setting, off."""
+"""Access notices: tell owners when staff opened the hidden channels of their conversations. Off by default."""
 
 from __future__ import annotations
 
@@ -18,39 +18,39 @@ _MOST = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
-    """That hidden channels of a conversation were opened at a time (UTC), for its owner to read."""
+class AccessNotice:
+    """Tells an owner that the hidden channels of a conversation were opened, and when (UTC)."""
 
     conversation_title: str
     url: str
     opened_at: datetime
 
 
-def are_told() -> bool:
-    """Whether owners of this installation are told."""
+def are_enabled() -> bool:
+    """Whether this deployment notifies owners (``CHATUI_TELL_OWNERS``)."""
     return environment().tell_owners
 
 
-def at(row: Conversation, person: User) -> list[Look]:
-    """Looks at this conversation by others that its owner has not put away yet, the latest first. Nothing for anybody else."""
-    if not are_told() or row.owner_id != person.pk:
+def undismissed(person: User, row: Conversation) -> list[AccessNotice]:
+    """The notices of this conversation that its owner has not dismissed, the latest first. Empty for everybody but the owner."""
+    if not are_enabled() or row.owner_id != person.pk:
         return []
-    return _looks(_of(person).filter(conversation=row, owner_dismissed_at=None))
+    return _notices(_of(person).filter(conversation=row, owner_dismissed_at=None))
 
 
-def all_of(person: User) -> list[Look]:
-    """Looks by others at all conversations of a person, put away or not; the latest 200.
+def all_for(person: User) -> list[AccessNotice]:
+    """The notices of all conversations of a person, dismissed or not; the latest 200.
 
     Raises:
-        NotFoundError: owners are not told.
+        NotFoundError: access notices are off.
     """
-    if not are_told():
+    if not are_enabled():
         raise access.NotFoundError
-    return _looks(_of(person))
+    return _notices(_of(person))
 
 
 def dismiss(person: User, conversation_id: UUID) -> Conversation:
-    """Put the notice of a conversation away. It stays in the list of all.
+    """Dismiss the notices of a conversation. They stay in the list of all notices.
 
     Raises:
         NotFoundError: the conversation is not theirs.
@@ -61,17 +61,17 @@ def dismiss(person: User, conversation_id: UUID) -> Conversation:
 
 
 def _of(person: User) -> QuerySet[DebugRequest]:
-    """Openings that came about: a request that nobody approved showed nothing to anybody."""
+    """The debug requests that really opened: one that nobody approved showed nothing to anybody."""
     mine = DebugRequest.objects.filter(conversation__owner=person, conversation__deleted_at=None)
     return mine.exclude(person=F("conversation__owner")).exclude(expires_at=None)
 
 
-def _looks(openings: QuerySet[DebugRequest]) -> list[Look]:
-    rows = openings.select_related("conversation").order_by("-asked_at")[:_MOST]
-    looks = [Look(row.conversation.title, reverse("conversation", args=[row.conversation_id]), _opened_at(row)) for row in rows]
-    return sorted(looks, key=lambda look: look.opened_at, reverse=True)
+def _notices(requests: QuerySet[DebugRequest]) -> list[AccessNotice]:
+    rows = requests.select_related("conversation").order_by("-asked_at")[:_MOST]
+    notices = [AccessNotice(row.conversation.title, reverse("conversation", args=[row.conversation_id]), _opened_at(row)) for row in rows]
+    return sorted(notices, key=lambda notice: notice.opened_at, reverse=True)
 
 
-def _opened_at(opening: DebugRequest) -> datetime:
-    """An approved request was open from the approval on, not from the asking."""
-    return opening.decided_at or opening.asked_at
+def _opened_at(request: DebugRequest) -> datetime:
+    """A request that needed approval was open from the approval on, not from when it was made."""
+    return request.decided_at or request.asked_at

@@ -1,4 +1,4 @@
-"""Attempts at hidden channels: each is recorded, those of strangers up to a number; staff are warned of a person who goes on trying."""
+"""Records attempts to see hidden channels without permission, and warns staff of people who keep trying."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from renderer.errors import Code
 log = logging.getLogger(__name__)
 
 LISTED_PER_HOUR = 20
-"""Lines of a stranger's address (of its /64 network, in IPv6) before they are only counted."""
+"""How many lines an address that is not signed in (a /64 network, in IPv6) gets before they are only counted."""
 
 LISTED_PER_HOUR_IN_ALL = 500
-"""Lines of all strangers together: many addresses do not flood the log either."""
+"""The same for all such addresses together, so that many addresses cannot flood the log either."""
 
 NOT_LISTED = "further attempts not listed"
 
@@ -41,7 +41,7 @@ class Warned:
 
 
 def record_attempt(visitor: Visitor, conversation_id: UUID | None, action: str) -> None:
-    """Record an attempt as ``E-PERM-VISIBILITY`` before it is refused. Raises a database error where that cannot be done."""
+    """Record an attempt as ``E-PERM-VISIBILITY`` before it is refused. Raises a database error if that fails."""
     if visitor.user is None:
         _record_stranger(visitor, conversation_id, action)
         return
@@ -50,13 +50,13 @@ def record_attempt(visitor: Visitor, conversation_id: UUID | None, action: str) 
 
 
 def unacknowledged() -> list[Warned]:
-    """What staff have not acknowledged yet, the newest first."""
+    """The warnings that staff have not acknowledged yet, the newest first."""
     rows = AttemptWarning.objects.filter(acknowledged_at=None).order_by("-raised_at")[:50]
     return [Warned(row.pk, row.person_name, row.day, row.attempts) for row in rows]
 
 
 def acknowledge(visitor: Visitor, warning_id: UUID) -> None:
-    """Note that a member of staff has seen it. Recorded; a second time, and for what does not exist, nothing happens."""
+    """Mark a warning as seen by a member of staff. Recorded; does nothing the second time, or for a warning that does not exist."""
     row = AttemptWarning.objects.filter(pk=warning_id, acknowledged_at=None).first()
     if row is None or visitor.user is None:
         return
@@ -68,11 +68,11 @@ def acknowledge(visitor: Visitor, warning_id: UUID) -> None:
 def _record_stranger(visitor: Visitor, conversation_id: UUID | None, action: str) -> None:
     over = _by_address.count(address_group(visitor.address)) - LISTED_PER_HOUR
     if over < 1:
-        # Counted only while its own address is listed: one stranger does not use up what there is for all.
+        # Counted only while its own address is below the limit, so one stranger cannot use up the limit for all.
         over = _in_all.count() - LISTED_PER_HOUR_IN_ALL
     if over > 1:
         return
-    # The line that says that the rest is left out stands in the place of the first one left out.
+    # The first line over the limit says that further attempts are not listed.
     detail = NOT_LISTED if over == 1 else ""
     record(action, visitor, conversation_id, code=Code.PERM_VISIBILITY, detail=detail)
 

@@ -1,4 +1,4 @@
-"""The permissions that mean something here, in groups and in words: what staff can give, and what the first account gets."""
+"""The permission catalogue: the permissions that have a meaning here, in groups, each described in words."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ _VERBS = {"view": "See", "add": "Add", "change": "Change", "delete": "Delete"}
 
 
 def _table(app: str, model: str, plural: str) -> dict[str, str]:
-    return {f"{app}.{verb}_{model}": f"{_VERBS[verb]} {plural} in the admin pages" for verb in _ALL_FOUR}
+    return {f"{app}.{verb}_{model}": f"{_VERBS[verb]} {plural} on the admin pages" for verb in _ALL_FOUR}
 
 
 GROUPS: dict[str, dict[str, str]] = {

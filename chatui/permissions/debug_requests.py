@@ -1,6 +1,6 @@
-"""The debug request: staff open, or ask to open, the hidden channels of a conversation, for a reason and a time; each step is recorded.
+"""Debug requests: how staff open the hidden channels of a conversation, with a reason and a time limit.
 
-Where the operator wants a second person, somebody else approves or declines it, never the one who asked.
+Each step is recorded. If the operator requires a second person, somebody other than the asker approves or declines.
 """
 
 from __future__ import annotations
@@ -21,32 +21,32 @@ from chatui.permissions import access, four_eyes
 from chatui.permissions.access import NotFoundError
 
 MINUTES = (15, 60, 240)
-"""How long a debug view may be open, to choose from; the operator sets the longest."""
+"""The choices for how long a debug view may be open; the operator sets the longest."""
 REASON_CHARS = range(10, 181)
-"""How long a reason may be: a word is none, and what is longer does not fit into a line of the audit log."""
+"""How long a reason may be: one word is not a reason, and a longer text does not fit into a line of the audit log."""
 REQUEST_LASTS = timedelta(days=1)
 
 _SHOWN = 100
 
 
 class ReasonNeededError(Exception):
-    """The debug view was asked for without a reason, or for a time that is not offered."""
+    """The debug view was requested without a reason, or for a time that is not offered."""
 
     code = ProductCode.REASON
 
 
 class NotIndependentError(Exception):
-    """Who approves and who asked may be one: one of them made or changed the other's account. It has been recorded."""
+    """The approver and the asker may be the same person: one made or changed the other's account. It has been recorded."""
 
     code = ProductCode.FOUR_EYES
 
 
 @dataclass(frozen=True, slots=True)
 class ShownRequest:
-    """One request, without a word of the conversation. ``is_own``: of the person who looks, who cannot decide it.
+    """One request as a page shows it, without any text of the conversation. ``is_own``: the viewer made it, so cannot decide it.
 
-    ``rights``: what the two of them may do with accounts, in words. ``is_tied``: the person who looks cannot approve it, for one of the
-    two made or changed the other's account.
+    ``account_permissions``: what the asker and the viewer may do with accounts, in words. ``is_tied``: the viewer cannot approve it,
+    because one of the two made or changed the other's account.
     """
 
     id: str
@@ -58,12 +58,12 @@ class ShownRequest:
     asked_at: datetime
     is_own: bool
     is_tied: bool
-    rights: tuple[str, ...]
+    account_permissions: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Open:
-    """A debug view that is open: why, until when, how many seconds from now, and who approved it (empty where nobody had to)."""
+    """An open debug view: the reason, when it closes, in how many seconds, and who approved it (empty if no approval was needed)."""
 
     reason: str
     expires_at: datetime
@@ -78,7 +78,7 @@ def minutes_to_choose() -> tuple[int, ...]:
 
 
 def open_debug_view(visitor: Visitor, conversation_id: object, reason: str, minutes: int | None = None) -> Conversation:
-    """The explicit opt-in, for a reason and a time (the shortest unless said). Recorded; where a second person has to approve, it waits.
+    """Open the debug view, or request it if a second person has to approve. Recorded. Without ``minutes`` the shortest time counts.
 
     Raises:
         RefusedError, NotFoundError: as ``debuggable_conversation``.
@@ -92,7 +92,7 @@ def open_debug_view(visitor: Visitor, conversation_id: object, reason: str, minu
         raise ReasonNeededError
     record(action, visitor, conversation, detail=f"{minutes} min: {reason}")
     now = timezone.now()
-    # A person has at most one request; and a view that is opened once more counts from now.
+    # A person has at most one request; a view that is opened again counts from now.
     earlier = access.debug_requests_of(visitor, conversation)
     (earlier.filter(expires_at=None) if waits else earlier).update(closed_at=now)
     expires_at = None if waits else now + timedelta(minutes=minutes)
@@ -103,7 +103,7 @@ def open_debug_view(visitor: Visitor, conversation_id: object, reason: str, minu
 
 
 def close_debug_view(visitor: Visitor, conversation_id: object) -> Conversation:
-    """Take the opt-in, or the request for one, back. Recorded where there was one."""
+    """Close the debug view, or withdraw the request for it. Recorded if there was one."""
     conversation = access.debuggable_conversation(visitor, conversation_id, action="close debug view")
     now = timezone.now()
     if access.debug_requests_of(visitor, conversation).filter(Q(expires_at__gt=now) | Q(expires_at=None)).update(closed_at=now):
@@ -112,14 +112,14 @@ def close_debug_view(visitor: Visitor, conversation_id: object) -> Conversation:
 
 
 def requests_to_open() -> QuerySet[DebugRequest]:
-    """Everybody's requests that wait for a second person."""
+    """All requests that are waiting for a second person."""
     return DebugRequest.objects.filter(
         expires_at=None, decided_at=None, closed_at=None, asked_at__gt=timezone.now() - REQUEST_LASTS, conversation__deleted_at=None
     ).select_related("conversation__owner", "person")
 
 
 def waiting(visitor: Visitor) -> list[ShownRequest]:
-    """What waits for a second person, of the conversations that this person may look into, and their own requests; the oldest first.
+    """The pending requests for conversations that this person may view, and their own; the oldest first.
 
     Raises:
         NotFoundError: for everybody without the permission to see hidden channels.
@@ -131,20 +131,20 @@ def waiting(visitor: Visitor) -> list[ShownRequest]:
 
 
 def to_decide(user: User | None) -> int | None:
-    """How many requests wait for this person's decision; None where there is nothing to decide for them at all."""
+    """How many requests wait for this person's decision; None if they have no decisions to make at all."""
     if user is None or not environment().debug_approval or not access.can_see_hidden(user):
         return None
     return _listed(user).exclude(person=user).count()
 
 
 def own_request(visitor: Visitor, conversation: Conversation) -> ShownRequest | None:
-    """The visitor's request for this conversation that still waits."""
+    """The visitor's pending request for this conversation."""
     asked = requests_to_open().filter(conversation=conversation, person=visitor.user).first()
     return _shown(asked, visitor.user) if asked else None
 
 
 def open_view(visitor: Visitor, conversation: Conversation) -> Open | None:
-    """The debug view of a conversation that is open to this person; None where none is."""
+    """This person's open debug view of a conversation; None if there is none."""
     found = access.open_request(visitor, conversation)
     if found is None or found.expires_at is None:
         return None
@@ -153,12 +153,12 @@ def open_view(visitor: Visitor, conversation: Conversation) -> Open | None:
 
 
 def decide(visitor: Visitor, conversation_id: object, request_id: UUID, *, approves: bool) -> None:
-    """Approve a request, whose time begins now, or decline it. Once, and recorded.
+    """Approve a request, whose time starts now, or decline it. Possible once, and recorded.
 
     Raises:
         RefusedError: without the permission for this conversation, or the request is one's own; recorded as ``E-PERM-VISIBILITY``.
-        NotFoundError: no such request waits in this conversation, or who asked may not look any more.
-        NotIndependentError: to approve it takes somebody whose account is not in the asker's hands, nor theirs in the approver's. Recorded.
+        NotFoundError: no such request is pending in this conversation, or the asker has lost the permission.
+        NotIndependentError: the approver made or changed the asker's account, or the other way round. Recorded.
     """
     action = "approve debug view" if approves else "decline debug view"
     conversation = access.debuggable_conversation(visitor, conversation_id, action=action)
@@ -166,9 +166,9 @@ def decide(visitor: Visitor, conversation_id: object, request_id: UUID, *, appro
     if found.filter(person=visitor.user).exists():
         access.refuse(visitor, conversation.pk, action)
     with transaction.atomic():
-        # Locked, so that of two people who decide at once only the first does, and a decision cannot be played again.
+        # Locked, so that only the first of two simultaneous decisions counts, and a decision cannot be replayed.
         asked = found.select_for_update(of=("self",)).first()
-        if asked is None or (approves and not access.may_look(asked.person, conversation)):
+        if asked is None or (approves and not access.may_view_hidden(asked.person, conversation)):
             raise NotFoundError
         is_tied = approves and four_eyes.are_tied(asked.person, access.person_of(visitor))
         if not is_tied:
@@ -195,16 +195,16 @@ def _decide(asked: DebugRequest, visitor: Visitor, *, approves: bool) -> None:
 
 
 def _about(asked: DebugRequest, visitor: Visitor, *, approves: bool) -> str:
-    """For whom and why; of an approval also which of the two could make or change accounts. The reason, which may be long, comes last."""
+    """For whom and why, and for an approval which of the two could make or change accounts. The reason, which may be long, is last."""
     people = (("who asked", asked.person), ("who approves", access.person_of(visitor)))
-    able = [words for words, person in people if approves and four_eyes.rights_over_accounts(person)]
-    rights = f" ({' and '.join(able)} may change accounts)" if able else ""
-    return f"for {asked.person.get_username()}{rights}: {asked.reason}"
+    able = [words for words, person in people if approves and four_eyes.account_permissions(person)]
+    account_permissions = f" ({' and '.join(able)} may change accounts)" if able else ""
+    return f"for {asked.person.get_username()}{account_permissions}: {asked.reason}"
 
 
 def _shown(asked: DebugRequest, user: User | None) -> ShownRequest:
     people = dict.fromkeys([asked.person, *([user] if user else [])])
-    rights = [(person.get_username(), four_eyes.rights_over_accounts(person)) for person in people]
+    account_permissions = [(person.get_username(), four_eyes.account_permissions(person)) for person in people]
     return ShownRequest(
         id=str(asked.pk),
         conversation_id=str(asked.conversation_id),
@@ -215,5 +215,5 @@ def _shown(asked: DebugRequest, user: User | None) -> ShownRequest:
         asked_at=asked.asked_at,
         is_own=asked.person == user,
         is_tied=user is not None and four_eyes.are_tied(asked.person, user),
-        rights=tuple(f"{name} may {', '.join(words)}" for name, words in rights if words),
+        account_permissions=tuple(f"{name} may {', '.join(words)}" for name, words in account_permissions if words),
     )

@@ -1,4 +1,4 @@
-"""Whether two people are two: who made or changed the account of whom, and who could."""
+"""The four-eyes rule: whether two accounts are really two people, judged by who made or changed whose account."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from django.utils import timezone
 from chatui.env import environment
 from chatui.models import AccountChange, User
 
-OVER_ACCOUNTS = {
+ACCOUNT_PERMISSIONS = {
     "chatui.add_user": "make accounts",
     "chatui.change_user": "change accounts",
     "auth.change_group": "change groups",
@@ -23,7 +23,7 @@ _LONGEST_CHAIN = 8
 
 
 def note(changer: User | None, changed: Iterable[UUID], what: str) -> None:
-    """Keep that ``changer`` made or changed these accounts; of their own nobody is told. The operator, who has no account, is nobody."""
+    """Remember that ``changer`` made or changed these accounts, except their own. The operator (None) has no account to remember."""
     if changer is not None:
         AccountChange.objects.bulk_create(
             AccountChange(changer_id=changer.pk, changed_id=key, what=what[:200]) for key in changed if key != changer.pk
@@ -31,13 +31,13 @@ def note(changer: User | None, changed: Iterable[UUID], what: str) -> None:
 
 
 def are_tied(one: User, other: User) -> bool:
-    """Whether one of the two made or changed the other's account within the time that the operator set, also by an account in between."""
+    """Whether one made or changed the other's account, also through accounts in between, within ``CHATUI_FOUR_EYES_DAYS``."""
     return _reaches(one.pk, other.pk) or _reaches(other.pk, one.pk)
 
 
-def rights_over_accounts(person: User) -> tuple[str, ...]:
-    """What this person may do with accounts of others, in words; empty for nothing."""
-    return tuple(words for name, words in OVER_ACCOUNTS.items() if person.has_perm(name))
+def account_permissions(person: User) -> tuple[str, ...]:
+    """What this person may do with other people's accounts, in words; empty if nothing."""
+    return tuple(words for name, words in ACCOUNT_PERMISSIONS.items() if person.has_perm(name))
 
 
 def _reaches(changer: UUID, changed: UUID) -> bool:
@@ -52,4 +52,4 @@ def _reaches(changer: UUID, changed: UUID) -> bool:
         if not front:
             return False
         reached = reached | front
-    return True  # nobody follows a chain that long; what is not known to be two people is one
+    return True  # the chain is too long to follow; two accounts not known to be two people count as one

@@ -1,4 +1,4 @@
-"""What the product itself says to a model, one Markdown file each."""
+"""The product's own prompts to models, one Markdown file each."""
 
 from __future__ import annotations
 

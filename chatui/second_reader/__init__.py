@@ -1,1 +1,1 @@
-"""A second reader and writer of Harmony beside our own: openai-harmony, in a process of its own. For tools and tests, never for a turn."""
+"""A second Harmony reader and writer, openai-harmony, in its own process. For tools and tests, never for live turns."""

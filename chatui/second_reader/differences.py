@@ -1,4 +1,4 @@
-"""How two readers and two writers of Harmony can differ, and which of these differences are on purpose."""
+"""The kinds of differences between two Harmony readers or writers, and which of them are on purpose."""
 
 from __future__ import annotations
 

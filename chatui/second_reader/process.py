@@ -1,4 +1,4 @@
-"""Asks openai-harmony in a process of its own, which is started for one batch of requests and ended when its time is up."""
+"""Runs openai-harmony in a separate process, started for one batch of requests and killed when its time is up."""
 
 from __future__ import annotations
 

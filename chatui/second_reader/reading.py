@@ -1,4 +1,4 @@
-"""Compares what our reader made of token ids with what openai-harmony made of them, message by message."""
+"""Compares our reading of token ids with openai-harmony's, message by message."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writes a transcript by our writer and by openai-harmony, reads our token ids by both readers, and says what differs."""
+"""Compares our Harmony reader and writer with openai-harmony's on one transcript, and names the differences."""
 
 from __future__ import annotations
 

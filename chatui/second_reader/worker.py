@@ -1,4 +1,4 @@
-"""The process in which openai-harmony reads and writes: requests on standard input, answers on standard output, a JSON line for each.
+"""The worker process that runs openai-harmony: JSON requests on standard input, JSON answers on standard output.
 
 It is started as a file, isolated, with nothing of the product in it. What openai-harmony says of an error may quote a conversation, so
 errors leave this process as words of a closed list, and its standard error goes nowhere.

@@ -63,7 +63,7 @@ def _page(request: HttpRequest, person: User, row: Conversation | None) -> HttpR
         "conversations": [conversation_link(item, current) for item in access.own_conversations(person, SIDEBAR_LENGTH)],
         "exchanges": shown_exchanges(row, person) if row else [],
         "blank_exchange": blank_exchange(),
-        "access_notices": access_notices.at(row, person) if row else [],
+        "access_notices": access_notices.undismissed(person, row) if row else [],
         "welcome": welcome(),
         "examples": [] if row else examples(),
         "deleted": _just_deleted(request, person),

@@ -97,7 +97,7 @@ def sign_out(page: Page) -> None:
 
 
 def make_person(page: Page, name: str) -> None:
-    """In the back office, from its first page."""
+    """On the admin pages, from its first page."""
     page.get_by_role("link", name=re.compile("^Add( User)?$", re.IGNORECASE)).last.click()
     page.locator("#id_username").fill(name)
     page.locator("#id_password1").fill(PASSWORD)

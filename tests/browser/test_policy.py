@@ -42,7 +42,7 @@ def test_a_script_that_got_in_could_neither_make_html_nor_a_policy_nor_ask_anoth
     assert len([text for text in visits.seen if text.startswith("console") and "policy: " in text]) >= 4
 
 
-def test_the_back_office_works_under_its_policy(demo: Server, visits: Visits) -> None:
+def test_the_admin_pages_work_under_their_policy(demo: Server, visits: Visits) -> None:
     page = visits.open(demo, "grace", "/admin/")
     policy = page.request.get("/admin/").headers["content-security-policy"]
     assert "unsafe" not in policy and "script-src 'self'" in policy

@@ -42,14 +42,16 @@ def vera(db: None) -> User:
     return make_person("vera", "view_any_conversation", staff=True)
 
 
-OFFICE = ("add_user", "change_user", "delete_user", "view_user", "add_group", "change_group", "delete_group", "view_group")
+ADMIN_PERMISSIONS = ("add_user", "change_user", "delete_user", "view_user", "add_group", "change_group", "delete_group", "view_group")
 BACKENDS = ("add_storedbackend", "change_storedbackend", "delete_storedbackend", "view_storedbackend")
 
 
 @pytest.fixture
 def olga(db: None) -> User:
     """Staff who look after accounts, groups and back ends, and may see nothing of conversations."""
-    return make_person("olga", *OFFICE, *BACKENDS, "view_conversation", "view_message", "view_turn", "change_conversation", staff=True)
+    return make_person(
+        "olga", *ADMIN_PERMISSIONS, *BACKENDS, "view_conversation", "view_message", "view_turn", "change_conversation", staff=True
+    )
 
 
 @dataclass
@@ -71,7 +73,7 @@ def world(canary: Canary, ada: User, bela: User, sam: User, hank: User, vera: Us
         "staff": sam,
         "hidden only": hank,
         "any only": vera,
-        "office": olga,
+        "admin": olga,
         "both": grace,
     }
     return World(canary, planting.plant(ada, canary), planting.plant(ada, canary, deleted=True), people)

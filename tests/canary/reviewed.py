@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-PEOPLE = ("anonymous", "owner", "other", "staff", "hidden only", "any only", "office", "both", "opened")
+PEOPLE = ("anonymous", "owner", "other", "staff", "hidden only", "any only", "admin", "both", "opened")
 """Columns of the matrix. The conversation is the owner's. ``both`` may see all and has not opted in; ``opened`` is that person after."""
 
 HOLDER = "holder"
@@ -50,7 +50,7 @@ class Route:
     asks: tuple[Ask, ...]
 
 
-# For: anonymous, owner, other, staff, hidden only, any only, office, both, opened.
+# For: anonymous, owner, other, staff, hidden only, any only, admin, both, opened.
 _OWNER_ONLY = "302 200 404 404 404 404 404 404 404"
 _OWNER_ACTS = "302 302 404 404 404 404 404 404 404"
 _NOBODY = "302 404 404 404 404 404 404 404 404"
@@ -71,13 +71,13 @@ _SIGNS_OUT = "302 " + " ".join(["302*"] * 8)
 _STAFF_SIGN_OUT = "302 302 302 " + " ".join(["302*"] * 6)
 _NOT_THERE = "404 404 404 404 404 404 404 404 404"
 _NEVER = "405 405 405 405 405 405 405 405 405"
-# The back office: whoever is no staff is sent to the sign-in.
+# The admin pages: whoever is no staff is sent to the sign-in.
 _ALL_STAFF = "302 302 302 200 200 200 200 200 200"
 _STAFF_404 = "302 302 302 404 404 404 404 404 404"
 _STAFF_403 = "302 302 302 403 403 403 403 403 403"
 _NO_STAFF_403 = "302 403 403 302 302 302 302 302 302"
-_OFFICE_SEES = "302 302 302 403 403 403 200 403 403"
-_OFFICE_GOES = "302 302 302 403 403 403 302 403 403"
+_ADMIN_SEES = "302 302 302 403 403 403 200 403 403"
+_ADMIN_GOES = "302 302 302 403 403 403 302 403 403"
 _READERS = "302 404 404 404 404 404 404 200 200"
 _READERS_TAKE = "302 404 404 404 404 404 404 200* 200*"
 _ANY_SEES = "302 302 302 403 403 200 403 200 200"
@@ -86,7 +86,7 @@ _ANY_SEES = "302 302 302 403 403 200 403 200 200"
 _REQUESTS = "/c/{conversation}/debug/requests/"
 
 
-def _back_office(model: str, key: str, reads: str, page: str, *, may_change: str, add: str, missing: str) -> tuple[Route, ...]:
+def _admin_pages(model: str, key: str, reads: str, page: str, *, may_change: str, add: str, missing: str) -> tuple[Route, ...]:
     """The seven routes that Django's admin has for a model."""
     at = f"admin/{model}/"
     return (
@@ -375,7 +375,7 @@ ROUTES: tuple[Route, ...] = (
     ),
     Route(
         "c/<uuid:conversation_id>/access-notices/dismiss/",
-        "The owner puts the notice of looks by staff away; nothing is shown.",
+        "The owner puts the notice of accesses by staff away; nothing is shown.",
         (
             Ask("POST", "/c/{conversation}/access-notices/dismiss/", _OWNER_ACTS),
             Ask("POST", "/c/{deleted}/access-notices/dismiss/", _NOBODY),
@@ -482,7 +482,7 @@ ROUTES: tuple[Route, ...] = (
     Route("admin/", "Staff: what their permissions name.", (Ask("GET", "/admin/", _ALL_STAFF),)),
     Route(
         "admin/login/",
-        "The sign-in of the back office. No form of its own beside the throttled one.",
+        "The sign-in of the admin pages. No form of its own beside the throttled one.",
         (
             Ask("GET", "/admin/login/", _NO_STAFF_403),
             Ask("GET", "/admin/login/?next=//evil.example/", _NO_STAFF_403),
@@ -502,10 +502,10 @@ ROUTES: tuple[Route, ...] = (
         (
             Ask("GET", "/admin/autocomplete/", _STAFF_403),
             Ask("GET", "/admin/autocomplete/?app_label=chatui&model_name=message&field_name=parent&term=a", _STAFF_403),
-            Ask("GET", "/admin/autocomplete/?app_label=chatui&model_name=conversation&field_name=owner&term=a", _OFFICE_SEES),
+            Ask("GET", "/admin/autocomplete/?app_label=chatui&model_name=conversation&field_name=owner&term=a", _ADMIN_SEES),
         ),
     ),
-    Route("admin/jsi18n/", "Words of the back office.", (Ask("GET", "/admin/jsi18n/", _ALL_STAFF),)),
+    Route("admin/jsi18n/", "Words of the admin pages.", (Ask("GET", "/admin/jsi18n/", _ALL_STAFF),)),
     Route(
         "admin/r/<path:content_type_id>/<path:object_id>/",
         "Nobody: nothing of ours has a page elsewhere.",
@@ -515,39 +515,39 @@ ROUTES: tuple[Route, ...] = (
         "admin/chatui/user/<id>/password/",
         "Those who may change this account.",
         (
-            Ask("GET", "/admin/chatui/user/{owner}/password/", _OFFICE_SEES),
+            Ask("GET", "/admin/chatui/user/{owner}/password/", _ADMIN_SEES),
             Ask("GET", "/admin/chatui/user/{more}/password/", _STAFF_403),
             Ask("POST", "/admin/chatui/user/{more}/password/", _STAFF_403, {"password1": "correct horse", "password2": "correct horse"}),
         ),
     ),
-    *_back_office(
+    *_admin_pages(
         "chatui/user",
         "{bystander}",
         "Those with the permission: accounts without content.",
         "302 302 302 403 403 403 200 403 403",
-        may_change=_OFFICE_SEES,
-        add=_OFFICE_SEES,
-        missing=_OFFICE_GOES,
+        may_change=_ADMIN_SEES,
+        add=_ADMIN_SEES,
+        missing=_ADMIN_GOES,
     ),
-    *_back_office(
+    *_admin_pages(
         "auth/group",
         "{group}",
         "Those with the permission: groups.",
-        _OFFICE_SEES,
-        may_change=_OFFICE_SEES,
-        add=_OFFICE_SEES,
-        missing=_OFFICE_GOES,
+        _ADMIN_SEES,
+        may_change=_ADMIN_SEES,
+        add=_ADMIN_SEES,
+        missing=_ADMIN_GOES,
     ),
-    *_back_office(
+    *_admin_pages(
         "chatui/storedbackend",
         "{backend}",
         "Those with the permission: model servers, with their addresses and the name of a key, never a key.",
-        _OFFICE_SEES,
-        may_change=_OFFICE_SEES,
-        add=_OFFICE_SEES,
-        missing=_OFFICE_GOES,
+        _ADMIN_SEES,
+        may_change=_ADMIN_SEES,
+        add=_ADMIN_SEES,
+        missing=_ADMIN_GOES,
     ),
-    *_back_office(
+    *_admin_pages(
         "chatui/conversation",
         "{conversation}",
         "Those who may open conversations of others: whose, and when; neither title nor content.",
@@ -566,7 +566,7 @@ ROUTES: tuple[Route, ...] = (
     ),
     Route(
         "admin/(?P<url>.*)$",
-        "Nobody: what is not there. Messages, turns and openings are not in the back office.",
+        "Nobody: what is not there. Messages, turns and debug requests are not on the admin pages.",
         (
             Ask("GET", "/admin/chatui/message/", _STAFF_404),
             Ask("GET", "/admin/chatui/message/{hidden}/change/", _STAFF_404),

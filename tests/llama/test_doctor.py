@@ -9,7 +9,7 @@ import pytest
 from chatui.doctor.examination import Target, examine
 from chatui.doctor.faults import Fault, Level
 from chatui.doctor.report import Report
-from chatui.doctor.report_text import as_json, told
+from chatui.doctor.report_text import as_json, as_text
 from renderer.harmony.vocabulary import Vocabulary
 
 pytestmark = [pytest.mark.llama, pytest.mark.asyncio]
@@ -61,4 +61,4 @@ async def test_no_report_holds_a_word_of_the_model(llama_server: str, llama_serv
         report = await examined(url, vocabulary, "chat")
         assert report.level > Level.NOTE
         for words in ("Simple arithmetic", "2 + 2 = 4", "itinerary", "Saturday"):
-            assert words not in told(report) + json.dumps(as_json(report)) + repr(report)
+            assert words not in as_text(report) + json.dumps(as_json(report)) + repr(report)

@@ -27,7 +27,7 @@ def says(text: str) -> Callable[[asyncio.StreamWriter], Any]:
 
 @pytest.fixture
 def configure(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Configure]:
-    """Call it with the text of a file, or with other settings; nothing of the back office is remembered before or after."""
+    """Call it with the text of a file, or with other settings; nothing of the admin pages is remembered before or after."""
     _forget()
     before = environment()
     count = 0

@@ -1,4 +1,4 @@
-"""Samples a model behind a Chat Completions endpoint: llama.cpp, vLLM, Ollama and many others speak it."""
+"""The back end for Chat Completions servers, such as llama.cpp, vLLM and Ollama."""
 
 from __future__ import annotations
 

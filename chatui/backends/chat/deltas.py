@@ -1,4 +1,4 @@
-"""Folds the chunks of a Chat Completions stream into raw events; only the answer field can become visible, and only past the leak guard."""
+"""Converts the chunks of a Chat Completions stream into raw events. Only the answer field can become visible."""
 
 from __future__ import annotations
 

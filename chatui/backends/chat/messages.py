@@ -1,4 +1,4 @@
-"""Writes the history of a conversation as the ``messages`` of a Chat Completions request, markers in it made harmless."""
+"""Writes the conversation history as the ``messages`` of a Chat Completions request, with markers escaped."""
 
 from __future__ import annotations
 

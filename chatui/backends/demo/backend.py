@@ -1,4 +1,4 @@
-"""The built-in demo: plays scripted Harmony output token by token, so that the product can be tried without any model.
+"""The demo back end: plays scripted Harmony output, token by token.
 
 It goes through the same reader as a real model's output. The scripts lie in ``scripts``, one file each: a line of description,
 then parts. ``=== sample`` is what a model writes, markers included; ``=== reply NAME`` is what the tool NAME answers; ``=== more`` is the

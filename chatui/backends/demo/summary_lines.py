@@ -1,4 +1,4 @@
-"""The demo as its own summarizer: for each script, the lines of a summary that it writes one after the other."""
+"""The summary lines that the demo writes for each of its scripts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Samples a gpt-oss model by token ids: the best there is, for in ids a marker that the model quotes is never taken for a real one."""
+"""The back end that samples a gpt-oss model by token ids, so that a quoted marker is never taken for a real one."""
 
 from __future__ import annotations
 

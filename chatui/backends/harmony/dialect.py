@@ -1,4 +1,4 @@
-"""What a dialect of token ids in, token ids out has to say: a request, and a reader of the chunks that answer it."""
+"""The interface of a token-id dialect: how one server is asked, and how its chunks are read."""
 
 from __future__ import annotations
 

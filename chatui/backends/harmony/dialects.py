@@ -1,4 +1,4 @@
-"""The three dialects of token ids in, token ids out, by the name of the server.
+"""The token-id dialects (llama.cpp, vLLM, SGLang) by the name of the server.
 
 A marker counts only where its id came. A server that does not say which ids it sampled is refused, for then a quoted marker could not
 be told from a real one.

@@ -1,4 +1,4 @@
-"""llama.cpp's own completions: what it is asked, and its chunks, whose text is told apart by the ids beside it."""
+"""The llama.cpp dialect: requests to its completion endpoint, and its chunks, in which ids mark the real markers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Makes the prompt of a request, in token ids: what the operator says, the history as far as there is room, and where the model goes on."""
+"""Builds the prompt in token ids: the instructions, as much history as fits, and the start of the model's turn."""
 
 from __future__ import annotations
 

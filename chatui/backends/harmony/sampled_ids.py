@@ -1,4 +1,4 @@
-"""Reading the token ids of a chunk, failing closed, and the token that ended the output."""
+"""Reads the token ids of a chunk, and the token that ended the output; fails closed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Asks a server that is to take token ids what it is, which models it has, and how long a prompt and its answer may be together."""
+"""Asks a token-id server for its product, its models and its context length."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SGLang's own generation: what it is asked, and its chunks, which may repeat the ids that came before."""
+"""The SGLang dialect: requests to its generate endpoint, and its chunks, which may repeat earlier token ids."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""vLLM's completions: what it is asked, and its chunks, which say all ids."""
+"""The vLLM dialect: requests to its completions endpoint, and its chunks, which hold all token ids."""
 
 from __future__ import annotations
 

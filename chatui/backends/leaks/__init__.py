@@ -1,1 +1,1 @@
-"""Keeps reasoning out of the answer field of servers that know no channels."""
+"""The rules of the leak guard: what raw model output looks like inside an answer."""

@@ -1,4 +1,4 @@
-"""Tells code from prose in growing Markdown, line by line: fences, indented code and code spans, as far as the leak guard has to know."""
+"""Finds code in growing Markdown, line by line: fences, indented code and code spans."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Judges text that is raw output for certain, as a whole: which of it is a proven answer, and may be shown."""
+"""Judges text that is certainly raw output: which part of it is a proven answer that may be shown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tells a sign that an answer speaks about from one that a model emitted: by what stands before it in its line, and behind it."""
+"""Decides whether an answer only mentions a marker or the model emitted it, from the text around it."""
 
 from __future__ import annotations
 

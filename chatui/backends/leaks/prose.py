@@ -1,4 +1,4 @@
-"""Reads growing text for signs of raw output, outside code and outside what only speaks about them; releases what is none of that."""
+"""Scans growing text for signs of raw output outside code and quotations, and releases the rest."""
 
 from __future__ import annotations
 

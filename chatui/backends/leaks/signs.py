@@ -1,4 +1,4 @@
-"""What in an answer looks like a model's raw output: tags around reasoning, special tokens, and markers that were stripped.
+"""The signs of raw model output in an answer: reasoning tags, special tokens, and the remains of stripped markers.
 
 All of it is looked for in *folded* text, in which look-alikes are the characters that they look like, one for one.
 """

@@ -1,4 +1,4 @@
-"""How much a model may still write in one sample."""
+"""The size budget of one sample: how much a model may still write."""
 
 from __future__ import annotations
 

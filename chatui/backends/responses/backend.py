@@ -1,4 +1,4 @@
-"""Samples a model behind a Responses endpoint (OpenAI's, or the Open Responses specification): vLLM, llama.cpp, LM Studio and others."""
+"""The back end for Responses servers, such as OpenAI, vLLM, llama.cpp and LM Studio."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writes raw events one frame at a time, for the Responses reducer: whoever writes next closes what is open."""
+"""Writes raw events for the Responses reducer, one frame at a time: a new writer closes the frame that is open."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writes the history of a conversation as the ``input`` and ``instructions`` of a Responses request, markers in it made harmless."""
+"""Writes the conversation history as the ``input`` and ``instructions`` of a Responses request, with markers escaped."""
 
 from __future__ import annotations
 

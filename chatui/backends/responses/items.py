@@ -1,4 +1,4 @@
-"""The output items of a Responses stream: what the server said of each, and which of them an event means.
+"""The output items of a Responses stream: what the server said of each, and which item an event belongs to.
 
 Servers disagree about ids and indices: some leave them out, count them wrongly, or give one item a new id in each event. What an item
 is decides who may see it, so an event that fits no known item makes one of unknown kind, whose text waits until the kind is told.

@@ -1,4 +1,4 @@
-"""Folds the events of a Responses stream into raw events: item types and exact phases decide what is visible, and all else is hidden.
+"""Converts the events of a Responses stream into raw events: item types and phases decide what is visible.
 
 Never the type of a content part alone: servers put reasoning into parts that are called ``output_text``.
 """

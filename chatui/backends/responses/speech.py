@@ -1,4 +1,4 @@
-"""Who may write now, in a Responses stream: one message at a time, past the leak guard; what else comes meanwhile waits."""
+"""Orders the text of a Responses stream: one message at a time, through the leak guard, while the rest waits."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What an operator says about model servers: what a spec is, reading a file of them, writing into one."""
+"""The configuration of model servers: its definition, and reading and writing the operator's TOML file."""

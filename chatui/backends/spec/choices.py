@@ -1,4 +1,4 @@
-"""What a person chose, a back end or one of its models, and the spec that it means."""
+"""Resolves the model that a person chose (``name`` or ``name/model``) to its BackendSpec."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an operator says about one model server: a BackendSpec, checked, with messages that can be acted on. Holds no key."""
+"""BackendSpec: the checked configuration of one model server. It never holds a key."""
 
 from __future__ import annotations
 

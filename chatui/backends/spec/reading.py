@@ -1,4 +1,4 @@
-"""Reads an operator's file of back ends: what is right in it, and a sentence for each thing that is wrong."""
+"""Reads the operator's TOML file of back ends: the valid ones, and a sentence for each mistake."""
 
 from __future__ import annotations
 

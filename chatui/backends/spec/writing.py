@@ -1,4 +1,4 @@
-"""Writes one back end into a TOML file of them; every other table, line and comment stays as it is."""
+"""Writes one back end into the operator's TOML file and leaves every other line and comment as it is."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Scripted answers of the canary's own model server, with markers in each place that nobody may read."""
+"""The scripted answers of the canary's own model server, with a marker in each hidden place."""

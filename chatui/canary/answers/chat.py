@@ -1,4 +1,4 @@
-"""Answers of a Chat Completions server, with a marker in each place of one that nobody may read."""
+"""Scripted Chat Completions answers, with a marker in each hidden place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers of a server that gives token ids, with a marker on each channel and in each place that nobody may read."""
+"""Scripted token-id answers, with a marker on each channel and in each hidden place."""
 
 from __future__ import annotations
 

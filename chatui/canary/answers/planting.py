@@ -1,4 +1,4 @@
-"""What a scripted answer is made of: a Script, and the Planter that puts a marker into each place of it."""
+"""The building blocks of a scripted answer: a Script, and the Planter that puts the markers in."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers of a Responses server, with a marker in each place of one that nobody may read."""
+"""Scripted Responses answers, with a marker in each hidden place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers whose reasoning is summarized by somebody who copies it: a summarizer model, and a server that the operator trusts too much."""
+"""Scripted answers whose summaries copy the reasoning: by a summarizer model, and by a server that is wrongly trusted."""
 
 from __future__ import annotations
 

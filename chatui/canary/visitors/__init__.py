@@ -1,1 +1,1 @@
-"""Visitors of a running deployment, who speak HTTP and WebSocket from outside."""
+"""Simulated visitors of a running deployment, over HTTP and WebSocket."""

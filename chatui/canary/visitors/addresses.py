@@ -1,4 +1,4 @@
-"""Every address of the product, from its own URL list, and how each can be asked for: a new route cannot be forgotten here.
+"""Every address of the product, taken from its URL list, and how to request each: a new route cannot be forgotten.
 
 What this module does not know how to fill in is no address that may be left out: the run says so, and a test does before.
 """
@@ -40,7 +40,7 @@ FIXED: Values = {
     "link_id": _NO_ID,
     "request_id": _NO_ID,
     "warning_id": _NO_ID,
-    # Of the back office, which sends people away before it looks at these.
+    # Of the admin pages, which send people away before they look at these.
     "app_label": "chatui",
     "content_type_id": "1",
     "id": _NO_ID,

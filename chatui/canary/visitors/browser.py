@@ -1,4 +1,4 @@
-"""One visitor of the product: fetches pages with cookies and CSRF tokens as a browser does. Whatever comes is looked at."""
+"""A simulated browser: fetches pages with cookies and CSRF tokens. All that it receives is checked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fetches every address of the product as one visitor, and every link that comes along; what is fetched, the browser looks at."""
+"""Fetches every address of the product as one visitor, and every link found on the way."""
 
 from __future__ import annotations
 

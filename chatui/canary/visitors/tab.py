@@ -1,4 +1,4 @@
-"""One open tab: the product's WebSocket, with the cookies and the origin of a Browser. Whatever it hears is looked at."""
+"""A simulated tab: the product's WebSocket, with the cookies and origin of a Browser. All that it receives is checked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``manage.py ask``: one question from the shell, streamed; it shows exactly what that audience would see.
+"""``manage.py ask``: streams the answer to one question, exactly as the chosen audience would see it.
 
 The shell is the operator's: nothing here is audited, and ``--as staff`` shows hidden frames.
 """

@@ -1,4 +1,4 @@
-"""``manage.py audit verify|head|export|counts``: proves that the audit log is whole, takes it away, and counts in it."""
+"""``manage.py audit verify|head|export|counts``: verifies the audit log, exports it and counts its lines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``manage.py canary``: plants markers through a live deployment's own path to a model, and looks for them wherever people look."""
+"""``manage.py canary``: plants markers through a live deployment's own path to a model, and searches for leaks."""
 
 from __future__ import annotations
 

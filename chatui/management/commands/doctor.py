@@ -1,4 +1,4 @@
-"""``manage.py doctor``: asks a live model server a handful of questions and says what it is, what fits best, and what is wrong with it."""
+"""``manage.py doctor``: examines a live model server: what it is, which wire format fits best, and which faults it has."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from chatui.doctor.examination import SECONDS, Target, examine
 from chatui.doctor.faults import Fault, Finding, Level
 from chatui.doctor.identity import Identity
 from chatui.doctor.report import Report
-from chatui.doctor.report_text import as_json, told
+from chatui.doctor.report_text import as_json, as_text
 from chatui.env import environment
 from chatui.management.doctor_settings import Wish, Written, write
 from chatui.management.one_question import UNUSABLE, server_for
@@ -74,7 +74,7 @@ class Command(BaseCommand):
         for wanted in _all_wanted(options):
             reports.append(self._examined(wanted, options["seconds"], quietly=options["json"]))
             if not options["json"]:
-                self.stdout.write(harmless(told(reports[-1])) + "\n")
+                self.stdout.write(harmless(as_text(reports[-1])) + "\n")
             if options["write"] is not None:
                 settings.append(self._written(reports[-1], wanted.before, options))
         code = max(report.level.exit_code for report in reports)

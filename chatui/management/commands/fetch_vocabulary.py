@@ -1,4 +1,4 @@
-"""``manage.py fetch_vocabulary``: gets the vocabulary of gpt-oss, which token ids and raw-token back ends need."""
+"""``manage.py fetch_vocabulary``: downloads the vocabulary of gpt-oss, which token-id back ends need."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``manage.py purge``: removes for good what has been in the bin for a while, and sessions that have ended. For a daily timer."""
+"""``manage.py purge``: permanently removes old conversations from the bin, and expired sessions. Run it daily."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``manage.py record_backend``: asks a real model server once and keeps the raw bytes as a recording that tests can replay."""
+"""``manage.py record_backend``: records the raw bytes of one exchange with a model server, for tests to replay."""
 
 from __future__ import annotations
 

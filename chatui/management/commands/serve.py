@@ -1,4 +1,4 @@
-"""``manage.py serve``: makes the database and the static files ready, says where to go, and runs Daphne."""
+"""``manage.py serve``: prepares the database and static files, then runs the Daphne server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``manage.py transcript check|convert|show``: the format on the command line, as ``python -m renderer``, with the product's vocabulary."""
+"""``manage.py transcript check|convert|show``: the command line of the transcript format, with the product's vocabulary."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ def page(request: HttpRequest) -> dict[str, Any]:
         "can_see_hidden": access.can_see_hidden(person),
         "can_read_audit": access.can_read_audit(person),
         "audit_warnings": len(attempts.unacknowledged()) if access.can_read_audit(person) else 0,
-        "owners_are_told": access_notices.are_told(),
+        "owners_are_notified": access_notices.are_enabled(),
         "requests_to_decide": debug_requests.to_decide(person),
         "password_links": password_links.notices(person) if person else [],
         "can_use_admin": person is not None and person.is_staff,

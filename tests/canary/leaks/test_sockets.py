@@ -32,7 +32,7 @@ NAMES = {
     "staff": "sam",
     "hidden only": "hank",
     "any only": "vera",
-    "office": "olga",
+    "admin": "olga",
     "both": "grace",
     "opened": "grace",
 }
@@ -115,12 +115,12 @@ async def test_a_stranger_gets_nothing_but_good_bye(db: None) -> None:
         assert {event.get("code") for event in events} <= {"E-X-SIGNED-OUT", consumer.CLOSE_SIGNED_OUT}
 
 
-@pytest.mark.parametrize("way", ["sign-out", "office sign-out", "password", "password in the office", "deactivated"])
+@pytest.mark.parametrize("way", ["sign-out", "admin sign-out", "password", "password on the admin pages", "deactivated"])
 @pytest.mark.asyncio
 async def test_what_ends_a_session_closes_its_sockets(
     way: str, canary: Canary, ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if way in ("deactivated", "password in the office"):
+    if way in ("deactivated", "password on the admin pages"):
         monkeypatch.setattr(consumer, "CHECK_SECONDS", 0.05)  # these are noticed by the regular look
     ada.is_staff = True
     await database_sync_to_async(ada.save)()
@@ -134,11 +134,11 @@ async def test_what_ends_a_session_closes_its_sockets(
         match way:
             case "sign-out":
                 client.post("/sign-out/")
-            case "office sign-out":
+            case "admin sign-out":
                 client.post("/admin/logout/")
             case "password":
                 assert client_for(ada).post("/password/", new).status_code == 302
-            case "password in the office":
+            case "password on the admin pages":
                 ada.set_password("another good one")
                 ada.save()
             case _:

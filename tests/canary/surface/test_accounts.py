@@ -94,7 +94,7 @@ def test_wrong_passwords_are_counted_per_account_however_its_name_is_typed(ada: 
 
 
 @pytest.mark.django_db
-def test_the_office_is_no_way_around_the_throttle(ada: User, grace: User) -> None:
+def test_the_admin_is_no_way_around_the_throttle(ada: User, grace: User) -> None:
     client = client_for(None)
     for _ in range(12):
         client.post("/sign-in/", {"username": "grace", "password": "wrong"})
@@ -137,8 +137,8 @@ def test_signing_in_leads_nowhere_else(place: str, ada: User, grace: User) -> No
         assert response.status_code == 302 and "evil" not in response["Location"] and ":" not in response["Location"]
         again = client.get("/sign-in/", query_params={"next": place})
         assert again.status_code == 302 and "evil" not in again["Location"]
-    office = client_for(None).get("/admin/login/", query_params={"next": place})
-    assert "evil" not in office.get("Location", "").partition("?")[0]
+    admin_pages = client_for(None).get("/admin/login/", query_params={"next": place})
+    assert "evil" not in admin_pages.get("Location", "").partition("?")[0]
 
 
 @pytest.mark.django_db

@@ -1,4 +1,4 @@
-"""The back office: nobody changes the audit log, hands out more than they hold, or takes over an account that may do more."""
+"""The admin pages: nobody changes the audit log, hands out more than they hold, or takes over an account that may do more."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from django.db import IntegrityError, transaction
 from chatui.audit_log.record import Visitor, record
 from chatui.models import AuditEvent, Conversation, User
 from tests.canary.asking import ADDRESS, client_for
-from tests.canary.conftest import OFFICE, World
+from tests.canary.conftest import ADMIN_PERMISSIONS, World
 from tests.chatui.conftest import PASSWORD, make_person
 from tests.support.audit_triggers import without_triggers
 
@@ -49,7 +49,7 @@ def test_no_request_changes_the_audit_log_whatever_permissions_somebody_holds(pa
     client = client_for(root)
     path = path.format(line=line.pk)
     before = list(AuditEvent.objects.values())
-    assert client.get(path).status_code == (200 if path == "/audit/" else 404), "the premise: the office has no list of its own"
+    assert client.get(path).status_code == (200 if path == "/audit/" else 404), "the premise: the admin pages have no list of its own"
     tricks: list[dict[str, object]] = [
         {},
         {"action": "delete_selected", "_selected_action": str(line.pk), "post": "yes", "select_across": "1"},
@@ -113,7 +113,7 @@ def test_the_opt_in_page_shows_nothing_of_somebody_elses_conversation(world: Wor
     assert "Before you open this view" in page and "A visible title" not in page
 
 
-def test_messages_turns_and_openings_are_not_in_the_back_office() -> None:
+def test_messages_turns_and_debug_requests_are_not_on_the_admin_pages() -> None:
     assert not {"Message", "Turn", "DebugRequest", "ActiveLeaf", "FirstAccountCode", "Session", "LogEntry"} & {
         model.__name__ for model in admin.site._registry
     }
@@ -213,7 +213,7 @@ def test_whoever_looks_after_groups_does_not_change_one_that_holds_more(olga: Us
 def test_looking_after_accounts_brings_no_conversation_with_it(olga: User, world: World) -> None:
     client = client_for(olga)
     owner = world.people["owner"]
-    assert owner is not None and set(OFFICE) <= {name.partition(".")[2] for name in olga.get_all_permissions()}
+    assert owner is not None and set(ADMIN_PERMISSIONS) <= {name.partition(".")[2] for name in olga.get_all_permissions()}
     for path in ("change", "history", "delete"):
         page = client.get(f"/admin/chatui/user/{owner.pk}/{path}/").content.decode()
         assert "ada" in page and "A visible title" not in page and not world.canary.found(page)

@@ -1,4 +1,4 @@
-"""Whatever staff change about who may do what, whichever way the office offers: it stands in the audit log, in words, without secrets."""
+"""Whatever staff change about who may do what, whichever way the admin pages offer: it is in the audit log, in words, without secrets."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def root() -> User:
 
 
 @pytest.fixture
-def office(root: User) -> Client:
+def admin_pages(root: User) -> Client:
     return client_for(root)
 
 
@@ -40,13 +40,13 @@ def recorded(about: str) -> list[tuple[str, str]]:
     """What the log holds about an account or group, oldest first; each line was looked at whole."""
     lines = list(AuditEvent.objects.filter(owner_name=about).order_by("number"))
     for line in lines:
-        assert (line.way, line.actor_name, line.address, line.code, line.conversation_id) == ("office", "root", ADDRESS, "", None)
+        assert (line.way, line.actor_name, line.address, line.code, line.conversation_id) == ("admin", "root", ADDRESS, "", None)
     return [(line.action, line.detail) for line in lines]
 
 
-def change(office: Client, person: User, **changes: object) -> None:
+def change(admin_pages: Client, person: User, **changes: object) -> None:
     form = {name: value for name, value in form_of(person, **changes).items() if value is not None}
-    assert office.post(f"/admin/chatui/user/{person.pk}/change/", form).status_code == 302
+    assert admin_pages.post(f"/admin/chatui/user/{person.pk}/change/", form).status_code == 302
 
 
 @pytest.mark.parametrize(
@@ -59,15 +59,15 @@ def change(office: Client, person: User, **changes: object) -> None:
         ({"email": "other@example.org"}, ["has another e-mail address now"]),
     ],
 )
-def test_a_change_of_what_an_account_is(changes: Mapping[str, object], said: list[str], office: Client) -> None:
+def test_a_change_of_what_an_account_is(changes: Mapping[str, object], said: list[str], admin_pages: Client) -> None:
     other = make_person("other")
-    change(office, other, **changes)
+    change(admin_pages, other, **changes)
     assert recorded("other") == [("account changed", words) for words in said]
 
 
-def test_permissions_given_and_taken_are_recorded_one_by_one_in_words(office: Client) -> None:
+def test_permissions_given_and_taken_are_recorded_one_by_one_in_words(admin_pages: Client) -> None:
     other = make_person("other", "view_hidden_channels")
-    change(office, other, user_permissions=[str(permission(name).pk) for name in ("view_auditevent", "view_any_conversation")])
+    change(admin_pages, other, user_permissions=[str(permission(name).pk) for name in ("view_auditevent", "view_any_conversation")])
     assert recorded("other") == [
         ("account changed", f"may now: {catalogue.WORDS['chatui.view_any_conversation']}"),
         ("account changed", f"may now: {catalogue.WORDS['chatui.view_auditevent']}"),
@@ -75,58 +75,58 @@ def test_permissions_given_and_taken_are_recorded_one_by_one_in_words(office: Cl
     ]
 
 
-def test_groups_joined_and_left(office: Client) -> None:
+def test_groups_joined_and_left(admin_pages: Client) -> None:
     other = make_person("other")
     first, second = (Group.objects.create(name=name) for name in ("first", "second"))
     other.groups.add(first)
-    change(office, other, groups=[str(second.pk)])
+    change(admin_pages, other, groups=[str(second.pk)])
     assert recorded("other") == [("account changed", "joined group second"), ("account changed", "left group first")]
 
 
-def test_saving_without_a_change_leaves_no_line(office: Client) -> None:
-    change(office, make_person("other", "view_auditevent", staff=True))
+def test_saving_without_a_change_leaves_no_line(admin_pages: Client) -> None:
+    change(admin_pages, make_person("other", "view_auditevent", staff=True))
     assert not AuditEvent.objects.exists()
 
 
-def test_a_new_account(office: Client) -> None:
-    assert office.post("/admin/chatui/user/add/", {"username": "newcomer"} | PASSWORDS).status_code == 302
+def test_a_new_account(admin_pages: Client) -> None:
+    assert admin_pages.post("/admin/chatui/user/add/", {"username": "newcomer"} | PASSWORDS).status_code == 302
     assert recorded("newcomer") == [("account created", "")]
 
 
 @pytest.mark.parametrize(("sent", "said"), [({}, ""), ({"void": "yes"}, "the old password does not work any more")])
-def test_a_link_for_a_new_password_is_recorded_without_it(sent: Mapping[str, str], said: str, office: Client) -> None:
+def test_a_link_for_a_new_password_is_recorded_without_it(sent: Mapping[str, str], said: str, admin_pages: Client) -> None:
     other = make_person("other")
-    page = office.post(f"/admin/chatui/user/{other.pk}/password/", sent).content.decode()
+    page = admin_pages.post(f"/admin/chatui/user/{other.pk}/password/", sent).content.decode()
     assert recorded("other") == [("make password link", said)]
     token = page.partition("/password/link/")[2].split("/")[1]
     row = str(list(AuditEvent.objects.values()))
     assert len(token) == 48 and token not in row and "md5$" not in row
 
 
-def test_one_account_that_is_deleted(office: Client) -> None:
+def test_one_account_that_is_deleted(admin_pages: Client) -> None:
     other = make_person("other", "view_auditevent", staff=True)
     key = other.pk
-    assert office.post(f"/admin/chatui/user/{key}/delete/", {"name": "other"}).status_code == 302
+    assert admin_pages.post(f"/admin/chatui/user/{key}/delete/", {"name": "other"}).status_code == 302
     assert not User.objects.filter(pk=key).exists()
     counted = "0 conversations, 0 messages, 0 turns, 0 share links, 0 debug requests"
     assert recorded("other") == [("account erased", f"id {key}: {counted}")]
 
 
-def test_many_accounts_are_not_deleted_at_once(office: Client) -> None:
+def test_many_accounts_are_not_deleted_at_once(admin_pages: Client) -> None:
     people = [make_person(f"person{number}") for number in range(3)]
     sent = {"action": "delete_selected", "_selected_action": [str(person.pk) for person in people], "post": "yes"}
-    office.post("/admin/chatui/user/", sent)
+    admin_pages.post("/admin/chatui/user/", sent)
     assert User.objects.filter(username__startswith="person").count() == 3 and not AuditEvent.objects.exists()
 
 
-def test_a_group_from_its_making_to_its_end(office: Client) -> None:
+def test_a_group_from_its_making_to_its_end(admin_pages: Client) -> None:
     words = catalogue.WORDS
     reads, opens = permission("view_auditevent"), permission("view_hidden_channels")
-    assert office.post("/admin/auth/group/add/", {"name": "readers", "permissions": [str(reads.pk)]}).status_code == 302
+    assert admin_pages.post("/admin/auth/group/add/", {"name": "readers", "permissions": [str(reads.pk)]}).status_code == 302
     group = Group.objects.get()
     make_person("other").groups.add(group)
-    office.post(f"/admin/auth/group/{group.pk}/change/", {"name": "readers", "permissions": [str(opens.pk)]})
-    office.post(f"/admin/auth/group/{group.pk}/delete/", {"post": "yes"})
+    admin_pages.post(f"/admin/auth/group/{group.pk}/change/", {"name": "readers", "permissions": [str(opens.pk)]})
+    admin_pages.post(f"/admin/auth/group/{group.pk}/delete/", {"post": "yes"})
     assert not Group.objects.exists()
     assert recorded("group readers") == [
         ("group created", ""),
@@ -137,15 +137,17 @@ def test_a_group_from_its_making_to_its_end(office: Client) -> None:
     ]
 
 
-def test_many_groups_that_are_deleted_at_once(office: Client) -> None:
+def test_many_groups_that_are_deleted_at_once(admin_pages: Client) -> None:
     groups = [Group.objects.create(name=f"g{number}") for number in range(2)]
-    office.post("/admin/auth/group/", {"action": "delete_selected", "_selected_action": [str(group.pk) for group in groups], "post": "yes"})
+    admin_pages.post(
+        "/admin/auth/group/", {"action": "delete_selected", "_selected_action": [str(group.pk) for group in groups], "post": "yes"}
+    )
     assert not Group.objects.exists()
     assert [recorded(f"group g{number}") for number in range(2)] == [[("group deleted", "members: 0")]] * 2
 
 
 @pytest.mark.parametrize("way", ["change", "add", "password", "delete", "delete many", "group"])
-def test_if_it_cannot_be_recorded_nothing_changes(way: str, office: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_if_it_cannot_be_recorded_nothing_changes(way: str, admin_pages: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     other = make_person("other")
     group = Group.objects.create(name="group")
     ways: dict[str, tuple[str, Mapping[str, object]]] = {
@@ -169,20 +171,20 @@ def test_if_it_cannot_be_recorded_nothing_changes(way: str, office: Client, monk
     path, sent = ways[way]
     with monkeypatch.context() as patch:
         patch.setattr("chatui.audit_log.record._append", disk_is_full)
-        assert office.post(f"/admin/{path}", sent).status_code == 500  # type: ignore[arg-type]
+        assert admin_pages.post(f"/admin/{path}", sent).status_code == 500  # type: ignore[arg-type]
     assert state() == before
-    assert office.post(f"/admin/{path}", sent).status_code == (200 if way == "password" else 302)  # type: ignore[arg-type]
+    assert admin_pages.post(f"/admin/{path}", sent).status_code == (200 if way == "password" else 302)  # type: ignore[arg-type]
     assert state() != before, "the premise: what can be recorded is done"
 
 
-def test_the_office_offers_the_permissions_that_mean_something_under_headings_in_words(office: Client) -> None:
+def test_the_admin_offers_the_permissions_that_mean_something_under_headings_in_words(admin_pages: Client) -> None:
     other = make_person("other")
     for page in (f"chatui/user/{other.pk}/change", "auth/group/add"):
-        text = office.get(f"/admin/{page}/").content.decode()
+        text = admin_pages.get(f"/admin/{page}/").content.decode()
         for heading, names in catalogue.GROUPS.items():
             assert heading in text
             assert all(words.partition(" (")[0] in text for words in names.values())
-        assert "Can add message" not in text and "debug opening" not in text and "active leaf" not in text
+        assert "Can add message" not in text and "debug request" not in text and "active leaf" not in text
 
 
 def test_every_permission_that_opens_something_is_offered_and_every_one_offered_exists() -> None:
@@ -208,15 +210,15 @@ def test_the_first_account_gets_just_what_means_something() -> None:
     assert person is not None and person.get_all_permissions() == set(catalogue.WORDS)
 
 
-def test_times_in_the_office_are_said_to_be_utc(office: Client) -> None:
+def test_times_in_the_admin_are_said_to_be_utc(admin_pages: Client) -> None:
     other = make_person("other")
     client_for(other).get("/")
-    page = office.get(f"/admin/chatui/user/{other.pk}/change/").content.decode()
+    page = admin_pages.get(f"/admin/chatui/user/{other.pk}/change/").content.decode()
     assert f"{other.date_joined:%-d %b %Y, %H:%M} UTC" in page
 
 
-def test_the_office_leads_those_who_may_to_the_audit_log(office: Client, sam: User) -> None:
-    assert 'href="/audit/"' in office.get("/admin/").content.decode()
+def test_the_admin_leads_those_who_may_to_the_audit_log(admin_pages: Client, sam: User) -> None:
+    assert 'href="/audit/"' in admin_pages.get("/admin/").content.decode()
     assert 'href="/audit/"' not in client_for(sam).get("/admin/").content.decode()
 
 

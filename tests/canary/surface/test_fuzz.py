@@ -197,7 +197,7 @@ def test_no_filter_of_the_audit_log_is_answered_with_a_500(field: str, world: Wo
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("list_of", ["chatui/conversation", "chatui/storedbackend", "chatui/user", "auth/group"])
-def test_no_filter_of_the_office_is_answered_with_a_500(list_of: str, world: World) -> None:
+def test_no_filter_of_the_admin_pages_is_answered_with_a_500(list_of: str, world: World) -> None:
     client = client_for(User.objects.create_superuser("root", password="x"))
     places(world)
     for field in (

@@ -33,13 +33,13 @@ HEADERS = {
 }
 
 
-def wrong_with(response: object, path: str, *, is_office: bool) -> list[str]:
+def wrong_with(response: object, path: str, *, is_admin_page: bool) -> list[str]:
     headers = response.headers  # type: ignore[attr-defined]
     # Where a share link leads on to, nobody may learn the link's address.
     wanted = HEADERS | ({"Referrer-Policy": "no-referrer"} if "X-Robots-Tag" in headers else {})
     found = [f"{path}: {name} is {headers.get(name)!r}" for name, value in wanted.items() if headers.get(name) != value]
     policy = {directive.strip() for directive in headers.get("Content-Security-Policy", "").split(";")}
-    if policy != POLICY | (set() if is_office else TRUSTED_TYPES):
+    if policy != POLICY | (set() if is_admin_page else TRUSTED_TYPES):
         found.append(f"{path}: the policy is {sorted(policy)}")
     if "no-store" not in headers.get("Cache-Control", ""):
         found.append(f"{path}: Cache-Control is {headers.get('Cache-Control')!r}")
@@ -53,7 +53,7 @@ def has_trusted_types(response: object) -> bool:
 
 
 @pytest.mark.parametrize("name", ["anonymous", "owner", "both"])
-def test_every_route_sends_every_header_and_only_pages_of_the_office_go_without_trusted_types(name: str, world: World) -> None:
+def test_every_route_sends_every_header_and_only_pages_of_the_admin_pages_go_without_trusted_types(name: str, world: World) -> None:
     values = places(world)
     open_view(world)
     client = client_for(world.people[name])
@@ -62,10 +62,10 @@ def test_every_route_sends_every_header_and_only_pages_of_the_office_go_without_
         path = filled(ask.path, values)
         with taken_back(client):
             response = client.generic(ask.method, path)
-            # A refusal or a redirect of the office may keep the stricter policy; a page of ours must.
-            is_office = path.startswith("/admin/") and not has_trusted_types(response)
+            # A refusal or a redirect of the admin pages may keep the stricter policy; a page of ours must.
+            is_admin_page = path.startswith("/admin/") and not has_trusted_types(response)
             assert response.status_code != 200 or path.startswith("/admin/") or has_trusted_types(response)
-        wrong += wrong_with(response, f"{ask.method} {path}", is_office=is_office)
+        wrong += wrong_with(response, f"{ask.method} {path}", is_admin_page=is_admin_page)
     assert not wrong, "\n".join(sorted(set(wrong)))
 
 
@@ -83,7 +83,7 @@ def test_errors_that_are_made_before_any_view_carry_the_headers_too(world: World
         "unknown method": client.generic("BREW", f"{path}/"),
     }
     assert sorted({response.status_code for response in answers.values()}) == [301, 400, 403, 404, 405]
-    wrong = [line for name, response in answers.items() for line in wrong_with(response, name, is_office=False)]
+    wrong = [line for name, response in answers.items() for line in wrong_with(response, name, is_admin_page=False)]
     assert not wrong, "\n".join(wrong)
 
 
@@ -95,7 +95,7 @@ def test_an_error_of_ours_carries_the_headers_too(world: World, monkeypatch: pyt
     monkeypatch.setattr("chatui.web.conversations.shown_exchanges", fail)
     response = client_for(world.people["owner"]).get(f"/c/{world.hers.conversation.pk}/")
     assert response.status_code == 500
-    assert not wrong_with(response, "500", is_office=False)
+    assert not wrong_with(response, "500", is_admin_page=False)
 
 
 def test_the_policy_holds_nothing_unsafe_and_no_other_host(world: World) -> None:

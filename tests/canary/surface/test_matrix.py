@@ -181,7 +181,7 @@ def test_a_stranger_is_sent_to_the_sign_in_and_nowhere_else(world: World) -> Non
 def test_the_matrix_changes_nothing_for_those_who_may_not(world: World) -> None:
     values = places(world)
     before = list(Conversation.objects.order_by("pk").values())
-    for name in ("anonymous", "other", "staff", "hidden only", "any only", "office"):
+    for name in ("anonymous", "other", "staff", "hidden only", "any only", "admin"):
         client = client_for(world.people[name])
         for ask in (ask for route in ROUTES for ask in route.asks if ask.method == "POST" and ask.path.startswith("/c/")):
             ask_for(client, ask, values)

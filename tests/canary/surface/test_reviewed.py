@@ -31,7 +31,7 @@ def patterns(resolver: URLResolver, before: str = "") -> Iterator[str]:
 
 def test_every_address_of_the_product_has_been_reviewed() -> None:
     found, reviewed = list(patterns(get_resolver())), [route.pattern for route in ROUTES]
-    assert len(found) > 40, "the premise: the walk goes into the back office"
+    assert len(found) > 40, "the premise: the walk goes into the admin pages"
     assert sorted(set(found) - set(reviewed)) == [], WHAT_TO_DO
     assert sorted(set(reviewed) - set(found)) == [], "These are no addresses any more: take their entries out of tests/canary/reviewed.py."
     assert len(reviewed) == len(set(reviewed))
@@ -73,6 +73,6 @@ def fields_of(events: Iterable[type[wire.Event]]) -> dict[str, set[str]]:
     return found
 
 
-def test_what_holds_hidden_text_is_not_in_the_back_office() -> None:
+def test_what_holds_hidden_text_is_not_on_the_admin_pages() -> None:
     shown = {model.__name__ for model in admin.site._registry}
-    assert shown == {"User", "Group", "Conversation", "StoredBackend"}, f"A table came to the back office. {WHAT_TO_DO}"
+    assert shown == {"User", "Group", "Conversation", "StoredBackend"}, f"A table came to the admin pages. {WHAT_TO_DO}"

@@ -1,4 +1,4 @@
-"""Back ends in the back office: who may change them, what the form refuses, what is recorded, and that no key is ever there."""
+"""Back ends on the admin pages: who may change them, what the form refuses, what is recorded, and that no key is ever there."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def omar(db: None) -> User:
 
 
 @pytest.fixture
-def office(omar: User, configure: Configure) -> Client:
+def admin_pages(omar: User, configure: Configure) -> Client:
     return signed_in(omar)
 
 
@@ -68,11 +68,13 @@ def confirm(name: str) -> None:
     assert signed_in(seer).post(LIST, action).status_code == 302
 
 
-def test_a_row_is_made_recorded_and_used_once_it_is_confirmed(office: Client, omar: User, django_capture_on_commit_callbacks: Any) -> None:
+def test_a_row_is_made_recorded_and_used_once_it_is_confirmed(
+    admin_pages: Client, omar: User, django_capture_on_commit_callbacks: Any
+) -> None:
     group = Group.objects.create(name="readers")
     assert connected.is_demo()
     with django_capture_on_commit_callbacks(execute=True):
-        assert add(office, groups=[str(group.pk)]).status_code == 302
+        assert add(admin_pages, groups=[str(group.pk)]).status_code == 302
         assert {event.actor for event in AuditEvent.objects.all()} == {omar}
     assert connected.is_demo(), "nobody is offered what nobody has confirmed"
     with django_capture_on_commit_callbacks(execute=True):
@@ -86,14 +88,14 @@ def test_a_row_is_made_recorded_and_used_once_it_is_confirmed(office: Client, om
     assert lines[-1] == ("back end confirmed", "small", "after a change by omar: https://api.example.org/v1")
 
 
-def test_a_change_and_a_removal_are_recorded_too(office: Client, django_capture_on_commit_callbacks: Any) -> None:
-    add(office)
+def test_a_change_and_a_removal_are_recorded_too(admin_pages: Client, django_capture_on_commit_callbacks: Any) -> None:
+    add(admin_pages)
     row = StoredBackend.objects.get()
     before = len(recorded())
-    assert office.post(f"{LIST}{row.pk}/change/", FIELDS | {"url": "https://other.example.org"}).status_code == 302
+    assert admin_pages.post(f"{LIST}{row.pk}/change/", FIELDS | {"url": "https://other.example.org"}).status_code == 302
     assert recorded()[before:] == [("back end changed", "small", "address is now https://other.example.org")]
     with django_capture_on_commit_callbacks(execute=True):
-        office.post(LIST, {"action": "delete_selected", "_selected_action": str(row.pk), "post": "yes"})
+        admin_pages.post(LIST, {"action": "delete_selected", "_selected_action": str(row.pk), "post": "yes"})
     assert recorded()[-1] == ("back end deleted", "small", "https://other.example.org")
     assert connected.is_demo()
 
@@ -115,7 +117,7 @@ def test_staff_without_the_permission_change_nothing(sam: User, configure: Confi
         ({"url": "https://me:pw@host"}, "user name or password"),
         ({"url": ""}, "Is missing"),
         ({"name": "a/b"}, "Must be 1 to 60 letters"),
-        ({"name": "main"}, "set up outside of the back office"),
+        ({"name": "main"}, "set up outside the admin pages"),
         ({"idle_seconds": "0"}, "Input should be greater than 0"),
         ({"idle_seconds": "nan"}, "idle_seconds"),
         ({"model_names": "a\na"}, "Names a model twice"),
@@ -126,71 +128,71 @@ def test_staff_without_the_permission_change_nothing(sam: User, configure: Confi
         ({"summaries": "model", "summarizer": "other"}, "There is no such back end"),
     ],
 )
-def test_the_form_says_what_is_wrong(changes: dict[str, str], words: str, office: Client, configure: Configure) -> None:
+def test_the_form_says_what_is_wrong(changes: dict[str, str], words: str, admin_pages: Client, configure: Configure) -> None:
     configure(backend_url="http://127.0.0.1:9")
-    assert words in errors(add(office, **changes))
+    assert words in errors(add(admin_pages, **changes))
     assert not StoredBackend.objects.exists() and recorded() == []
 
 
-def test_a_name_cannot_be_given_twice(office: Client) -> None:
-    add(office)
-    assert "already exists" in errors(add(office))
+def test_a_name_cannot_be_given_twice(admin_pages: Client) -> None:
+    add(admin_pages)
+    assert "already exists" in errors(add(admin_pages))
 
 
-def test_a_key_does_not_go_with_an_edited_address(office: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_key_does_not_go_with_an_edited_address(admin_pages: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CHATUI_KEY_ACME", "https://api.example.org sk-7261")
-    assert add(office, key_name="ACME").status_code == 302, "the premise: where it belongs it may go"
+    assert add(admin_pages, key_name="ACME").status_code == 302, "the premise: where it belongs it may go"
     row = StoredBackend.objects.get()
-    response = office.post(f"{LIST}{row.pk}/change/", FIELDS | {"key_name": "ACME", "url": "https://evil.example"})
+    response = admin_pages.post(f"{LIST}{row.pk}/change/", FIELDS | {"key_name": "ACME", "url": "https://evil.example"})
     assert "bound to another origin" in errors(response)
     assert StoredBackend.objects.get().url == FIELDS["url"]
 
 
-def test_no_page_of_the_office_holds_a_key(office: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_page_of_the_admin_pages_holds_a_key(admin_pages: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CHATUI_KEY_ACME", "https://api.example.org sk-7261")
-    add(office, key_name="ACME")
+    add(admin_pages, key_name="ACME")
     row = StoredBackend.objects.get()
     pages = [LIST, f"{LIST}{row.pk}/change/", f"{LIST}{row.pk}/history/", f"{LIST}{row.pk}/delete/"]
-    for response in [office.get(page) for page in pages] + [add(office, name="b", key_name="ACME", url="https://evil.example")]:
+    for response in [admin_pages.get(page) for page in pages] + [add(admin_pages, name="b", key_name="ACME", url="https://evil.example")]:
         assert response.status_code == 200 and b"sk-7261" not in response.content
     assert not any("sk-7261" in detail for _, _, detail in recorded())
 
 
-def test_only_who_may_see_hidden_channels_can_trust_a_server_s_summaries(office: Client, configure: Configure) -> None:
-    assert "may see hidden channels" in errors(add(office, summaries="server"))
+def test_only_who_may_see_hidden_channels_can_trust_a_server_s_summaries(admin_pages: Client, configure: Configure) -> None:
+    assert "may see hidden channels" in errors(add(admin_pages, summaries="server"))
     both = make_person("both", "add_storedbackend", "change_storedbackend", "view_hidden_channels", staff=True)
     assert add(signed_in(both), summaries="server").status_code == 302
     row = StoredBackend.objects.get()
-    kept = office.post(f"{LIST}{row.pk}/change/", FIELDS | {"summaries": "server", "label": "New"})
+    kept = admin_pages.post(f"{LIST}{row.pk}/change/", FIELDS | {"summaries": "server", "label": "New"})
     assert kept.status_code == 302, "what was trusted already may stay"
 
 
-def test_trust_does_not_move_to_another_server_with_the_address(office: Client, configure: Configure) -> None:
+def test_trust_does_not_move_to_another_server_with_the_address(admin_pages: Client, configure: Configure) -> None:
     both = make_person("both", "add_storedbackend", "view_hidden_channels", staff=True)
     add(signed_in(both), summaries="server")
     row = StoredBackend.objects.get()
-    response = office.post(f"{LIST}{row.pk}/change/", FIELDS | {"summaries": "server", "url": "https://raw.example.org"})
+    response = admin_pages.post(f"{LIST}{row.pk}/change/", FIELDS | {"summaries": "server", "url": "https://raw.example.org"})
     assert "may see hidden channels" in errors(response)
 
 
-def test_nobody_has_reasoning_sent_to_a_server_of_theirs(office: Client, configure: Configure) -> None:
+def test_nobody_has_reasoning_sent_to_a_server_of_theirs(admin_pages: Client, configure: Configure) -> None:
     """A summarizer is sent the whole chain of thought."""
     both = signed_in(make_person("both", "add_storedbackend", "change_storedbackend", "view_hidden_channels", staff=True))
-    add(office, name="writer", label="")
+    add(admin_pages, name="writer", label="")
     confirm("writer")
-    assert "may see hidden channels" in errors(add(office, summaries="model", summarizer="writer"))
+    assert "may see hidden channels" in errors(add(admin_pages, summaries="model", summarizer="writer"))
     assert add(both, summaries="model", summarizer="writer").status_code == 302, "the twin"
     writer, small = StoredBackend.objects.get(name="writer"), StoredBackend.objects.get(name="small")
     stays = FIELDS | {"name": "writer", "label": "A new label"}
-    assert office.post(f"{LIST}{writer.pk}/change/", stays).status_code == 302, "what changes no way of the reasoning may be changed"
+    assert admin_pages.post(f"{LIST}{writer.pk}/change/", stays).status_code == 302, "what changes no way of the reasoning may be changed"
     moved = FIELDS | {"name": "writer", "url": "https://evil.example"}
-    assert "may see hidden channels" in errors(office.post(f"{LIST}{writer.pk}/change/", moved))
+    assert "may see hidden channels" in errors(admin_pages.post(f"{LIST}{writer.pk}/change/", moved))
     other = FIELDS | {"summaries": "model", "summarizer": "small"}
-    assert "may see hidden channels" in errors(office.post(f"{LIST}{small.pk}/change/", other))
+    assert "may see hidden channels" in errors(admin_pages.post(f"{LIST}{small.pk}/change/", other))
     assert both.post(f"{LIST}{writer.pk}/change/", moved).status_code == 302
 
 
-def test_nobody_takes_the_name_of_a_summarizer_that_is_away(office: Client, configure: Configure) -> None:
+def test_nobody_takes_the_name_of_a_summarizer_that_is_away(admin_pages: Client, configure: Configure) -> None:
     configure('[[backend]]\nname="a"\nurl="http://a"\nsummaries="model"\nsummarizer="writer"\n')
-    assert "may see hidden channels" in errors(add(office, name="writer"))
-    assert add(office, name="reader").status_code == 302
+    assert "may see hidden channels" in errors(add(admin_pages, name="writer"))
+    assert add(admin_pages, name="reader").status_code == 302

@@ -16,7 +16,7 @@ from chatui.doctor import examination, trial
 from chatui.doctor.examination import Target, examine
 from chatui.doctor.faults import Fault, Level
 from chatui.doctor.report import Report
-from chatui.doctor.report_text import as_json, told
+from chatui.doctor.report_text import as_json, as_text
 from chatui.doctor.transport import judge_pace
 from chatui.doctor.trial import attempt
 from renderer.harmony.vocabulary import Vocabulary, VocabularyError
@@ -262,7 +262,7 @@ async def test_of_an_endless_answer_only_the_beginning_is_kept(monkeypatch: pyte
         attempted = await attempt(backend, WORDS.sum(), 5)
         await backend.aclose()
     assert len(attempted.visible) == 2500
-    assert 0 < attempted.heard.chars < 2500
+    assert 0 < attempted.observed.chars < 2500
 
 
 async def test_a_gateway_that_names_itself_in_a_header_is_known() -> None:
@@ -274,7 +274,7 @@ async def test_a_gateway_that_names_itself_in_a_header_is_known() -> None:
 async def test_a_word_for_the_end_that_could_be_anything_is_not_quoted() -> None:
     report = await examined(chat_answers(cut=chat({"content": "1, 2"}, finish="SECRET words", tokens=24)))
     assert found(report) == {Fault.CUT_UNSAID: F}
-    assert "SECRET" not in told(report)
+    assert "SECRET" not in as_text(report)
 
 
 async def test_an_answer_that_comes_in_one_piece_is_named() -> None:
@@ -444,7 +444,7 @@ async def test_a_report_quotes_nothing_that_a_model_wrote_but_the_marker_words()
     for kind in ("chat", "responses"):
         report = await examined(answers, kind=kind)
         assert report.level > N, "nothing was found, so this proves nothing"
-        assert hidden not in told(report) + json.dumps(as_json(report)) + repr(report)
+        assert hidden not in as_text(report) + json.dumps(as_json(report)) + repr(report)
 
 
 async def test_a_key_is_in_no_report_and_goes_to_its_server() -> None:
@@ -452,7 +452,7 @@ async def test_a_key_is_in_no_report_and_goes_to_its_server() -> None:
         target = Target("here", server.url, no_vocabulary, key="sk-secret-1")
         report = await examine(target, seconds=20, questions=WORDS)
         assert server.requests[-1].headers["authorization"] == "Bearer sk-secret-1"
-    assert "sk-secret-1" not in told(report) + json.dumps(as_json(report)) + repr(report) + repr(target)
+    assert "sk-secret-1" not in as_text(report) + json.dumps(as_json(report)) + repr(report) + repr(target)
 
 
 async def test_a_server_that_never_ends_is_left_in_time_and_its_memory_is_bounded() -> None:

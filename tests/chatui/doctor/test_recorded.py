@@ -8,7 +8,7 @@ import pytest
 
 from chatui.doctor.examination import Target, examine
 from chatui.doctor.faults import Fault, Level
-from chatui.doctor.report_text import as_json, told
+from chatui.doctor.report_text import as_json, as_text
 from renderer.harmony.vocabulary import Vocabulary
 from tests.chatui.doctor.peers import VLLM, WORDS, Answer, chat_answers, peer, responses_answers, tokenize
 from tests.chatui.doctor.test_faults import examined, found
@@ -61,11 +61,11 @@ async def test_no_text_of_a_recording_is_in_a_report() -> None:
             report = await examine(Target("here", server.url, lambda: pytest.fail("not needed")), questions=WORDS)
         assert found(report)
         for words in ("greets", "Hello", "itinerary", "Saturday"):
-            assert words not in told(report) + json.dumps(as_json(report))
+            assert words not in as_text(report) + json.dumps(as_json(report))
 
 
 async def test_a_refusal_that_quotes_a_secret_is_not_quoted() -> None:
     async with peer({"chat": stub.responds("400 Bad Request", b"SECRET-7391")}) as server:
         report = await examine(Target("here", server.url, lambda: pytest.fail("not needed")), questions=WORDS)
     assert found(report) == {Fault.REFUSED: UNUSABLE}
-    assert "SECRET" not in told(report) + json.dumps(as_json(report)) + repr(report)
+    assert "SECRET" not in as_text(report) + json.dumps(as_json(report)) + repr(report)

@@ -14,7 +14,7 @@ from chatui.doctor.examination import Target, examine
 from chatui.doctor.faults import Fault, Level
 from chatui.doctor.observed_bytes import IdEvent
 from chatui.doctor.report import Report
-from chatui.doctor.report_text import as_json, told
+from chatui.doctor.report_text import as_json, as_text
 from chatui.doctor.second_reading import read_again, sampled_ids
 from chatui.doctor.trial import Trial, attempt
 from chatui.second_reader.process import SecondReader
@@ -77,7 +77,7 @@ async def test_a_disagreement_is_a_fault_and_says_what_people_see_and_quotes_not
     # Where another author ended the turn there is no answer, which is worse.
     assert (level, report.level.exit_code) == (Level.FAULT, 3 if Fault.ANSWER_HIDDEN in found(report) else 1)
     assert "question “sum”" in seen and differs in seen and people in seen
-    words = told(report)
+    words = as_text(report)
     assert Fault.READERS_DIFFER.sentence.split(",")[0] in words and CANARY not in words + json.dumps(as_json(report)) + repr(report)
 
 
@@ -128,7 +128,7 @@ async def test_both_read_the_same_in_every_recording_of_real_servers_but_the_one
     for product in ("llamacpp", "vllm"):
         names = [name for name in EXPECTED if name.startswith(product)]
         trials = {name: await tried(recorded(name), server_of(name), vocabulary) for name in names}
-        assert len(trials) > 3 and all(trial.heard.id_events for trial in trials.values()), "the premise: ids came"
+        assert len(trials) > 3 and all(trial.observed.id_events for trial in trials.values()), "the premise: ids came"
         [finding] = read_again(trials, vocabulary, second, is_llama=product == "llamacpp")
         assert finding.fault is Fault.READERS_DIFFER and "badheader" in finding.seen
 
@@ -153,7 +153,7 @@ async def test_sglangs_ids_are_counted_once_whether_it_repeats_them_or_not(vocab
 
     for at_once in ([event(ids[:n], n) for n in range(1, len(ids) + 1)], [event([id_], n) for n, id_ in enumerate(ids, 1)]):
         trial = await tried(sse(*at_once) + stub.DONE, SGLANG, vocabulary)
-        assert sampled_ids(trial.heard.id_events, vocabulary, is_llama=False) == ids
+        assert sampled_ids(trial.observed.id_events, vocabulary, is_llama=False) == ids
         assert list(read_again({"sum": trial}, vocabulary, second, is_llama=False)) == []
 
 

@@ -46,7 +46,7 @@ LEAKY = {**chat_answers(sum=chat({"content": f"```\n[THINK]{THOUGHT}[/THINK]\n``
 
 @pytest.fixture
 def environment(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, Any]]:
-    """The operator's environment; what a test puts in here is set. There is no back office and no vocabulary."""
+    """The operator's environment; what a test puts in here is set. There are no admin pages and no vocabulary."""
     values: dict[str, Any] = {"backend_url": "", "backend_key": "", "backends_file": None}
 
     def no_vocabulary() -> None:

@@ -499,7 +499,7 @@ async def test_a_model_cannot_forge_a_summary(name: str, ada: User, backend: Scr
 async def test_a_back_end_that_trusts_its_server_before_the_turn_does_shows_no_summary_unchecked(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The back office may change a back end between the two looks at it that a turn takes."""
+    """The admin pages may change a back end between the two looks at it that a turn takes."""
     use(monkeypatch, backend, None)
     backend.script = [*frame(SUMMARY, SECRET), *answer()]
     watched = await watch(ada)

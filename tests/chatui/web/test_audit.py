@@ -94,6 +94,16 @@ def test_filters(query: str, expected: list[str], grace: User) -> None:
     assert shown(signed_in(grace), query) == expected
 
 
+def test_the_filter_offers_the_admin_pages_by_their_new_and_by_their_old_word(grace: User) -> None:
+    for way in ("office", "admin"):
+        record(f"by {way}", Visitor(grace, "192.0.2.7", way))
+    client = signed_in(grace)
+    page = client.get("/audit/").content.decode()
+    assert '<option value="admin">' in page and '<option value="office">' in page
+    assert shown(client, "way=office") == ["by office"]
+    assert shown(client, "way=admin") == ["by admin"]
+
+
 @pytest.mark.usefixtures("log")
 def test_lines_of_one_conversation(grace: User, conversation: Conversation) -> None:
     assert shown(signed_in(grace), f"conversation={conversation.pk}") == ["second thing", "first thing"]

@@ -239,7 +239,7 @@ def test_once_there_is_an_account_there_is_no_setup(ada: User) -> None:
     assert first_account.make("mallory", PASSWORD) is None
 
 
-def test_staff_make_other_people_in_the_back_office(grace: User) -> None:
+def test_staff_make_other_people_on_the_admin_pages(grace: User) -> None:
     grace.user_permissions.add(*_permissions("add_user", "change_user", "view_user"))
     client = signed_in(grace)
     response = client.post(
