@@ -16,7 +16,7 @@ from chatui.web.visitors import visitor_of
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What an account or a group is and may do, as the rows have it: its name, and sets of words."""
+    """A snapshot of what an account or group is and may do: its name, and sets of words."""
 
     name: str
     states: frozenset[str] = frozenset()
@@ -27,7 +27,7 @@ class Standing:
 
 
 def standing(row: User | Group) -> Standing:
-    """As the database has it now, whatever a form has put into ``row`` meanwhile."""
+    """The snapshot as the database has it now, whatever a form has already changed in ``row``."""
     if isinstance(row, Group):
         group = Group.objects.get(pk=row.pk)
         return Standing(f"group {group.name}", permissions=_words(group.permissions.all()))
@@ -44,7 +44,7 @@ def standing(row: User | Group) -> Standing:
 
 
 def record_made(request: HttpRequest, row: User | Group) -> None:
-    """A new account or group, and each thing that it may do from the beginning."""
+    """Record a new account or group, and each permission that it starts with."""
     now = standing(row)
     _record(request, row, "created", now, "")
     for words in _changes(Standing(now.name, frozenset({"active"}) & now.states), now):
@@ -52,14 +52,14 @@ def record_made(request: HttpRequest, row: User | Group) -> None:
 
 
 def record_changed(request: HttpRequest, row: User | Group, before: Standing) -> None:
-    """A line for each thing that is different now."""
+    """Record one line for each difference."""
     now = standing(row)
     for words in _changes(before, now):
         _record(request, row, "changed", before, words)
 
 
 def record_deleted(request: HttpRequest, row: User | Group) -> None:
-    """Before it goes."""
+    """Record a deletion, before it happens."""
     now = standing(row)
     members = f"members: {row.user_set.count()}" if isinstance(row, Group) else ""
     _record(request, row, "deleted", now, ", ".join(filter(None, [members, *sorted(now.states | now.permissions)])))
@@ -69,7 +69,7 @@ def _record(request: HttpRequest, row: User | Group, what: str, about: Standing,
     kind = "group" if isinstance(row, Group) else "account"
     visitor = visitor_of(request, "admin")
     record(f"{kind} {what}", visitor, about.name, detail=detail)
-    # What a group may do, its members may.
+    # A change of a group changes what its members may do.
     changed = row.user_set.values_list("pk", flat=True) if isinstance(row, Group) else [row.pk]
     four_eyes.note(visitor.user, changed, f"{kind} {what}: {detail}" if detail else f"{kind} {what}")
 

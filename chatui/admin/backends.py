@@ -23,7 +23,7 @@ from chatui.web.visitors import visitor_of
 
 
 class ReviewSelect(forms.NullBooleanSelect):
-    """Yes, no, or what is the default."""
+    """Yes, no, or default."""
 
     def __init__(self, attrs: dict[str, Any] | None = None) -> None:
         super().__init__(attrs)
@@ -31,12 +31,12 @@ class ReviewSelect(forms.NullBooleanSelect):
 
 
 class StoredBackendForm(forms.ModelForm):  # type: ignore[type-arg]
-    """Everything that ``manage.py check`` would say of the row, said here already."""
+    """Reports every mistake that ``manage.py check`` would find in the row."""
 
     kind = forms.ChoiceField(
         choices=[(kind, kind) for kind in SPEC_KINDS],
         initial="chat",
-        help_text="The wire format; docs/back-ends.md says which fits which server.",
+        help_text="The wire format; docs/back-ends.md says which one fits which server.",
     )
     may_see_hidden = False
 
@@ -45,23 +45,23 @@ class StoredBackendForm(forms.ModelForm):  # type: ignore[type-arg]
         fields = [field.name for field in [*StoredBackend._meta.fields, *StoredBackend._meta.many_to_many] if field.editable]
         labels = {
             "max_answer_tokens": "Longest answer, in tokens",
-            "first_token_seconds": "For the beginning of an answer",
+            "first_token_seconds": "For the first token",
             "idle_seconds": "In the middle of an answer",
             "overall_seconds": "For a whole answer",
-            "summaries": "Where they come from",
+            "summaries": "Source",
         }
         help_texts = {
             "max_answer_tokens": "0: what CHATUI_MAX_ANSWER_TOKENS says.",
-            "key_name": "Such as ACME: its key is in CHATUI_KEY_ACME, or in keys/ACME of the data directory, with its origin.",
-            "summarizer": "The name of the back end that writes them, such as small or small/model.",
-            "summary_review": "Each line is checked in any case; with this, a model also judges it before people see it."
-            " By default it does where a model writes them.",
+            "key_name": "For example ACME: its key is in CHATUI_KEY_ACME, or in keys/ACME in the data directory, with its origin.",
+            "summarizer": "The back end that writes the summaries, such as small or small/model.",
+            "summary_review": "Each line is always checked; with this, a model also reviews it before people see it."
+            " On by default if a model writes the summaries.",
         }
         widgets = {"groups": forms.CheckboxSelectMultiple, "model_names": forms.Textarea({"rows": 4}), "url": forms.TextInput({"size": 60})}
         widgets["summary_review"] = ReviewSelect
 
     def clean(self) -> dict[str, Any]:
-        """The row as a spec, and what only all of them together can tell."""
+        """Checks the row as a spec, and together with all other back ends."""
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
         if self.errors:
             return cleaned
@@ -78,7 +78,7 @@ class StoredBackendForm(forms.ModelForm):  # type: ignore[type-arg]
     def _check(self, spec: BackendSpec) -> None:
         env = environment()
         if spec.name in {known.name for known in configured.base(env)}:
-            self.add_error("name", "A back end of this name is set up outside the admin pages, and that one counts.")
+            self.add_error("name", "A back end with this name is set up outside the admin pages, and takes precedence.")
         if spec.summarizer and find([*configured.combined(env, configured.rows()), spec], spec.summarizer) is None:
             self.add_error("summarizer", "There is no such back end.")
         if not self.may_see_hidden and self._moves_reasoning(spec):
@@ -90,9 +90,10 @@ class StoredBackendForm(forms.ModelForm):  # type: ignore[type-arg]
             self.add_error("key_name", f"This key cannot be used: {error}.")
 
     def _moves_reasoning(self, spec: BackendSpec) -> bool:
-        """Several servers call the raw chain of thought a summary, so trusting one can show it; and a summarizer is sent all of it.
+        """Whether the change decides who is sent reasoning, or whose summaries are trusted: that takes the permission to see it.
 
-        Nobody gets at it by changing who does either, or by moving a row that is trusted, or that writes summaries, to a server of theirs.
+        Several servers call the raw chain of thought a summary, so trusting one can show it; and a summarizer is sent all of it.
+        Nobody may get at it by changing either, or by moving a row that is trusted, or that writes summaries, to a server of theirs.
         """
         changed = set(self.changed_data)
         if spec.summaries != "none" and changed & {"summaries", "summarizer", "summary_review"}:

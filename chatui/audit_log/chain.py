@@ -18,7 +18,7 @@ _TRIGGERS = ("chatui_audit_no_update", "chatui_audit_no_delete", "chatui_audit_o
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The last line of a log, or of what was the log once: its number and its hash in hexadecimal."""
+    """The last line of the log, now or at an earlier time: its number and its hash in hexadecimal."""
 
     number: int
     hash: str
@@ -26,7 +26,7 @@ class Head:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What is wrong with the line of that number; 0 for the log as a whole."""
+    """What is wrong with the line of that number; number 0 means the log as a whole."""
 
     number: int
     sentence: str
@@ -34,7 +34,7 @@ class Problem:
 
 @dataclass(slots=True)
 class Report:
-    """What a walk found. ``problems`` holds the first 20 of ``count``."""
+    """The result of a verification. ``problems`` holds the first 20 of ``count``."""
 
     lines: int = 0
     head: Head | None = None
@@ -54,7 +54,7 @@ def head() -> Head | None:
 
 
 def verify(noted: Head | None = None) -> Report:
-    """Walk the whole log, in constant memory. ``noted`` is a head that was kept elsewhere: that line must still be there, unchanged."""
+    """Verify the whole log, in constant memory. ``noted`` is a head that was kept elsewhere: that line must still exist, unchanged."""
     report = Report()
     for problem in _walk(report, noted):
         report.count += 1
@@ -64,7 +64,7 @@ def verify(noted: Head | None = None) -> Report:
 
 
 def missing_triggers() -> list[str]:
-    """The names of the database's own guards against changes that are not there (any more)."""
+    """The names of the database triggers against changes that are missing."""
     asked = {
         "sqlite": "SELECT name FROM sqlite_master WHERE type = 'trigger'",
         "postgresql": "SELECT tgname FROM pg_trigger WHERE tgenabled <> 'D'",
@@ -86,23 +86,23 @@ def _walk(report: Report, noted: Head | None) -> Iterator[Problem]:
         if noted and last.number == noted.number:
             is_met = True
             if last.hash != noted.hash:
-                yield Problem(last.number, "It has another hash than the one that was noted: the log was written anew.")
+                yield Problem(last.number, "Its hash differs from the one that was noted: the log was rewritten.")
     report.head = last if report.lines else None
     if noted and not is_met:
-        yield Problem(noted.number, "It was noted once and is not there: the end of the log was cut off.")
+        yield Problem(noted.number, "It was noted but does not exist: the end of the log was cut off.")
     for name in missing_triggers():
         yield Problem(0, f"The database does not refuse changes to the log: the trigger {name} is missing.")
 
 
 def _broken(values: Sequence[Any], written: str, last: Head) -> Iterator[Problem]:
-    """What is wrong with a line by itself, and with its place after the line before it. ``values``: as HASHED_COLUMNS."""
+    """What is wrong with a line and with its link to the line before it. ``values``: in the order of HASHED_COLUMNS."""
     number, previous = values[0], values[-1]
     if number != last.number + 1:
         yield Problem(number, _gap(last.number, number))
     elif previous != last.hash:
-        yield Problem(number, "It does not follow the line before it: one of the two was put in or taken out.")
+        yield Problem(number, "It does not follow the line before it: a line was inserted or removed.")
     if digest_of(values) != written:
-        yield Problem(number, "It does not fit its hash: it was changed after it was written.")
+        yield Problem(number, "It does not match its hash: it was changed after it was written.")
 
 
 def _gap(before: int, after: int) -> str:

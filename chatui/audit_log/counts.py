@@ -12,7 +12,7 @@ from chatui.audit_log.lines import Filters, rows
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """``lines`` of one person (empty: not signed in) on one day (UTC, such as 2026-11-20). What was not asked for is None."""
+    """``lines`` of one person (empty: not signed in) on one day (UTC, such as 2026-11-20). A column that was not asked for is None."""
 
     day: str | None
     person: str | None
@@ -21,7 +21,7 @@ class Tally:
 
 def tallies(filters: Filters, *, by: frozenset[str], most: int | None = None) -> list[Tally]:
     """Counts by ``person``, by ``day`` or by both, the latest day first, then the most lines first; at most ``most`` of them."""
-    # The day as the database writes it: Django's own truncation would call Python for each line on SQLite.
+    # The day is cut from the database's own text: on SQLite, Django's truncation would call Python for each line.
     columns = {name: expression for name, expression in _COLUMNS.items() if name in by}
     counted = rows(filters).annotate(**columns).values(*columns).annotate(lines=Count("*"))
     order = [*(["-day"] if "day" in by else []), "-lines", *(["person"] if "person" in by else [])]

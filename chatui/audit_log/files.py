@@ -14,7 +14,7 @@ from chatui.audit_log.record import HASHED_COLUMNS
 
 _CHUNK = 2000
 _NAMES = (*HASHED_COLUMNS, "hash")
-# What a spreadsheet takes for the beginning of a formula, in full width too.
+# What a spreadsheet takes for the start of a formula, also in full-width characters.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 
 
@@ -25,7 +25,7 @@ def json_lines(filters: Filters) -> Iterator[str]:
 
 
 def csv_lines(filters: Filters) -> Iterator[str]:
-    """A row of names, then one row for each line of the log, oldest first (RFC 4180). No cell is a formula."""
+    """A row of column names, then one row for each line of the log, oldest first (RFC 4180). No cell is a formula."""
     yield _csv_row(_NAMES)
     for row in _rows(filters):
         yield _csv_row([_cell(_plain(value)) for value in row])
@@ -45,7 +45,7 @@ def _plain(value: object) -> object:
 
 
 def _cell(value: object) -> object:
-    # A person chooses their name and the words of a reason; "=HYPERLINK(…)" must not come alive in an auditor's spreadsheet.
+    # People choose their name and the text of a reason: "=HYPERLINK(…)" must not become active in an auditor's spreadsheet.
     return f"'{value}" if isinstance(value, str) and value.lstrip(" ").startswith(_FORMULA) else value
 
 

@@ -16,7 +16,7 @@ PAGE_LINES = 50
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """Which lines: exact names, and times from ``since`` on and before ``before`` (UTC). What is empty filters nothing."""
+    """Selects lines: by exact names, and by time from ``since`` to before ``before`` (UTC). Empty fields select everything."""
 
     person: str = ""
     whose: str = ""
@@ -36,7 +36,7 @@ class Filters:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line, ready for a page."""
+    """One line of the log, as a page shows it."""
 
     number: int
     at: datetime
@@ -52,7 +52,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Lines, the newest first. ``older`` and ``newer`` are the numbers to go on from; None where there are no more that way."""
+    """Lines, the newest first. ``older`` and ``newer``: the line number from which the next page starts; None at the end."""
 
     lines: tuple[Line, ...]
     older: int | None
@@ -60,7 +60,7 @@ class Page:
 
 
 def rows(filters: Filters) -> QuerySet[AuditEvent]:
-    """The rows that a filter lets through, in no order."""
+    """The rows that match a filter, in no particular order."""
     conditions = {
         "actor_name": filters.person,
         "owner_name": filters.whose,
@@ -75,7 +75,7 @@ def rows(filters: Filters) -> QuerySet[AuditEvent]:
 
 
 def page(filters: Filters, *, below: int | None = None, above: int | None = None) -> Page:
-    """The newest lines; those below a number, to go back in time; or those next above one."""
+    """The newest lines, the next ones below a number (older), or the next ones above a number (newer)."""
     found = rows(filters).values_list(*Line.__slots__)
     if above is not None:
         taken = list(found.filter(number__gt=above).order_by("number")[: PAGE_LINES + 1])
@@ -90,7 +90,7 @@ def page(filters: Filters, *, below: int | None = None, above: int | None = None
 
 
 def named(column: str) -> list[str]:
-    """Every value that stands in a column, in order. One look into its index for each, however many lines have it."""
+    """Every distinct value of a column, in order. One index lookup for each value, however many lines have it."""
     return list(_values(column))
 
 

@@ -17,8 +17,8 @@ from chatui.models import AuditEvent, Conversation, User
 
 FIRST_HASH = "0" * 64
 _ATTEMPTS = 20
-_LOCK = 0x63686174  # any number that is ours alone
-# A reason or the name of a group is somebody's words. In a terminal these would move the cursor, on a page turn text around.
+_LOCK = 0x63686174  # any number that no other program uses
+# Reasons and group names are free text. In a terminal these characters would move the cursor, on a page reverse the text.
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
@@ -35,10 +35,10 @@ class Visitor:
 
 
 SHELL = Visitor(None, "", "shell")
-"""Whoever runs a management command: the operator, who has no name here."""
+"""Whoever runs a management command: the operator, who has no account."""
 
 About = Conversation | UUID | str | None
-"""What a line is about: a conversation, the id of one that was asked for and may not be there, or the name of an account or group."""
+"""What a line is about: a conversation, the id of one that may not exist, or the name of an account or group."""
 
 HASHED_COLUMNS = (
     "number",
@@ -54,7 +54,7 @@ HASHED_COLUMNS = (
     "detail",
     "previous_hash",
 )
-"""What a line's hash is made of, in this order: every column but the hash itself and the row's own key."""
+"""The columns that a line's hash covers, in this order: all but the hash itself and the row's primary key."""
 
 
 def record(
@@ -67,7 +67,7 @@ def record(
 ) -> AuditEvent:
     """Append one line, in a transaction of its own, and return it.
 
-    ``detail`` is a few words of ours; content never goes into the log. Raises a database error where the line cannot be written.
+    ``detail`` is a few words of the product; content never goes into the log. Raises a database error if the line cannot be written.
     """
     conversation_id, owner_name = _subject(about)
     event = AuditEvent(
@@ -87,19 +87,19 @@ def record(
                 _append(event)
             return event
         except IntegrityError:
-            # Another process took the next number first; the chain must not fork, so take the one after it.
+            # Another process took the number first. The chain must not fork, so try the next one.
             if attempt == _ATTEMPTS - 1:
                 raise
     raise AssertionError("unreachable")
 
 
 def digest(event: AuditEvent) -> str:
-    """SHA-256, in hexadecimal, over every column of a line but its own hash."""
+    """SHA-256, in hexadecimal, over every column of a line except its own hash."""
     return digest_of([getattr(event, column) for column in HASHED_COLUMNS])
 
 
 def digest_of(values: Sequence[object]) -> str:
-    """As ``digest``, of the values of HASHED_COLUMNS."""
+    """Like ``digest``, from the values of HASHED_COLUMNS."""
     return hashlib.sha256(json.dumps([_plain(value) for value in values], ensure_ascii=True).encode()).hexdigest()
 
 
@@ -120,7 +120,7 @@ def _plain(value: object) -> object:
 
 def _append(event: AuditEvent) -> None:
     if connection.vendor == "postgresql":
-        # One writer at a time, in turn: with many at once, taking numbers and trying again would starve some. Ends with the transaction.
+        # One writer at a time: with many at once, retrying with new numbers would starve some. The lock ends with the transaction.
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK])
     last = AuditEvent.objects.select_for_update().order_by("-number").first()

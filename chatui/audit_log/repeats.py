@@ -11,11 +11,11 @@ log = logging.getLogger(__name__)
 
 WINDOW_SECONDS = 3600
 COUNTED_AT = (100, 1000, 10_000)
-"""Once there were that many of one key within the window, a line says so."""
+"""When one key reaches such a number within the window, a line says so."""
 
 
 class RepeatedAction:
-    """One action: at most ``listed`` lines for each key and ``in_all`` for all keys together, within an hour; then counts of it."""
+    """One repeatable action: at most ``listed`` lines an hour for each key, ``in_all`` for all keys together; after that only counts."""
 
     def __init__(self, action: str, *, listed: int, in_all: int) -> None:
         self._action = action
@@ -26,21 +26,21 @@ class RepeatedAction:
         self._in_all = Throttle(f"all-lines:{name}", attempts=in_all, seconds=WINDOW_SECONDS)
 
     def record(self, visitor: Visitor, key: str, about: About = None, detail: str = "") -> None:
-        """Write the line, or leave it out. ``key``: whose repeats are counted together. Raises a database error as ``record`` does."""
+        """Write the line, or skip it. Repeats with the same ``key`` are counted together. Raises a database error as ``record`` does."""
         try:
             words = self._words(key)
         except CACHE_ERRORS as error:
-            log.warning("lines of %r cannot be counted, and are all written (%s)", self._action, type(error).__name__)
+            log.warning("lines of %r cannot be counted, so all are written (%s)", self._action, type(error).__name__)
             words = ""
         if words is not None:
             record(self._action, visitor, about, detail=", ".join(filter(None, (detail, words))))
 
     def _words(self, key: str) -> str | None:
-        """What the line says besides; None where there is no line."""
+        """The text to add to the line; None if no line is to be written."""
         number = self._by_key.count(key)
         if number > self._listed + 1 and number not in COUNTED_AT:
             return None
-        # Counted only where there would be a line: one who repeats does not use up what there is for all.
+        # Counted only if a line would be written, so that one person's repeats cannot use up the limit for all.
         in_all = self._in_all.count()
         if in_all > self._most:
             return "further ones, of anybody, are not listed" if in_all == self._most + 1 else None

@@ -129,7 +129,7 @@ _WORDS: dict[Fault, tuple[str, str]] = {
         "Use a kind that it speaks, or turn this one on at the server.",
     ),
     Fault.VOCABULARY_MISSING: (
-        "Token ids could not be tried: the vocabulary of gpt-oss is not here.",
+        "Token ids could not be tried: the vocabulary of gpt-oss is not installed.",
         "Get it once with manage.py fetch_vocabulary.",
     ),
     Fault.REFUSED: (

@@ -37,7 +37,7 @@ class Wish:
 
 
 def write(report: Report, spec: BackendSpec, wish: Wish, *, is_new: bool) -> Written:
-    """Write what ``report`` advises. ``is_new``: ``spec`` was made of an address only.
+    """Write the settings that ``report`` recommends. ``is_new``: ``spec`` was made from an address only.
 
     Raises:
         ValueError: there is nothing good to write, the file has that back end and is not to be forced, or it cannot be changed safely.
@@ -55,20 +55,20 @@ def write(report: Report, spec: BackendSpec, wish: Wish, *, is_new: bool) -> Wri
     if not writing.has_table(before, spec.name):
         whole = _whole(spec, changes)
         _replace(place, writing.with_new_table(before, whole))
-        return Written(f"{place}: back end {spec.name} was added. It counts after a restart.", writing.table(whole), place)
+        return Written(f"{place}: back end {spec.name} was added. It takes effect after a restart.", writing.table(whole), place)
     if is_new:
         changes = {name: value for name, value in _whole(spec, changes).items() if name != "name"}
     if not changes:
         return Written(f"{place}: nothing to change for back end {spec.name}.", "", None)
     toml = "".join(writing.table(changes).splitlines(keepends=True)[1:])
     if not wish.force:
-        raise ValueError(f"{place} has a back end {spec.name} already. --force makes these changes to it:\n{toml}".rstrip())
+        raise ValueError(f"{place} already has a back end {spec.name}. --force makes these changes to it:\n{toml}".rstrip())
     _replace(place, writing.with_changes(before, spec.name, changes))
-    return Written(f"{place}: back end {spec.name} was changed. It counts after a restart.\n{toml}".rstrip(), toml, place)
+    return Written(f"{place}: back end {spec.name} was changed. It takes effect after a restart.\n{toml}".rstrip(), toml, place)
 
 
 def _place(where: str, spec: BackendSpec, *, is_new: bool) -> Path | None:
-    """A back end of the admin pages, or of the variables, is none of the operator's file: written there it would be there twice."""
+    """A back end of the admin pages or of the variables is not in the operator's file: written there it would be there twice."""
     if where == PRINT:
         return None
     if where:

@@ -41,20 +41,20 @@ class Server:
 
 def add_server_arguments(parser: ArgumentParser) -> None:
     """The options that name a server."""
-    parser.add_argument("--backend", default="", metavar="NAME[/MODEL]", help="a configured back end; else the first of them")
-    parser.add_argument("--url", default="", help="address of a model server that need not be configured")
-    parser.add_argument("--kind", choices=list(registry.KINDS), help="wire format; else the configured one, or chat")
-    parser.add_argument("--model", help="model name; else the configured one, or the first that the server names")
+    parser.add_argument("--backend", default="", metavar="NAME[/MODEL]", help="a configured back end; the default is the first one")
+    parser.add_argument("--url", default="", help="address of a model server that is not configured")
+    parser.add_argument("--kind", choices=list(registry.KINDS), help="wire format; the default is the configured one, or chat")
+    parser.add_argument("--model", help="model name; the default is the configured one, or the first that the server lists")
     parser.add_argument("--key-env", metavar="NAME", help="environment variable that holds the key for --url")
     parser.add_argument("--effort", choices=["low", "medium", "high"], default="medium", help="reasoning effort (medium)")
     parser.add_argument("--max-tokens", type=int, metavar="N", help="longest answer in tokens")
 
 
 def server_for(options: dict[str, Any]) -> Server:
-    """The server that the options mean: the first configured one where they name none.
+    """The server that the options select: the first configured one if they name none.
 
     Raises:
-        CommandError: there is no such server, or its key cannot be had.
+        CommandError: there is no such server, or its key is not available.
     """
     if options["url"] and options["backend"]:
         raise CommandError("--url and --backend name two servers.", returncode=UNUSABLE)
@@ -72,7 +72,7 @@ def server_for(options: dict[str, Any]) -> Server:
 
 
 def backend_for(server: Server, **limits: float) -> Backend:
-    """A back end for one command. Raises CommandError where there can be none."""
+    """A back end for one command. Raises CommandError if it cannot be created."""
     try:
         return connected.build(server.spec, server.key, **limits)
     except ValueError as error:
@@ -80,7 +80,7 @@ def backend_for(server: Server, **limits: float) -> Backend:
 
 
 def request_for(server: Server, options: dict[str, Any], prompt: str) -> SampleRequest:
-    """One question, behind the operator's instructions, as a new conversation has it."""
+    """One question after the operator's instructions, as in a new conversation."""
     env = environment()
     before = (Frame(Header(Role.DEVELOPER), env.instructions),) if env.instructions else ()
     return SampleRequest(
@@ -104,7 +104,7 @@ def _key(spec: BackendSpec, options: dict[str, Any]) -> str | None:
         return keys.checked(key, f"the variable {name}")
     if not options["url"]:
         return connected.key_of(connected.spec_of(options["backend"]))
-    # Without those of the admin pages: an address given by hand needs no database.
+    # Without the back ends of the admin pages: --url must work without a database.
     same = (known for known in configured.base(environment()) if known.url and origin(known.url) == origin(spec.url))
     return next((found for known in same if (found := connected.key_of(known))), None)
 
@@ -114,14 +114,14 @@ def _known() -> str:
 
 
 def _unchecked_hidden(event: RawEvent) -> RawEvent:
-    """What a server calls a summary of the reasoning is shown to people line by line, when each was checked. Here nobody checks it."""
+    """Hide a server's reasoning summary: people see it only after each line is checked, and here nothing checks it."""
     is_summary = isinstance(event, FrameOpened) and event.header.role == Role.ASSISTANT and event.header.name in PRODUCT_NAMES
     return FrameOpened(ASIDE) if is_summary else event
 
 
 @dataclass
 class Asked:
-    """What came so far. Good at any moment, also when the person pressed Ctrl-C."""
+    """What has arrived so far. Valid at any moment, also after Ctrl-C."""
 
     frames: list[Finished] = field(default_factory=list)
     ended: SampleEnded | None = None
@@ -156,7 +156,7 @@ class Asked:
 
     @property
     def code(self) -> ErrorCode | None:
-        """Our code for what is wrong with the answer."""
+        """The error code of the answer; None if nothing is wrong."""
         if self.error is not None:
             return self.error.code
         if self.ended is None:

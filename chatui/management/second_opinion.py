@@ -27,7 +27,7 @@ class Opinion:
 
     @property
     def is_bad(self) -> bool:
-        """Whether something differs that is not meant to."""
+        """Whether there is a difference that is not on purpose."""
         return self.comparison is not None and not self.comparison.is_as_meant
 
     def as_json(self) -> dict[str, object]:
@@ -44,7 +44,7 @@ class Opinion:
         }
 
     def lines(self) -> Iterator[str]:
-        """The same for people: a line in all, then one for each way to differ."""
+        """The same as text: a summary line, then one line for each kind of difference."""
         compared = self.comparison
         if compared is None:
             yield f"not compared with openai-harmony: {self.why}"
@@ -56,8 +56,8 @@ class Opinion:
         ways = f"{len(grouped)} way{'' if len(grouped) == 1 else 's'}"
         yield f"openai-harmony differs in {ways}, {'all on purpose' if compared.is_as_meant else 'NOT all on purpose'}"
         for (kind, detail), numbers in grouped.items():
-            told = f"{kind.sentence.removesuffix('.')} ({detail})." if detail else kind.sentence
-            yield f"  {'on purpose' if kind.is_on_purpose else 'DIFFERS'}: {kind.value}{_where(numbers)}: {told}"
+            text = f"{kind.sentence.removesuffix('.')} ({detail})." if detail else kind.sentence
+            yield f"  {'on purpose' if kind.is_on_purpose else 'DIFFERS'}: {kind.value}{_where(numbers)}: {text}"
 
 
 def second_opinion(frames: Callable[[], tuple[Frame, ...]] | None, second: SecondReader | None = None) -> Opinion:

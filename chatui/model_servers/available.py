@@ -27,11 +27,11 @@ MOST = 200
 
 _CACHE_ERRORS = (OSError, RedisError)
 _read_last: dict[str, tuple[str, ...]] = {}
-"""What this process read last of each spec, for the time that the cache is away."""
+"""What this process last read for each spec, used while the cache is down."""
 
 
 def models(spec: BackendSpec) -> tuple[str, ...]:
-    """The models that may be chosen, the default first; empty where nobody has named any yet. Asks the server in the background."""
+    """The models that may be chosen, the default first; empty if none are known yet. Asks the server in the background."""
     if spec.models or spec.is_demo:
         return spec.models
     key = _cache_key(spec)
@@ -40,7 +40,7 @@ def models(spec: BackendSpec) -> tuple[str, ...]:
             threading.Thread(target=_ask, args=(spec, key), name=f"models of {spec.name}", daemon=True).start()
         _read_last[key] = cache.get(key, ())
     except _CACHE_ERRORS as error:
-        # A page, and a question, must not depend on it.
+        # Pages and questions must not depend on the cache.
         log.warning("the models of back end %s could not be looked up (%s)", spec.name, type(error).__name__)
     return _read_last.get(key, ())
 

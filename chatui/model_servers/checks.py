@@ -1,6 +1,6 @@
 """``manage.py check`` messages about the back ends from the operator's file and the admin pages.
 
-What a member of staff did on the admin pages is a warning at most: it must not keep a server from starting.
+A mistake on the admin pages is at most a warning: it must not keep the server from starting.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from chatui.models import StoredBackend
 
 @register()
 def backends_file(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    """CHATUI_BACKENDS_FILE must hold nothing that is wrong: what is wrong is left out."""
+    """Mistakes in CHATUI_BACKENDS_FILE: entries with a mistake are left out."""
     env = environment()
     if env.backends_file is None:
         return []
@@ -32,7 +32,7 @@ def backends_file(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
         Error(_sentence(f"CHATUI_BACKENDS_FILE: {problem}"), id="chatui.E010") for problem in configured.file(env.backends_file).problems
     ]
     if env.backend_url:
-        found.append(checks.Warning("CHATUI_BACKEND_URL is not looked at, because there is a CHATUI_BACKENDS_FILE.", id="chatui.W010"))
+        found.append(checks.Warning("CHATUI_BACKEND_URL is ignored, because CHATUI_BACKENDS_FILE is set.", id="chatui.W010"))
     outside = configured.base(env)
     found += [Error(_sentence(words), id="chatui.E011") for words in _unusable_keys(outside)]
     found += [Error(_sentence(words), id="chatui.E012") for words in _unknown_summarizers(outside)]
@@ -45,7 +45,7 @@ def backend_variables(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     env = environment()
     found: list[CheckMessage] = []
     if env.backend_model and not is_model_name(env.backend_model):
-        found.append(Error("CHATUI_BACKEND_MODEL is no name of a model.", id="chatui.E013"))
+        found.append(Error("CHATUI_BACKEND_MODEL is not a valid model name.", id="chatui.E013"))
     if env.backend_key_file is None or env.backend_key_file.is_file():
         try:
             connected.environment_key()
@@ -63,13 +63,13 @@ def stored_backends(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
         waiting = list(StoredBackend.objects.filter(is_enabled=True).exclude(unconfirmed_by="").values_list("name", "unconfirmed_by"))
         groups = set(Group.objects.values_list("name", flat=True))
     except DatabaseError:
-        return []  # not migrated yet, or away, which others say
+        return []  # not migrated yet, or down: other checks report that
     outside = configured.base(env)
     taken = {spec.name for spec in outside}
     stored = [spec for spec in rows.specs if spec.name not in taken]
     said = [(problem, "chatui.W011") for problem in rows.problems]
     said += [
-        (f"back end {spec.name!r} is set up outside the admin pages too, and that one counts", "chatui.W012")
+        (f"back end {spec.name!r} is also set up outside the admin pages, and that one takes precedence", "chatui.W012")
         for spec in rows.specs
         if spec.name in taken
     ]
@@ -83,7 +83,7 @@ def stored_backends(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     said += [(words, "chatui.W013") for words in _unusable_keys(stored)]
     said += [(words, "chatui.W014") for words in _unknown_summarizers(stored)]
     said += [
-        (f"back end {spec.name!r}: there is no group {group!r}, so it lets nobody in", "chatui.W015")
+        (f"back end {spec.name!r}: there is no group {group!r}, so nobody can use it", "chatui.W015")
         for spec in outside
         for group in spec.groups
         if group not in groups
@@ -93,7 +93,7 @@ def stored_backends(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
 
 @register()
 def vocabulary_of_backends(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    """Kinds that speak in token ids need the vocabulary."""
+    """Back ends that use token ids need the vocabulary."""
     env = environment()
     needing = [spec.name for spec in connected.specs() if registry.needs_vocabulary(spec.kind) and spec.name != configured.ENVIRONMENT_NAME]
     if needing and vocabulary.find(env.data_dir) is None:

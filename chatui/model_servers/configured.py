@@ -14,19 +14,19 @@ from chatui.env import Environment
 from chatui.models import StoredBackend
 
 ENVIRONMENT_NAME = "main"
-"""What the one back end of the CHATUI_BACKEND_… variables is called."""
+"""The name of the single back end of the CHATUI_BACKEND_… variables."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """The enabled rows of the admin pages: the specs that are good, in their order, and a sentence for each thing that is wrong."""
+    """The enabled rows of the admin pages: the valid specs, in order, and a sentence for each mistake."""
 
     specs: tuple[BackendSpec, ...] = ()
     problems: tuple[str, ...] = ()
 
 
 def base(env: Environment) -> tuple[BackendSpec, ...]:
-    """What is set up outside the admin pages: the file's, else that of the variables, else none (or what is wrong is left out)."""
+    """The back ends set up outside the admin pages: those of the file, else that of the variables. Invalid ones are left out."""
     if env.backends_file is not None:
         return file(env.backends_file).specs
     if not env.backend_url:
@@ -38,7 +38,7 @@ def base(env: Environment) -> tuple[BackendSpec, ...]:
 
 
 def combined(env: Environment, rows: Rows) -> tuple[BackendSpec, ...]:
-    """Every back end that is to be used, the default first. The demo, where nothing else was even tried to be set up."""
+    """Every back end in use, the default first. The demo, if nothing else is configured at all."""
     outside = base(env)
     taken = {spec.name for spec in outside}
     found = (*outside, *(spec for spec in rows.specs if spec.name not in taken))
@@ -47,7 +47,7 @@ def combined(env: Environment, rows: Rows) -> tuple[BackendSpec, ...]:
 
 @cache
 def file(path: Path) -> SpecFile:
-    """``CHATUI_BACKENDS_FILE``, read once in a process: a change of it takes a restart, as one of a variable does."""
+    """``CHATUI_BACKENDS_FILE``, read once per process: like a variable, a change takes effect after a restart."""
     return reading.read_file(path)
 
 
@@ -74,13 +74,13 @@ def of_environment(env: Environment) -> BackendSpec:
 
 
 def demo() -> BackendSpec:
-    """The built-in demo, as if the operator had asked for it."""
-    # Its lines are written in this product, and there is no model in it that could judge them.
+    """The built-in demo, as if the operator had configured it."""
+    # Its summary lines are part of this product, and it has no model that could review them.
     return BackendSpec(name=DEMO, label="Demo", kind=DEMO, summaries="model", summarizer=DEMO, summary_review=False)
 
 
 def rows() -> Rows:
-    """What the admin pages hold now, but for what waits to be confirmed. Two queries. Raises a DatabaseError where they cannot be asked."""
+    """The current rows of the admin pages, except unconfirmed ones. Two queries. Raises DatabaseError if the database is down."""
     specs: list[BackendSpec] = []
     problems: list[str] = []
     for row in StoredBackend.objects.filter(is_enabled=True, unconfirmed_by="").prefetch_related("groups"):

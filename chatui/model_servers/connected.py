@@ -25,12 +25,12 @@ from renderer.harmony.vocabulary import Vocabulary
 log = logging.getLogger(__name__)
 
 ROWS_SECONDS = 2.0
-"""How old what was read of the admin pages may be before it is read again."""
+"""How old the cached rows of the admin pages may be before they are read again, in seconds."""
 
 
 @dataclass(slots=True)
 class _Read:
-    """The rows as they were last read in this process, and when."""
+    """The rows as this process last read them, and when."""
 
     rows: sources.Rows = field(default_factory=sources.Rows)
     at: float = float("-inf")
@@ -50,10 +50,10 @@ _closing: set[asyncio.Task[None]] = set()
 
 
 def specs() -> tuple[BackendSpec, ...]:
-    """Every back end that is to be used, the default first.
+    """Every back end in use, the default first.
 
-    What the admin pages say is read again where it is older than ROWS_SECONDS; but never on an event loop, which must not wait for a
-    database: there it is what a thread of this process read last.
+    The rows of the admin pages are read again if they are older than ROWS_SECONDS, but never on an event loop, which must not wait for a
+    database: there the result is what a thread of this process read last.
     """
     return sources.combined(environment(), _rows())
 
@@ -108,10 +108,10 @@ def build(wanted: BackendSpec, key: str | None, **limits: float) -> Backend:
 
 
 def key_of(wanted: BackendSpec) -> str | None:
-    """The key that may be sent to this server, None where it needs none.
+    """The key that may be sent to this server, None if it needs none.
 
     Raises:
-        KeyUnusableError: it is not there, or not for this server. Then nothing may be sent.
+        KeyUnusableError: it does not exist, or is not for this server. Then nothing may be sent.
     """
     env = environment()
     if not wanted.is_demo and env.backends_file is None and wanted in sources.base(env):
@@ -132,13 +132,13 @@ def environment_key() -> str | None:
 
 
 def forget_rows() -> None:
-    """The admin pages changed something: this process reads it at once. Others do within ROWS_SECONDS."""
+    """Read the rows of the admin pages again at the next use. Other processes do so within ROWS_SECONDS."""
     _read.at = float("-inf")
 
 
 @cache
 def gpt_oss_vocabulary() -> Vocabulary:
-    """The vocabulary, read when the first question needs it: half a second and 80 MB. Raises VocabularyError where it is not here."""
+    """The vocabulary, loaded when the first question needs it: half a second and 80 MB. Raises VocabularyError if it is not installed."""
     return vocabulary.load(environment().data_dir)
 
 
@@ -155,7 +155,7 @@ def _rows() -> sources.Rows:
             _read.rows = sources.rows()
             _read.has_been = True
         except (DatabaseError, InterfaceError) as error:
-            # A database that is away, so what was known before goes on; or a command before the first migration, which is nothing to tell.
+            # If the database is down, the rows read before still count. Before the first migration this is normal and not worth a warning.
             level = logging.WARNING if _read.has_been else logging.DEBUG
             log.log(level, "the back ends of the admin pages could not be read (%s)", type(error).__name__)
         _read.at = now

@@ -13,7 +13,7 @@ from chatui.models import User
 
 
 class NoSuchModelError(Exception):
-    """There is no such back end or model, or it is not for this person."""
+    """There is no such back end or model, or this person may not use it."""
 
     code = ProductCode.NO_SUCH_MODEL
 
@@ -29,12 +29,12 @@ class Choice:
 
 
 def choices_for(user: User | None) -> tuple[Choice, ...]:
-    """What this person may choose from at the composer, their default first. Waits for no model server."""
+    """The choices of this person at the composer, the default first. Never waits for a model server."""
     return tuple(choice for spec in _usable_specs(user) for choice in _choices_of(spec))
 
 
 def offered_as(choices: Iterable[Choice], kept: str) -> str | None:
-    """Which of ``choices`` a kept choice is: itself, or what a back end offers in its place. None where it is not offered any more."""
+    """The one of ``choices`` that a stored choice means: itself, or its replacement at the same back end. None if it is gone."""
     values = [choice.value for choice in choices]
     if kept in values:
         return kept
@@ -44,10 +44,10 @@ def offered_as(choices: Iterable[Choice], kept: str) -> str | None:
 
 
 def chosen(user: User | None, choice: str) -> str:
-    """The choice as a Turn keeps it: by name, also where this person's default was meant.
+    """The choice as a Turn stores it: by name, even if this person's default was meant.
 
     Raises:
-        NoSuchModelError: it does not exist, does not exist any more, or is not for this person, which all look the same.
+        NoSuchModelError: it does not exist, no longer exists, or this person may not use it. All three look the same.
     """
     spec = find(_usable_specs(user), choice)
     _, model = split_choice(choice)
@@ -57,11 +57,11 @@ def chosen(user: User | None, choice: str) -> str:
 
 
 def _usable_specs(user: User | None) -> list[BackendSpec]:
-    """A back end without groups is for everybody who has signed in."""
+    """The back ends that this person may use: those without groups, and those of the person's groups."""
     if user is None or not user.is_active:
         return []
     specs = connected.specs()
-    # Asked only where it matters, and each time anew: a membership that was taken back counts at once.
+    # Queried only if needed, and every time: a revoked membership counts at once.
     mine = set(user.groups.values_list("name", flat=True)) if any(spec.groups for spec in specs) else set()
     return [spec for spec in specs if not spec.groups or mine.intersection(spec.groups) or user.is_superuser]
 

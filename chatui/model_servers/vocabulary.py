@@ -1,7 +1,7 @@
 """Finds, loads and downloads the vocabulary of gpt-oss.
 
-Whatever the source, the content is compared with the digest that ``renderer.harmony.vocabulary`` knows. Nothing is
-fetched unless asked for.
+It comes from this machine, a package registry, or the tokenizer's own address. Whatever the source, the content is compared with the
+digest that ``renderer.harmony.vocabulary`` knows. Nothing is downloaded unless asked for.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _CACHE_NAME = "fb374d419588a4632f3f557e76b4b70aebbca790"
 
 
 def find(data_dir: Path) -> Path | None:
-    """The rank file, if this machine has the right one: in the data directory, or where TIKTOKEN_ENCODINGS_BASE says."""
+    """The rank file, if this machine has the correct one: in the data directory, or where TIKTOKEN_ENCODINGS_BASE says."""
     return next((path for path in _places(data_dir) if path.is_file() and _is_right(path.read_bytes())), None)
 
 
@@ -37,15 +37,15 @@ def load(data_dir: Path) -> Vocabulary:
     """
     path = find(data_dir)
     if path is None:
-        raise VocabularyError("The vocabulary of gpt-oss is not here. Run: python manage.py fetch_vocabulary")
+        raise VocabularyError("The vocabulary of gpt-oss is not installed. Run: python manage.py fetch_vocabulary")
     return Vocabulary.read(path)
 
 
 def fetch(data_dir: Path, *, file: Path | None = None, say: Callable[[str], None] = lambda _: None) -> Path:
-    """Put the rank file into the data directory, if it is not there. ``file``: a copy of it that somebody has.
+    """Put the rank file into the data directory, unless it is already there. ``file``: a copy to use instead of downloading.
 
     Raises:
-        VocabularyError: no source had it; the message has the reason of each.
+        VocabularyError: no source had it; the message gives the reason for each.
     """
     place = data_dir / FILE_NAME
     if file is None and place.is_file() and _is_right(place.read_bytes()):
@@ -62,10 +62,10 @@ def fetch(data_dir: Path, *, file: Path | None = None, say: Callable[[str], None
             _write(place, content)
             say(f"It came from {name}.")
             return place
-        reasons.append(f"{name}: the content is not the right one.")
+        reasons.append(f"{name}: the content is wrong.")
     raise VocabularyError(
-        f"The vocabulary of gpt-oss cannot be had. {' '.join(reasons)} "
-        f"Bring the file {FILE_NAME} from another machine and say --file, or put its directory into {DIRECTORY_VARIABLE}."
+        f"The vocabulary of gpt-oss could not be obtained. {' '.join(reasons)} "
+        f"Copy the file {FILE_NAME} from another machine and use --file, or set {DIRECTORY_VARIABLE} to its directory."
     )
 
 
@@ -121,7 +121,7 @@ def _from_tokenizer() -> bytes:
 def _run(*command: str, **variables: str) -> None:
     try:
         environment = {**os.environ, **variables}
-        # Our own interpreter with words of ours: nothing in it comes from outside.
+        # Our own interpreter with fixed arguments: nothing in the command comes from outside.
         subprocess.run(command, env=environment, check=True, capture_output=True, text=True, errors="replace", timeout=SECONDS)  # noqa: S603
     except subprocess.CalledProcessError as error:
         last = (error.stderr or error.stdout or "").strip().splitlines()[-1:]

@@ -103,7 +103,7 @@ class SecondReader:
     def _answers(self, requests: Sequence[object]) -> list[object]:
         rank_file = self.rank_file()
         if rank_file is None:
-            raise SecondReaderError("The vocabulary of gpt-oss is not here. Run: python manage.py fetch_vocabulary")
+            raise SecondReaderError("The vocabulary of gpt-oss is not installed. Run: python manage.py fetch_vocabulary")
         output = self._run("".join(f"{json.dumps(request)}\n" for request in requests), rank_file)
         try:
             answers = [json.loads(line) for line in output.splitlines()]

@@ -63,7 +63,7 @@ def test_the_libraries_of_harmony_are_used_where_that_is_the_task_and_nowhere_el
     assert importers == LIBRARIES_OF_HARMONY[library]
 
 
-def test_the_back_admin_does_not_show_messages() -> None:
+def test_the_admin_pages_does_not_show_messages() -> None:
     from django.contrib import admin
 
     from chatui.models import Message, User

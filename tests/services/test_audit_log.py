@@ -88,7 +88,7 @@ CHANGES = [
 def test_one_chain_that_nobody_changes_and_whoever_gets_past_the_guards_is_found(team: Team) -> None:
     """One test, for the database takes longer to make than to ask."""
     code, said = team.verify()
-    assert code == 0 and "The log is whole: 100 lines." in said, said
+    assert code == 0 and "The log is intact: 100 lines." in said, said
     noted = team.deployment.manage("audit", "head").split()
 
     for statement in CHANGES:
@@ -106,13 +106,13 @@ def test_one_chain_that_nobody_changes_and_whoever_gets_past_the_guards_is_found
     assert code == 1 and said.count("The database does not refuse changes to the log") == 3
     team.sql("UPDATE chatui_auditevent SET actor_name = 'somebody' WHERE number = 7", "ALTER TABLE chatui_auditevent ENABLE TRIGGER ALL")
     code, said = team.verify(*noted)
-    assert code == 1 and said.startswith("Line 7: It does not fit its hash")
+    assert code == 1 and said.startswith("Line 7: It does not match its hash")
     team.sql(
         "ALTER TABLE chatui_auditevent DISABLE TRIGGER ALL",
         "DELETE FROM chatui_auditevent WHERE number > 90",
         "ALTER TABLE chatui_auditevent ENABLE TRIGGER ALL",
     )
-    assert "Line 100: It was noted once and is not there" in team.verify(*noted)[1]
+    assert "Line 100: It was noted but does not exist" in team.verify(*noted)[1]
 
 
 def test_the_guards_can_be_taken_back_and_put_on_again_by_migrations(team: Team) -> None:

@@ -115,7 +115,7 @@ async def test_sign_out_in_one_process_closes_the_socket_in_the_other(deployment
 
 
 @pytest.mark.asyncio
-async def test_a_back_end_of_the_back_admin_comes_and_goes_in_every_process_within_seconds(deployment: Deployment) -> None:
+async def test_a_back_end_of_the_admin_pages_comes_and_goes_in_every_process_within_seconds(deployment: Deployment) -> None:
     async def rows(change: str) -> None:
         code = f"from chatui.models import StoredBackend as Row; {change}"
         await asyncio.to_thread(deployment.manage, "shell", "--no-imports", "-c", code)

@@ -24,7 +24,7 @@ AUDIENCES = {"end-user": Audience.END_USER, "staff": Audience.DEBUG}
 
 
 class Command(BaseCommand):
-    """Exit codes: 0 an answer or a call, 1 cut or no answer at all, 2 it could not be asked, 3 it failed, 4 it was broken off."""
+    """Exit codes: 0 an answer or a call, 1 cut or no answer at all, 2 the server could not be asked, 3 it failed, 4 interrupted."""
 
     help = "Ask a model server one question. PROMPT may be - for standard input."
     requires_system_checks: list[str] = []
@@ -32,7 +32,9 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         """The server, the audience, the question."""
         add_server_arguments(parser)
-        parser.add_argument("--as", dest="audience", choices=list(AUDIENCES), default="end-user", help="whose eyes (end-user)")
+        parser.add_argument(
+            "--as", dest="audience", choices=list(AUDIENCES), default="end-user", help="show what this audience may see (end-user)"
+        )
         parser.add_argument("--json", action="store_true", help="one object at the end: status, visible, tool_calls, error")
         parser.add_argument("prompt", metavar="PROMPT", help="the question, or - for standard input")
 
@@ -45,7 +47,7 @@ class Command(BaseCommand):
         server = server_for(options)
         backend, request = backend_for(server), request_for(server, options, prompt)
         asked, screen = Asked(), _Screen(self, audience)
-        with contextlib.suppress(KeyboardInterrupt):  # what came until then is told below
+        with contextlib.suppress(KeyboardInterrupt):  # what arrived until then is shown below
             asyncio.run(asked.run(backend, request, (lambda _: None) if options["json"] else screen.see))
         if options["json"]:
             self.stdout.write(json.dumps(_summary(asked, audience)))
@@ -65,7 +67,7 @@ class Command(BaseCommand):
 
 
 class _Screen:
-    """Visible events to a terminal, as they come."""
+    """Writes visible events to the terminal, as they arrive."""
 
     def __init__(self, command: BaseCommand, audience: Audience) -> None:
         self._out = command.stdout
@@ -84,8 +86,8 @@ class _Screen:
             case VisibleDelta(text=text):
                 self._write(text)
             case VisibleWithdrawn():
-                # What a terminal has printed cannot be taken back; it is said that it was no answer.
-                self._write("\n── withdrawn: what stands above was no answer\n")
+                # Printed text cannot be removed from a terminal, so a line says that it was not the answer.
+                self._write("\n── withdrawn: the text above was not the answer\n")
             case VisibleClosed(event=closed) if closed.error and self._gate.audience is Audience.DEBUG:
                 self._write(f"\n── {closed.error}")
 

@@ -22,25 +22,25 @@ UNUSABLE = 2
 
 
 class Command(BaseCommand):
-    """Exit codes: 0 the log is whole (or what was asked for was done), 1 it is not whole, 2 the question makes no sense."""
+    """Exit codes: 0 the log is intact (or the command succeeded), 1 it is broken, 2 the arguments are invalid."""
 
     help = "Verify, export or count the audit log, or print its head. Times are UTC."
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """One sub-command for each thing that can be done."""
+        """One sub-command for each task."""
         parts = parser.add_subparsers(dest="what", required=True, parser_class=argparse.ArgumentParser)
-        verify = parts.add_parser("verify", help="walk the chain of hashes and say where it is broken")
+        verify = parts.add_parser("verify", help="verify the hash chain and report where it is broken")
         verify.add_argument("--number", type=int, help="number of a line that was noted elsewhere")
         verify.add_argument("--head", metavar="HASH", help="the hash that was noted with it")
-        parts.add_parser("head", help="print number and hash of the last line, to be noted elsewhere")
+        parts.add_parser("head", help="print number and hash of the last line, to note elsewhere")
         filters = argparse.ArgumentParser(add_help=False)
         filters.add_argument("--since", type=_since, help="from this day or time on, such as 2026-11-20 or 2026-11-20T10:00")
         filters.add_argument("--until", dest="before", type=_until, help="up to this day, whole, or to this time")
         filters.add_argument("--code", default="", help="such as E-PERM-VISIBILITY")
         filters.add_argument("--person", default="", help="name of the account that did it")
         filters.add_argument("--conversation", type=UUID, help="id of a conversation")
-        export = parts.add_parser("export", parents=[filters], help="write the lines, oldest first; recorded, and so in it")
+        export = parts.add_parser("export", parents=[filters], help="write the lines, oldest first; the export itself is recorded")
         export.add_argument("--format", choices=list(files.FORMATS), default="jsonl")
         export.add_argument("file", metavar="FILE", nargs="?", default="-", help="a new file, or - for standard output")
         counted = parts.add_parser("counts", parents=[filters], help="count the lines")
@@ -55,14 +55,14 @@ class Command(BaseCommand):
     def _verify(self, options: dict[str, Any]) -> None:
         number, noted = options["number"], options["head"]
         if (number is None) != (noted is None):
-            raise CommandError("--head and --number belong together.", returncode=UNUSABLE)
+            raise CommandError("--head and --number must be used together.", returncode=UNUSABLE)
         report = chain.verify(Head(number, noted.strip().lower()) if noted is not None else None)
         for problem in report.problems:
             place = f"Line {problem.number}: " if problem.number else ""
             self.stdout.write(f"{place}{problem.sentence}")
         if report.count > len(report.problems):
             self.stdout.write(f"And {report.count - len(report.problems)} more.")
-        state = "The log is whole" if report.is_whole else "THE LOG IS NOT WHOLE"
+        state = "The log is intact" if report.is_whole else "THE LOG IS NOT INTACT"
         self.stdout.write(f"{state}: {report.lines} lines. {_said(report.head)}")
         if not report.is_whole:
             sys.exit(BROKEN)
@@ -81,10 +81,10 @@ class Command(BaseCommand):
             return
         path = Path(options["file"])
         try:
-            # Never over a file that is there, and for its owner's eyes only.
+            # Never overwrites a file, and only its owner can read it.
             path.touch(mode=0o600, exist_ok=False)
         except OSError as error:
-            raise CommandError(f"{path} cannot be made: {error.strerror}.", returncode=UNUSABLE) from error
+            raise CommandError(f"{path} cannot be created: {error.strerror}.", returncode=UNUSABLE) from error
         record("audit export", SHELL, detail=f"{options['format']}: {filters}")
         with path.open("w", encoding="utf-8", newline="") as file:
             file.writelines(lines(filters))

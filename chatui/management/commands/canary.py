@@ -20,21 +20,21 @@ NOT_CARRIED_OUT = EXIT_CODES["not carried out"]
 
 
 class Command(BaseCommand):
-    """Exit codes: 0 nothing leaked, 1 hidden text got out, 2 it could not be carried out and so proves nothing."""
+    """Exit codes: 0 nothing leaked, 1 hidden text leaked, 2 the check could not be completed, so it proves nothing."""
 
     help = "Check a running deployment for leaks of hidden text. For cron or monitoring, with the environment of the server."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Which deployment, and how its processes reach the model server that is played here."""
+        """Which deployment, and how its processes reach the canary's model server."""
         parser.add_argument("--url", default="", help="its public address (the first of CHATUI_ORIGINS, else http://127.0.0.1:8000)")
         parser.add_argument(
             "--listen",
             default="127.0.0.1",
             metavar="HOST[:PORT]",
-            help="where the canary plays a model server: an address of this machine that the deployment reaches (127.0.0.1, a free port)",
+            help="where the canary's model server listens: an address of this machine that the deployment reaches (127.0.0.1, a free port)",
         )
-        parser.add_argument("--seconds", type=float, default=120.0, help="longest time, without the tidying up (120)")
-        parser.add_argument("--json", action="store_true", help="one JSON object in the place of lines")
+        parser.add_argument("--seconds", type=float, default=120.0, help="longest time, without cleaning up (120)")
+        parser.add_argument("--json", action="store_true", help="print one JSON object instead of lines")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Run, tell, and leave with the exit code."""
@@ -64,5 +64,5 @@ def _place(listen: str) -> tuple[str, int]:
 
 
 def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
-    """A timer that ends the command is as good as Ctrl-C: what was made is taken away."""
+    """A timer that ends the command works like Ctrl-C: the canary still cleans up."""
     raise KeyboardInterrupt

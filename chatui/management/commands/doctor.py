@@ -26,12 +26,12 @@ from chatui.second_reader.process import SecondReader
 from renderer.terminal import harmless
 
 _NAMELESS = "server"
-"""What a server is called that is examined by its address and was given no name."""
+"""The name of a server that is examined by its address and has no name."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Wanted:
-    """``before``: the spec as it is configured, or as it would be. ``target`` is None where ``problem`` says why nothing can be asked."""
+    """``before``: the spec as it is configured, or would be. ``target`` is None if nothing can be asked; ``problem`` then says why."""
 
     before: BackendSpec
     target: Target | None
@@ -39,21 +39,21 @@ class _Wanted:
 
 
 class Command(BaseCommand):
-    """Exit codes: 0 healthy, 1 it works with faults, 2 it could not be asked or the arguments cannot be used, 3 it leaks or cannot be
+    """Exit codes: 0 healthy, 1 it works with faults, 2 it could not be asked or the arguments are invalid, 3 it leaks or cannot be
     used with the configured kind. Of several back ends the highest counts.
     """
 
-    help = "Examine a model server: what it is, which wire format fits best, which known faults it has. No answer of a model is shown."
+    help = "Examine a model server: what it is, which wire format fits best, which known faults it has. No model output is shown."
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:
         """The server, the time, the form of the report, and where settings go."""
         parser.add_argument(
-            "backend", nargs="?", default="", metavar="BACKEND", help="a configured back end, or NAME/MODEL; else all of them"
+            "backend", nargs="?", default="", metavar="BACKEND", help="a configured back end, or NAME/MODEL; all of them if omitted"
         )
-        parser.add_argument("--url", default="", help="address of a model server that need not be configured")
-        parser.add_argument("--kind", choices=list(registry.KINDS), help="wire format to judge; else the configured one, or chat")
-        parser.add_argument("--model", help="model name; else the configured one, or the first that the server names")
+        parser.add_argument("--url", default="", help="address of a model server that is not configured")
+        parser.add_argument("--kind", choices=list(registry.KINDS), help="wire format to judge; the default is the configured one, or chat")
+        parser.add_argument("--model", help="model name; the default is the configured one, or the first that the server lists")
         parser.add_argument("--key-env", metavar="NAME", help="environment variable that holds the key")
         parser.add_argument("--seconds", type=_seconds, default=SECONDS, metavar="N", help=f"longest time for one back end ({SECONDS:g})")
         parser.add_argument("--json", action="store_true", help="one object: backends, exit")
@@ -62,13 +62,13 @@ class Command(BaseCommand):
             nargs="?",
             const="",
             metavar="FILE",
-            help="write the settings that were found to be best into FILE, or CHATUI_BACKENDS_FILE; without either, or with -, print them",
+            help="write the recommended settings into FILE, or CHATUI_BACKENDS_FILE; without either, or with -, print them",
         )
-        parser.add_argument("--force", action="store_true", help="let --write change a back end that the file has already")
-        parser.add_argument("--name", default="", help="what --write calls the server at --url")
+        parser.add_argument("--force", action="store_true", help="let --write change a back end that is already in the file")
+        parser.add_argument("--name", default="", help="the name that --write gives the server at --url")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Examine one after the other, tell, write, and leave with the exit code."""
+        """Examine each back end, report, write the settings, and exit with the worst code."""
         reports: list[Report] = []
         settings: list[Written | None] = []
         for wanted in _all_wanted(options):
@@ -94,15 +94,15 @@ class Command(BaseCommand):
         try:
             return asyncio.run(examine(wanted.target, seconds=seconds))
         except KeyboardInterrupt:
-            raise CommandError("It was broken off.", returncode=UNUSABLE) from None
+            raise CommandError("Interrupted.", returncode=UNUSABLE) from None
 
     def _written(self, report: Report, before: BackendSpec, options: dict[str, Any]) -> Written | None:
         try:
             wish = Wish(options["write"], options["name"], options["force"])
             written = write(report, before, wish, is_new=bool(options["url"]))
         except (ValueError, OSError) as error:
-            told = error.strerror if isinstance(error, OSError) else str(error)
-            self.stderr.write(f"Nothing was written: {harmless(told or 'the file cannot be written')}")
+            reason = error.strerror if isinstance(error, OSError) else str(error)
+            self.stderr.write(f"Nothing was written: {harmless(reason or 'the file cannot be written')}")
             return None
         if not options["json"]:
             self.stdout.write(f"{harmless(written.words)}\n")
@@ -110,19 +110,19 @@ class Command(BaseCommand):
 
 
 def _all_wanted(options: dict[str, Any]) -> list[_Wanted]:
-    """The built-in demo is not among them: it has no faults that an operator could mend."""
+    """The back ends to examine, without the built-in demo: it has no faults that an operator could fix."""
     if options["url"] or options["backend"]:
         wanted = [_wanted(options)]
     else:
         wanted = [_wanted_or_problem(spec, options) for spec in connected.specs() if not spec.is_demo]
     if not wanted or wanted[0].before.is_demo:
-        told = "There is no model server to examine: the built-in demo answers. --url names one."
-        raise CommandError(told, returncode=UNUSABLE)
+        problem = "There is no model server to examine, only the built-in demo. Name one with --url."
+        raise CommandError(problem, returncode=UNUSABLE)
     return wanted
 
 
 def _wanted_or_problem(spec: BackendSpec, options: dict[str, Any]) -> _Wanted:
-    """Of several back ends one without its key keeps the others from nothing."""
+    """If one of several back ends has no usable key, the others are still examined."""
     try:
         return _wanted({**options, "backend": spec.name})
     except CommandError as error:
@@ -141,7 +141,7 @@ def _wanted(options: dict[str, Any]) -> _Wanted:
 
 
 def _nameless(spec: BackendSpec, name: str, options: dict[str, Any]) -> BackendSpec:
-    """What would be configured for an address given by hand."""
+    """The configuration that a server given by its address would have."""
     return spec.model_copy(
         update={"name": name, "key_env": options["key_env"] or "", "models": (options["model"],) if options["model"] else ()}
     )

@@ -10,12 +10,12 @@ from chatui.accounts.first_account import new_code
 
 
 class Command(BaseCommand):
-    """For those who did not see the console."""
+    """For people who did not see the console."""
 
     help = "Print a one-time code for the first account."
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Print it, or say that there is an account already."""
+        """Print the code, unless an account already exists."""
         code = new_code()
         if code is None:
             raise CommandError("There is an account already.")

@@ -15,12 +15,12 @@ from chatui.store import erasure
 
 
 class Command(BaseCommand):
-    """Rows of the audit log stay: they hold no content. The run itself is recorded there, before anything goes."""
+    """The audit log stays: it holds no content. The run itself is recorded there before anything is removed."""
 
-    help = "Remove conversations that were deleted some days ago, and ended sessions."
+    help = "Permanently remove conversations that were deleted some days ago, and expired sessions."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """How long the bin keeps."""
+        """How long the bin keeps conversations."""
         parser.add_argument("--days", type=int, default=30, help="days that a deleted conversation is kept (30)")
         parser.add_argument("--vacuum", action="store_true", help="SQLite: write the database file anew afterwards")
 

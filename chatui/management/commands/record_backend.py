@@ -19,9 +19,9 @@ FAILED = 3
 
 
 class Command(BaseCommand):
-    """Writes NAME.req.json, NAME.sse (or .json, .txt) and NAME.meta.json. Exit codes: 0 written, 2 not asked, 3 no exchange came about."""
+    """Writes NAME.req.json, NAME.sse (or .json, .txt) and NAME.meta.json. Exit codes: 0 written, 2 not asked, 3 no exchange."""
 
-    help = "Keep a real exchange with a model server as a test recording. The operator's instructions are sent and kept too."
+    help = "Record a real exchange with a model server for tests. The operator's instructions are sent and recorded too."
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -31,7 +31,7 @@ class Command(BaseCommand):
             "--out", required=True, type=Path, metavar="DIR", help="directory of the recordings, such as tests/recordings/vllm"
         )
         parser.add_argument("--force", action="store_true", help="overwrite a recording of that name")
-        parser.add_argument("name", metavar="NAME", help="what the recording is called")
+        parser.add_argument("name", metavar="NAME", help="name of the recording")
         parser.add_argument("prompt", metavar="PROMPT", help="the question, or - for standard input")
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -61,7 +61,7 @@ class Command(BaseCommand):
         names += " (set CHATUI_BACKEND_URL for a model)" if connected.is_demo() else ""
         self.stdout.write(f"  Answers come from {names or 'nowhere: run python manage.py check'}\n")
         for spec in specs:
-            available.models(spec)  # asked in the background, so that the first page can offer them
+            available.models(spec)  # starts a request in the background, so that the first page can offer the models
         code = new_code()
         if code:
             self.stdout.write(f"  There is no account yet. The code for the first one: {code}\n")

@@ -94,7 +94,7 @@ def test_wrong_passwords_are_counted_per_account_however_its_name_is_typed(ada: 
 
 
 @pytest.mark.django_db
-def test_the_admin_is_no_way_around_the_throttle(ada: User, grace: User) -> None:
+def test_the_admin_login_is_no_way_around_the_throttle(ada: User, grace: User) -> None:
     client = client_for(None)
     for _ in range(12):
         client.post("/sign-in/", {"username": "grace", "password": "wrong"})

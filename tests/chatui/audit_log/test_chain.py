@@ -67,15 +67,15 @@ def verify(*arguments: str) -> tuple[int, str]:
 
 def test_a_log_that_nobody_touched_is_whole_and_its_head_is_printed(noted: Head) -> None:
     code, said = verify()
-    assert (code, said) == (0, f"The log is whole: 12 lines. Head: --number 12 --head {noted.hash}\n")
+    assert (code, said) == (0, f"The log is intact: 12 lines. Head: --number 12 --head {noted.hash}\n")
     assert verify("--number", "12", "--head", noted.hash)[0] == 0
     assert verify("--number", "12", "--head", noted.hash.upper())[0] == 0
 
 
 def test_an_empty_log_is_whole_unless_there_was_a_line_once() -> None:
-    assert verify() == (0, "The log is whole: 0 lines. It is empty.\n")
+    assert verify() == (0, "The log is intact: 0 lines. It is empty.\n")
     code, said = verify("--number", "12", "--head", "0" * 64)
-    assert code == 1 and "Line 12: It was noted once and is not there" in said
+    assert code == 1 and "Line 12: It was noted but does not exist" in said
 
 
 def test_lines_that_came_after_the_noted_head_do_no_harm(noted: Head, grace: User) -> None:
@@ -94,7 +94,7 @@ def test_a_line_that_was_edited_in_any_column_is_found(column: str, noted: Head)
     }
     tampered(f"UPDATE chatui_auditevent SET {column} = {value.get(column, repr('another'))} WHERE number = 7")
     code, said = verify()
-    assert code == 1 and said.startswith("Line 7: It does not fit its hash: it was changed after it was written.\n"), said
+    assert code == 1 and said.startswith("Line 7: It does not match its hash: it was changed after it was written.\n"), said
     assert said.count("Line ") == 1
 
 
@@ -111,7 +111,7 @@ def test_a_chain_that_was_made_anew_from_an_edited_line_on_is_found_by_the_noted
     rewritten(7)
     assert verify()[0] == 0, "the premise: a chain without an anchor proves nothing against whoever can write all of it"
     code, said = verify("--number", "12", "--head", noted.hash)
-    assert code == 1 and "Line 12: It has another hash than the one that was noted" in said
+    assert code == 1 and "Line 12: Its hash differs from the one that was noted" in said
 
 
 @pytest.mark.parametrize(
@@ -158,7 +158,7 @@ def test_a_cut_off_end_is_found_by_the_noted_head_only(noted: Head) -> None:
     tampered("DELETE FROM chatui_auditevent WHERE number > 8")
     assert verify()[0] == 0, "the premise: what is left is a whole chain"
     code, said = verify("--number", "12", "--head", noted.hash)
-    assert code == 1 and "Line 12: It was noted once and is not there: the end of the log was cut off." in said
+    assert code == 1 and "Line 12: It was noted but does not exist: the end of the log was cut off." in said
 
 
 def test_many_problems_are_counted_and_the_first_are_named(grace: User) -> None:
@@ -166,7 +166,7 @@ def test_many_problems_are_counted_and_the_first_are_named(grace: User) -> None:
         record("act", Visitor(grace, "", "page"))
     tampered("UPDATE chatui_auditevent SET actor_name = 'x'")
     code, said = verify()
-    assert code == 1 and said.startswith("Line 1: ") and said.count("It does not fit its hash") == 20 and "And 10 more." in said
+    assert code == 1 and said.startswith("Line 1: ") and said.count("It does not match its hash") == 20 and "And 10 more." in said
 
 
 def test_a_head_without_its_number_is_no_question() -> None:

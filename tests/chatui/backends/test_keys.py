@@ -31,7 +31,7 @@ def test_a_key_comes_from_a_variable_or_a_file(tmp_path: Path, monkeypatch: pyte
     assert key_of(BackendSpec(name="a", url="http://a"), tmp_path) is None
 
 
-def test_a_key_of_the_back_admin_comes_from_the_environment_or_the_data_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_key_of_the_admin_pages_comes_from_the_environment_or_the_data_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(KeyUnusableError, match="there is no key ACME: neither a variable CHATUI_KEY_ACME nor a file keys/ACME"):
         key_of(named("https://api.example.org"), tmp_path)
     (tmp_path / "keys").mkdir()

@@ -120,7 +120,7 @@ def test_an_export_goes_into_a_new_file_for_its_owner_only(tmp_path: Path) -> No
     run("export", str(path))
     assert len(path.read_text().splitlines()) == 6 and stat.S_IMODE(path.stat().st_mode) == 0o600
     count = AuditEvent.objects.count()
-    with pytest.raises(CommandError, match="cannot be made") as refused:
+    with pytest.raises(CommandError, match="cannot be created") as refused:
         run("export", str(path))
     assert refused.value.returncode == 2 and AuditEvent.objects.count() == count
 

@@ -45,7 +45,7 @@ def test_nothing_is_wrong_with_what_is_right(configure: Configure, monkeypatch: 
         ("[[backend]\n", {}, "chatui.E010", "the file is not TOML"),
         ('[[backend]]\nname="a"\nurl="x"\n', {}, "chatui.E010", "back end 'a': url must begin with"),
         (ONE + ONE, {}, "chatui.E010", "the name is given twice"),
-        (ONE, {"backend_url": "http://127.0.0.1:9"}, "chatui.W010", "CHATUI_BACKEND_URL is not looked at"),
+        (ONE, {"backend_url": "http://127.0.0.1:9"}, "chatui.W010", "CHATUI_BACKEND_URL is ignored"),
         (ONE + 'key_env="NO_SUCH"\n', {}, "chatui.E011", "the variable NO_SUCH holds no key"),
         (ONE + 'key_file="no-such"\n', {}, "chatui.E011", "no-such cannot be read"),
         (ONE + 'key_name="NO_SUCH"\n', {}, "chatui.E011", "cannot be asked: there is no key NO_SUCH"),
@@ -56,7 +56,7 @@ def test_nothing_is_wrong_with_what_is_right(configure: Configure, monkeypatch: 
         (ONE + 'kind="harmony"\n', {}, "chatui.W016", "fetch_vocabulary"),
     ],
 )
-def test_what_is_wrong_outside_of_the_back_admin_is_said(
+def test_what_is_wrong_outside_the_admin_pages_is_said(
     text: str | None, values: dict[str, Any], identity: str, words: str, configure: Configure
 ) -> None:
     configure(text, **values)
@@ -70,13 +70,13 @@ def test_what_is_wrong_outside_of_the_back_admin_is_said(
         ({"url": "nowhere"}, "chatui.W011", "Back end 'a': url must begin with"),
         ({"url": "http://a", "kind": "chatt"}, "chatui.W011", "did you mean 'chat'"),
         ({"url": "http://a", "idle_seconds": 0.0}, "chatui.W011", "idle_seconds"),
-        ({"url": "http://a", "name": "small"}, "chatui.W012", "set up outside the admin pages too"),
+        ({"url": "http://a", "name": "small"}, "chatui.W012", "also set up outside the admin pages"),
         ({"url": "http://a", "key_name": "ACME"}, "chatui.W013", "bound to another origin"),
         ({"url": "http://a", "key_name": "NONE"}, "chatui.W013", "there is no key NONE"),
         ({"url": "http://a", "summaries": "model", "summarizer": "other"}, "chatui.W014", "there is no back end 'other'"),
     ],
 )
-def test_what_is_wrong_in_the_back_admin_is_a_warning_so_that_the_server_starts(
+def test_what_is_wrong_on_the_admin_pages_is_a_warning_so_that_the_server_starts(
     row: dict[str, Any], identity: str, words: str, configure: Configure, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CHATUI_KEY_ACME", "http://b sk-7261")

@@ -93,7 +93,7 @@ def test_where_it_cannot_be_had_the_reasons_and_the_ways_out_are_said(data_dir: 
 
 def test_content_that_is_not_the_right_one_is_refused_and_not_kept(data_dir: Path, tmp_path: Path) -> None:
     (tmp_path / "wrong").write_bytes(b"IQ== 0\n")
-    with pytest.raises(CommandError, match="not the right one"):
+    with pytest.raises(CommandError, match="content is wrong"):
         run(file=tmp_path / "wrong")
     with pytest.raises(CommandError, match="No such file"):
         run(file=tmp_path / "missing")

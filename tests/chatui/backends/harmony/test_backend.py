@@ -413,7 +413,7 @@ async def test_a_missing_vocabulary_is_said_and_found_as_soon_as_it_is_there(voc
 
     def load() -> Vocabulary:
         if not places:
-            raise VocabularyError("The vocabulary of gpt-oss is not here. Run: python manage.py fetch_vocabulary")
+            raise VocabularyError("The vocabulary of gpt-oss is not installed. Run: python manage.py fetch_vocabulary")
         return places[0]
 
     async with stub.running(stub.plays(recorded("vllm/v-raw-completions-greet.sse")), **VLLM) as server:
