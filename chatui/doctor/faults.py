@@ -8,7 +8,7 @@ from enum import IntEnum, StrEnum
 
 
 class Level(IntEnum):
-    """How bad a finding is; of several the highest counts. UNASKED: nothing can be said, for it could not be asked."""
+    """How serious a finding is; of several the highest counts. UNASKED: the server could not be asked, so nothing is known."""
 
     NOTE = 0
     FAULT = 1
@@ -18,12 +18,12 @@ class Level(IntEnum):
 
     @property
     def exit_code(self) -> int:
-        """What a script gets."""
+        """The exit code for a script."""
         return min(self.value, 3)
 
 
 class Fault(StrEnum):
-    """A fault by the name that reports and scripts use."""
+    """The faults, by the names that reports and scripts use."""
 
     UNREACHABLE = "unreachable"
     BUSY = "busy"
@@ -75,7 +75,7 @@ class Fault(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One fault that was found. ``seen``: what shows it, in our own words; of what the server sent it quotes names and numbers only."""
+    """One detected fault. ``seen``: the evidence, in our own words; it quotes only names and numbers from what the server sent."""
 
     fault: Fault
     level: Level
@@ -89,99 +89,99 @@ def worst(findings: Iterable[Finding]) -> Level:
 
 _WORDS: dict[Fault, tuple[str, str]] = {
     Fault.UNREACHABLE: (
-        "Nothing that speaks HTTP answers at this address.",
-        "Check the address and the port, that the server runs, and that this machine may reach it.",
+        "No HTTP server answers at this address.",
+        "Check the address and the port, that the server is running, and that this machine can reach it.",
     ),
     Fault.BUSY: (
-        "The server turns questions away for now.",
-        "Ask again later. If it is always so, give the server more room or another plan.",
+        "The server is rejecting requests for now.",
+        "Try again later. If this continues, give the server more capacity or choose another plan.",
     ),
     Fault.SILENT: (
-        "The server took the question and then said nothing in time.",
-        "It may still be loading the model: ask again, or give it longer with --seconds.",
+        "The server accepted the question but did not answer in time.",
+        "It may still be loading the model: try again, or allow more time with --seconds.",
     ),
     Fault.OUT_OF_TIME: (
-        "Some questions were not asked, for the time was up.",
-        "Give it longer with --seconds.",
+        "Some questions were not asked, because the time was up.",
+        "Allow more time with --seconds.",
     ),
     Fault.KEY_MISSING: (
-        "The key that is configured cannot be had, so nothing was sent.",
-        "Put it where the configuration says that it is.",
+        "The configured key is not available, so nothing was sent.",
+        "Put it where the configuration expects it.",
     ),
     Fault.KEY_REFUSED: (
         "The server refuses the key.",
-        "Name the right one: key_env or key_file of the back end, CHATUI_BACKEND_KEY, or --key-env. It is sent as a bearer token.",
+        "Configure the right one: key_env or key_file of the back end, CHATUI_BACKEND_KEY, or --key-env. It is sent as a bearer token.",
     ),
     Fault.MODEL_UNKNOWN: (
-        "The server does not have the model that is asked for.",
+        "The server does not have the requested model.",
         "Configure one that it has, or leave the model out to take its first.",
     ),
     Fault.MODEL_OTHER: (
-        "The model that is asked for is none of those that the server names, and yet it answers.",
-        "It answers with another model under that name: configure the name that it gives.",
+        "The requested model is not in the server's list, but the server answers.",
+        "It probably answers with another model: configure a name from its list.",
     ),
     Fault.NOT_GPT_OSS: (
         "This is not a gpt-oss model.",
-        "Kinds harmony speak to gpt-oss only. With the other kinds it can be used, but it knows no channels.",
+        "The harmony kinds work only with gpt-oss. Other kinds can use this model, but it has no channels.",
     ),
     Fault.KIND_NOT_SPOKEN: (
-        "The server does not speak this wire format.",
-        "Use a kind that it speaks, or turn this one on at the server.",
+        "The server does not support this wire format.",
+        "Use a kind that it supports, or enable this one on the server.",
     ),
     Fault.VOCABULARY_MISSING: (
         "Token ids could not be tried: the vocabulary of gpt-oss is not installed.",
-        "Get it once with manage.py fetch_vocabulary.",
+        "Install it once with manage.py fetch_vocabulary.",
     ),
     Fault.REFUSED: (
         "The server refuses an ordinary question.",
-        "manage.py ask --as staff shows what it says. Its own log may say more.",
+        "manage.py ask --as staff shows its message. The server's log may say more.",
     ),
     Fault.FAILED: (
         "The server fails at an ordinary question.",
-        "manage.py ask --as staff shows what it says. Its own log may say more.",
+        "manage.py ask --as staff shows its message. The server's log may say more.",
     ),
     Fault.BROKEN_OFF: (
         "The stream ends before the server has said that the answer is over.",
-        "Look for a proxy in between with a time limit of its own, and at the server's log. People are told that the answer was cut off.",
+        "Look for a proxy with its own time limit, and check the server's log. People see that the answer was cut off.",
     ),
     Fault.NO_ANSWER: (
         "The model reasons and stops, and no answer comes.",
-        "The server may lose the answer on its way: try another kind, or a newer version of the server.",
+        "The server may lose the answer: try another kind, or a newer version of the server.",
     ),
     Fault.NOT_JUDGED: (
         "No answer came to the first question, so leaks and lost reasoning could not be judged.",
-        "Examine it again. If it is always so, look at the server's own limit for answers, and at what it adds to prompts.",
+        "Examine it again. If this continues, check the server's own limit for answers, and what it adds to prompts.",
     ),
     Fault.LEAK_MARKERS: (
-        "Reasoning comes in the answer, with Harmony's markers.",
+        "Reasoning appears in the answer, with Harmony's markers.",
         "Turn the server's gpt-oss or reasoning parser on (llama.cpp: leave --reasoning-format at auto), or use a kind harmony.",
     ),
     Fault.LEAK_COLLAPSED: (
-        "Reasoning comes in the answer, its markers stripped (analysis…assistantfinal…).",
+        "Reasoning appears in the answer, with its markers stripped (analysis…assistantfinal…).",
         "Give the model a response template, or turn the server's gpt-oss parser on; or use a kind harmony.",
     ),
     Fault.LEAK_TAGS: (
-        "Reasoning comes in the answer, between tags.",
-        "Turn on what keeps reasoning apart at the server or the gateway, or use a server that does.",
+        "Reasoning appears in the answer, between tags.",
+        "Turn on the server's or gateway's separation of reasoning, or use a server that has one.",
     ),
     Fault.LEAK_THOUGHT: (
-        "Reasoning comes in the answer, and nothing there tells the two apart.",
-        "Do not use this server with this kind. A server with a gpt-oss parser, or a kind harmony, keeps reasoning apart.",
+        "Reasoning appears in the answer, and nothing separates the two.",
+        "Do not use this server with this kind. A server with a gpt-oss parser, or a kind harmony, separates reasoning.",
     ),
     Fault.ANSWER_HIDDEN: (
-        "The leak guard has to hide the whole answer, so people are told that there is none.",
-        "Mend what is named above, or use another kind: the guard cannot tell where the answer begins.",
+        "The leak guard has to hide the whole answer, so people get none.",
+        "Fix the fault named above, or use another kind: the guard cannot find where the answer begins.",
     ),
     Fault.SUMMARY_RAW: (
         "What the server calls a summary of the reasoning is the raw reasoning.",
-        'Never set summaries = "server" for it. With summaries = "none" or "model" nothing of it is shown.',
+        'Never set summaries = "server" for it. With summaries = "none" or "model" none of it is shown.',
     ),
     Fault.SUMMARY_UNPROVEN: (
-        "The server sends summaries of the reasoning. They were not found to be raw, which is no proof that they never are.",
-        'They stay hidden unless you say summaries = "server", which is yours to decide.',
+        "The server sends summaries of the reasoning. They did not look raw, but that does not prove that they never are.",
+        'They stay hidden unless you set summaries = "server", which is your decision.',
     ),
     Fault.IDS_MISSING: (
-        "The server sends text without token ids, so a real marker cannot be told from a quoted one.",
+        "The server sends text without token ids, so a real marker cannot be distinguished from a quoted one.",
         "Use a version that returns ids (vLLM: return_token_ids, 0.10.2 or newer), or another kind.",
     ),
     Fault.IDS_INCOMPLETE: (
@@ -190,46 +190,46 @@ _WORDS: dict[Fault, tuple[str, str]] = {
     ),
     Fault.READERS_DIFFER: (
         "Two readers of Harmony, ours and openai-harmony, do not agree on what the server sent.",
-        "It is hardly well-formed. People see what our reader makes of it. Use the original weights and a newer version of the server.",
+        "It is probably not well-formed. People see our reader's version. Use the original weights and a newer version of the server.",
     ),
     Fault.READ_ONCE: (
-        "What came as token ids was read by our own reader only.",
-        "Nothing is wrong with the server. The second reader looks for faults that our own might share with it: examine the server again.",
+        "The token ids were read by our own reader only.",
+        "Nothing is wrong with the server. Only the check by the second reader is missing: examine the server again.",
     ),
     Fault.REASONING_LOST: (
         "The model reasons, and the server drops it.",
         "People lose nothing, but staff cannot look into it and no summary can be made. Turn reasoning output on at the server.",
     ),
     Fault.PREAMBLE_GLUED: (
-        "What the model announces before its answer runs into the answer without a space.",
-        "This wire format cannot keep the two apart on this server. Prefer a kind harmony, or responses where it marks them.",
+        "The model's preamble runs into the answer without a space.",
+        "This wire format cannot separate the two on this server. Prefer a harmony kind, or responses if it marks preambles.",
     ),
     Fault.PREAMBLE_UNMARKED: (
-        "What the model announces before its answer comes unmarked, and is shown as the answer.",
-        "Prefer a kind harmony, which tells the two apart.",
+        "The model's preamble is not marked, and is shown as the answer.",
+        "Prefer a harmony kind, which separates the two.",
     ),
     Fault.PREAMBLE_LOST: (
-        "What the model announces before its answer is lost.",
-        "Prefer a kind harmony, which shows it.",
+        "The model's preamble is lost.",
+        "Prefer a harmony kind, which shows it.",
     ),
     Fault.CUT_UNSAID: (
-        "An answer that the length limit cut is reported as complete.",
-        "Prefer a kind without this fault. Where this product notices it, set max_answer_tokens, or it has nothing to notice it by.",
+        "An answer cut by the length limit is reported as complete.",
+        "Prefer a kind without this fault. If this product can detect it, set max_answer_tokens, which it needs for that.",
     ),
     Fault.LIMIT_IGNORED: (
         "The server does not keep to the limit for an answer's length.",
         "Set the limit at the server itself.",
     ),
     Fault.NO_STREAM: (
-        "Answers come in one piece instead of growing.",
+        "Answers arrive in one piece instead of streaming.",
         "Turn streaming on at the server; in a proxy in between, turn buffering off for these answers.",
     ),
     Fault.SLOW_FIRST: (
-        "The first word takes long.",
+        "The first token takes long.",
         "Keep the model loaded, or give the server more power. first_token_seconds has to be longer than the longest wait.",
     ),
     Fault.CONTEXT_SMALL: (
-        "Question and answer together have little room.",
+        "The context for question and answer together is small.",
         "Give the model a larger context (llama.cpp: -c, which its slots share; Ollama: OLLAMA_CONTEXT_LENGTH; vLLM: --max-model-len).",
     ),
 }

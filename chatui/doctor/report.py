@@ -10,9 +10,9 @@ from chatui.doctor.identity import Identity
 
 _RANK = {"harmony": 0, "responses": 1, "chat": 2}
 _WHY = {
-    "harmony": "By token ids a marker that is meant is told exactly from one that is quoted, and an announcement from the answer",
-    "responses": "Each message and each piece of reasoning comes as an item of its own",
-    "chat": "It works, and no wire format that could be tried and tells more works as well",
+    "harmony": "Token ids distinguish a real marker from a quoted one, and a preamble from the answer, exactly",
+    "responses": "Each message and each piece of reasoning arrives as a separate item",
+    "chat": "It works, and no more precise wire format that could be tested works as well",
 }
 
 
@@ -40,7 +40,7 @@ class FormatReport:
 
     @property
     def is_supported(self) -> bool:
-        """Whether the server speaks it at all, as far as is known."""
+        """Whether the server supports it at all, as far as is known."""
         return all(finding.fault is not Fault.KIND_NOT_SPOKEN for finding in self.findings)
 
     @property
@@ -62,13 +62,13 @@ class Report:
 
     @property
     def level(self) -> Level:
-        """The worst of what is about the back end as it is configured. Faults of other wire formats are not its faults."""
+        """The worst finding about the back end as configured. Faults of other wire formats do not count."""
         mine = [finding for report in self.formats if report.kind == self.configured for finding in report.findings]
         return worst((*self.general, *mine))
 
     @property
     def best(self) -> FormatReport | None:
-        """The wire format that fits best: the one of the least bad findings, and of equals the most exact. None where none works."""
+        """The wire format that fits best: the one with the least serious findings, among equals the most precise. None if none works."""
         working = [report for report in self.formats if report.works]
         return min(working, key=lambda report: (report.level, _RANK[report.family]), default=None)
 
@@ -79,7 +79,7 @@ class Report:
         if best is None:
             return ""
         spared = _spared(best, self.formats)
-        return f"{_WHY[best.family]}.{f' It is spared what {spared}.' if spared else ''}"
+        return f"{_WHY[best.family]}.{f' It avoids faults of others: {spared}.' if spared else ''}"
 
     @property
     def sends_raw_summaries(self) -> bool:
@@ -90,14 +90,14 @@ class Report:
 def _spared(best: FormatReport, formats: Sequence[FormatReport]) -> str:
     """The faults of the others, in few words."""
     mine = {finding.fault for finding in best.findings}
-    told = [
-        f"{report.kind} has ({', '.join(names)})"
+    faults = [
+        f"{report.kind} ({', '.join(names)})"
         for report in formats
         if report.kind != best.kind
         and report.is_supported
         and (names := _names(finding for finding in report.findings if finding.fault not in mine))
     ]
-    return " and ".join(told)
+    return " and ".join(faults)
 
 
 def _names(findings: Iterable[Finding]) -> list[str]:

@@ -10,22 +10,22 @@ from chatui.doctor.report import FormatReport, Report
 
 _WIDTH = 110
 _VERDICTS = {
-    Level.NOTE: "Healthy as it is configured.",
-    Level.FAULT: "It works as it is configured, with the faults that are named.",
+    Level.NOTE: "Healthy as configured.",
+    Level.FAULT: "It works as configured, with the faults listed.",
     Level.UNASKED: "It could not be asked.",
-    Level.UNUSABLE: "It cannot be used as it is configured.",
-    Level.LEAK: "Do not use it as it is configured: people would see what is hidden.",
+    Level.UNUSABLE: "It cannot be used as configured.",
+    Level.LEAK: "Do not use it as configured: people would see hidden text.",
 }
 _LEVELS = {Level.NOTE: "note", Level.FAULT: "fault", Level.UNASKED: "not asked", Level.UNUSABLE: "unusable", Level.LEAK: "LEAK"}
 
 
 def as_text(report: Report) -> str:
-    """Lines for people. Names that the server gave itself are in it as they came."""
+    """The report as lines of text. Names that the server sent are included unchanged."""
     return "\n".join(_lines(report))
 
 
 def as_json(report: Report) -> dict[str, object]:
-    """One object of plain values. ``level`` and ``fault`` are words of a closed list; ``exit`` is what this back end alone would give."""
+    """One object of plain values. ``level`` and ``fault`` come from closed lists; ``exit`` is this back end's own exit code."""
     identity, best = report.identity, report.best
     return {
         "name": report.name,
@@ -81,7 +81,7 @@ def _lines(report: Report) -> Iterator[str]:
         yield ""
         is_configured = one.kind == report.configured
         if not is_configured and not one.is_supported:
-            yield f"  {one.kind}: this server does not speak it."
+            yield f"  {one.kind}: not supported by this server."
             continue
         yield from _wrapped(f"{one.kind}{' (configured)' if is_configured else ''}: {_summary(one)}", 2)
         for finding in one.findings:

@@ -95,7 +95,9 @@ async def test_e_x_opt_in_a_view_whose_time_is_over_while_it_streams_is_closed(
 
 @pytest.mark.parametrize("way", ["account", "group", "group is deleted", "account is deleted"])
 @pytest.mark.asyncio
-async def test_a_permission_that_is_revoked_on_the_admin_pages_ends_the_stream_at_once(way: str, ada: User, backend: ScriptedBackend) -> None:
+async def test_a_permission_that_is_revoked_on_the_admin_pages_ends_the_stream_at_once(
+    way: str, ada: User, backend: ScriptedBackend
+) -> None:
     @database_sync_to_async
     def prepare() -> tuple[User, User, Group]:
         names = ("view_hidden_channels", "view_any_conversation")

@@ -83,9 +83,9 @@ async def run(*arguments: object) -> tuple[int, str, str]:
     ("answers", "code", "verdict"),
     [
         (chat_answers(), 0, "Healthy"),
-        (FAULTY, 1, "with the faults that are named"),
+        (FAULTY, 1, "with the faults listed"),
         (LEAKY, 3, "Do not use it"),
-        (responses_answers(), 3, "cannot be used as it is configured"),
+        (responses_answers(), 3, "cannot be used as configured"),
     ],
 )
 @pytest.mark.asyncio
@@ -171,7 +171,7 @@ async def test_what_cannot_be_asked_is_said_in_plain_words(environment: dict[str
 @pytest.mark.asyncio
 async def test_a_server_that_is_not_there_is_told_and_nothing_is_written(environment: dict[str, Any], tmp_path: Path) -> None:
     code, said, complaint = await run("--url", "http://127.0.0.1:9", "--write", tmp_path / "backends.toml")
-    assert code == 2 and "Nothing that speaks HTTP" in said and "no wire format works" in complaint
+    assert code == 2 and "No HTTP server answers" in said and "no wire format works" in complaint
     assert list(tmp_path.iterdir()) == []
 
 
