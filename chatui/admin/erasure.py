@@ -1,4 +1,4 @@
-"""The page of the back office on which an account is erased: it says what goes, and wants the name typed."""
+"""The admin page that erases an account: it shows what will be deleted, and asks for the account name as confirmation."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class ErasingAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
             raise PermissionDenied
         form = ConfirmForm(request.POST or None, person=person)
         if request.method == "POST" and form.is_valid():
-            erased = erase(visitor_of(request, "office"), person)
+            erased = erase(visitor_of(request, "admin"), person)
             messages.success(request, f"The account {erased.name} was erased: {erased.contents}.")
             if erased.warning:
                 messages.warning(request, erased.warning)

@@ -1,4 +1,4 @@
-"""``manage.py erase_person NAME``: erases an account and all that is its person's, for good. Recorded in the audit log."""
+"""``manage.py erase_person NAME``: permanently erases an account and all data of its person. Recorded in the audit log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``manage.py erasures export|apply``: the list of erasures for outside the backup, and what a restored backup does with it."""
+"""``manage.py erasures export|apply``: keeps a list of erasures outside the backup, and applies it to a restored one."""
 
 from __future__ import annotations
 

@@ -204,7 +204,7 @@ def test_a_superuser_erases_somebody_who_has_written_thousands_of_messages(root:
     assert response.status_code == 200 and "ada was erased" in response.content.decode()
     assert not User.objects.filter(username="ada").exists() and not Message.objects.exists()
     line = AuditEvent.objects.get(action="account erased")
-    assert (line.actor_name, line.way, line.owner_name) == ("root", "office", "ada")
+    assert (line.actor_name, line.way, line.owner_name) == ("root", "admin", "ada")
 
 
 def test_who_erases_an_account_is_tied_to_it_so_that_an_account_in_between_makes_nobody_two_people(
