@@ -82,7 +82,7 @@ class PersonAdmin(ErasingAdmin, RecordedAdmin, UserAdmin):  # type: ignore[type-
     fieldsets = (
         (None, {"fields": ("username", "password")}),
         ("Person", {"fields": ("first_name", "last_name", "email")}),
-        ("Rights", {"fields": ("is_active", "is_staff", "groups", "user_permissions")}),
+        ("Permissions", {"fields": ("is_active", "is_staff", "groups", "user_permissions")}),
         ("Dates", {"fields": ("last_login", "date_joined")}),
     )
     readonly_fields = ("last_login", "date_joined")

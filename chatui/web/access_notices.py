@@ -19,7 +19,7 @@ from chatui.web.people import person_of
 @guarded
 def listing(request: HttpRequest) -> HttpResponse:
     """All notices for a person, dismissed or not. 404 where owners are not notified."""
-    return render(request, "account/access_notices.html", {"notices": access_notices.all_of(person_of(request))})
+    return render(request, "account/access_notices.html", {"notices": access_notices.all_for(person_of(request))})
 
 
 @require_POST
