@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
+from types import SimpleNamespace
 from uuid import uuid4
 
 import pytest
 from channels.db import database_sync_to_async
 from django.db import IntegrityError
 
+from chatui.live import origin
 from chatui.live.origin import is_allowed
 from chatui.models import Conversation, Message, Turn, User
 from chatui.models.message import Author
@@ -103,7 +105,7 @@ def keep(conversation: Conversation, header: Header) -> Message:
     ],
 )
 def test_a_socket_comes_with_one_origin_or_not_at_all(origins: list[bytes]) -> None:
-    scope = {"headers": [(b"host", b"localhost:8000"), *((b"origin", origin) for origin in origins)], "client": ("127.0.0.1", 1)}
+    scope = {"headers": [(b"host", b"localhost:8000"), *((b"origin", each) for each in origins)], "client": ("127.0.0.1", 1)}
     assert not is_allowed(scope)
     assert is_allowed(scope | {"headers": [(b"host", b"localhost:8000"), (b"origin", b"http://localhost:8000")]}), "the premise"
 
@@ -111,3 +113,13 @@ def test_a_socket_comes_with_one_origin_or_not_at_all(origins: list[bytes]) -> N
 def test_of_two_hosts_none_is_believed() -> None:
     headers = [(b"host", b"localhost:8000"), (b"host", b"localhost:8000"), (b"origin", b"http://localhost:8000")]
     assert not is_allowed({"headers": headers, "client": ("127.0.0.1", 1)})
+
+
+def test_an_origin_that_only_begins_like_ours_is_another_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    ours = "https://chat.example"
+    monkeypatch.setattr(origin, "environment", lambda: SimpleNamespace(origins=[ours]))
+    allowed = [
+        is_allowed({"headers": [(b"origin", value.encode()), (b"host", b"chat.example")]})
+        for value in (ours, f"{ours}.attacker.example", f"{ours}:8443")
+    ]
+    assert allowed == [True, False, False]
