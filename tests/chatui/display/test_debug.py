@@ -320,7 +320,7 @@ def test_the_ids_that_were_sent_are_shown_with_their_text_a_page_at_a_time(
         start: int | None = 0
         while start is not None:
             page = tokens.page(talk.row, turn.pk, tokens.PROMPT, start)
-            assert page.total == len(ids) and "very ids" in page.note and page.start == start
+            assert page.total == len(ids) and "exact ids" in page.note and page.start == start
             shown += page.tokens
             start = page.next
         assert [token.number for token in shown] == ids
@@ -336,7 +336,7 @@ def test_a_marker_that_somebody_wrote_is_no_special_token(talk: Talk, answered: 
     specials = [str(token.text) for token in page.tokens if token.is_special]
     # Four frames of the model: each has a channel, a message and an end, three begin, and the call says what it is constrained to.
     assert specials.count("<|message|>") == 4 and specials.count("<|end|>") == 3 and specials.count("<|start|>") == 3
-    assert "kept" in page.note
+    assert "stored frames" in page.note
 
 
 def test_where_no_ids_were_sent_the_same_frames_are_shown_as_harmony_writes_them(talk: Talk, answered: Turn, words: Vocabulary) -> None:
