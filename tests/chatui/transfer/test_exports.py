@@ -73,6 +73,15 @@ def test_json_and_openchatml_hold_the_same_visible_frames(talk: Conversation, ad
     assert as_text == client.get(f"/c/{talk.pk}/download/").content.decode(), "OpenChatML is what comes without asking"
 
 
+def test_a_whole_download_is_the_branch_that_its_reader_has_open(talk: Conversation, ada: User, grace: User) -> None:
+    question = talk.messages.get(position=0)
+    other = say(talk, question, "Another answer.", Header("assistant", channel="final"))
+    assert "Because" in exports.transcript(talk, grace, Audience.DEBUG), "the premise: who has opened none reads the owner's"
+    transcripts.activate(talk, grace, other)
+    assert "Another answer." in exports.transcript(talk, grace, Audience.DEBUG)
+    assert "Because" in exports.transcript(talk, ada, Audience.END_USER)
+
+
 def test_whole_markdown_shows_every_frame_as_text_that_cannot_be_mistaken(talk: Conversation, ada: User) -> None:
     whole = exports.transcript(talk, ada, Audience.DEBUG, Form.MARKDOWN)
     assert "## assistant · analysis\n\n`````text\nHIDDEN ``` and ```` fences\n`````" in whole
