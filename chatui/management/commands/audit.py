@@ -20,6 +20,11 @@ from renderer.terminal import harmless
 BROKEN = 1
 UNUSABLE = 2
 
+NOT_COMPARED = (
+    "WARNING: THE LOG WAS NOT COMPARED WITH A NOTED HEAD. Whoever can write to the database can remove lines at its end, or replace all of "
+    "it, and its chain is intact all the same. Keep the head where they cannot write, and pass it with --number and --head next time."
+)
+
 
 class Command(BaseCommand):
     """Exit codes: 0 the log is intact (or the command succeeded), 1 it is broken, 2 the arguments are invalid."""
@@ -64,6 +69,8 @@ class Command(BaseCommand):
             self.stdout.write(f"And {report.count - len(report.problems)} more.")
         state = "The log is intact" if report.is_whole else "THE LOG IS NOT INTACT"
         self.stdout.write(f"{state}: {report.lines} lines. {_said(report.head)}")
+        if noted is None:
+            self.stderr.write(NOT_COMPARED)
         if not report.is_whole:
             sys.exit(BROKEN)
 

@@ -72,6 +72,14 @@ def test_a_log_that_nobody_touched_is_whole_and_its_head_is_printed(noted: Head)
     assert verify("--number", "12", "--head", noted.hash.upper())[0] == 0
 
 
+def test_a_log_that_is_compared_with_no_noted_head_is_verified_with_a_loud_warning(noted: Head) -> None:
+    for arguments, is_warned in (((), True), (("--number", str(noted.number), "--head", noted.hash), False)):
+        out, err = io.StringIO(), io.StringIO()
+        call_command("audit", "verify", *arguments, stdout=out, stderr=err)
+        assert ("WARNING: THE LOG WAS NOT COMPARED" in err.getvalue()) == is_warned
+        assert "The log is intact" in out.getvalue()
+
+
 def test_an_empty_log_is_whole_unless_there_was_a_line_once() -> None:
     assert verify() == (0, "The log is intact: 0 lines. It is empty.\n")
     code, said = verify("--number", "12", "--head", "0" * 64)
