@@ -31,7 +31,7 @@ class EndReason(StrEnum):
 class SampleRequest:
     """One request to a model. ``frames`` is the history the model may see again, system and developer frames included.
 
-    ``cut_answer`` is an answer that was cut: the sample goes on behind its text, and the first answer that it opens holds only what is new.
+    ``cut_answer`` is an answer that was cut: the sample continues its text, and the first answer that it opens holds only what is new.
     A back end that cannot put the model back into it asks for the rest in words, and leaves out what the model repeats. Its body is empty
     where there is no text yet: then the answer is always asked for in words. A model whose reasoning was cut must never be put straight
     into the answer: it would go on reasoning there, for everybody to read.

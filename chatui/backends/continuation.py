@@ -55,7 +55,7 @@ def _in_words(request: SampleRequest) -> SampleRequest:
     if cut and has_text(cut):
         said = (replace(cut, terminator=Terminator.END), Frame(Header(Role.USER), prompts.read("continue")))
         return replace(request, frames=(*request.frames, *said), cut_answer=None)
-    # Without the reasoning that was cut: a model that sees it goes on with it now and then, in its answer. And with little of new.
+    # Without the reasoning that was cut: a model that sees it sometimes continues it in its answer. And with little of new.
     frames = (*_without_reasoning_at_the_end(request.frames), Frame(Header(Role.USER), prompts.read("finish")))
     return replace(request, frames=frames, cut_answer=None, effort="low")
 

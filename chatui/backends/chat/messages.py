@@ -14,10 +14,10 @@ Message = dict[str, object]
 def messages(frames: Iterable[Frame], cut_answer: Frame | None = None) -> list[Message]:
     """One message for each question and answer, and one pair of messages for each call and its reply.
 
-    System and developer frames become one ``system`` message, the only form that all servers take. ``cut_answer``, an answer that is to be
-    gone on with, is the last message. Reasoning goes back only beside that, or beside a call that is being worked on, as
-    ``reasoning_content``. A preamble joins what follows it: beside a call and its reasoning, servers
-    refuse a second text. A call without a reply, or a reply without a call, is left out, as is what was written for people or staff.
+    System and developer frames become one ``system`` message, the only form that all servers take. ``cut_answer``, the answer to be
+    continued, is the last message. Reasoning is sent back only beside that, or beside a call that has no answer yet, as
+    ``reasoning_content``. A preamble is joined to what follows it, because servers refuse a second text beside a call and its reasoning. A
+    call without a reply is left out, as is a reply without a call, and what the product wrote for people or staff.
     """
     writer = _Writer(frames)
     return writer.write(cut_answer)

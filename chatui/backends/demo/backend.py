@@ -90,7 +90,7 @@ def _said(request: SampleRequest) -> bytes:
 @dataclass(frozen=True, slots=True)
 class _Part:
     """``tool`` is None for what the model writes, else the name of the tool that answers ``text``. ``is_more``: played only when the
-    answer before it is gone on with."""
+    answer before it is continued."""
 
     tool: str | None
     text: str

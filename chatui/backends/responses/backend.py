@@ -47,7 +47,7 @@ class ResponsesBackend(FoundServer):
         self._summaries_are_trusted = summaries_are_trusted
 
     async def sample(self, request: SampleRequest) -> AsyncGenerator[SampleEvent, None]:
-        """See ``base.Backend``. It has no place for an answer that is to be gone on with, so the model is asked to."""
+        """See ``base.Backend``. The format has no place for an open answer, so the model is asked to continue it."""
         async with aclosing(continue_in_words(request, self._sample) if request.cut_answer else self._sample(request)) as events:
             async for event in events:
                 yield event
