@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+import sys
 import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Iterator
@@ -119,6 +120,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for marker, reason in reasons.items():
             if reason and item.get_closest_marker(marker):
                 item.add_marker(pytest.mark.skip(reason=reason))
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Channels' test client puts a function that does nothing in the place of this one while it waits. Where two wait at once, and end in
+    another order than they began, that one would stay for every test behind, and no connection be closed any more."""
+    if (channels_db := sys.modules.get("channels.db")) is not None:
+        from django.db import close_old_connections
+
+        channels_db.close_old_connections = close_old_connections  # type: ignore[attr-defined]
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
