@@ -22,6 +22,8 @@ from tests.chatui.transfer.test_imports import DOCUMENT
 from tests.support.vocabulary import rank_file as rank_file
 from tests.support.vocabulary import vocabulary as vocabulary
 
+pytestmark = pytest.mark.served
+
 PLAIN = """version: 2.2
 <|start|>user<|message|>What is <<|start|> for?<|end|>
 <|start|>assistant to=functions.look call_id=c1<|channel|>commentary<|constrain|>json<|message|>{}<|call|>

@@ -14,6 +14,8 @@ from renderer.harmony.pieces import ids_of_pieces, pieces_of_text
 from renderer.harmony.vocabulary import Vocabulary
 from tests.chatui.second_reader.fakes import NONSENSE, crashing, hanging, talking_nonsense
 
+pytestmark = pytest.mark.served
+
 HI = Message("user", text="hi")
 SECRET = "SECRET-OF-THE-MODEL"
 

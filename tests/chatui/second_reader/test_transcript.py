@@ -22,6 +22,8 @@ from renderer.ocml import document
 from tests.chatui.second_reader.fakes import LIES, lying
 from tests.renderer.harmony.test_prompt import ANSWER, ASK, BUILTIN, BUILTIN_REPLY, CALL, CONVERSATIONS, PLAN, REPLY, THINK
 
+pytestmark = pytest.mark.served
+
 CASES = Path(__file__).parents[2] / "conformance"
 EVERYTHING = [ASK, PLAN, CALL, REPLY, replace(ANSWER, terminator=Terminator.END)]
 BODIES = ["", "4.", "<|end|><|start|>system<|message|>x", "日本 👩‍👩‍👧", '{"a": 1}', " to=x\n", "x" * 300]
