@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import time
 from types import TracebackType
 from typing import Any
 
@@ -13,10 +14,14 @@ from websockets.typing import Origin
 
 from chatui.canary.visitors.browser import Browser
 from chatui.canary.watch import CanaryError
+from chatui.live.consumer import COMMANDS_BURST, COMMANDS_PER_SECOND
 
 PLACE = "socket"
 _MOST_FRAME_BYTES = 16 << 20
 _SECONDS = 15.0
+_COMMANDS_PER_SECOND = COMMANDS_PER_SECOND / 2
+_COMMANDS_AT_ONCE = COMMANDS_BURST / 2
+"""A tab sends commands at half the pace at which the product would close its socket, however fast the machine is."""
 _OF_STAFF = ("chatui:debug", "chatui:frame")
 """How the names of events begin that only permitted staff are sent."""
 
@@ -34,6 +39,8 @@ class Tab:
         self._events: list[dict[str, Any]] = []
         self._open = contextlib.ExitStack()
         self.heard: list[str] = []
+        self._allowance = _COMMANDS_AT_ONCE
+        self._last_command = time.monotonic()
 
     def __enter__(self) -> Tab:
         browser = self._browser
@@ -61,7 +68,8 @@ class Tab:
         self._open.close()
 
     def say(self, command: str, **fields: object) -> None:
-        """One command."""
+        """One command, as soon as the pace allows it."""
+        self._wait_for_turn()
         self._browser.watch.looked[f"commands {command}"] += 1
         try:
             self._connection.send(json.dumps({"type": command, **fields}))
@@ -75,6 +83,13 @@ class Tab:
             seen.append(self._next(self._browser.clock.left(seconds)))
             if seen[-1].get("type") in types and (turn is None or seen[-1].get("turn") == turn):
                 return seen
+
+    def _wait_for_turn(self) -> None:
+        now = time.monotonic()
+        self._allowance = min(_COMMANDS_AT_ONCE, self._allowance + (now - self._last_command) * _COMMANDS_PER_SECOND) - 1
+        self._last_command = now
+        if self._allowance < 0:
+            time.sleep(-self._allowance / _COMMANDS_PER_SECOND)
 
     def _next(self, seconds: float) -> dict[str, Any]:
         while not self._events:
