@@ -136,7 +136,6 @@ def test_an_erasure_that_was_cut_off_leaves_nobody_signed_in_and_is_made_again(
     assert not User.objects.filter(username="ada").exists() and not Conversation.objects.filter(owner_id=ada.pk).exists()
 
 
-@pytest.mark.skipif(connection.vendor != "sqlite", reason="looks into SQLite's files")
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("vacuum", [False, True])
 def test_no_word_is_left_in_the_files_of_the_database(vacuum: bool, ada: User, written: Conversation) -> None:
@@ -156,7 +155,6 @@ def file_bytes() -> bytes:
     return b"".join(path.read_bytes() for ending in ("", "-wal", "-shm", "-journal") if (path := Path(f"{name}{ending}")).exists())
 
 
-@pytest.mark.skipif(connection.vendor != "sqlite", reason="looks at SQLite's log")
 def test_the_operator_hears_when_the_log_could_not_be_emptied(ada: User) -> None:
     assert connection.in_atomic_block, "the premise: somebody holds the database"
     assert erasing.erase(SHELL, ada).warning == traces.BUSY

@@ -81,7 +81,6 @@ def test_what_somebody_took_out_of_the_bin_stays(ada: User, monkeypatch: pytest.
     assert Conversation.objects.get() in rows
 
 
-@pytest.mark.skipif(connection.vendor != "sqlite", reason="SQLite's index keeps the words of deleted rows until they are merged away")
 @pytest.mark.django_db(transaction=True)
 def test_the_index_is_tidied_step_by_step_until_no_word_of_what_went_is_left(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(search_index, "MERGED_PAGES", 1)
