@@ -13,6 +13,7 @@ import traceback
 from collections.abc import ItemsView, Iterator
 from types import TracebackType
 from typing import Any
+from uuid import UUID
 
 from django.core.exceptions import ImproperlyConfigured
 from django.utils.html import format_html
@@ -120,3 +121,9 @@ def _words(error: BaseException) -> str:
     if isinstance(code, str) and code.startswith("E-"):
         return f": {code}"
     return f": {error}" if isinstance(error, _QUOTED) else ""
+
+
+def log_without_content(log: logging.Logger, turn_id: UUID, error: Exception) -> None:
+    """Log an exception without its message, which may quote a transcript."""
+    frames = "".join(traceback.format_tb(error.__traceback__))
+    log.error("turn %s failed: %s\n%s", turn_id, type(error).__name__, frames)

@@ -7,12 +7,12 @@ import logging
 from uuid import UUID
 
 from chatui.codes import ProductCode
+from chatui.error_reports import log_without_content
 from chatui.models.keys import new_key
 from chatui.store import transcripts
 from chatui.turns import ledger
 from chatui.turns.continued_text import TextBeforeCut
 from chatui.turns.database import with_retries
-from chatui.turns.failures import log_without_content
 from chatui.turns.ledger import Job, LeaseLostError
 from chatui.turns.publisher import Publisher
 from chatui.turns.summarizing import Summarizing

@@ -19,11 +19,11 @@ from chatui.backends.spec.choices import split_choice
 from chatui.backends.spec.definition import BackendSpec
 from chatui.codes import ProductCode
 from chatui.env import environment
+from chatui.error_reports import log_without_content
 from chatui.model_servers import connected
 from chatui.models.turn import TurnState
 from chatui.turns import groups, ledger
 from chatui.turns.database import with_retries
-from chatui.turns.failures import log_without_content
 from chatui.turns.kept_frames import KeptFrames
 from chatui.turns.ledger import Job, LeaseLostError, Outcome
 from chatui.turns.publisher import Publisher
