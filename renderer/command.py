@@ -29,6 +29,7 @@ GOOD = 0
 BROKEN = 1
 UNUSABLE = 2
 DIFFERENT = 3
+FLAGGED = 4
 MOST_KEPT_BYTES = 4 << 20
 """Larger OpenChatML text is checked while it is read, without holding all of it in memory."""
 
@@ -81,6 +82,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parts = parser.add_subparsers(dest="what", required=True, parser_class=argparse.ArgumentParser)
     check = parts.add_parser("check", parents=[common], help="report what is wrong in it, and where")
     check.add_argument("--json", action="store_true", help="one JSON object")
+    check.add_argument("--fail-on-flags", action="store_true", help="exit with 4 if it is accepted, but something is flagged")
     check.add_argument("--no-second-reader", action="store_true", help="do not compare with a second reader")
     convert = parts.add_parser("convert", parents=[common], help="write it in another format")
     convert.add_argument("--to", choices=formats, required=True)
@@ -94,7 +96,7 @@ def run(options: Mapping[str, Any], terminal: Terminal) -> int:
     """Run the command in ``options``.
 
     Returns the exit code: 0 good, 1 the transcript breaks a rule, 2 it could not be read at all, 3 it is accepted, but a second reader
-    reads it differently, and not on purpose.
+    reads it differently, and not on purpose; 4 as 0, but something is flagged, and ``--fail-on-flags`` was given.
     """
     try:
         return _COMMANDS[options["what"]](options, terminal)
@@ -122,7 +124,9 @@ def _check(options: Mapping[str, Any], terminal: Terminal) -> int:
             terminal.out(f"{line}\n")
     if not report.is_accepted:
         return BROKEN
-    return DIFFERENT if opinion and opinion.is_bad else GOOD
+    if opinion and opinion.is_bad:
+        return DIFFERENT
+    return FLAGGED if options["fail_on_flags"] and not report.is_clean else GOOD
 
 
 def _report_lines(name: str, report: document.Report) -> Iterator[str]:
@@ -151,9 +155,13 @@ def _streamed_report(options: Mapping[str, Any]) -> tuple[document.Report, Conte
 
 def _whole_report(options: Mapping[str, Any], terminal: Terminal) -> tuple[document.Report, Content | None]:
     try:
-        found = read(_source(options), terminal.vocabulary).finished
+        whole = read(_source(options), terminal.vocabulary, lenient=True)
     except OpenChatMLError as error:
         return document.Report(None, 0, (error.problem,), 1, 1), None
+    found = whole.finished
+    if options["format"] == Format.JSON:
+        refused, first = sum(problem.is_refused for problem in whole.problems), whole.problems[: document.PROBLEM_LIMIT]
+        return document.Report(None, len(found), first, len(whole.problems), refused), lambda: whole.transcript.frames
     repaired = "the frame was repaired, or is hidden, because of this"
     problems = tuple(
         Problem(item.error, repaired if item.complete else "the frame is not whole", item.place) for item in found if item.error

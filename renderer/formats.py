@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from renderer.errors import ParseHeaderError, Place
+from renderer.errors import ParseHeaderError, Place, Problem
 from renderer.events import Finished
 from renderer.frames import Transcript
 from renderer.harmony import hip1
@@ -48,14 +48,15 @@ VocabularySource = Callable[[], Vocabulary]
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """A transcript; ``finished`` also says of each frame whether it was complete."""
+    """A transcript; ``finished`` also says of each frame whether it was complete, ``problems`` what was flagged, or repaired."""
 
     transcript: Transcript
     finished: tuple[Finished, ...]
+    problems: tuple[Problem, ...] = ()
 
 
 def read(source: Source, vocabulary: VocabularySource, *, lenient: bool = False) -> Read:
-    """Read a transcript. ``lenient`` keeps as much of OpenChatML text as it can; the other formats are read in one way only.
+    """Read a transcript. ``lenient`` keeps as much of OpenChatML, as text or JSON, as it can; Harmony is read in one way only.
 
     Raises:
         OpenChatMLError: the first rule that was broken, and where.
@@ -64,10 +65,10 @@ def read(source: Source, vocabulary: VocabularySource, *, lenient: bool = False)
     match source.format:
         case Format.OPENCHATML:
             reading = (ocml.read_leniently if lenient else ocml.read_strictly)(source.data, fragment=source.fragment)
-            return Read(reading.transcript, reading.finished)
+            return Read(reading.transcript, reading.finished, reading.problems)
         case Format.JSON:
-            transcript = interchange.parse_json(source.data)
-            return Read(transcript, tuple(Finished(frame) for frame in transcript.frames))
+            reading = (interchange.read_leniently if lenient else interchange.read_strictly)(source.data)
+            return Read(reading.transcript, reading.finished, reading.problems)
         case Format.HARMONY:
             text = _text(source.data)
             return _of_harmony(hip1.from_text(text, record=source.record, conversation=source.conversation))
@@ -127,4 +128,4 @@ def _text(data: bytes) -> str:
         before = data[: error.start]
         line = before.count(b"\n") + 1
         column = len(before.rpartition(b"\n")[2].decode("utf-8")) + 1
-        raise ParseHeaderError("the text is not UTF-8", Place(error.start, line, column)) from None
+        raise ParseHeaderError("the text is not valid UTF-8", Place(error.start, line, column)) from None

@@ -30,6 +30,11 @@ def is_for_people(recipient: str | None) -> bool:
     return recipient is None or recipient in PEOPLE
 
 
+def addresses_tool(header: Header) -> bool:
+    """Whether the frame is an assistant's, addressed to a tool. It is a call if it ends in ``<|call|>``."""
+    return header.role == Role.ASSISTANT and not is_for_people(header.recipient) and header.recipient != Role.ASSISTANT
+
+
 def is_preamble(header: Header) -> bool:
     """Whether the frame is a preamble (a plan or a progress note, not the answer), on whatever channel."""
     return header.intent == Intent.PREAMBLE

@@ -6,8 +6,9 @@ It checks ``<|constrain|>json`` and reads tool calls, replies and the JSON inter
 from __future__ import annotations
 
 import json
+import math
 import re
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 JsonValue: TypeAlias = "bool | int | float | str | list[JsonValue] | dict[str, JsonValue] | None"
 
@@ -26,13 +27,13 @@ class JsonError(ValueError):
         self.position = position
 
 
-def loads(text: str, *, unique_keys: bool = False) -> JsonValue:
-    """Parse ``text`` as one value. ``unique_keys``: an object with a duplicate key is refused. Raises JsonError."""
+def loads(text: str, *, exact: bool = False) -> JsonValue:
+    """Parse ``text`` as one value. ``exact``: what would not come back as it was is refused: a key twice, a number beyond what a double or
+    4,000 digits hold. Raises JsonError."""
     if _is_too_deep(text):
         raise JsonError("the value is nested too deeply")
     try:
-        hook = _object if unique_keys else None
-        value: JsonValue = json.loads(text, parse_constant=_no_constant, parse_float=_finite, parse_int=_integer, object_pairs_hook=hook)
+        value: JsonValue = json.loads(text, parse_constant=_no_constant, **(_EXACT if exact else _CLOSE))
     except json.JSONDecodeError as error:
         raise JsonError("the text is no JSON", error.pos) from None
     return value
@@ -42,6 +43,15 @@ def is_json(text: str) -> bool:
     """Whether ``text`` is one JSON value. White space around it is allowed."""
     try:
         loads(text)
+    except JsonError:
+        return False
+    return True
+
+
+def is_exact(text: str) -> bool:
+    """Whether ``text`` is one JSON value that loses nothing when it is read."""
+    try:
+        loads(text, exact=True)
     except JsonError:
         return False
     return True
@@ -82,7 +92,24 @@ def _finite(digits: str) -> float:
 
 def _integer(digits: str) -> int | float:
     # Python refuses to convert integers of more than 4,300 digits, but they are valid JSON.
-    return int(digits) if len(digits) < 4000 else _finite(digits)
+    return int(digits) if len(digits) < _DIGITS else _finite(digits)
+
+
+def _exact_float(digits: str) -> float:
+    value = float(digits)
+    if math.isinf(value) or (value == 0 and _NOT_ZERO.match(digits)):
+        raise JsonError("a number that cannot be kept")
+    return value
+
+
+def _exact_integer(digits: str) -> int:
+    if len(digits) >= _DIGITS:
+        raise JsonError("a number that cannot be kept")
+    return int(digits)
 
 
 _LARGEST = 1.7976931348623157e308
+_DIGITS = 4000
+_NOT_ZERO = re.compile(r"[-0.]*[1-9]")
+_CLOSE: dict[str, Any] = {"parse_float": _finite, "parse_int": _integer}
+_EXACT: dict[str, Any] = {"parse_float": _exact_float, "parse_int": _exact_integer, "object_pairs_hook": _object}

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from renderer.errors import Code
-from renderer.frame_kinds import BROKEN, PEOPLE, is_for_people
+from renderer.frame_kinds import BROKEN, PEOPLE, PRODUCT_NAMES, is_for_people
 from renderer.frames import HEADER_VALUE, Channel, Header, Intent, Role
 from renderer.tokens import Token
 
@@ -78,13 +78,14 @@ _CONTENT_TYPES = frozenset({"json", "code", "text", "markdown", "application/jso
 
 
 def judge(head: Head, *, conversation: bool) -> Verdict:
+    """What a header means. ``conversation``: authors other than the assistant are accepted."""
     role, *rest = head.sections
-    attributes = role.text.split()
-    if not head.implied:
-        author = attributes.pop(0) if attributes else Role.ASSISTANT
-        if author != Role.ASSISTANT:
-            return _judge_other(author, attributes, rest) if conversation else _FOREIGN
-    if any("<|" in section.text for section in head.sections):
+    # The prompt ended in the role, so what a model writes directly behind it (``:NAME``, or the role once more) belongs to its word.
+    word, *attributes = (Role.ASSISTANT + role.text if head.implied else role.text).split() or [Role.ASSISTANT]
+    author = author_of(word)
+    if author.role != Role.ASSISTANT and not head.implied:
+        return _judge_other(author, attributes, rest) if conversation else _FOREIGN
+    if author.role != Role.ASSISTANT or not author.is_clear or any("<|" in section.text for section in head.sections):
         return _BROKEN
     channels = [section.text.split() for section in rest if section.marker is Token.CHANNEL]
     constraints = [section.text.split() for section in rest if section.marker is Token.CONSTRAIN]
@@ -99,27 +100,53 @@ def judge(head: Head, *, conversation: bool) -> Verdict:
     constrained = {words[0].lower() if words else "" for words in constraints}
     if len(names) > 1 or len(constrained) > 1 or not names <= set(Channel):
         return _BROKEN
-    return _with_attributes(names.pop(), attributes, constrained, Code.PARSE_HEADER if repaired else None)
+    verdict = _with_attributes(names.pop(), attributes, constrained, Code.PARSE_HEADER if repaired else None)
+    return verdict if verdict == _BROKEN else replace(verdict, header=replace(verdict.header, name=author.name))
 
 
-def _judge_other(author: str, attributes: list[str], sections: list[Section]) -> Verdict:
-    """A message of another author in a whole conversation. An author that is not a role is a tool: Harmony writes tools like that."""
+@dataclass(frozen=True, slots=True)
+class Author:
+    """Who writes a Harmony message: a role, for a tool with its name, and perhaps the name of a person or an assistant."""
+
+    role: str
+    name: str | None = None
+    is_clear: bool = True
+
+
+def author_of(word: str) -> Author:
+    """The author that the first word of a header names.
+
+    ``user:NAME`` is a role and a name, as openai-harmony writes it; a doubled role word is the role. What is not a role is a tool:
+    Harmony writes tools like that. Names of the product's own frames are left out, so that no model forges them.
+    """
+    role, separator, name = word.partition(":")
+    role = _DOUBLED.get(role, role)
+    if role not in _AUTHORS:
+        return Author(Role.TOOL, word)
+    return Author(role, name if separator and name not in PRODUCT_NAMES else None, not separator or bool(HEADER_VALUE.fullmatch(name)))
+
+
+_AUTHORS = frozenset(Role) - {Role.TOOL}
+_DOUBLED = {str(role) * 2: str(role) for role in _AUTHORS}
+
+
+def _judge_other(author: Author, attributes: list[str], sections: list[Section]) -> Verdict:
+    """A message of another author in a whole conversation."""
     words = {marker: [s.text.split() for s in sections if s.marker is marker] for marker in (Token.CHANNEL, Token.CONSTRAIN)}
     channels, constraints = words[Token.CHANNEL], words[Token.CONSTRAIN]
-    if len(channels) > 1 or len(constraints) > 1 or not all([*channels, *constraints]):
+    if not author.is_clear or len(channels) > 1 or len(constraints) > 1 or not all([*channels, *constraints]):
         return _BROKEN
     attributes = [*attributes, *(word for section in (*channels, *constraints) for word in section[1:])]
     recipients = {word.removeprefix("to=") for word in attributes if word.startswith("to=")}
     others = {word for word in attributes if not word.startswith("to=")}
-    values = [author, *recipients, *others, *(section[0] for section in (*channels, *constraints))]
+    values = [author.name or author.role, *recipients, *others, *(section[0] for section in (*channels, *constraints))]
     if len(recipients) > 1 or len(others) > 1 or not all(HEADER_VALUE.fullmatch(value) for value in values):
         return _BROKEN
-    is_tool = author not in set(Role)
     header = Header(
-        role=Role.TOOL if is_tool else author,
+        role=author.role,
         channel=channels[0][0] if channels else None,
         recipient=next(iter(recipients), None),
-        name=author if is_tool else None,
+        name=author.name,
         content_type=next(iter(others), None),
         constrain=constraints[0][0] if constraints else None,
     )
@@ -154,9 +181,3 @@ def _with_attributes(channel: str, attributes: list[str], constrained: set[str],
     if channel == Channel.FINAL and not is_for_people(header.recipient):
         error = Code.CALL_SCHEMA
     return Verdict(header, error)
-
-
-def is_call(header: Header) -> bool:
-    if header.role != Role.ASSISTANT:
-        return False
-    return header.channel != Channel.FINAL and not is_for_people(header.recipient) and header.recipient != Role.ASSISTANT

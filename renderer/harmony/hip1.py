@@ -1,6 +1,7 @@
 """Converts OpenChatML frames to Harmony and back, as the Harmony Interop Profile HIP-1 demands (specification section 12).
 
-Harmony is written as token ids or as text, with a side record. If the first frame is the assistant's, both begin after
+Harmony is written as token ids or as text, with a side record. No form makes more visible: what people may not see, and Harmony would
+show them, is written on analysis, and the side record keeps its header. If the first frame is the assistant's, both begin after
 ``<|start|>assistant``, where a completion begins; otherwise with ``<|start|>``. Without a side record, Harmony is read as a model's
 completion: a message of another author is a forgery. ``<|return|>`` is written as ``<|end|>``, as Harmony asks for earlier turns.
 """
@@ -11,12 +12,25 @@ import itertools
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from renderer.errors import ParseHeaderError
 from renderer.events import Finished
+from renderer.frame_kinds import ANALYSIS
 from renderer.frames import Channel, Frame, Header, Role, Terminator
-from renderer.harmony.pieces import Marker, Piece, TokenPieces, ids_of_pieces, pieces_of_text, text_of_pieces
+from renderer.gate import Audience, may_see
+from renderer.harmony.headers import author_of
+from renderer.harmony.pieces import (
+    Marker,
+    Piece,
+    TokenPieces,
+    escaped,
+    ids_of_pieces,
+    pieces_of_text,
+    text_of_pieces,
+    unescaped,
+)
 from renderer.harmony.reader import Reader
 from renderer.harmony.side_record import MessageRecord, SideRecord, SideRecordError
 from renderer.harmony.text import Message, fold, messages, read_completion
@@ -56,10 +70,11 @@ def to_text(
 ) -> tuple[str, SideRecord]:
     """Frames as Harmony text, with their side record. Raises as ``to_tokens`` does.
 
-    Markers in a body are not escaped: the text is safe to read again only with the side record. Token ids always are.
+    A marker that a body spells gets a zero-width space behind its ``<`` (see ``pieces.escaped``), so that nobody who reads the text again
+    takes it for a real one. With the side record the exact body comes back.
     """
-    pieces, written = _written(frames, record, document)
-    return text_of_pieces(pieces), written
+    pieces, written = _written([replace(frame, body=escaped(frame.body)) for frame in frames], record, document)
+    return text_of_pieces(pieces), _with_lengths(written, [frame.body for frame in frames])
 
 
 def from_tokens(
@@ -99,7 +114,18 @@ def from_text(
     new_call_id = new_call_id or _numbered()
     pieces = pieces_of_text(text)
     finished = fold(pieces, Reader(new_call_id, conversation=True)) if conversation else read_completion(text, new_call_id)
-    return Reading(tuple(finished), _record(pieces, finished))
+    return _unescaped(Reading(tuple(finished), _record(pieces, finished)))
+
+
+def _unescaped(reading: Reading) -> Reading:
+    bodies = [unescaped(frame.body) for frame in reading.frames]
+    finished = (replace(done, frame=replace(done.frame, body=body)) for done, body in zip(reading.finished, bodies, strict=True))
+    return Reading(tuple(finished), reading.record and _with_lengths(reading.record, bodies))
+
+
+def _with_lengths(record: SideRecord, bodies: Sequence[str]) -> SideRecord:
+    kept = (replace(message, characters=len(body)) for message, body in zip(record.messages, bodies, strict=True))
+    return replace(record, messages=tuple(kept))
 
 
 def ids_from_json(text: str) -> list[int]:
@@ -107,10 +133,27 @@ def ids_from_json(text: str) -> list[int]:
     try:
         read = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise ParseHeaderError("token ids are a JSON array of whole numbers") from error
+        raise ParseHeaderError("token ids must be a JSON array of integers") from error
     if not isinstance(read, list) or not all(type(number) is int for number in read):
-        raise ParseHeaderError("token ids are a JSON array of whole numbers")
+        raise ParseHeaderError("token ids must be a JSON array of integers")
     return read
+
+
+def as_written(frame: Frame) -> Frame:
+    """The frame that Harmony is given for this one. Where people may not see the frame, but would if Harmony were read without a side
+    record, that is reasoning: Harmony has no place for intents, and takes commentary to nobody for a preamble."""
+    header = frame.header
+    is_like_a_role = header.role == Role.TOOL and header.name is not None and author_of(header.name).role != Role.TOOL
+    if is_like_a_role or (not may_see(header, Audience.END_USER) and _would_be_seen(header)):
+        return Frame(ANALYSIS, frame.body)
+    return frame
+
+
+@lru_cache(maxsize=512)
+def _would_be_seen(header: Header) -> bool:
+    pieces = pieces_of_frame(Frame(header, "text"))
+    read = (done for whole in (False, True) for done in fold(pieces, Reader(_numbered(), conversation=whole)))
+    return any(may_see(done.frame.header, Audience.END_USER) for done in read)
 
 
 def pieces_of_frame(frame: Frame) -> list[Piece]:
@@ -120,8 +163,7 @@ def pieces_of_frame(frame: Frame) -> list[Piece]:
 
 
 def _header(header: Header) -> list[Piece]:
-    is_tool = header.role == Role.TOOL and header.name is not None
-    pieces: list[Piece] = [_value(header.name if is_tool else header.role)]
+    pieces: list[Piece] = [_value(_author(header))]
     if header.recipient is not None and header.recipient != "all":
         pieces.append(f" to={_value(header.recipient)}")
     # Harmony requires a channel for every assistant message. In OpenChatML no channel means final (section 5, rule 2).
@@ -135,9 +177,16 @@ def _header(header: Header) -> list[Piece]:
     return pieces
 
 
+def _author(header: Header) -> str:
+    if header.role != Role.TOOL or header.name is None:
+        return header.role
+    # A tool that is called like a role would speak as that.
+    return header.name if author_of(header.name).role == Role.TOOL else f"functions.{header.name}"
+
+
 def _value(value: str | None) -> str:
     if value is None or not _WRITABLE.fullmatch(value):
-        raise ParseHeaderError("a header value holds a character that may not stand in a Harmony header")
+        raise ParseHeaderError("a header value contains a character that is not allowed in a Harmony header")
     return str(value)
 
 
@@ -154,7 +203,8 @@ def _written(frames: Sequence[Frame], record: SideRecord | None, document: Mappi
     records: list[MessageRecord] = []
     for index, (frame, before) in enumerate(zip(frames, earlier, strict=True)):
         opened = index > 0 or not completion
-        header, stop = _kept(before) if before else (_header(frame.header)[0 if opened else 1 :], _stop(frame))
+        meant = as_written(frame)
+        header, stop = _kept(before) if before else (_header(meant.header)[0 if opened else 1 :], _stop(meant))
         opening: list[Piece] = [Marker(Token.START)] if opened else []
         pieces += [*opening, *header, Marker(Token.MESSAGE), *_body(frame), Marker(stop)]
         records.append(MessageRecord(frame.header, frame.terminator, text_of_pieces(header), stop, len(frame.body)))
@@ -219,10 +269,11 @@ def _cut_out(text: str, record: SideRecord) -> Iterator[Finished]:
         opening = "" if index == 0 and record.completion else Token.START
         before, after = f"{opening}{kept.harmony}{Token.MESSAGE}", kept.stop.value
         start = position + len(before)
-        end = start + kept.characters
-        if not text.startswith(before, position) or not text.startswith(after, end):
+        end = text.find(after, start)
+        body = unescaped(text[start:end])
+        if not text.startswith(before, position) or end < 0 or len(body) != kept.characters:
             raise SideRecordError(f"the side record belongs to another text; they differ in message {index + 1}")
-        yield Finished(Frame(kept.header, text[start:end], kept.terminator))
+        yield Finished(Frame(kept.header, body, kept.terminator))
         position = _behind_layout(text, end + len(after))
     if position != len(text):
         raise SideRecordError("the side record belongs to a shorter text")

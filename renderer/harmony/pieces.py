@@ -11,7 +11,11 @@ from renderer.harmony.vocabulary import MARKER_IDS, ORDINARY_IDS, Vocabulary, ma
 from renderer.tokens import Token
 
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
-_SPELLED = re.compile(r"<\|(?:start|end|message|channel|constrain|return|call|endoftext|startoftext|reserved_\d+)\|>")
+_NAMES = r"\|(?:start|end|message|channel|constrain|return|call|endoftext|startoftext|reserved_\d+)\|>"
+_SPELLED = re.compile(f"<{_NAMES}")
+_BREAK = "\N{ZERO WIDTH SPACE}"
+_TO_ESCAPE = re.compile(f"<(?={_BREAK}*{_NAMES})")
+_ESCAPED = re.compile(f"<{_BREAK}(?={_BREAK}*{_NAMES})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +40,16 @@ def pieces_of_text(text: str) -> list[Piece]:
     if position < len(text):
         pieces.append(text[position:])
     return pieces
+
+
+def escaped(body: str) -> str:
+    """The body with a zero-width space behind the ``<`` of what spells a marker, and one more where there are some already."""
+    return _TO_ESCAPE.sub(f"<{_BREAK}", body)
+
+
+def unescaped(text: str) -> str:
+    """The body that ``escaped`` was given."""
+    return _ESCAPED.sub("<", text)
 
 
 def text_of_pieces(pieces: Iterable[Piece]) -> str:

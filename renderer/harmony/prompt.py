@@ -97,5 +97,5 @@ def _ids(frame: Frame, vocabulary: Vocabulary) -> list[int]:
     header = frame.header
     written = (header.role, header.channel, header.recipient, header.name, header.content_type, header.constrain)
     if not all(value is None or HEADER_VALUE.fullmatch(value) for value in written):
-        raise ParseHeaderError("a header value holds a character that may not stand in a prompt")
+        raise ParseHeaderError("a header value contains a character that is not allowed in a prompt")
     return ids_of_pieces(pieces_of_frame(frame), vocabulary)

@@ -4,7 +4,8 @@ A *piece* is either text, or a control marker that the model really emitted (its
 begins where the prompt ends, after ``<|start|>assistant``. It releases nothing of a body before the header is complete, and no model
 output makes it raise: what is not a valid frame becomes an ``analysis`` frame with ``intent=debug`` and an error code.
 
-If a frame has both a terminator and an error, it was repaired and is complete; the error is for staff.
+If a frame has both a terminator and an error, it was repaired and is complete, or it stands behind a call that has no reply
+(``renderer.unanswered_calls``); the error is for staff.
 
 ``conversation=True`` reads a whole conversation that we wrote ourselves (system, developer, user and tool messages too). Never use it
 for the output of a model, where a message of another author is a forgery.
@@ -20,10 +21,11 @@ from enum import Enum, auto
 
 from renderer.errors import Code, ErrorCode
 from renderer.events import FrameClosed, FrameOpened, FrameText, RawEvent
-from renderer.frame_kinds import ANSWER, BROKEN, is_answer, is_preamble
-from renderer.frames import Header, Intent, Role, Terminator
-from renderer.harmony.headers import Head, is_call, judge
+from renderer.frame_kinds import ANSWER, BROKEN, addresses_tool, is_answer, is_preamble
+from renderer.frames import Channel, Header, Intent, Role, Terminator
+from renderer.harmony.headers import Head, judge
 from renderer.tokens import TERMINATORS, Token
+from renderer.unanswered_calls import UnansweredCalls
 
 END_OF_TEXT = "<|endoftext|>"
 """Not a Harmony marker, but a model can emit it. It ends the turn, and its characters are never text."""
@@ -39,6 +41,7 @@ class Reader:
         """
         self._new_call_id = new_call_id
         self._conversation = conversation
+        self._calls = UnansweredCalls()
         self._unanswered: defaultdict[str, deque[str]] = defaultdict(deque)
         self._state = _State.HEADER
         self._head = Head(implied=True)
@@ -54,17 +57,17 @@ class Reader:
         """Take a control token that the model emitted, as its literal text. Any special token, known or not."""
         match self._state:
             case _State.HEADER:
-                return self._marker_in_header(token)
+                return self._released(self._marker_in_header(token))
             case _State.BODY:
-                return self._marker_in_body(token)
+                return self._released(self._marker_in_body(token))
             case _State.BETWEEN:
-                return self._marker_between(token)
+                return self._released(self._marker_between(token))
         return []
 
     def feed_text(self, text: str) -> list[RawEvent]:
         """Take ordinary text from the model. Text between two messages is dropped."""
         if self._state is _State.BODY:
-            return self._body.write(text)
+            return self._released(self._body.write(text))
         if self._state is _State.HEADER:
             self._head.write(text)
         return []
@@ -73,10 +76,14 @@ class Reader:
         """Signal the end of the pieces. An open frame is closed as incomplete with ``error``."""
         state, self._state = self._state, _State.ENDED
         if state is _State.BODY:
-            return self._body.close(None, error)
+            return self._released(self._body.close(None, error))
         if state is _State.HEADER and not self._head.is_empty():
             return _debug_frame(self._head.raw(), None, error)
         return []
+
+    def _released(self, events: list[RawEvent]) -> list[RawEvent]:
+        """Of a model's completion, what stands behind a call is hidden; in a whole conversation a turn may have broken off there."""
+        return events if self._conversation else self._calls.each(events)
 
     def _marker_in_header(self, token: str) -> list[RawEvent]:
         if token == Token.MESSAGE:
@@ -106,7 +113,7 @@ class Reader:
 
     def _with_call_id(self, header: Header) -> Header:
         """A call gets a new id. A reply gets that of its tool's oldest open call, as Harmony does not say which call it answers."""
-        if is_call(header):
+        if _is_call(header):
             header = replace(header, call_id=self._new_call_id())
             self._unanswered[str(header.recipient)].append(str(header.call_id))
         elif header.role == Role.TOOL and (waiting := self._unanswered.get(header.name or "")):
@@ -169,7 +176,7 @@ class _Body:
     def __init__(self, header: Header, error: ErrorCode | None = None) -> None:
         self.error = error
         self._header = header
-        self._is_call = header.intent != Intent.DEBUG and is_call(header)
+        self._is_call = header.intent != Intent.DEBUG and _is_call(header)
         # A preamble is held back while it could still be one JSON value, as that would be a call whose header was lost.
         self._is_held = is_preamble(header)
         self._looks_like_json = False
@@ -230,6 +237,10 @@ class _Body:
         if terminator is Terminator.CALL or (body.lstrip().startswith("{") and is_json(body)):
             return FrameClosed(Terminator.CALL, self.error)
         return FrameClosed(terminator and Terminator.END, error if terminator is None else Code.CALL_SCHEMA)
+
+
+def _is_call(header: Header) -> bool:
+    return addresses_tool(header) and header.channel != Channel.FINAL
 
 
 def is_json(text: str) -> bool:

@@ -31,7 +31,7 @@ class FunctionTool:
     def __post_init__(self) -> None:
         """Raises ParseHeaderError if the name is not allowed in a header."""
         if not TOOL_NAME.fullmatch(self.name):
-            raise ParseHeaderError("a tool's name may hold letters, digits, dots, hyphens and underscores, 64 at most")
+            raise ParseHeaderError("a tool name may contain letters, digits, dots, hyphens and underscores, at most 64")
 
 
 @dataclass(frozen=True, slots=True)

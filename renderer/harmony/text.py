@@ -15,7 +15,7 @@ from itertools import pairwise
 
 from renderer.errors import Code
 from renderer.events import Assembler, Finished, FrameClosed, FrameOpened, FrameText, RawEvent
-from renderer.frame_kinds import BROKEN, is_preamble
+from renderer.frame_kinds import BROKEN, is_answer, is_preamble
 from renderer.frames import Channel, Frame, Terminator
 from renderer.harmony.pieces import Marker, Piece, pieces_of_text
 from renderer.harmony.reader import Reader, is_json
@@ -120,7 +120,7 @@ def _token(piece: Piece) -> str:
 def _is_for_people(finished: Finished) -> bool:
     """Whether the frame is an answer or a preamble. Nothing else from a Reader is ever shown."""
     header = finished.frame.header
-    return header.channel == Channel.FINAL or is_preamble(header)
+    return is_answer(header) or is_preamble(header)
 
 
 def _hidden(finished: Finished) -> Finished:

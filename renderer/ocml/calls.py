@@ -70,15 +70,15 @@ def read_call(frame: Frame) -> Call:
     """
     header = frame.header
     if frame.terminator is not Terminator.CALL:
-        raise CallSchemaError("a frame that is no call")
+        raise CallSchemaError("the frame is not a call")
     if fault := fault_of_terminator(header, frame.terminator):
         raise Problem(fault.code, fault.hint).error()
     if violates_constraint(frame):
-        raise BodyConstraintError("the body is not the JSON that it is said to be")
+        raise BodyConstraintError("the body is not valid JSON, although its header says so")
     faults = list(_call_faults(frame))
     tool, call_id = header.recipient or "", header.call_id or ""
     if not TOOL_NAME.fullmatch(tool):
-        raise CallSchemaError("a tool that has no such name")
+        raise CallSchemaError("the tool name is not valid")
     if faults:
         raise CallSchemaError(faults[0].hint)
     arguments = _json_or_none(frame) if _is_json_call(frame) else frame.body
@@ -122,7 +122,7 @@ class Pairing:
             return CallFault(fault.code, fault.hint)
         call_id = header.call_id or ""
         if call_id in self._recipients:
-            return CallFault(Code.CALL_SCHEMA, "a call with the id of an earlier call")
+            return CallFault(Code.CALL_SCHEMA, "the call id was already used by an earlier call")
         self._recipients[call_id] = header.recipient or ""
         return None
 
@@ -130,17 +130,17 @@ class Pairing:
         profile, channel, recipient = self._profile, header.channel, header.recipient
         if profile.require_channels is not None and channel not in profile.require_channels:
             if channel is None:
-                yield CallFault(Code.PARSE_CHANNEL_MISSING, "a message without the channel that the profile requires")
+                yield CallFault(Code.PARSE_CHANNEL_MISSING, "the profile requires a channel, and the message has none")
             else:
-                yield CallFault(Code.PARSE_HEADER, "a channel that the profile does not list")
+                yield CallFault(Code.PARSE_HEADER, "the profile does not allow this channel")
         if recipient is None or is_for_people(recipient) or recipient == Role.ASSISTANT:
             return
         if recipient.startswith(FUNCTIONS):
             allowed = profile.tool_calls_in
             if channel not in (allowed or {Channel.COMMENTARY.value}):
-                yield CallFault(Code.CALL_SCHEMA, "a function is called on a channel that is not for calls", 0, False, allowed is not None)
+                yield CallFault(Code.CALL_SCHEMA, "function calls are not allowed on this channel", 0, False, allowed is not None)
         elif recipient.split(".")[0] in BUILT_INS and profile.builtins_in is not None and channel not in profile.builtins_in:
-            yield CallFault(Code.CALL_SCHEMA, "a built-in tool is called on a channel that is not for it", hides=False)
+            yield CallFault(Code.CALL_SCHEMA, "this built-in tool cannot be called on this channel", hides=False)
 
     def _reply_faults(self, header: Header) -> Iterator[CallFault]:
         call_id = header.call_id
@@ -161,7 +161,7 @@ def body_faults(frame: Frame) -> Iterator[CallFault]:
     """The errors in the body of a complete call or reply, but for a violated ``<|constrain|>``, which the Assembler reports."""
     if frame.terminator is Terminator.CALL:
         yield from _call_faults(frame)
-    elif frame.header.role == Role.TOOL and "E-TOOL-" in frame.body:
+    elif frame.header.role == Role.TOOL and ("E-TOOL-" in frame.body or "\\u" in frame.body):  # JSON may spell a letter by its number
         code = read_reply(frame).error
         if code is not None:
             yield CallFault(code, _TOLD[code], 0, False, False)
@@ -178,8 +178,10 @@ def _call_faults(frame: Frame) -> Iterator[CallFault]:
         if not violates_constraint(frame):
             yield _flagged("the arguments of a call are no JSON object")
         return
+    if not strict_json.is_exact(frame.body):
+        yield CallFault(Code.CALL_SCHEMA, "the arguments of a call have a key twice, or a number that cannot be kept")
     if "tool_calls" in value:
-        yield CallFault(Code.CALL_SCHEMA, "a call that also holds tool_calls")
+        yield CallFault(Code.CALL_SCHEMA, "the call body also contains tool_calls")
     if "deadline_ms" in value and _milliseconds(value["deadline_ms"]) is None:
         yield _flagged("deadline_ms is no number of milliseconds from 1 to a day")
 

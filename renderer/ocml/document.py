@@ -15,9 +15,10 @@ from typing import Any, TypeAlias
 from renderer.errors import OpenChatMLError, ParseHeaderError, Place, Problem
 from renderer.events import Assembler, Finished
 from renderer.frame_kinds import BROKEN
-from renderer.frames import HEADER_VALUE, Frame, Header, Terminator, Transcript
+from renderer.frames import Frame, Header, Terminator, Transcript
 from renderer.ocml import document_header, frame_header
 from renderer.ocml.document_header import DOCUMENT_HEADER_LIMIT, DocumentHeader
+from renderer.ocml.document_rules import check_written
 from renderer.ocml.frame_reader import FrameEvent, FrameReader
 from renderer.ocml.output import DocumentOpened, ProblemFound
 from renderer.ocml.reader import Reader
@@ -55,8 +56,9 @@ PROBLEM_LIMIT = 1000
 
 
 def dump(transcript: Transcript) -> str:
-    """The canonical text of a whole document, ending in a line break."""
+    """The canonical text of a whole document, ending in a line break. Raises as strict reading would, except for what bodies hold."""
     parts = [dump_document_header(transcript)]
+    check_written(transcript)
     parts.extend(dump_frame(frame) + "\n" for frame in transcript.frames)
     return "".join(parts)
 
@@ -96,7 +98,7 @@ _DECIDES = frozenset({"role", "channel", "recipient", "intent"})
 
 
 def _is_writable(value: str | None) -> bool:
-    return value is None or HEADER_VALUE.fullmatch(value) is not None
+    return value is None or frame_header.VALUE.fullmatch(value) is not None
 
 
 # --- reading ----------------------------------------------------------------------------------------------------------------------

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 
 from renderer.errors import Code, OpenChatMLError, Place
-from renderer.ocml import document_header
+from renderer.ocml import capabilities, document_header
 from renderer.ocml.document_header import DOCUMENT_HEADER_LIMIT, DocumentHeader, FutureVersionError
 from renderer.ocml.output import Output
-from renderer.ocml.token_scan import beginnings
+from renderer.ocml.scanning.token_scan import beginnings
 from renderer.tokens import Token
 
 _START = Token.START.value
@@ -82,7 +82,10 @@ class DocumentBeginning:
         if not text.strip(_WHITE_SPACE):
             return document_header.LEGACY
         try:
-            return document_header.read(text)
+            document = document_header.read(text)
+            for hint in capabilities.hints(document.extra):
+                self._output.report(Code.PARSE_HEADER, hint, _BEGINNING, is_refused=False)
+            return document
         except FutureVersionError as error:
             self._output.failure = self._output.failure or error
             return None

@@ -93,12 +93,18 @@ def from_values(values: Mapping[str, object], place: Place | None = None) -> Doc
     return DocumentHeader(version, model, settings or {}, rest, _profile(rest, place))
 
 
+def of_transcript(transcript: Transcript) -> DocumentHeader:
+    """The header of a transcript. Raises ParseHeaderError where ``write`` does, except for its length."""
+    values = plain_mapping({**transcript.extra, "model": transcript.model, "generation_settings": transcript.settings})
+    return from_values({**values, "version": transcript.version})
+
+
 def write(transcript: Transcript) -> str:
     """The canonical header of a document, with the empty line after it. Raises ParseHeaderError if it could not be read again."""
     if not VERSION.fullmatch(transcript.version) or transcript.version[0] not in "12" or transcript.version[1] != ".":
-        raise ParseHeaderError("the version is not one that is written")
+        raise ParseHeaderError("this version cannot be written")
     if any(key in transcript.extra for key in KNOWN_KEYS):
-        raise ParseHeaderError("a known key among the unknown ones")
+        raise ParseHeaderError("a known key among the extra keys")
     known: dict[str, object] = {}
     if transcript.model is not None:
         known["model"] = transcript.model
@@ -119,7 +125,7 @@ def _profile(values: Mapping[str, object], place: Place | None) -> Profile:
     if not isinstance(harmony, dict) or harmony.get("enabled") in (None, False):
         return Profile()
     if harmony["enabled"] is not True:
-        raise ParseHeaderError("profiles.harmony.enabled is neither true nor false", place)
+        raise ParseHeaderError("profiles.harmony.enabled must be true or false", place)
     names = [_channels(harmony.get(key), place) for key in ("require_channels", "tool_calls_in", "builtins_in")]
     return Profile(*names)
 
@@ -130,7 +136,7 @@ def _channels(value: object, place: Place | None) -> frozenset[str] | None:
     if channels in (None, False, []):
         return None
     if not isinstance(channels, list) or not all(isinstance(channel, str) and channel in set(Channel) for channel in channels):
-        raise ParseHeaderError("a rule of profiles.harmony does not name channels", place)
+        raise ParseHeaderError("a rule of profiles.harmony must list channels", place)
     return frozenset(channels)
 
 

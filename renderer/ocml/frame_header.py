@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from renderer.errors import Code, ParseHeaderError
 from renderer.frame_kinds import PEOPLE
-from renderer.frames import HEADER_VALUE, Channel, Header, Role, Terminator
+from renderer.frames import Channel, Header, Role, Terminator
 from renderer.tokens import TOKEN_RUN, Token
 
 HEADER_LIMIT = 4096
@@ -27,7 +27,8 @@ ATTRIBUTES = {
 }
 """The attributes in the order in which they are written, and the Header fields that they set."""
 
-"""Recipients that are not tools."""
+VALUE = re.compile(rf"(?:(?!{'|'.join(re.escape(token) for token in Token)})[!-~])+")
+"""A value that is read and written in a header: visible ASCII without a control token. What we make ourselves is a ``HEADER_VALUE``."""
 
 _LATE_ATTRIBUTES = frozenset({"call_id", "name"})
 _LEGACY_TOOL = re.compile(r"functions\.[A-Za-z0-9_-]+")
@@ -90,14 +91,30 @@ def write(header: Header) -> str:
     if header.role not in _ROLES:
         raise ParseHeaderError("an unknown role")
     if header.role == Role.TOOL and header.name is None:
-        raise ParseHeaderError("a tool's reply without its name")
+        raise ParseHeaderError("a tool reply without a name")
     if header.channel is not None and header.channel not in _CHANNELS:
         raise ParseHeaderError("an unknown channel")
+    if not all(VALUE.fullmatch(value) for value in header.as_written().values()):
+        raise ParseHeaderError("a header value contains a character that is not allowed")
+    text = spelled(header)
+    if len(text) > HEADER_LIMIT:
+        raise ParseHeaderError("the frame header is too long")
+    return f"{Token.START}{text}{Token.MESSAGE}"
+
+
+def spelled(header: Header) -> str:
+    """The characters between ``<|start|>`` and ``<|message|>``. The values must be ones that may stand in a header."""
     values = ((word, getattr(header, field)) for word, field in ATTRIBUTES.items())
-    attributes = "".join(f" {word}={_writable(value)}" for word, value in values if value is not None)
-    channel = f"{Token.CHANNEL}{header.channel}" if header.channel is not None else ""
-    constrain = f"{Token.CONSTRAIN}{_writable(header.constrain)}" if header.constrain is not None else ""
-    return f"{Token.START}{header.role}{attributes}{channel}{constrain}{Token.MESSAGE}"
+    text = header.role + "".join(f" {word}={value}" for word, value in values if value is not None)
+    for token, value in ((Token.CHANNEL, header.channel), (Token.CONSTRAIN, header.constrain)):
+        if value is not None:
+            text = f"{_before_token(text)}{token}{value}"
+    return _before_token(text)
+
+
+def _before_token(text: str) -> str:
+    """A ``<`` directly before a token would make it text."""
+    return f"{text} " if text.endswith("<") else text
 
 
 def fault_of_terminator(header: Header, terminator: Terminator) -> Fault | None:
@@ -107,19 +124,13 @@ def fault_of_terminator(header: Header, terminator: Terminator) -> Fault | None:
     if header.recipient is None or header.call_id is None:
         return Fault(Code.PARSE_HEADER, "a call without to= or call_id=")
     if header.role != Role.ASSISTANT or header.recipient in PEOPLE:
-        return Fault(Code.CALL_SCHEMA, "a call that is not an assistant's call of a tool")
+        return Fault(Code.CALL_SCHEMA, "only an assistant can call a tool, and the recipient must be a tool")
     return None
 
 
 def _tool_name(role: str) -> tuple[str, str | None]:
     """The role, and for a legacy ``functions.x`` role the name of the tool."""
     return (Role.TOOL.value, role) if _LEGACY_TOOL.fullmatch(role) else (role, None)
-
-
-def _writable(value: str) -> str:
-    if not HEADER_VALUE.fullmatch(value):
-        raise ParseHeaderError("a header value holds a character that may not stand there")
-    return value
 
 
 class _Reading:
@@ -130,7 +141,7 @@ class _Reading:
         self.faults: list[Fault] = []
         self.role = ""
         if foreign := _NOT_IN_A_HEADER.search(raw):
-            self._fault("a character that may not stand in a header", foreign.start())
+            self._fault("a character that is not allowed in a header", foreign.start())
         start, section = 0, None
         for match in TOKEN_RUN.finditer(raw):
             self._section(section, raw, start, match.start(2))
@@ -139,7 +150,7 @@ class _Reading:
                 self._fault("a control token written as text in a header", match.start())
         self._section(section, raw, start, len(raw))
         if self.role == Role.TOOL and "name" not in self.values:
-            self._fault("a tool's reply without its name", 0)
+            self._fault("a tool reply without a name", 0)
 
     def result(self) -> HeaderReading:
         faults = tuple(sorted(self.faults, key=lambda fault: fault.at))
@@ -156,7 +167,7 @@ class _Reading:
             case Token.CONSTRAIN:
                 self._constrain(words, start)
             case _:
-                self._fault("a control token where none may stand", start)
+                self._fault("a control token that is not allowed here", start)
 
     def _begin(self, words: list[tuple[str, int]]) -> None:
         if not words:
@@ -173,9 +184,9 @@ class _Reading:
 
     def _channel(self, words: list[tuple[str, int]], at: int) -> None:
         if "channel" in self.values:
-            self._fault("two channels", at)
+            self._fault("more than one channel", at)
         elif "constrain" in self.values:
-            self._fault("a channel behind a constraint", at)
+            self._fault("a channel after a constraint", at)
         if not words:
             self._fault("a channel without a name", at)
             return
@@ -188,9 +199,9 @@ class _Reading:
 
     def _constrain(self, words: list[tuple[str, int]], at: int) -> None:
         if "constrain" in self.values:
-            self._fault("two constraints", at)
+            self._fault("more than one constraint", at)
         if len(words) != 1:
-            self._fault("a constraint is exactly one word", at)
+            self._fault("a constraint must be exactly one word", at)
         if words:
             self.values.setdefault("constrain", words[0][0])
 
@@ -200,9 +211,9 @@ class _Reading:
         if field is None or not separator or not value:
             self._fault("an unknown attribute, or one without a value", at)
         elif self.values.setdefault(field, value) != value:
-            self._fault("an attribute twice with different values", at)
+            self._fault("an attribute appears twice with different values", at)
         elif is_late and key in _LATE_ATTRIBUTES:
-            self._fault("an attribute that belongs before the channel", at, hides=False)
+            self._fault("an attribute that must come before the channel", at, hides=False)
 
     def _fault(self, hint: str, at: int, *, hides: bool = True) -> None:
         self.faults.append(Fault(Code.PARSE_HEADER, hint, at, hides))

@@ -72,7 +72,7 @@ class FrameReader:
         violated = finished.error is Code.BODY_CONSTRAINT_VIOLATION
         if violated or (finished.complete and finished.error is not None and violates_constraint(finished.frame)):
             # If the reader has already flagged the frame, the Assembler did not check it.
-            hint = "a body that is not what its constraint says"
+            hint = "the body does not match its constraint"
             problems.append(Problem(Code.BODY_CONSTRAINT_VIOLATION, hint, finished.place))
         if finished.complete and _may_have_faults(finished.frame):
             faults = calls.body_faults(finished.frame)

@@ -16,11 +16,11 @@ from renderer.frame_kinds import BROKEN
 from renderer.frames import Intent, Terminator
 from renderer.ocml import frame_header
 from renderer.ocml.calls import CallFault, Pairing
-from renderer.ocml.cursor import Cursor, advanced
 from renderer.ocml.document_header import DocumentHeader
 from renderer.ocml.frame_header import HEADER_LIMIT
 from renderer.ocml.output import Output
-from renderer.ocml.token_scan import BEGINNINGS, LONGEST_BEGINNING, TOKEN, beginnings, held_back
+from renderer.ocml.scanning.cursor import Cursor, advanced
+from renderer.ocml.scanning.token_scan import BEGINNINGS, LONGEST_BEGINNING, TOKEN, beginnings, held_back
 from renderer.tokens import TERMINATORS, Token
 
 _WHOLE_HEADER = re.compile(r"<\|start\|>([^<]*+(?:<\|(?:channel|constrain)\|>[^<]*+)*+)<\|message\|>")
@@ -150,7 +150,7 @@ class FrameStates:
         return self._head_length <= HEADER_LIMIT
 
     def _too_long(self, position: int) -> int | None:
-        return self._broken_header("a frame header that is too long", position)
+        return self._broken_header("the frame header is too long", position)
 
     def _broken_header(self, hint: str, position: int) -> int | None:
         self.held = ""
@@ -170,7 +170,7 @@ class FrameStates:
     def _open(self, raw: str, position: int) -> int | None:
         reading = frame_header.read(raw)
         header = reading.header
-        if reading.is_version_2 and self._needs_version_1 and not self._version_2("a 2.x feature in a transcript that is not of version 2"):
+        if reading.is_version_2 and self._needs_version_1 and not self._version_2("a version 2 feature in a transcript of another version"):
             return None
         hide = False
         for fault in (*reading.faults, *self._pairing.opened(header)):

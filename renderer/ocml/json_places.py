@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 
 from renderer.errors import ParseHeaderError, Place
 
 SURROGATE = re.compile("[\ud800-\udfff]")
 """A lone surrogate: not a character, and not possible in UTF-8."""
+
+
+def mended(text: str | bytes) -> str:
+    """The text as ``decoded``, with U+FFFD in the place of what would be refused."""
+    text = text.decode("utf-8", "replace") if isinstance(text, bytes) else SURROGATE.sub("\ufffd", text)
+    return text.removeprefix("\ufeff")
 
 
 def decoded(text: str | bytes) -> str:
@@ -18,9 +25,9 @@ def decoded(text: str | bytes) -> str:
             return text.decode("utf-8").removeprefix("\ufeff")
         except UnicodeDecodeError as error:
             before = text[: error.start].decode("utf-8")
-            raise ParseHeaderError("bytes that are no UTF-8", place_of(before, len(before))) from None
+            raise ParseHeaderError("the bytes are not valid UTF-8", place_of(before, len(before))) from None
     if found := SURROGATE.search(text):
-        raise ParseHeaderError("half a surrogate pair", place_of(text, found.start()))
+        raise ParseHeaderError("an unpaired surrogate", place_of(text, found.start()))
     return text.removeprefix("\ufeff")
 
 
@@ -33,24 +40,39 @@ def place_of(text: str, position: int, frame: int | None = None) -> Place:
 _SPACE = re.compile(r"[ \t\r\n]*")
 
 
-def message_begins(text: str, number: int) -> int:
-    """Where the message with this number begins, in a text that is known to be a document."""
+def message_places(text: str) -> list[Place]:
+    """Where each message begins, in a text that is known to be a document with a list of messages."""
     # Numbers are skipped, not parsed: Python refuses some that are valid JSON.
     decoder = json.JSONDecoder(parse_int=len, parse_float=len)
-    position, found = _skip(text, 0) + 1, 0
-    while text[_skip(text, position)] != "}":
+    position, places = _first_message(text, decoder), list[Place]()
+    before, here = 0, Place(0, 1, 1)
+    while text[position] != "]":
+        here = replace(_moved(here, text[before:position]), frame=len(places))
+        places.append(here)
+        before = position
+        _value, end = decoder.raw_decode(text, position)
+        position = _skip(text, end)
+        position = _skip(text, position + (text[position] == ","))
+    return places
+
+
+def _first_message(text: str, decoder: json.JSONDecoder) -> int:
+    """The position behind the bracket that opens the list of messages, and behind the white space there."""
+    position = _skip(text, 0) + 1
+    while True:
         key, position = decoder.raw_decode(text, _skip(text, position))
         position = _skip(text, _skip(text, position) + 1)
         if key == "messages":
-            found = position
+            return _skip(text, position + 1)
         _value, position = decoder.raw_decode(text, position)
-        position = _skip(text, position)
-        position += text[position] == ","
-    position = _skip(text, found + 1)
-    for _ in range(number):
-        _value, position = decoder.raw_decode(text, position)
-        position = _skip(text, _skip(text, position) + 1)
-    return position
+        position = _skip(text, position) + 1
+
+
+def _moved(place: Place, text: str) -> Place:
+    """The place behind ``text``, which begins at ``place``."""
+    lines, last = text.count("\n"), text.rpartition("\n")[2]
+    column = len(last) + (1 if lines else place.column)
+    return Place(place.offset + len(text.encode("utf-8")), place.line + lines, column)
 
 
 def _skip(text: str, position: int) -> int:

@@ -12,12 +12,12 @@ from __future__ import annotations
 import re
 
 from renderer.errors import Code, Place
-from renderer.ocml.cursor import Cursor, advanced
 from renderer.ocml.document_beginning import DocumentBeginning
 from renderer.ocml.document_header import DocumentHeader
 from renderer.ocml.frame_states import FrameStates
 from renderer.ocml.output import DocumentOpened, Output, ProblemFound, ReaderEvent
-from renderer.ocml.utf8 import Utf8Pieces
+from renderer.ocml.scanning.cursor import Cursor, advanced
+from renderer.ocml.scanning.utf8 import Utf8Pieces
 
 __all__ = ["DocumentOpened", "ProblemFound", "Reader", "ReaderEvent"]
 
@@ -51,7 +51,7 @@ class Reader:
         self._check_open()
         if isinstance(piece, str):
             if self._bytes.is_waiting:
-                raise ValueError("text behind half a character")
+                raise ValueError("text after an incomplete character")
             self._take_text(piece)
         else:
             self._take_bytes(piece, is_last=False)
@@ -85,7 +85,7 @@ class Reader:
     def _take_bytes(self, piece: bytes, *, is_last: bool) -> None:
         text, is_broken = self._bytes.decode(piece, is_last=is_last)
         self._consume(text)
-        if is_broken and self._output.report(Code.PARSE_HEADER, "bytes that are no UTF-8", self._here()):
+        if is_broken and self._output.report(Code.PARSE_HEADER, "the bytes are not valid UTF-8", self._here()):
             self._consume(self._bytes.decode_the_rest(is_last=is_last))
 
     def _take_text(self, piece: str) -> None:
@@ -95,7 +95,7 @@ class Reader:
         self._consume(piece[: found.start()])
         if not self._bytes.is_mended:
             self._bytes.is_mended = True
-            self._output.report(Code.PARSE_HEADER, "half a surrogate pair", self._here())
+            self._output.report(Code.PARSE_HEADER, "an unpaired surrogate", self._here())
         self._consume(_SURROGATE.sub("\ufffd", piece[found.start() :]))
 
     def _consume(self, text: str) -> None:

@@ -31,9 +31,9 @@ def load(text: str, original: str) -> tuple[dict[str, Value], dict[str, str]]:
         digits = {key.value: value.value for key, value in node.value if _is_name(key) and isinstance(value, yaml.ScalarNode)}
         values = loader.construct_document(node)
     except yaml.MarkedYAMLError as error:
-        raise ParseHeaderError("the document header is no YAML that is read here", _place(original, error.problem_mark)) from None
+        raise ParseHeaderError("the document header is not supported YAML", _place(original, error.problem_mark)) from None
     except (yaml.YAMLError, ValueError, RecursionError):
-        raise ParseHeaderError("the document header is no YAML that is read here", Place(0, 1, 1)) from None
+        raise ParseHeaderError("the document header is not supported YAML", Place(0, 1, 1)) from None
     finally:
         if loader is not None:
             loader.dispose()
@@ -52,7 +52,7 @@ def dump(values: Mapping[str, Value]) -> str:
 def plain_mapping(values: Mapping[str, object], depth: int = 1) -> dict[str, Value]:
     """The same values in plain containers. Values that are not JSON are refused: reading them back would not give the same."""
     if not all(isinstance(key, str) and not _SURROGATE.search(key) for key in values):
-        raise ParseHeaderError("a key that is no text")
+        raise ParseHeaderError("a key in the document header is not a string")
     return {str(key): _plain(item, depth + 1) for key, item in values.items()}
 
 
@@ -71,7 +71,7 @@ def _plain(value: object, depth: int) -> Value:
         return [_plain(item, depth + 1) for item in value]
     if isinstance(value, Mapping):
         return plain_mapping(value, depth)
-    raise ParseHeaderError("a value that a document header cannot hold")
+    raise ParseHeaderError("a value of a type that a document header cannot contain")
 
 
 def _is_name(node: yaml.Node) -> bool:
@@ -144,9 +144,12 @@ def _integer(loader: _Loader, node: yaml.ScalarNode) -> int:
 
 def _float(loader: _Loader, node: yaml.ScalarNode) -> float:
     value = float(node.value) if node.value.lstrip("+-")[:2].lower() not in (".i", ".n") else math.inf
-    if not math.isfinite(value):
-        raise _refused("a number that is not finite", node.start_mark)
+    if not math.isfinite(value) or (value == 0 and _NOT_ZERO.match(node.value)):
+        raise _refused("a number that cannot be kept", node.start_mark)
     return value
+
+
+_NOT_ZERO = re.compile(r"[-+0.]*[1-9]")
 
 
 def _write_text(dumper: _Dumper, text: str) -> yaml.ScalarNode:

@@ -8,25 +8,24 @@ from functools import partial
 from itertools import accumulate
 from typing import Any
 
-import pytest
-
 from renderer.errors import OpenChatMLError
 from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn
 from renderer.ocml.reader import DocumentOpened, ProblemFound, Reader, ReaderEvent
-from tests.conformance.cases import Case, cases, document_as_told, error_as_told, name_of, problem_as_told
+from tests.conformance.cases import Case, cases, document_as_told, error_as_told, problem_as_told
 from tests.fuzz.promises import bytes_of
+from tests.support.cases import for_each
 
 CASES = cases("events")
 
 
-@pytest.mark.parametrize("case", CASES, ids=name_of)
+@for_each(CASES)
 def test_each_piece_gives_its_events(case: Case) -> None:
     events, stopped = heard(case, pieces_of(case))
     assert [[as_told(event) for event in found] for found in events] == case["events"]
     assert stopped == case["stopped"]
 
 
-@pytest.mark.parametrize("case", CASES, ids=name_of)
+@for_each(CASES)
 def test_cut_elsewhere_the_events_are_the_same_but_for_how_text_is_divided(case: Case) -> None:
     data = b"".join(pieces_of(case))
     expected = joined([event for found in case["events"] for event in found])

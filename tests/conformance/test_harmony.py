@@ -13,10 +13,11 @@ from renderer.harmony.pieces import Marker, Piece, pieces_of_text
 from renderer.harmony.reader import Reader
 from renderer.harmony.side_record import SideRecord
 from renderer.harmony.text import fold
-from tests.conformance.cases import Case, cases, finished_as_told, frame_as_told, frames_of, name_of
+from tests.conformance.cases import Case, cases, finished_as_told, frame_as_told, frames_of
+from tests.support.cases import for_each
 
 
-@pytest.mark.parametrize("case", cases("hip1-read"), ids=name_of)
+@for_each(cases("hip1-read"))
 def test_harmony_text_is_read(case: Case) -> None:
     if "error" in case:
         with pytest.raises(OpenChatMLError) as caught:
@@ -26,14 +27,14 @@ def test_harmony_text_is_read(case: Case) -> None:
     assert [finished_as_told(item) for item in read(case).finished] == case["frames"]
 
 
-@pytest.mark.parametrize("case", [case for case in cases("hip1-read") if "record" not in case], ids=name_of)
+@for_each([case for case in cases("hip1-read") if "record" not in case])
 def test_cutting_the_text_between_markers_changes_nothing(case: Case) -> None:
     pieces = pieces_of_text(case["harmony"])
     characters: list[Piece] = [part for piece in pieces for part in ([piece] if isinstance(piece, Marker) else piece)]
     assert fold(characters, reader(case)) == fold(pieces, reader(case))
 
 
-@pytest.mark.parametrize("case", cases("hip1-write"), ids=name_of)
+@for_each(cases("hip1-write"))
 def test_harmony_text_is_written_and_comes_back_with_its_record(case: Case) -> None:
     frames = frames_of(case["frames"])
     if "error" in case:

@@ -9,12 +9,23 @@ from jsonschema import Draft202012Validator
 
 from renderer.errors import OpenChatMLError
 from renderer.ocml import document, interchange
-from tests.conformance.cases import HERE, Case, cases, document_as_told, error_as_told, frame_as_told, name_of, transcript_of
+from tests.conformance.cases import (
+    HERE,
+    Case,
+    cases,
+    document_as_told,
+    error_as_told,
+    finished_as_told,
+    frame_as_told,
+    problem_as_told,
+    transcript_of,
+)
+from tests.support.cases import for_each
 
 SCHEMA = Draft202012Validator(json.loads((HERE.parents[1] / "docs/openchatml.schema.json").read_text(encoding="utf-8")))
 
 
-@pytest.mark.parametrize("case", cases("json-read"), ids=name_of)
+@for_each(cases("json-read"))
 def test_json_is_read(case: Case) -> None:
     data = bytes.fromhex(case["hex"]) if "hex" in case else case["json"].encode()
     if not case["accepted"]:
@@ -23,6 +34,10 @@ def test_json_is_read(case: Case) -> None:
         assert error_as_told(caught.value) == case["error"]
         return
     transcript = interchange.parse_json(data)
+    problems = interchange.read_strictly(data).problems
+    assert [problem_as_told(problem) for problem in problems] == case.get("problems", [])
+    assert interchange.read_leniently(data).transcript == transcript
+    assert interchange.read_leniently(data).problems == problems
     assert document_as_told(transcript) == case["document"]
     assert [frame_as_told(frame) for frame in transcript.frames] == case["frames"]
     for folded in (False, True):
@@ -30,12 +45,24 @@ def test_json_is_read(case: Case) -> None:
     assert document.parse(document.dump(transcript)) == transcript
 
 
-@pytest.mark.parametrize("case", [case for case in cases("json-read") if "schema" in case], ids=name_of)
+@for_each([case for case in cases("json-read") if "lenient" in case])
+def test_json_is_read_leniently(case: Case) -> None:
+    reading = interchange.read_leniently(bytes.fromhex(case["hex"]) if "hex" in case else case["json"])
+    problems = [problem_as_told(problem) for problem in reading.problems]
+    assert next(problem for problem in problems if problem["refused"]) == {**case["error"], "refused": True}
+    assert {
+        "document": document_as_told(reading.transcript),
+        "frames": [finished_as_told(item) for item in reading.finished],
+        "problems": problems,
+    } == case["lenient"]
+
+
+@for_each([case for case in cases("json-read") if "schema" in case])
 def test_the_schema_says_the_same_as_far_as_a_schema_can(case: Case) -> None:
     assert SCHEMA.is_valid(json.loads(case["json"].removeprefix("\ufeff"))) == case["schema"]
 
 
-@pytest.mark.parametrize("case", cases("json-write"), ids=name_of)
+@for_each(cases("json-write"))
 def test_json_is_written(case: Case) -> None:
     transcript, folded = transcript_of(case), case.get("fold_thinking", False)
     if "error" in case:
@@ -49,7 +76,7 @@ def test_json_is_written(case: Case) -> None:
     assert interchange.dump_json(interchange.parse_json(text), fold_thinking=folded) == text
 
 
-@pytest.mark.parametrize("case", cases("text-write"), ids=name_of)
+@for_each(cases("text-write"))
 def test_text_is_written(case: Case) -> None:
     transcript = transcript_of(case)
     if "error" in case:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from functools import cache
+from itertools import pairwise, product
 from typing import Any
 
 import pytest
@@ -12,13 +14,16 @@ from renderer.errors import OpenChatMLError
 from renderer.ocml import document
 from tests.conformance.cases import HERE, document_as_told, error_as_told, finished_as_told, problem_as_told
 from tests.fuzz.promises import bytes_of, hear
+from tests.support.cases import for_each
 
 TEXT = HERE / "text"
 NAMES = sorted(path.stem for path in TEXT.glob("*.ocml"))
 KEYS = {"shows", "source", "accepted", "canonical", "document", "frames", "problems"}
 OPTIONAL = {"fragment", "written"}
 EVERY_BYTE = 3000
-"""Longer cases are cut at this many places only."""
+"""Of longer cases not every place is cut."""
+APART = 29
+"""So many bytes are between two cuts: more than the longest token and the longest character have."""
 
 
 @cache
@@ -44,7 +49,7 @@ def test_there_are_cases_and_each_says_what_it_shows() -> None:
         assert not (case["canonical"] and "written" in case), name
 
 
-@pytest.mark.parametrize("name", NAMES)
+@for_each(NAMES)
 def test_a_strict_reading(name: str) -> None:
     case, fragment = told(name), "fragment" in told(name)
     if case["accepted"]:
@@ -56,7 +61,7 @@ def test_a_strict_reading(name: str) -> None:
     assert {**error_as_told(caught.value), "refused": True} == first
 
 
-@pytest.mark.parametrize("name", NAMES)
+@for_each(NAMES)
 def test_a_lenient_reading(name: str) -> None:
     case, fragment = told(name), "fragment" in told(name)
     if case["document"] is None:
@@ -70,22 +75,34 @@ def test_a_lenient_reading(name: str) -> None:
     assert report.is_clean == (case["problems"] == [])
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if told(name)["canonical"] or "written" in told(name)])
+@for_each([name for name in NAMES if told(name)["canonical"] or "written" in told(name)])
 def test_what_was_read_is_written_in_the_one_way(name: str) -> None:
     written = document.dump(document.parse(given(name), fragment="fragment" in told(name)))
     assert written.encode() == (given(name) if told(name)["canonical"] else told(name)["written"].encode())
     assert document.dump(document.parse(written)) == written
 
 
-@pytest.mark.parametrize("lenient", [False, True], ids=["strict", "lenient"])
-@pytest.mark.parametrize("name", NAMES)
+@for_each(product(NAMES, [False, True]))
 def test_cutting_changes_nothing(name: str, lenient: bool) -> None:
     data, fragment = given(name), "fragment" in told(name)
     whole = hear([data], lenient=lenient, fragment=fragment)
     assert hear(bytes_of(data), lenient=lenient, fragment=fragment) == whole
-    step = 1 + len(data) // EVERY_BYTE * 100
-    for at in range(0, len(data), step):
-        assert hear([data[:at], data[at:]], lenient=lenient, fragment=fragment) == whole, at
+    for pieces in cut_once_everywhere(data):
+        assert hear(pieces, lenient=lenient, fragment=fragment) == whole, [len(piece) for piece in pieces]
+
+
+def cut_once_everywhere(data: bytes) -> Iterator[list[bytes]]:
+    """Pieces of ``APART`` bytes, from each beginning: at every place there is one cut, in one of the ways, far from the next."""
+    for first in range(1, min(APART, len(data)) + 1, 1 + len(data) // EVERY_BYTE):
+        at = [0, *range(first, len(data), APART), len(data)]
+        yield [data[begin:end] for begin, end in pairwise(at)]
+
+
+def test_every_place_is_cut_once() -> None:
+    data = bytes(range(100))
+    ways = list(cut_once_everywhere(data))
+    assert {b"".join(pieces) for pieces in ways} == {data}
+    assert sorted(len(b"".join(pieces[:end])) for pieces in ways for end in range(1, len(pieces))) == list(range(1, 100))
 
 
 def as_told(reading: document.Reading) -> dict[str, Any]:

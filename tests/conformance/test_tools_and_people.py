@@ -12,9 +12,10 @@ from renderer.gate import Audience, may_see, show
 from renderer.history import seen_again
 from renderer.ocml import calls
 from tests.conformance.cases import Case, cases, frame_as_told, frame_of, frames_of, header_of, kind, name_of
+from tests.support.cases import for_each
 
 
-@pytest.mark.parametrize("case", cases("calls"), ids=name_of)
+@for_each(cases("calls"))
 def test_a_call_is_read_to_be_carried_out(case: Case) -> None:
     if "error" in case:
         with pytest.raises(OpenChatMLError) as caught:
@@ -26,7 +27,7 @@ def test_a_call_is_read_to_be_carried_out(case: Case) -> None:
     assert told == case["call"]
 
 
-@pytest.mark.parametrize("case", cases("replies"), ids=name_of)
+@for_each(cases("replies"))
 def test_a_reply_is_read(case: Case) -> None:
     reply = calls.read_reply(frame_of(case["frame"]))
     told = {"tool": reply.tool, "call_id": reply.call_id, "is_envelope": reply.envelope is not None, "error": reply.error}
@@ -39,7 +40,7 @@ def test_a_reply_is_read(case: Case) -> None:
     assert caught.value.code == case["reply"]["error"]
 
 
-@pytest.mark.parametrize("case", cases("sampled-again"), ids=name_of)
+@for_each(cases("sampled-again"))
 def test_what_a_model_sees_again(case: Case) -> None:
     assert [frame_as_told(frame) for frame in seen_again(frames_of(case["frames"]))] == case["seen_again"]
 

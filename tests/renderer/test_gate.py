@@ -7,7 +7,7 @@ from itertools import product
 import pytest
 
 from renderer.errors import Code, VisibilityError
-from renderer.events import FrameClosed, FrameOpened, FrameText, RawEvent
+from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn, RawEvent
 from renderer.frames import Frame, Header, Terminator
 from renderer.gate import (
     Audience,
@@ -16,12 +16,14 @@ from renderer.gate import (
     VisibleDelta,
     VisibleOpened,
     VisibleText,
+    VisibleWithdrawn,
     Working,
     may_see,
     show,
     visible,
     why_hidden,
 )
+from tests.support.cases import for_each
 
 VISIBLE = {
     ("user", None, None),
@@ -37,7 +39,7 @@ CHANNELS = (None, "analysis", "commentary", "final", "FINAL", "finalx", "", "com
 INTENTS = (None, "preamble", "status", "debug", "Preamble", "")
 
 
-@pytest.mark.parametrize(("role", "channel", "intent"), list(product(ROLES, CHANNELS, INTENTS)))
+@for_each(list(product(ROLES, CHANNELS, INTENTS)))
 def test_an_end_user_sees_what_the_table_lists_and_nothing_else(role: str, channel: str | None, intent: str | None) -> None:
     header = Header(role, channel=channel, intent=intent)
     assert may_see(header, Audience.END_USER) is ((role, channel, intent) in VISIBLE)
@@ -54,7 +56,7 @@ def test_a_message_to_the_person_or_to_all_is_shown(recipient: str | None) -> No
     assert may_see(Header("assistant", channel="final", recipient=recipient), Audience.END_USER)
 
 
-@pytest.mark.parametrize(("role", "channel", "intent"), list(product(ROLES, CHANNELS, INTENTS)))
+@for_each(list(product(ROLES, CHANNELS, INTENTS)))
 def test_the_debug_audience_sees_every_frame(role: str, channel: str | None, intent: str | None) -> None:
     assert may_see(Header(role, channel=channel, intent=intent), Audience.DEBUG)
 
@@ -121,6 +123,22 @@ def test_text_outside_an_open_visible_frame_is_dropped() -> None:
     gate.admit(FrameClosed(Terminator.RETURN))
     assert gate.admit(FrameText("late")) is None
     assert gate.admit(FrameClosed(None)) is None
+
+
+def test_working_is_said_again_where_the_model_hides_something_after_a_visible_frame() -> None:
+    gate = Gate(Audience.END_USER)
+    hidden, shown = FrameOpened(Header("assistant", channel="analysis")), FrameOpened(Header("assistant", channel="final"))
+    seen = [gate.admit(event) for event in (hidden, FrameClosed(Terminator.END), hidden, shown, FrameClosed(Terminator.END), hidden)]
+    assert [type(event) for event in seen] == [Working, type(None), type(None), VisibleOpened, VisibleClosed, Working]
+
+
+def test_nothing_of_a_frame_is_shown_after_it_was_withdrawn() -> None:
+    for audience, later in ((Audience.END_USER, [None, None]), (Audience.DEBUG, [VisibleDelta, VisibleClosed])):
+        gate = Gate(audience)
+        gate.admit(FrameOpened(Header("assistant", channel="final")))
+        assert isinstance(gate.admit(FrameWithdrawn()), VisibleWithdrawn)
+        seen = [gate.admit(event) for event in (FrameText("more"), FrameClosed(Terminator.END))]
+        assert [event and type(event) for event in seen] == later
 
 
 def test_stream_and_stored_frame_agree_for_every_header() -> None:

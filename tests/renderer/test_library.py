@@ -127,6 +127,12 @@ def test_the_command_tells_what_is_refused_from_what_is_flagged() -> None:
     assert code == 0 and "flagged: E-CALL-SCHEMA" in said and "accepted, 1 frame, 1 flagged" in said
     report = json.loads(command("check", "--json", "-", standard_input=flagged)[1])
     assert (report["accepted"], report["clean"], report["problems"][0]["refused"]) == (True, False, False)
+    assert command("check", "--fail-on-flags", "-", standard_input=flagged)[0] == 4
+    assert command("check", "--fail-on-flags", "-")[0] == 0
+    assert command("check", "--fail-on-flags", "-", standard_input=flagged + "stray")[0] == 1
+    as_json = command("convert", "--to", "json", "-", standard_input=flagged)[1]
+    code, said, _ = command("check", "--from", "json", "-", standard_input=as_json)
+    assert code == 0 and "flagged: E-CALL-SCHEMA" in said and "accepted, 1 frame, 1 flagged" in said
     code, said, _ = command("check", "-", standard_input=flagged + "stray")
     assert code == 1 and "-:3:1: E-PARSE-HEADER" in said and "refused, 2 frames, 1 flagged" in said
 

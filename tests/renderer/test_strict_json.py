@@ -45,7 +45,7 @@ def test_the_depth_is_bounded_and_brackets_in_strings_are_none() -> None:
 def test_a_key_twice_is_refused_where_that_is_asked_for() -> None:
     assert strict_json.loads('{"a": 1, "a": 2}') == {"a": 2}
     with pytest.raises(strict_json.JsonError):
-        strict_json.loads('{"a": 1, "a": 2}', unique_keys=True)
+        strict_json.loads('{"a": 1, "a": 2}', exact=True)
 
 
 @pytest.mark.parametrize("text", ["[" * 1_000_000, '"' * 1_000_001, "[{" * 200 + '"' + '\\"' * 500_000, "[{" * 200 + '"' * 1_000_001])

@@ -12,10 +12,11 @@ import pytest
 
 from renderer.errors import Code
 from renderer.events import Assembler, Finished, FrameClosed, FrameOpened, FrameText, RawEvent
-from renderer.frames import Channel, Header, Intent, Role, Terminator
+from renderer.frames import Channel, Frame, Header, Intent, Role, Terminator
 from renderer.gate import Audience, show, visible
 from renderer.harmony.reader import Reader
 from tests.support import places
+from tests.support.cases import for_each
 
 MARKER = re.compile(r"(<\|[a-z_]+(?:_\d+)?\|>)")
 # Two rows are token ids that spell no markers as text; these are the pieces that a detokeniser makes of them.
@@ -76,13 +77,13 @@ def cut(parts: list[str], chooser: random.Random | None) -> Iterator[str]:
             part = part[size:]
 
 
-@pytest.mark.parametrize("row", QUIRKS, ids=lambda row: row["id"])
+@for_each(QUIRKS)
 def test_of_an_odd_output_a_person_sees_exactly_what_is_theirs(row: dict[str, str]) -> None:
     raw = row["raw"] or FROM_TOKENS[row["id"]]
     assert seen(read(pieces(raw))) == row["visible"]
 
 
-@pytest.mark.parametrize("row", QUIRKS, ids=lambda row: row["id"])
+@for_each(QUIRKS)
 def test_events_do_not_depend_on_where_text_was_cut(row: dict[str, str]) -> None:
     whole = pieces(row["raw"] or FROM_TOKENS[row["id"]])
     expected = merged(read(whole))
@@ -94,20 +95,40 @@ def test_events_do_not_depend_on_where_text_was_cut(row: dict[str, str]) -> None
 def test_analysis_commentary_and_final_become_frames_with_their_headers() -> None:
     finished = frames(
         "<|channel|>analysis<|message|>Think<|end|><|start|>assistant<|channel|>commentary<|message|>I look it up.<|end|>"
+        "<|start|>assistant<|channel|>final<|message|>Found.<|end|>"
         '<|start|>assistant<|channel|>commentary to=functions.find <|constrain|>json<|message|>{"q":1}<|call|>'
-        "<|start|>assistant<|channel|>final<|message|>Found.<|return|>"
     )
     assert [(done.frame.header, done.frame.body, done.frame.terminator) for done in finished] == [
         (Header(Role.ASSISTANT, Channel.ANALYSIS), "Think", Terminator.END),
         (Header(Role.ASSISTANT, Channel.COMMENTARY, intent=Intent.PREAMBLE), "I look it up.", Terminator.END),
+        (Header(Role.ASSISTANT, Channel.FINAL), "Found.", Terminator.END),
         (
             Header(Role.ASSISTANT, Channel.COMMENTARY, recipient="functions.find", call_id="call_1", constrain="json"),
             '{"q":1}',
             Terminator.CALL,
         ),
-        (Header(Role.ASSISTANT, Channel.FINAL), "Found.", Terminator.RETURN),
     ]
     assert all(done.complete and done.error is None for done in finished)
+
+
+CALL = "<|channel|>commentary to=functions.find <|constrain|>json<|message|>{}<|call|>"
+
+
+def test_what_stands_behind_a_call_without_a_reply_is_kept_hidden_and_flagged() -> None:
+    written = f"{CALL}<|start|>assistant<|channel|>analysis<|message|>hm<|end|><|start|>assistant{CALL}<|start|>assistant"
+    called, thought, again, answer = frames(f"{written}<|channel|>final<|message|>Found.<|return|><|start|>assistant{CALL}")
+    assert (called.error, again.error, called.frame.terminator, again.frame.terminator) == (None, None, Terminator.CALL, Terminator.CALL)
+    assert (thought.frame.header, thought.error) == (Header(Role.ASSISTANT, "analysis", intent=Intent.DEBUG), Code.CALL_SCHEMA)
+    assert (answer.frame, answer.complete, answer.error) == (
+        Frame(Header(Role.ASSISTANT, "final", intent=Intent.DEBUG), "Found.", Terminator.END),
+        True,
+        Code.CALL_SCHEMA,
+    )
+
+
+def test_a_cut_answer_behind_a_call_is_hidden_and_keeps_its_own_error() -> None:
+    [_, answer] = frames(f"{CALL}<|start|>assistant<|channel|>final<|message|>Fou")
+    assert (answer.frame.header.intent, answer.complete, answer.error) == (Intent.DEBUG, False, Code.STREAM_TRUNCATED)
 
 
 def test_quoted_markers_in_analysis_stay_hidden_text() -> None:
@@ -125,6 +146,43 @@ def test_nothing_of_a_body_is_released_before_its_header_is_complete() -> None:
     assert reader.feed_text("final") == []
     assert reader.feed_marker("<|message|>") == [FrameOpened(Header(Role.ASSISTANT, Channel.FINAL))]
     assert reader.feed_text("Hi") == [FrameText("Hi")]
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        ["<|end|>", "<|channel|>", "final SECRET"],
+        ["<|end|>", "<|start|>", "assistant", "<|channel|>", "final", "<|refusal|>", " SECRET"],
+        ["<|end|>", "<|start|>", "assistant", "<|channel|>", "final <|refusal|> SECRET"],
+        ["<|end|>", "<|start|>", "assistant", "<|channel|>", "final to=functions.x SECRET"],
+    ],
+)
+def test_text_behind_a_header_in_doubt_is_no_answer_where_the_message_marker_is_missing(header: list[str]) -> None:
+    begun = ["<|channel|>", "analysis", "<|message|>", "I think."]
+    assert seen(read([*begun, *header, "<|end|>"])) == ""
+    assert seen(read([*begun, "<|end|>", "<|start|>", "assistant", "<|channel|>", "final Shown", "<|end|>"])) == "Shown"
+
+
+@pytest.mark.parametrize("at", range(3))
+def test_a_special_token_that_no_header_has_makes_it_a_hidden_one_wherever_it_stands(at: int) -> None:
+    parts = [["<|end|>", "<|start|>", "assistant"], ["<|channel|>", "final"], ["<|constrain|>", "json"]]
+    begun = ["<|channel|>", "analysis", "<|message|>", "I think."]
+    assert seen(read([*begun, *parts[0], *parts[1], "<|message|>", "Hi", "<|return|>"])) == "Hi", "the premise"
+    parts[at] = [*parts[at][:-1], "<|refusal|>"] if at == 2 else [*parts[at], " <|refusal|>"]
+    assert seen(read([*begun, *(piece for part in parts for piece in part), "<|message|>", "SECRET", "<|return|>"])) == ""
+
+
+def test_two_channels_are_only_believed_in_a_header_that_says_nothing_else() -> None:
+    def shown(role: str) -> str:
+        begun = ["<|channel|>", "analysis", "<|message|>", "x", "<|end|>", "<|start|>", role]
+        return seen(read([*begun, "<|channel|>", "commentary", "<|channel|>", "final", "<|message|>", "Hi", "<|return|>"]))
+
+    assert [shown("assistant"), shown("assistant to=user"), shown("assistant to=functions.x"), shown("assistant json")] == [
+        "Hi",
+        "",
+        "",
+        "",
+    ]
 
 
 @pytest.mark.parametrize("body", ['{"city": "Paris"}', "[1, 2]", ' {"a": 1}\n', '{"a": 1}{"b": 2}', "[" * 100_000])

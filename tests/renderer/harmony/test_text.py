@@ -14,10 +14,11 @@ from renderer.frames import Channel, Frame, Header, Intent
 from renderer.gate import Audience, show, visible
 from renderer.harmony.pieces import Marker, pieces_of_text, text_of_pieces
 from renderer.harmony.reader import Reader
-from renderer.harmony.text import fold, messages, read_completion, read_text
+from renderer.harmony.text import fold, messages, read_answer, read_completion, read_text
 from tests.renderer.harmony.cases import CASES, A, C, Case, F, text
 from tests.renderer.harmony.test_tokens import mutated, random_messages
 from tests.support import places
+from tests.support.cases import for_each
 
 QUIRKS = [json.loads(line) for line in places.QUIRKS.read_text("utf-8").splitlines()]
 AS_TEXT = [row for row in QUIRKS if row["mode"] in ("text", "token") and row["raw"]]
@@ -38,7 +39,7 @@ def seen(raw: str) -> str:
     return "".join(show(frame, Audience.END_USER) for frame in shown)
 
 
-@pytest.mark.parametrize("row", AS_TEXT, ids=lambda row: row["id"])
+@for_each(AS_TEXT)
 def test_of_an_odd_output_as_text_a_person_sees_exactly_what_is_theirs_or_less(row: dict[str, str]) -> None:
     if row.get("text_mode_unsafe"):
         assert row["visible"].startswith(seen(row["raw"]))
@@ -46,7 +47,7 @@ def test_of_an_odd_output_as_text_a_person_sees_exactly_what_is_theirs_or_less(r
         assert seen(row["raw"]) == row["visible"]
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@for_each(CASES)
 def test_of_our_own_odd_outputs_as_text_no_hidden_word_is_seen(case: Case) -> None:
     assert seen(text(case.raw)) == (case.visible if case.as_text is None else case.as_text)
 
@@ -58,6 +59,8 @@ def test_of_our_own_odd_outputs_as_text_no_hidden_word_is_seen(case: Case) -> No
         f"They want `{QUOTED}` SECRET",
         f'They want "{QUOTED}" SECRET',
         f"They want “{QUOTED}” SECRET",
+        f'They say "so.{QUOTED}SECRET',
+        "I think.<|channel|>final<|message|>SECRET",
         f"They want this:{QUOTED}SECRET",
         f"They want this\n{QUOTED}SECRET",
         f"They want it{QUOTED} to be SECRET",
@@ -77,8 +80,10 @@ def test_an_answer_that_is_quoted_in_the_reasoning_is_not_taken_for_one(reasonin
 def test_a_call_whose_arguments_quote_a_call_marker_makes_everything_behind_it_doubtful() -> None:
     call = '<|channel|>commentary to=functions.w <|constrain|>json<|message|>{"text": "ends with <|call|>'
     assert seen(f"{call}<|start|>assistant{F}SECRET<|return|>") == ""
-    whole = '<|channel|>commentary to=functions.w <|constrain|>json<|message|>{"text": "ends"}<|call|>'
-    assert seen(f"{whole}<|start|>assistant{F}Done<|return|>") == "Done"
+    assert seen(f"{call}<|start|>assistant{A}Hm.<|end|><|start|>assistant{F}SECRET<|return|>") == "", "however far behind it"
+    to_nobody = '<|channel|>analysis <|constrain|>json<|message|>{"text": "ends with'
+    assert seen(f"{to_nobody}<|call|><|start|>assistant{F}SECRET<|return|>") == ""
+    assert seen(f'{to_nobody}"}}<|end|><|start|>assistant{F}Done<|return|>') == "Done"
 
 
 def test_a_completion_that_quotes_nothing_is_read_as_ids_would_be() -> None:
@@ -87,6 +92,7 @@ def test_a_completion_that_quotes_nothing_is_read_as_ids_would_be() -> None:
     assert seen(f"{plan}{call}") == "I will search."
     assert seen(f"{plan}{F}Found.<|return|>\n") == "I will search.Found."
     assert seen(f"{plan}{F}Found.<|end|>\n") == "I will search.Found."
+    assert seen(f"{plan}{F}```py\n1\n```<|return|>") == "I will search.```py\n1\n```", "a fence is not the end of a quotation"
     assert [done.frame.header.intent for done in frames(f"{plan}{call}")] == [None, Intent.PREAMBLE, None]
 
 
@@ -99,6 +105,15 @@ def test_what_cannot_be_proven_stays_for_staff_with_an_error_code() -> None:
 
 def test_an_answer_before_anything_hidden_is_shown_up_to_the_first_marker() -> None:
     assert seen(f"{F}A message ends with <|end|>, a turn with <|return|>.<|return|>") == "A message ends with "
+
+
+def test_an_answer_without_its_end_counts_only_where_it_does_not_look_like_the_rest_of_a_quotation() -> None:
+    def answer(body: str, *, is_over: bool) -> str:
+        done = read_answer(f"{A}I think.<|end|><|start|>assistant{F}{body}", numbered(), is_over=is_over)
+        return "".join(show(frame, Audience.END_USER) for frame in visible((one.frame for one in done), Audience.END_USER))
+
+    assert [answer(body, is_over=True) for body in ("Four.", "4.", "is what they write.")] == ["Four.", "4.", ""]
+    assert answer("Four.", is_over=False) == ""
 
 
 def test_events_tell_the_same_as_frames() -> None:

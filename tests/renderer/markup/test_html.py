@@ -13,10 +13,11 @@ from renderer.markup.html import SafeHtml, plain, render, render_blocks
 from tests.attacks import attacks, second_opinion
 from tests.renderer.markup.canon import canonical
 from tests.renderer.markup.samples import EXAMPLES, Answer, answers
+from tests.support.cases import for_each
 from tests.support.cost import costs_at_most
 
 
-@pytest.mark.parametrize("answer", answers(), ids=lambda answer: answer.name)
+@for_each(answers())
 def test_a_construct_of_a_real_answer_reads_as_expected(answer: Answer) -> None:
     expected = answer.expected
     if answer.name == "image":  # nothing is fetched: where CommonMark has a picture, we have a link to it
@@ -47,8 +48,7 @@ def test_web_and_mail_addresses_become_links(href: str) -> None:
     assert f'href="{href}"' in shown(f"[text]({href})")
 
 
-@pytest.mark.parametrize(
-    "address",
+@for_each(
     [
         "javascript:alert(1)",
         "JaVaScRiPt:alert(1)",
@@ -73,7 +73,7 @@ def test_web_and_mail_addresses_become_links(href: str) -> None:
         "x-chat:do",
         "https://a.example:99999999",
         "http://%61.example",
-    ],
+    ]
 )
 def test_no_other_address_becomes_a_link(address: str) -> None:
     for text in (f"[text](<{address}>)", f"![text](<{address}>)", f"<{address}>", f"[text][r]\n\n[r]: <{address}>"):
@@ -287,7 +287,7 @@ def test_plain_text_is_escaped_and_keeps_its_lines() -> None:
     assert plain("a\r\n<b>&\x00").html == '<div class="block plain" dir="auto">a\n&lt;b&gt;&amp;\ufffd</div>'
 
 
-@pytest.mark.parametrize("text", [*EXAMPLES, *(answer.markdown for answer in answers())])
+@for_each([*EXAMPLES, *(answer.markdown for answer in answers())])
 def test_the_blocks_joined_are_the_whole(text: str) -> None:
     assert SafeHtml.join(render_blocks(text)) == render(text)
 

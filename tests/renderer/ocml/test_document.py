@@ -157,7 +157,7 @@ def test_an_error_says_where() -> None:
     assert (place.offset, place.line, place.column, place.frame) == (56, 3, 10, 1)
 
 
-@pytest.mark.parametrize("value", ["", "a b", "a\nb", "x<|end|>", "é", "a" * 129])
+@pytest.mark.parametrize("value", ["", "a b", "a\nb", "x<|end|>", "é", "a" * 4096])
 def test_a_header_value_that_could_break_out_is_not_written(value: str) -> None:
     with pytest.raises(ParseHeaderError):
         document.dump_frame(Frame(Header("user", name=value), "x"))

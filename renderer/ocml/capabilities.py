@@ -1,0 +1,61 @@
+"""Compares the ``capabilities`` of a document (specification section 2) with what is known here, and with what its frames use.
+
+Each of its lists says what writer and reader agreed on. A list that is absent says nothing. Nothing is refused because of them: what is
+not known is hidden where it occurs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from fnmatch import fnmatchcase
+
+from renderer.frames import Channel, Frame, Role
+from renderer.tokens import Token
+
+KNOWN: dict[str, tuple[str, ...]] = {
+    "roles": (*Role, "functions.*"),
+    "channels": tuple(Channel),
+    "tokens": tuple(Token),
+    "streaming": ("response.delta", "response.delta.flush", "response.cancel", "tool.cancel"),
+}
+"""What a document may list and is known here. ``*`` stands for any characters."""
+
+
+def hints(header: Mapping[str, object]) -> list[str]:
+    """What is wrong with the capabilities in the keys of a document header, in our own words; empty if nothing is."""
+    told = header.get("capabilities")
+    if told is None:
+        return []
+    if not isinstance(told, Mapping):
+        return ["the capabilities are no mapping"]
+    found = []
+    for name, known in KNOWN.items():
+        listed = told.get(name)
+        if listed is not None and not _is_list(listed):
+            found.append(f"the {name} of the capabilities are no list of names")
+        elif any(not _is_among(each, known) for each in listed or ()):
+            found.append(f"the capabilities list {name} that are not known here")
+    return found
+
+
+def covering(header: Mapping[str, object], frames: Iterable[Frame]) -> dict[str, object]:
+    """The keys of a document header, with the roles and channels that frames use and its capabilities do not list added to them."""
+    told = header.get("capabilities")
+    if not isinstance(told, Mapping):
+        return dict(header)
+    headers = [frame.header for frame in frames]
+    used = {"roles": [each.role for each in headers], "channels": [each.channel for each in headers if each.channel is not None]}
+    lists = dict(told)
+    for name, values in used.items():
+        listed = told.get(name)
+        if listed is not None and _is_list(listed):
+            lists[name] = [*listed, *(value for value in dict.fromkeys(values) if not _is_among(value, listed))]
+    return {**header, "capabilities": lists}
+
+
+def _is_list(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(each, str) for each in value)
+
+
+def _is_among(value: str, names: Iterable[str]) -> bool:
+    return any(value == name or fnmatchcase(value, name) for name in names)

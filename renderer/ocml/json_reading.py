@@ -1,0 +1,242 @@
+"""Reads OpenChatML as JSON (specification section 10) by the rules of its text, strictly or leniently.
+
+Strict reading raises the first refused problem. Lenient reading goes on: it hides what cannot be understood, and reports every problem.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from renderer import strict_json
+from renderer.errors import Code, OpenChatMLError, Place, Problem
+from renderer.events import Finished, violates_constraint
+from renderer.frame_kinds import ANALYSIS, BROKEN, addresses_tool
+from renderer.frames import Channel, Frame, Header, Intent, Role, Terminator, Transcript
+from renderer.ocml import calls, capabilities, document_header, frame_header
+from renderer.ocml.document import Reading
+from renderer.ocml.document_header import DocumentHeader, FutureVersionError
+from renderer.ocml.document_rules import DocumentRules
+from renderer.ocml.frame_header import Fault
+from renderer.ocml.json_places import SURROGATE, decoded, mended, message_places, place_of
+from renderer.strict_json import JsonError, JsonValue
+
+_TEXTS = ("role", "channel", "name", "to", "call_id", "intent", "content_type", "constrain")
+_KEYS = frozenset({*_TEXTS, "content", "terminator", "tool_call", "thinking"})
+_CALL_KEYS = frozenset({"id", "recipient", "content_type", "arguments"})
+_TERMINATORS = {"end": Terminator.END, "return": Terminator.RETURN, "call": Terminator.CALL}
+_BEGINNING = Place(0, 1, 1)
+
+Report = Callable[[Fault], None]
+"""Takes a fault of the message that is being read. Raises it where reading is strict and refuses it."""
+
+
+def read(text: str | bytes, *, lenient: bool) -> Reading:
+    """See ``interchange``."""
+    reader = _Reader(lenient=lenient)
+    try:
+        text = decoded(text)
+    except OpenChatMLError as error:
+        reader.report(error.problem)
+        text = mended(text)
+    try:
+        values = strict_json.loads(text, exact=True)
+    except JsonError as error:
+        reader.report(Problem(Code.PARSE_HEADER, "the text is not valid JSON", place_of(text, error.position)))
+        return Reading(DocumentHeader(profile=document_header.STRICTEST), (), tuple(reader.problems))
+    try:
+        reading = reader.read(values)
+    except FutureVersionError:
+        raise
+    except OpenChatMLError as error:
+        raise _placed(error.problem, text).error() from None
+    return replace(reading, problems=tuple(_all_placed(reading.problems, text)))
+
+
+def _placed(problem: Problem, text: str) -> Problem:
+    return next(_all_placed((problem,), text))
+
+
+def _all_placed(problems: tuple[Problem, ...], text: str) -> Iterator[Problem]:
+    """The problems of messages with their places in the text."""
+    places = message_places(text) if any(problem.place and problem.place.frame is not None for problem in problems) else []
+    for problem in problems:
+        number = problem.place.frame if problem.place else None
+        yield problem if number is None else replace(problem, place=places[number])
+
+
+class _Reader:
+    """One document. Places are numbers of messages until the text is looked at again."""
+
+    def __init__(self, *, lenient: bool) -> None:
+        self._lenient = lenient
+        self.problems: list[Problem] = []
+
+    def report(self, problem: Problem) -> None:
+        if problem.is_refused and not self._lenient:
+            raise problem.error()
+        self.problems.append(problem)
+
+    def read(self, values: JsonValue) -> Reading:
+        values = values if isinstance(values, dict) else self._no_document()
+        header, messages = values.get("header"), values.get("messages")
+        if set(values) != {"header", "messages"} or not isinstance(header, dict) or not isinstance(messages, list):
+            self._no_document()
+        document = self._document(header if isinstance(header, dict) else {})
+        rules = DocumentRules(document)
+        finished: list[Finished] = []
+        for number, message in enumerate(messages if isinstance(messages, list) else ()):
+            finished += self._frames(message, number, rules)
+        return Reading(document, tuple(finished), tuple(self.problems))
+
+    def _no_document(self) -> dict[str, JsonValue]:
+        if not self.problems:
+            self.report(Problem(Code.PARSE_HEADER, "the document must be an object with a header and a list of messages", _BEGINNING))
+        return {}
+
+    def _document(self, header: dict[str, JsonValue]) -> DocumentHeader:
+        try:
+            document = document_header.from_values(header, _BEGINNING)
+            document_header.write(Transcript((), document.version, document.model, document.settings, document.extra))
+        except FutureVersionError:
+            raise
+        except OpenChatMLError as error:
+            self.report(Problem(error.code, error.hint, _BEGINNING))
+            return DocumentHeader(profile=document_header.STRICTEST)
+        for hint in capabilities.hints(document.extra):
+            self.report(Problem(Code.PARSE_HEADER, hint, _BEGINNING, is_refused=False))
+        return document
+
+    def _frames(self, message: JsonValue, number: int, rules: DocumentRules) -> Iterator[Finished]:
+        """The frames of one message: usually one."""
+        place = Place(0, 1, 1, number)
+        found: list[Code] = []
+
+        def report(fault: Fault) -> None:
+            is_refused = not isinstance(fault, calls.CallFault) or fault.is_refused
+            self.report(Problem(fault.code, fault.hint, place, is_refused))
+            found.append(fault.code)
+
+        for frame in _Message(report).frames(message):
+            frame = _judged(frame, rules, report)
+            yield Finished(frame, error=found[0] if found else None, place=place)
+
+
+def _judged(frame: Frame, rules: DocumentRules, report: Report) -> Frame:
+    """Check the rules that the text reader checks beyond the grammar, in its order."""
+    header = frame.header
+    for fault in rules.begun(frame):
+        report(fault)
+        header = replace(header, intent=Intent.DEBUG) if fault.hides else header
+    if end := rules.ended(frame):
+        report(end)
+        frame = replace(frame, terminator=Terminator.END)
+    if violates_constraint(frame):
+        report(Fault(Code.BODY_CONSTRAINT_VIOLATION, "the body does not match its constraint"))
+    for fault in calls.body_faults(frame):
+        report(fault)
+    return replace(frame, header=header)
+
+
+class _Message:
+    """One message being read. A fault that hides, hides the frames that come after it was found."""
+
+    def __init__(self, report: Report) -> None:
+        self._report = report
+        self._hides = False
+
+    def frames(self, message: JsonValue) -> Iterator[Frame]:
+        """``thinking`` comes before the message's own frame, visible text before its call."""
+        if not isinstance(message, dict):
+            self._fault("a message must be an object")
+            yield Frame(BROKEN, json.dumps(message, ensure_ascii=False))
+            return
+        self._check_keys(message)
+        if thinking := self._text(message, "thinking"):
+            if message.get("role") != Role.ASSISTANT:
+                self._fault("only an assistant message can have thinking")
+            yield self._kept(ANALYSIS, thinking)
+        header, content, ending = self._header(message), self._text(message, "content"), self._terminator(message)
+        call = message.get("tool_call")
+        if call is None:
+            if ending is Terminator.CALL:
+                self._fault("the message ends with <|call|> but has no tool_call", Code.CALL_SCHEMA, hides=False)
+                ending = None
+            yield self._kept(header, content or "", ending or Terminator.END)
+            return
+        if ending not in (None, Terminator.CALL):
+            self._fault("a call must end with <|call|>", Code.CALL_SCHEMA)
+        if content:
+            yield self._kept(replace(header, recipient=None, call_id=None, constrain=None), content)
+            header = replace(header, channel=Channel.COMMENTARY, intent=None, content_type=None)
+        yield self._call(call, header)
+
+    def _fault(self, hint: str, code: Code = Code.PARSE_HEADER, *, hides: bool = True) -> None:
+        self._report(Fault(code, hint))
+        self._hides = self._hides or hides
+
+    def _kept(self, header: Header, body: str, terminator: Terminator = Terminator.END) -> Frame:
+        return Frame(replace(header, intent=Intent.DEBUG) if self._hides else header, body, terminator)
+
+    def _check_keys(self, message: dict[str, JsonValue]) -> None:
+        if "tool_calls" in message:
+            self._fault("tool_calls is not part of the format; use tool_call", Code.CALL_SCHEMA)
+        elif set(message) - _KEYS:
+            self._fault("a message has an unknown key")
+
+    def _header(self, message: dict[str, JsonValue]) -> Header:
+        said = {key: self._text(message, key) for key in _TEXTS}
+        for key, value in said.items():
+            if value is not None and not frame_header.VALUE.fullmatch(value):
+                self._fault("a value that is not allowed in a header")
+                said[key] = None
+        role = said.pop("role")
+        if role is None:
+            self._fault("a message without a role")
+            return BROKEN
+        # The header is written as text and read by the one parser for frame headers, so that both formats obey the same rules.
+        text = frame_header.spelled(Header(role, recipient=said.pop("to"), **said))
+        if len(text) > frame_header.HEADER_LIMIT:
+            self._fault("the frame header is too long")
+            return BROKEN
+        reading = frame_header.read(text)
+        for fault in reading.faults:
+            self._fault(fault.hint, fault.code, hides=fault.hides)
+        return reading.header
+
+    def _call(self, call: JsonValue, header: Header) -> Frame:
+        if not isinstance(call, dict) or set(call) - _CALL_KEYS:
+            self._fault("tool_call must be an object with id, recipient, content_type and arguments", Code.CALL_SCHEMA)
+        if not isinstance(call, dict):
+            return self._kept(header, json.dumps(call, ensure_ascii=False))
+        told = {key: self._text(call, key) for key in _CALL_KEYS}
+        message: dict[str, JsonValue] = dict(header.as_written())
+        for key, word in (("id", "call_id"), ("recipient", "to"), ("content_type", "constrain")):
+            if told[key] not in (None, message.setdefault(word, told[key])):
+                self._fault("the call and its message disagree", Code.CALL_SCHEMA)
+        header = self._header(message)
+        # Arguments are no words for people, whomever the call is addressed to.
+        self._hides = self._hides or not addresses_tool(header)
+        return self._kept(header, told["arguments"] or "", Terminator.CALL)
+
+    def _text(self, values: dict[str, JsonValue], key: str) -> str | None:
+        value = values.get(key)
+        if value is not None and not isinstance(value, str):
+            self._fault("a value is not a string")
+            return json.dumps(value, ensure_ascii=False) if key in _BODIES else None
+        if value and SURROGATE.search(value):
+            self._fault("an unpaired surrogate")
+            return SURROGATE.sub("\ufffd", value)
+        return value
+
+    def _terminator(self, message: dict[str, JsonValue]) -> Terminator | None:
+        told = self._text(message, "terminator")
+        if told is None:
+            return None
+        if told not in _TERMINATORS:
+            self._fault("the terminator must be end, return or call")
+        return _TERMINATORS.get(told)
+
+
+_BODIES = ("content", "thinking", "arguments")

@@ -1,0 +1,1 @@
+"""Finds control tokens and places in text that comes in pieces."""

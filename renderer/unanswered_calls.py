@@ -1,0 +1,45 @@
+"""Hides what a model writes behind a call that nobody has answered yet.
+
+A call ends sampling (specification section 12, rule 8). Further calls of the same completion may follow it; an answer, a preamble or
+reasoning that follows was written without the tool's reply. It is kept, hidden and flagged ``E-CALL-SCHEMA``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from renderer.errors import Code
+from renderer.events import FrameClosed, FrameOpened, RawEvent
+from renderer.frame_kinds import addresses_tool
+from renderer.frames import Header, Intent, Role, Terminator
+
+
+class UnansweredCalls:
+    """The events of one completion, in order, with what stands behind a call hidden from its beginning."""
+
+    def __init__(self) -> None:
+        self._waits = False
+        self._hides = False
+
+    def each(self, events: Iterable[RawEvent]) -> list[RawEvent]:
+        """The next events."""
+        return [self.feed(event) for event in events]
+
+    def feed(self, event: RawEvent) -> RawEvent:
+        """The next event."""
+        match event:
+            case FrameOpened(header=header):
+                self._waits = self._waits and header.role != Role.TOOL
+                self._hides = self._waits and not addresses_tool(header)
+                return replace(event, header=hidden(header)) if self._hides else event
+            case FrameClosed(terminator=terminator, error=error):
+                self._waits = self._waits or terminator is Terminator.CALL
+                if self._hides:
+                    return FrameClosed(terminator and Terminator.END, error or Code.CALL_SCHEMA)
+        return event
+
+
+def hidden(header: Header) -> Header:
+    """The header of a frame that stands behind an unanswered call."""
+    return replace(header, intent=Intent.DEBUG)

@@ -1,0 +1,44 @@
+"""The capabilities of a document: compared with what is known, and kept true when frames are added."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from renderer.frames import Frame, Header
+from renderer.ocml import capabilities, document, interchange
+
+
+@pytest.mark.parametrize(
+    ("told", "hints"),
+    [
+        (None, 0),
+        ({}, 0),
+        ({"roles": ["system", "functions.*", "functions.x"], "channels": ["final"], "tokens": ["<|start|>"], "streaming": []}, 0),
+        ({"x": ["y"]}, 0),
+        ("all", 1),
+        ({"roles": ["critic"]}, 1),
+        ({"roles": "assistant"}, 1),
+        ({"roles": [1], "channels": ["musings"], "tokens": ["<|think|>"], "streaming": ["response.undo"]}, 4),
+    ],
+)
+def test_what_is_not_known_is_flagged_and_nothing_is_refused(told: object, hints: int) -> None:
+    assert len(capabilities.hints({"capabilities": told})) == hints
+    assert not any("critic" in hint or "musings" in hint for hint in capabilities.hints({"capabilities": told}))
+    text = interchange.dump_json(document.parse("version: 2.2\n")).replace('"2.2"', f'"2.2", "capabilities": {json.dumps(told)}')
+    reading = interchange.read_strictly(text)
+    assert [(problem.code, problem.is_refused) for problem in reading.problems] == [("E-PARSE-HEADER", False)] * hints
+    assert document.read_strictly(document.dump(reading.transcript)).problems == reading.problems
+
+
+def test_lists_are_extended_by_what_frames_use() -> None:
+    header = {"x": 1, "capabilities": {"roles": ["functions.*", "user"], "channels": ["final"], "tokens": ["<|start|>"]}}
+    frames = [Frame(Header("user"), ""), Frame(Header("assistant", "analysis"), ""), Frame(Header("assistant", "final"), "")]
+    assert capabilities.covering(header, frames) == {
+        "x": 1,
+        "capabilities": {"roles": ["functions.*", "user", "assistant"], "channels": ["final", "analysis"], "tokens": ["<|start|>"]},
+    }
+    others: tuple[dict[str, object], ...] = ({}, {"capabilities": "all"}, {"capabilities": {"roles": "user"}}, {"capabilities": {}})
+    for other in others:
+        assert capabilities.covering(other, frames) == other
