@@ -1,4 +1,4 @@
-"""Finds lines of a reasoning summary that address the reader.
+"""Finds lines of a reasoning summary that address the reader, or judge somebody.
 
 Such a line speaks to the reader, asks for something, or gives a number to call or a place to click. A summary only says what was done: a
 person who trusts the product would do what such a line says.
@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import re
 
-from renderer.summary import disguises
-from renderer.summary.vocabulary import requests
+from renderer.summary import disguises, endings
+from renderer.summary.index import SeenText
+from renderer.summary.vocabulary import judgements, requests
 
 _ASKS = re.compile("[?!\uff1f\uff01\u061f\u00bf\u00a1]")
 _MYSELF = re.compile(r"\bI(?:['\u2019](?:m|ll|ve|d))?\b(?![.)])")
 
 _SPEAKS_TO = frozenset(disguises.words(requests.SPEAKS_TO))
 _ASKING = frozenset(requests.ASKING.split())
+_CALLING = frozenset(requests.CALLING.split())
 _ALSO_NOUNS = frozenset(requests.ALSO_NOUNS.split())
 _DOING = frozenset(disguises.words(requests.DOING))
 _JOINING = frozenset(
@@ -29,11 +31,22 @@ _OTHER_SCRIPTS = tuple(map(re.compile, (requests.CHINESE, requests.KOREAN, reque
 _PART_END = re.compile(r"[,;:.\u2013\u2014/|]|\s-\s")
 _PHONE = re.compile(r"(?:\+|\b0)[\d\s()./-]{5,}\d|\(?\d{3,5}\)?[\s./-]\d{3,}")
 
+_WHOLE = frozenset(judgements.WHOLE.split())
+_BEGINNINGS = tuple(judgements.BEGINNINGS.split())
+_PARTS = re.compile(judgements.PARTS)
 
-def speaks_to_reader(line: str) -> bool:
-    """Whether ``line`` addresses the reader. The visible text does not excuse it: a pasted text may hold the same words or number."""
+
+def speaks_to_reader(line: str, tongues: frozenset[str] = frozenset()) -> bool:
+    """Whether ``line`` addresses the reader; ``tongues``: the languages that it may be in, as "du" is an article in French.
+
+    The visible text does not excuse it: a pasted text may hold the same words or number.
+    """
     words = disguises.words(line)
+    if "French" in tongues and "German" not in tongues:
+        words = [word for word in words if word != "du"]
     if not _SPEAKS_TO.isdisjoint(words) or not _DOING.isdisjoint(words):
+        return True
+    if any(phrase in " ".join(words) for phrase in requests.PLEADING):
         return True
     if any(pattern.search(line) for pattern in (_ASKS, _MYSELF, _PHONE, _GERMAN_POLITE, *_OTHER_SCRIPTS)):
         return True
@@ -42,6 +55,8 @@ def speaks_to_reader(line: str) -> bool:
 
 def _asks(words: list[str]) -> bool:
     """Whether a part of a line begins with an imperative, also after a conjunction; "and" may be anywhere."""
+    if words and words[0] in _CALLING:
+        return True
     before = ""
     for at, word in enumerate(words):
         begins = at == 0 or all(earlier in _LEADING for earlier in words[:at])
@@ -49,3 +64,15 @@ def _asks(words: list[str]) -> bool:
             return True
         before = word
     return False
+
+
+def judges(line: str, seen: SeenText) -> bool:
+    """Whether ``line`` has such a word that is not visible. A summary says what work was done, and such work is none."""
+    for word in disguises.words(line):
+        if (word in _WHOLE or word.startswith(_BEGINNINGS)) and word not in seen.words and endings.forms(word).isdisjoint(seen.forms):
+            return True
+    return any(not _is_visible(found[0], seen) for found in _PARTS.finditer(line))
+
+
+def _is_visible(part: str, seen: SeenText) -> bool:
+    return len(part) > 1 and all(part[at : at + 2] in seen.pairs for at in range(len(part) - 1))

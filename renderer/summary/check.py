@@ -31,6 +31,7 @@ class Reason(StrEnum):
     ADDRESS = "it holds an address, or a file name that is not in the visible text"
     CODE = "it holds code or markup"
     ADDRESSED = "it speaks to the reader, asks for something, or names a place to call or click"
+    JUDGED = "it suspects, insults or blames somebody, or tells of deceit"
     REFUSAL = "it is a refusal"
     POLICY = "it speaks of instructions, rules or permission"
     SCRIPT = "it uses a script that the visible text does not use"
@@ -71,7 +72,7 @@ def _reason_together(line: str, hidden: HiddenText, seen: SeenText, before: Sequ
         return Reason.COPY
     if numbers.tells_small(lines, hidden, seen) or numbers.builds_up(lines, hidden, seen):
         return Reason.SECRET
-    if sum(len(plain_words.unknown_words(one, seen)) for one in lines) > new_words.MOST_TOGETHER:
+    if sum(len(plain_words.unknown_words(one, seen, hidden.order_forms)) for one in lines) > new_words.MOST_TOGETHER:
         return Reason.WORD
     if names.builds_name(lines, hidden, seen):
         return Reason.NAME
@@ -164,7 +165,11 @@ def _speaks_of_rules(line: str, hidden: HiddenText, seen: SeenText) -> bool:
 
 
 def _speaks_to_reader(line: str, hidden: HiddenText, seen: SeenText) -> bool:
-    return addressing.speaks_to_reader(line)
+    return addressing.speaks_to_reader(line, languages.expected(seen.tongues))
+
+
+def _judges(line: str, hidden: HiddenText, seen: SeenText) -> bool:
+    return addressing.judges(line, seen)
 
 
 _REFUSAL = re.compile(
@@ -188,7 +193,7 @@ def _is_in_another_language(line: str, hidden: HiddenText, seen: SeenText) -> bo
 
 
 def _holds_secret(line: str, hidden: HiddenText, seen: SeenText) -> bool:
-    return secrets.holds_secret(line, seen) or numbers.counts(line)
+    return secrets.holds_secret(line, seen) or numbers.counts(line) or numbers.tells_tens(line, seen)
 
 
 def _is_copy(line: str, hidden: HiddenText, seen: SeenText) -> bool:
@@ -196,7 +201,7 @@ def _is_copy(line: str, hidden: HiddenText, seen: SeenText) -> bool:
 
 
 def _holds_unknown_word(line: str, hidden: HiddenText, seen: SeenText) -> bool:
-    unknown = plain_words.unknown_words(line, seen)
+    unknown = plain_words.unknown_words(line, seen, hidden.order_forms)
     return len(unknown) > new_words.MOST_IN_LINE or not all(new_words.may_pass(line, word, hidden, seen) for word in unknown)
 
 
@@ -228,6 +233,7 @@ _RULES: tuple[tuple[Reason, Rule], ...] = (
     (Reason.ADDRESS, _holds_address),
     (Reason.CODE, _holds_code),
     (Reason.ADDRESSED, _speaks_to_reader),
+    (Reason.JUDGED, _judges),
     (Reason.REFUSAL, _is_refusal),
     (Reason.POLICY, _speaks_of_rules),
     (Reason.SCRIPT, _is_in_another_script),

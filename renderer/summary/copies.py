@@ -26,7 +26,7 @@ def is_copy(line: str, hidden: HiddenText, seen: SeenText) -> bool:
     if sum(hits) >= SHINGLE and sum(hits) / len(hits) >= _COPIED_PART:
         return True
     squeezed = "".join(words)
-    return hidden.letters.share(squeezed) or hidden.wide.share(disguises.wide(squeezed), seen.wide_runs)
+    return hidden.letters.share(squeezed) or hidden.wide.share_words(disguises.wide(squeezed), seen.wide_runs)
 
 
 def is_copy_together(lines: Sequence[str], hidden: HiddenText, seen: SeenText) -> bool:

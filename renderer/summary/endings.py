@@ -4,9 +4,37 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-_ENGLISH = (("ies", "y"), ("ied", "y"), ("ily", "y"), ("ing", ""), ("ing", "e"), ("ed", ""), ("ed", "e"), ("es", ""), ("s", ""), ("ly", ""))
-_GERMAN = ("e", "n", "s", "t", "en", "er", "es", "em", "st", "et", "te", "ten", "tet", "ern", "ung", "ungen", "end", "ende", "enden")
+_ENGLISH = (
+    ("ies", "y"),
+    ("ied", "y"),
+    ("ily", "y"),
+    ("ing", ""),
+    ("ing", "e"),
+    ("ed", ""),
+    ("ed", "e"),
+    ("es", ""),
+    ("s", ""),
+    ("ly", ""),
+    ("er", ""),
+    ("er", "e"),
+    ("ier", "y"),
+    ("est", ""),
+    ("iest", "y"),
+    ("ness", ""),
+    ("iness", "y"),
+)
+_GERMAN = (
+    *("e", "n", "s", "t", "en", "er", "es", "em", "st", "et", "te", "ten", "tet", "ern", "ung", "ungen", "end", "ende", "enden"),
+    *("ere", "eren", "eres", "erer", "ste", "sten", "stes", "ster"),
+)
+_ROMANCE = (
+    *("a", "o", "e", "i", "u", "s", "as", "os", "es", "is", "us", "it", "ar", "er", "ir", "ado", "ada", "ados", "adas", "ido", "ida"),
+    *("idos", "idas", "ando", "iendo", "io", "ieron", "aron", "aba", "ia", "an", "en", "ee", "ees", "ant", "ent", "ait", "ont", "re"),
+    *("ie", "ies", "ue", "ues", "eur", "euse", "eux", "elle", "elles", "onne", "onnes", "ive", "ives"),
+)
+_ELIDED = ("d", "l", "n", "s", "j", "m", "t", "c", "qu")
 _LEAST = 3
+_LEAST_ROMANCE = 4
 _LEAST_GERMAN = 3
 
 
@@ -31,6 +59,14 @@ def german(word: str) -> frozenset[str]:
     if word.startswith("ge"):
         found.update(root[2:] for root in tuple(found) if len(root) >= _LEAST_GERMAN + 2)
     return frozenset(found)
+
+
+@lru_cache(maxsize=4096)
+def romance(word: str) -> frozenset[str]:
+    """The stems of a folded French, Spanish, Italian or Portuguese word, also without an article ("lheure"), and the word itself."""
+    bare = {word, *(word.removeprefix(article) for article in _ELIDED if len(word) - len(article) >= _LEAST_ROMANCE)}
+    found = {form.removesuffix(ending) for form in bare for ending in _ROMANCE}
+    return frozenset(bare | {stem for stem in found if len(stem) >= _LEAST_ROMANCE})
 
 
 def forms(word: str) -> frozenset[str]:

@@ -9,9 +9,10 @@ import re
 import unicodedata
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 
-from renderer.summary import disguises, endings, languages
-from renderer.summary.spelled_numbers import small_numbers
+from renderer.summary import disguises, endings, languages, written
+from renderer.summary.number_words import small_numbers
 from renderer.summary.vocabulary import korean
 
 SHINGLE = 3
@@ -19,26 +20,13 @@ SHINGLE = 3
 RUN_WORDS = 5
 """This many consecutive words from hidden text are a copy, unless they are also consecutive in the visible text."""
 LONG_WORD = 5
+NAME_HEAD = 4
 DIGITS_TOGETHER = 3
 """The number of consecutive digits that are looked up together."""
 _WIDE_RUN = 6
+_HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]")
 _BATCH = 2_000
 _LONGEST_TAIL = 200
-_SENTENCE_END = re.compile(r"[.!?;:\n\u3002\uff01\uff1f]+")
-_NAME = re.compile(r"(?<![\w'-])[^\W\d_a-z][\w'-]{2,}")
-_QUOTED = re.compile(r"[\"\u201c\u201e\u00ab'`]([^\"\u201d\u201c\u00bb'`\n]{3,60})[\"\u201d\u201c\u00bb'`]")
-_SAID = re.compile(
-    r"(?<!\w)(?:[\"\u201c\u201d\u201e\u00ab\u2018\u201a'`]([^\"\u201d\u201c\u201e\u00bb\u00ab\u2018'`\n]{2,60})[\"\u201d\u201c\u00bb\u2019'`](?!\w))"
-    r"|[\u300c\u300e\u300a]([^\u300c-\u300f\u300a\u300b\n]{1,40})[\u300d\u300f\u300b]"
-)
-_MOST_SAID_WORDS = 4
-_IDENTIFIER = re.compile(
-    r"(?<![^\W_])(?=[A-Za-z0-9_.]{4,60}(?![^\W_]))(?:[A-Za-z]+[a-z0-9][A-Z]|[A-Za-z0-9]+[_.][A-Za-z0-9])[A-Za-z0-9_.]*"
-)
-_TITLED = re.compile(
-    r"\b(?:[Mm]s|[Mm]rs?|[Mm]iss|[Dd]r|[Pp]rof|Herrn?|Frau|Mme|Mlle|Se\u00f1ora?|Sig|Sir|Lady)\b\.?\s+(?=([^\W\d_]{2,})(?:\s+([^\W\d_a-z][\w'-]+))?)"
-)
-_SMALL_WORD = re.compile(r"(?<![\w'-])[a-z][\w'-]*")
 _LONGEST_ROOT = 6
 _LONGEST_WORD = 30
 _SHORTEST_SKELETON = 4
@@ -72,7 +60,16 @@ class Grams:
 
     def share(self, text: str, known: Grams | None = None) -> bool:
         """Whether ``text`` has such a run in common with it. Runs that are ``known``, of the same size, do not count."""
-        return any(run in self._known and not (known and run in known._known) for run in self._runs(text))
+        return any(self._shared(text, known))
+
+    def share_words(self, text: str, known: Grams) -> bool:
+        """As ``share``. Where a run has few Chinese characters, which are half a word each, the next one must be shared, too."""
+        hits = self._shared(text, known)
+        is_dense = [len(_HAN.findall(text[begin : begin + self._size])) * 2 >= self._size for begin in range(len(hits))]
+        return any(hit and (is_dense[begin] or any(hits[begin + self._step : begin + self._step + 1])) for begin, hit in enumerate(hits))
+
+    def _shared(self, text: str, known: Grams | None) -> list[bool]:
+        return [run in self._known and not (known and run in known._known) for run in self._runs(text)]
 
     def _runs(self, text: str) -> Iterator[int]:
         return (hash(text[begin : begin + self._size]) for begin in range(len(text) - self._size + 1))
@@ -88,17 +85,25 @@ class HiddenText:
         self.orders: list[frozenset[str]] = []
         """The content of each sentence of the system and developer messages."""
         self.order_words: set[str] = set()
+        self.order_forms: set[str] = set()
+        """What these words may be forms of; of scripts without spaces each two characters side by side."""
         self.names: set[str] = set()
         """Names and quoted words of those messages."""
         self.told_names: set[str] = set()
         """Words of the reasoning that are written as names, folded; in German that is each noun."""
         self.uttered: set[str] = set()
         """Names and words that certainly are names: in quotes, after a title, or parts of an identifier."""
+        self.name_heads: set[str] = set()
+        """What these two begin with."""
         self.small: set[str] = set()
         """Words that are written without a capital."""
+        self.with_article: set[str] = set()
+        """Those of them that follow an article: names seldom do."""
         self.forms: set[str] = set()
         """What the words of it may be forms of."""
         self.skeletons: set[str] = set()
+        self.letter_sets: set[str] = set()
+        """The letters of these forms, sorted: a word with two letters swapped has the same."""
         self.pairs: set[str] = set()
         """As of visible text."""
         self.digits: set[str] = set()
@@ -141,7 +146,8 @@ class HiddenText:
         self.settle(is_end=True)
         self.orders += _sentences(text)
         self.order_words.update(disguises.words(text))
-        self.names.update(_names(text) | _quoted(text))
+        self.order_forms.update(*map(_forms, self.order_words))
+        self.names.update(written.names(text) | written.quoted(text))
 
     def holds(self, run: tuple[str, ...]) -> bool:
         """Whether these SHINGLE words are consecutive in the hidden text."""
@@ -167,17 +173,22 @@ class HiddenText:
         if len(word) >= LONG_WORD:
             self.long_words.add(word)
         if not run and len(word) <= _LONGEST_WORD:
-            self.forms |= endings.forms(word)
+            forms = endings.forms(word)
+            self.forms |= forms
             self.skeletons.add(skeleton(word))
+            self.letter_sets.update("".join(sorted(form)) for form in forms if len(form) >= LONG_WORD)
 
     def _index_names(self, text: str) -> None:
         """Index names together with the text before, as a name or a number may be split across pieces. Duplicates are kept once."""
         text = self._before + text
         # From the beginning of a word on: the end of a name by itself could look like a word.
         self._before = text if len(text) <= _BEFORE else _WORD_END.sub("", text[-_BEFORE:])
-        self.told_names |= _names(text)
-        self.uttered |= _uttered(text)
-        self.small.update(disguises.folded(word) for word in _SMALL_WORD.findall(text))
+        names, uttered = written.names(text), written.uttered(text)
+        self.told_names |= names
+        self.uttered |= uttered
+        self.name_heads.update(name[:NAME_HEAD] for name in names | uttered)
+        self.small |= written.small(text)
+        self.with_article |= written.with_article(text)
         self.digits |= digit_grams(text)
 
 
@@ -186,6 +197,8 @@ class SeenText:
 
     def __init__(self) -> None:
         self.words: set[str] = set()
+        self.parts: set[str] = set()
+        """The words, and what stands side by side with a script without spaces: "17" of "17\u304c"."""
         self.stems: set[str] = set()
         self.forms: set[str] = set()
         """What these words may be forms of."""
@@ -214,9 +227,10 @@ class SeenText:
         for word in set(words) - self.words:
             self._index_word(word)
         self.words.update(words)
+        self.parts.update(words)
         self.runs.update(map(hash, zip(*(words[begin:] for begin in range(RUN_WORDS)), strict=False)))
         self.digits |= digit_grams(text)
-        self.names |= _uttered(text)
+        self.names |= written.uttered(text)
         self.wide_runs.feed(disguises.wide("".join(words)))
         for begin in range(0, len(words), _PASSAGE_WORDS):
             passage = stems(" ".join(words[begin : begin + _PASSAGE_WORDS]))
@@ -230,11 +244,18 @@ class SeenText:
 
     def _index_word(self, word: str) -> None:
         run = disguises.wide(word)
+        if run:
+            self.parts.update(disguises.by_width(word))
         self.pairs.update(run[begin : begin + 2] for begin in range(len(run) - 1))
         if run and "\uac00" <= run[0] <= "\ud7af":
             self.roots.update(run[:cut] for cut in range(1, min(len(run), _LONGEST_ROOT) + 1) if cut > 1 or run[cut:] in _KOREAN_ENDINGS)
         if not run:
             self.forms |= endings.forms(word)
+
+
+def _forms(word: str) -> frozenset[str]:
+    run = disguises.wide(word)
+    return frozenset(one + other for one, other in pairwise(run)) if run else endings.forms(word)
 
 
 def stems(text: str) -> frozenset[str]:
@@ -270,18 +291,6 @@ def digit_grams(text: str) -> set[str]:
     return {run[begin : begin + DIGITS_TOGETHER] for run in digit_runs(text) for begin in range(len(run) - DIGITS_TOGETHER + 1)}
 
 
-def said_words(text: str) -> list[list[str]]:
-    """The folded words of each part of ``text`` in quotation marks."""
-    return [disguises.words(found[0] or found[1]) for found in _SAID.findall(text)]
-
-
-def _uttered(text: str) -> set[str]:
-    found = {word for said in said_words(text) if len(said) <= _MOST_SAID_WORDS for word in said}
-    found.update(word for names in _TITLED.findall(text) for name in names for word in disguises.words(name))
-    found.update("".join(disguises.words(name[0])) for name in _IDENTIFIER.finditer(text))
-    return {word for word in found if (len(word) >= 3 or disguises.wide(word)) and word not in languages.SMALL_WORDS}
-
-
 def _stem(word: str) -> str:
     for ending in _ENDINGS:
         if word.endswith(ending) and len(word) - len(ending) >= 3:
@@ -300,7 +309,7 @@ def _sentences(text: str) -> list[frozenset[str]]:
     """Short sentences are joined: a single word is not a sentence that could be retold in other words."""
     found: list[frozenset[str]] = []
     open_one: frozenset[str] = frozenset()
-    for part in _SENTENCE_END.split(text):
+    for part in written.SENTENCE_END.split(text):
         own = stems(part)
         if len(own) >= _LEAST_STEMS:
             found.append(own)
@@ -310,24 +319,3 @@ def _sentences(text: str) -> list[frozenset[str]]:
         else:
             open_one |= own
     return [*found, open_one] if open_one else found
-
-
-def _names(text: str) -> set[str]:
-    """Words with a capital that do not begin a sentence, words in capitals, and words with digits."""
-    names: set[str] = set()
-    for part in _SENTENCE_END.split(text):
-        begins = len(part) - len(part.lstrip(" \t-*#>\u2022"))
-        for match in _NAME.finditer(part):
-            if match.start() > begins or match[0].isupper():
-                names.update(disguises.words(match[0]))
-    names.update(word for word in disguises.words(text) if len(word) >= 3 and any(map(str.isdigit, word)))
-    return _telling(names)
-
-
-def _quoted(text: str) -> set[str]:
-    """The text between any two quotation marks, also between the end of one quotation and the beginning of the next."""
-    return _telling(word for match in _QUOTED.finditer(text) for word in disguises.words(match[1]))
-
-
-def _telling(words: Iterable[str]) -> set[str]:
-    return {word for word in words if len(word) >= 3 and word not in languages.SMALL_WORDS}

@@ -49,13 +49,18 @@ SMALL_WORDS = frozenset(_TONGUES)
 
 _BY_TONGUE = {tongue: frozenset(small.split()) for tongue, small in _SMALL_WORDS.items()}
 _NEARLY = 0.6
+_WORD_WEIGHT = 3
+"""How much a stop word counts against one of a single letter, which may as well stand in a formula."""
 _MUST_SHOW = 8
 """This many consecutive words without a stop word are not a sentence in any language known here."""
 
 
 def count(words: Iterable[str]) -> Counter[str]:
-    """How many stop words of each language are among these words."""
-    return Counter(tongue for word in words for tongue in _TONGUES.get(word, ()))
+    """How much the stop words of each language weigh that are among these words."""
+    found: Counter[str] = Counter()
+    for word in words:
+        found.update(dict.fromkeys(_TONGUES.get(word, ()), _WORD_WEIGHT if len(word) > 1 else 1))
+    return found
 
 
 def expected(around: Counter[str]) -> frozenset[str]:
@@ -71,7 +76,8 @@ def small_words(tongue: str) -> frozenset[str]:
 
 def fits(words: list[str], around: Counter[str]) -> bool:
     """Whether a line in Latin letters can be in a language of the text around it. If that is unclear, English is expected."""
-    own = count(words)
+    # Each word once: "mot a mot" is not the more Vietnamese for it.
+    own = count(set(words))
     if not own:
         return len(words) < _MUST_SHOW
     return max(own[tongue] for tongue in expected(around)) >= max(own.values())

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from itertools import pairwise
 
-from renderer.summary import disguises, languages, plain_words
-from renderer.summary.index import HiddenText, SeenText, said_words
+from renderer.summary import disguises, languages, new_words, plain_words
+from renderer.summary.index import NAME_HEAD, HiddenText, SeenText
+from renderer.summary.written import said_words
 
 _SHORTEST_MISSPELT = 6
 _SHORTEST_CUT_UP = 6
 _LONGEST_CUT_UP = 24
 _SHORTEST_INITIALS = 4
+_SHORTEST_HALF = 3
 
 
 def names_the_unseen(line: str, hidden: HiddenText, seen: SeenText) -> bool:
@@ -46,7 +49,7 @@ def _names_of_orders(words: list[str], hidden: HiddenText, seen: SeenText) -> bo
 def _names_of_reasoning(words: list[str], hidden: HiddenText, seen: SeenText) -> bool:
     """Names from the reasoning. As it grows, they are only looked up. A word that is not plain is refused elsewhere already."""
     unseen = [word for word in words if word not in seen.words]
-    if any(word in hidden.uttered or _is_name(word, hidden, seen) for word in unseen):
+    if _is_halved(words, hidden, seen) or any(word in hidden.uttered or _is_name(word, hidden, seen) for word in unseen):
         return True
     runs = [disguises.wide(word) for word in unseen]
     if any(run[at:end] in hidden.uttered and run[at:end] not in seen.names for run in runs for at, end in _spans(run, 2)):
@@ -59,7 +62,14 @@ def _is_name(word: str, hidden: HiddenText, seen: SeenText) -> bool:
     if word not in hidden.told_names:
         return False
     tongues = languages.expected(seen.tongues)
-    return not plain_words.is_plain(word, tongues) or (word not in hidden.small and "German" not in tongues)
+    if disguises.wide(word):
+        # No capital tells names from other words there.
+        return bool(plain_words.unknown_words(word, seen, hidden.order_forms))
+    if new_words.is_topic(word, hidden):
+        return False
+    if plain_words.is_visible_compound(word, seen, tongues):
+        return False
+    return not plain_words.is_known(word, seen, tongues) or (word not in hidden.small and "German" not in tongues)
 
 
 def _is_cut_up(squeezed: str, words: Sequence[str], hidden: HiddenText, seen: SeenText) -> bool:
@@ -69,7 +79,7 @@ def _is_cut_up(squeezed: str, words: Sequence[str], hidden: HiddenText, seen: Se
 def _holds_name(letters: str, hidden: HiddenText, seen: SeenText, least: int, known: frozenset[str] = frozenset()) -> bool:
     """Whether a name is a part of ``letters``, forwards or backwards. ``known``: words that were judged as they are."""
     for text in (letters, letters[::-1]):
-        for begin, end in _spans(text, least):
+        for begin, end in _spans(text, least, hidden.name_heads):
             part = text[begin:end]
             is_name = part in hidden.uttered or part in hidden.told_names
             if is_name and part not in known and part not in seen.words and part not in seen.names and not _is_plain_anywhere(part):
@@ -81,8 +91,11 @@ def _is_plain_anywhere(part: str) -> bool:
     return plain_words.is_plain(part, frozenset({"English", "German"}))
 
 
-def _spans(text: str, least: int) -> Iterator[tuple[int, int]]:
+def _spans(text: str, least: int, heads: AbstractSet[str] | None = None) -> Iterator[tuple[int, int]]:
+    """Where parts of at least ``least`` letters begin and end; with ``heads`` only those that begin with one of them."""
     for begin in range(len(text) - least + 1):
+        if heads is not None and text[begin : begin + NAME_HEAD] not in heads:
+            continue
         for end in range(begin + least, min(len(text), begin + _LONGEST_CUT_UP) + 1):
             yield begin, end
 
@@ -96,6 +109,13 @@ def _is_in_sight(word: str, seen: SeenText) -> bool:
     run = disguises.wide(word)
     is_run = len(run) == len(word) > 1 and all(one + other in seen.pairs for one, other in pairwise(run))
     return word in seen.words or is_run
+
+
+def _is_halved(words: list[str], hidden: HiddenText, seen: SeenText) -> bool:
+    """Whether two of the words are the two halves of a name, in any order: "an eagle of gold"."""
+    long = {word for word in words if len(word) >= _SHORTEST_HALF}
+    joined = (one + other for one in long for other in long)
+    return any((name in hidden.names or name in hidden.uttered) and name not in seen.words for name in joined)
 
 
 def _is_near(word: str, name: str) -> bool:

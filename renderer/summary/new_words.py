@@ -1,11 +1,13 @@
 """Decides which unknown words a line of a reasoning summary may contain.
 
 No list of plain words is complete, and a word such as "sourdough" does no harm. But a word can also be a code. So an unknown word must
-look like a word of the language and must not be in hidden text in any disguise. Only one is allowed in a line, and few in all lines.
+look like a word of the language and must not be in hidden text in any disguise, but for words that reasoning uses like any other. Only
+one is allowed in a line, and few in all lines.
 """
 
 from __future__ import annotations
 
+import re
 from functools import cache
 
 from renderer.summary import disguises, endings, languages, plain_words
@@ -14,25 +16,73 @@ from renderer.summary.number_words import is_number
 
 MOST_IN_LINE = 1
 MOST_TOGETHER = 3
-_SHORTEST, _LONGEST = 4, 14
+_SHORTEST, _LONGEST, _LONGEST_GERMAN = 4, 14, 20
 _LONGEST_WIDE = 3
 _LEAST_CIPHERED = 3
 _LIKELY_PART = 0.7
+_DERIVED_GERMAN = ("ung", "ungen", "heit", "heiten", "keit", "keiten", "schaft", "schaften", "tion", "tionen", "tat", "taten")
+_DERIVED = (
+    *(
+        "ence",
+        "ences",
+        "ance",
+        "ances",
+        "tion",
+        "tions",
+        "sion",
+        "sions",
+        "ment",
+        "ments",
+        "ness",
+        "ity",
+        "ities",
+        "able",
+        "ible",
+        "ical",
+        "ional",
+        "ously",
+        "ation",
+        "ations",
+    ),
+    *("cion", "ciones", "dad", "dades", "miento", "mientos", "mente", "ement", "ements", "aire", "ario", "aria"),
+)
+"""Endings of words that are made from other words, folded, in the languages of the lists. No name has them."""
+_HEXADECIMAL = re.compile("[a-f]{6,}")
+
+
+def prepare(seen: SeenText) -> None:
+    """Load the lists for the languages of the visible text: up to a fifth of a second, once in a process, so better in a thread."""
+    plain_words.load_pieces()
+    _triples(languages.expected(seen.tongues) & plain_words.TONGUES)
 
 
 def may_pass(line: str, word: str, hidden: HiddenText, seen: SeenText) -> bool:
     """Whether ``word``, folded and unknown, is allowed in ``line``."""
-    if is_number(word):
+    if is_number(word) or _HEXADECIMAL.fullmatch(word):
         return False
     run = disguises.wide(word)
     if run:
         return run == word and len(run) <= _LONGEST_WIDE and not _is_near_hidden(run, disguises.folded(line), hidden)
-    tongues = languages.expected(seen.tongues) & {"English", "German"}
-    if not (word.isascii() and _SHORTEST <= len(word) <= _LONGEST and tongues):
+    tongues = languages.expected(seen.tongues) & plain_words.TONGUES
+    if not (word.isascii() and _SHORTEST <= len(word) <= (_LONGEST_GERMAN if "German" in tongues else _LONGEST) and tongues):
         return False
     if "German" not in tongues and _is_name_like(line, word):
         return False
-    return _looks_like_word(word, tongues) and not _is_in_hidden(word, hidden)
+    return _looks_like_word(word, tongues) and (is_topic(word, hidden) or not _is_in_hidden(word, hidden))
+
+
+def is_topic(word: str, hidden: HiddenText) -> bool:
+    """Whether reasoning has it as a word like any other: with an article and written small, or with an ending that no name has.
+
+    It is no topic if it is written as a name or quoted anywhere, or if the instructions have it.
+    """
+    forms = endings.forms(word)
+    if not forms.isdisjoint(hidden.order_forms) or not forms.isdisjoint(hidden.uttered):
+        return False
+    if word.endswith(_DERIVED_GERMAN) and word in hidden.forms:
+        return True
+    is_small = word.endswith(_DERIVED) and not forms.isdisjoint(hidden.small)
+    return (is_small or not forms.isdisjoint(hidden.with_article)) and forms.isdisjoint(hidden.told_names)
 
 
 def _is_near_hidden(run: str, line: str, hidden: HiddenText) -> bool:
@@ -48,6 +98,8 @@ def _is_name_like(line: str, word: str) -> bool:
 
 def _is_in_hidden(word: str, hidden: HiddenText) -> bool:
     if not endings.forms(word).isdisjoint(hidden.forms) or word[::-1] in hidden.forms or skeleton(word) in hidden.skeletons:
+        return True
+    if "".join(sorted(word)) in hidden.letter_sets:
         return True
     return any(len(other) >= _LEAST_CIPHERED and other in hidden.forms for words in disguises.decoded(word) for other in words)
 

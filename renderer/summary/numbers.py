@@ -10,11 +10,12 @@ from itertools import pairwise
 
 from renderer.summary import disguises, languages
 from renderer.summary.index import DIGITS_TOGETHER, HiddenText, SeenText, digit_runs
-from renderer.summary.spelled_numbers import COUNTED, SMALL, small_numbers
+from renderer.summary.number_words import COUNTED, SMALL, small_numbers
 
 MOST_SMALL = 1
 """The most small numbers in words ("three ways") that all lines together may have without being visible. A code needs more."""
 _MOST_ALIKE = 2
+_KOREAN_TENS = re.compile("(?:열|스물|서른|마흔|쉰|예순|일흔|여든|아흔)(?:하나|한|둘|두|셋|세|넷|네|다섯|여섯|일곱|여덟|아홉)")
 _MOST_PUNCTUATION = 8
 _PUNCTUATION_RUN = re.compile(r"([^\w\s])\1\1|(?:[^\w\s]\s*){4}")
 
@@ -33,6 +34,12 @@ def tells_small(lines: Iterable[str], hidden: HiddenText, seen: SeenText) -> boo
     """Whether these lines together have too many small numbers in words, or one that is in the hidden text."""
     told = [value for line in lines for value in _unseen_small(line, seen)]
     return len(told) > MOST_SMALL or not hidden.small_numbers.isdisjoint(told)
+
+
+def tells_tens(line: str, seen: SeenText) -> bool:
+    """Whether it has a Korean number from ten on, in words, that is not visible. Its parts are also words of other meanings."""
+    found = (found[0] for word in disguises.words(line) for found in _KOREAN_TENS.finditer(word))
+    return any(not any(word.startswith(number) for word in seen.words) for number in found)
 
 
 def _unseen_small(line: str, seen: SeenText) -> list[int]:

@@ -7,13 +7,27 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from collections.abc import Set as AbstractSet
 from functools import cache
+from itertools import pairwise
 
 from renderer.summary import disguises, endings, languages
 from renderer.summary.index import SeenText
-from renderer.summary.spelled_numbers import COUNTED
-from renderer.summary.spelled_numbers import WORDS as SMALL_NUMBERS
-from renderer.summary.vocabulary import chinese, english, german, korean, others
+from renderer.summary.number_words import COUNTED, SMALL_WORDS
+from renderer.summary.vocabulary import (
+    chinese,
+    chinese_fields,
+    english,
+    english_fields,
+    french,
+    german,
+    german_fields,
+    japanese,
+    korean,
+    korean_fields,
+    others,
+    spanish,
+)
 
 _LONGEST_PIECE = 8
 _LEAST_PART = 4
@@ -31,38 +45,53 @@ Words = frozenset[str]
 Forms = Callable[[str], Words]
 
 
-def unknown_words(line: str, seen: SeenText) -> list[str]:
-    """The folded words of ``line`` that are neither in the visible text nor on the lists of its languages. Digits are checked elsewhere."""
+def unknown_words(line: str, seen: SeenText, orders: AbstractSet[str] = frozenset()) -> list[str]:
+    """The folded words of ``line`` that are neither in the visible text nor on the lists of its languages. Digits are checked elsewhere.
+
+    ``orders``: what the words of system and developer messages may be forms of. There, only the plainest words are harmless.
+    """
     tongues = languages.expected(seen.tongues) | ({"Russian"} if "CYRILLIC" in seen.scripts else set())
     parts = (part for word in disguises.words(line) if word not in seen.words for part in disguises.by_width(word))
-    return [unknown for part in parts for unknown in _unknown_in(part, seen, tongues)]
+    return [unknown for part in parts for unknown in _unknown_in(part, seen, tongues, orders)]
 
 
 def listed(tongue: str) -> Words:
     """The plain words of a language, with the words of which they may be forms."""
-    return _listed(*_list_of(tongue))
+    words, forms = _list_of(tongue)
+    return _listed(words, forms) | _listed(_FIELDS.get(tongue, ""), forms)
 
 
-def is_plain(word: str, tongues: frozenset[str]) -> bool:
+def is_plain(word: str, tongues: frozenset[str], orders: AbstractSet[str] = frozenset()) -> bool:
     """Whether a folded word of Latin or Cyrillic letters is on the list of one of these languages."""
-    if word in SMALL_NUMBERS or any(word in languages.small_words(tongue) for tongue in tongues):
+    if word in SMALL_WORDS or any(word in languages.small_words(tongue) for tongue in tongues):
         return True
-    return any(not forms(word).isdisjoint(_listed(words, forms)) for words, forms in map(_list_of, tongues))
+    is_ordered = not orders.isdisjoint(endings.forms(word))
+    for tongue in tongues:
+        words, forms = _list_of(tongue)
+        own = forms(word)
+        if not own.isdisjoint(_listed(words, forms)) or not (is_ordered or own.isdisjoint(_listed(_FIELDS.get(tongue, ""), forms))):
+            return True
+    return False
 
 
-def _unknown_in(word: str, seen: SeenText, tongues: frozenset[str]) -> list[str]:
+def is_known(word: str, seen: SeenText, tongues: frozenset[str], orders: AbstractSet[str] = frozenset()) -> bool:
+    """Whether a folded word is plain, a form of a visible word, or made of such words, like "Reisezeit" and "Dockerfile"."""
+    if is_plain(word, tongues, orders) or not endings.forms(word).isdisjoint(seen.forms):
+        return True
+    return _is_compound(word, seen, orders) if "German" in tongues else is_visible_compound(word, seen, tongues, orders)
+
+
+def _unknown_in(word: str, seen: SeenText, tongues: frozenset[str], orders: AbstractSet[str]) -> list[str]:
     if word in seen.words or any(map(str.isdigit, word)):
         return []
     if disguises.wide(word):
-        return _gaps(word, seen)
-    is_known = is_plain(word, tongues) or not endings.forms(word).isdisjoint(seen.forms)
-    return [] if is_known or ("German" in tongues and _is_compound(word, seen)) else [word]
+        return _gaps(word, seen, orders)
+    return [] if is_known(word, seen, tongues, orders) else [word]
 
 
 def _list_of(tongue: str) -> tuple[str, Forms]:
-    if tongue == "English":
-        return english.WORDS, endings.english
-    return (german.WORDS, endings.german) if tongue == "German" else (others.BY_LANGUAGE.get(tongue, ""), _as_it_is)
+    words = _PLAINEST.get(tongue) or others.BY_LANGUAGE.get(tongue, "")
+    return words, _ENDINGS.get(tongue, _as_it_is)
 
 
 @cache
@@ -74,29 +103,49 @@ def _as_it_is(word: str) -> Words:
     return frozenset({word})
 
 
-def _is_compound(word: str, seen: SeenText) -> bool:
+_PLAINEST = {"English": english.WORDS, "German": german.WORDS}
+TONGUES = frozenset({"English", "German", "Spanish", "French"})
+"""The languages with lists that are long enough to tell what a word of them looks like."""
+_FIELDS = {"English": english_fields.WORDS, "German": german_fields.WORDS, "Spanish": spanish.WORDS, "French": french.WORDS}
+_ENDINGS: dict[str, Forms] = {
+    "English": endings.english,
+    "German": endings.german,
+    **dict.fromkeys(("French", "Spanish", "Italian", "Portuguese"), endings.romance),
+}
+
+
+def _is_compound(word: str, seen: SeenText, orders: AbstractSet[str]) -> bool:
     """Whether a German compound is made of known words, like "Reisezeit"."""
     for cut in range(_LEAST_PART - 1, len(word) - _LEAST_PART + 2):
         head, tail = word[:cut], word[cut:]
-        if _is_part(tail, seen) and any(_is_part(head.removesuffix(link), seen) for link in _LINKS if head.endswith(link)):
+        if _is_part(tail, seen, orders) and any(_is_part(head.removesuffix(link), seen, orders) for link in _LINKS if head.endswith(link)):
             return True
     return False
 
 
-def _is_part(part: str, seen: SeenText) -> bool:
+def _is_part(part: str, seen: SeenText, orders: AbstractSet[str]) -> bool:
     if part in seen.words:
         return len(part) >= _LEAST_PART - 1
-    return len(part) >= _LEAST_PART and (is_plain(part, _GERMAN) or not endings.german(part).isdisjoint(seen.forms))
+    return len(part) >= _LEAST_PART and (is_plain(part, _GERMAN, orders) or not endings.german(part).isdisjoint(seen.forms))
 
 
-def _gaps(run: str, seen: SeenText) -> list[str]:
+def is_visible_compound(word: str, seen: SeenText, tongues: frozenset[str], orders: AbstractSet[str] = frozenset()) -> bool:
+    """Whether a word begins or ends with a visible word, and the rest is plain."""
+    for cut in range(_LEAST_PART, len(word) - _LEAST_PART + 1):
+        head, tail = word[:cut], word[cut:]
+        if (head in seen.words and is_plain(tail, tongues, orders)) or (tail in seen.words and is_plain(head, tongues, orders)):
+            return True
+    return False
+
+
+def _gaps(run: str, seen: SeenText, orders: AbstractSet[str]) -> list[str]:
     """What is left of a run in a script without spaces, or of a Korean word, after removing as many known pieces as possible."""
     best: dict[int, tuple[int, list[str], bool]] = {0: (0, [], False)}
     for begin in range(len(run)):
         cost, gaps, is_open = best[begin]
         longer = [*gaps[:-1], gaps[-1] + run[begin]] if is_open else [*gaps, run[begin]]
         _keep(best, begin + 1, (cost + 1, longer, True))
-        for end in _ends(run, begin, seen, is_first=begin == 0):
+        for end in _ends(run, begin, seen, orders):
             _keep(best, end, (cost, gaps, False))
     return best[len(run)][1]
 
@@ -106,17 +155,24 @@ def _keep(best: dict[int, tuple[int, list[str], bool]], at: int, way: tuple[int,
         best[at] = way
 
 
-def _ends(run: str, begin: int, seen: SeenText, *, is_first: bool) -> set[int]:
+def _ends(run: str, begin: int, seen: SeenText, orders: AbstractSet[str]) -> set[int]:
     """Where a known piece that begins at ``begin`` may end."""
     is_korean = _HANGUL.search(run) is not None
-    stems, behind = (_korean_stems(), _korean_endings()) if is_korean else (_pieces(), Words())
-    plain = run if is_korean else run.translate(_TRADITIONAL)
+    plainest, fields, behind = _korean_pieces() if is_korean else _pieces()
+    # Traditional characters as simplified ones, and as they are: Japanese has them, too.
+    spellings = {run} if is_korean else {run, run.translate(_TRADITIONAL)}
     ends = {begin + length for length in range(2, _seen_length(run, begin, seen) + 1)}
     for end in range(begin + 1, min(begin + _LONGEST_PIECE, len(run)) + 1):
-        piece = plain[begin:end]
-        if piece in stems or (piece in seen.roots if is_first else piece in behind) or COUNTED.fullmatch(piece):
-            ends.add(end)
+        for piece in (spelled[begin:end] for spelled in spellings):
+            is_plain_here = piece in plainest or (piece in fields and not _is_ordered(piece, orders))
+            if is_plain_here or (piece in behind if begin else piece in seen.roots) or COUNTED.fullmatch(piece):
+                ends.add(end)
     return ends
+
+
+def _is_ordered(piece: str, orders: AbstractSet[str]) -> bool:
+    """Whether it stands in system or developer messages: ``orders`` has each two of their characters side by side."""
+    return len(piece) > 1 and all(one + other in orders for one, other in pairwise(piece))
 
 
 def _seen_length(run: str, begin: int, seen: SeenText) -> int:
@@ -127,16 +183,22 @@ def _seen_length(run: str, begin: int, seen: SeenText) -> int:
     return end - begin + 1
 
 
-@cache
-def _pieces() -> Words:
-    return frozenset(disguises.words(chinese.WORDS)) | frozenset(disguises.words(others.JAPANESE))
+def load_pieces() -> None:
+    """Load the lists for scripts without spaces, and Korean."""
+    _pieces()
+    _korean_pieces()
 
 
 @cache
-def _korean_stems() -> Words:
-    return frozenset(disguises.words(korean.WORDS))
+def _pieces() -> tuple[Words, Words, Words]:
+    plainest = _as_listed(chinese.WORDS) | _as_listed(others.JAPANESE)
+    return plainest, _as_listed(chinese_fields.WORDS) | _as_listed(japanese.WORDS), Words()
 
 
 @cache
-def _korean_endings() -> Words:
-    return frozenset(disguises.words(korean.ENDINGS))
+def _korean_pieces() -> tuple[Words, Words, Words]:
+    return _as_listed(korean.WORDS), _as_listed(korean_fields.WORDS), _as_listed(korean.ENDINGS)
+
+
+def _as_listed(words: str) -> Words:
+    return frozenset(disguises.words(words))

@@ -27,7 +27,16 @@ def _is_known(token: str, seen: SeenText) -> bool:
     """Whether it is in the visible text. Whoever sends every possible number does not know which one is hidden."""
     if len(seen.numbers) > _MOST_NUMBERS and any(map(str.isdigit, token)):
         return False
-    return bare(token) in seen.tokens or set(disguises.words(token)) <= seen.words
+    return bare(token) in seen.tokens or _parts(token) <= seen.parts
+
+
+def _parts(token: str) -> set[str]:
+    """Its words. In "17\u304c" the number and what follows it are two: only the number must be visible."""
+    return {part for word in disguises.words(token) for part in _told(word)}
+
+
+def _told(word: str) -> list[str]:
+    return [part for part in disguises.by_width(word) if part.isascii()] if disguises.wide(word) else [word]
 
 
 def _is_opaque(token: str) -> bool:

@@ -14,6 +14,7 @@ from renderer.summary import copies, disguises, languages
 from renderer.summary import frame as summary_frame
 from renderer.summary.check import MAX_CHARS, Reason, check
 from renderer.summary.index import RUN_WORDS, Grams, HiddenText, SeenText, stems
+from tests.support.cases import for_each
 from tests.support.cost import costs_at_most
 
 QUESTION = "How do I get to work fastest when it rains in Berlin? See https://maps.example/x and page 2031."
@@ -128,6 +129,13 @@ REFUSED: dict[Reason, list[str]] = {
         "Ran ways(x)",
         "Saw a | b",
     ],
+    Reason.JUDGED: [
+        "Suspected a driver in Berlin",
+        "Called the train driver rude",
+        "Pretended to compare three ways",
+        "Blamed the weather in Berlin",
+        "Beschuldigte den Fahrer in Berlin",
+    ],
     Reason.REFUSAL: ["I'm sorry about that", "Could not help: I can't help with this", "As an AI, compared ways", "Declined to compare"],
     Reason.POLICY: [
         "Looked up the system message",
@@ -205,7 +213,7 @@ REFUSED: dict[Reason, list[str]] = {
         "Found four seven one one",
         "Found four and then seven, one and one",
         "Estimated four hundred and eleven",
-        "Looked at the umbrella zeppelin",
+        "Looked at the gondola zeppelin",
         "Looked at the marmoset and the gazelle",
         "Thought of Zeppelin",
         "Gal nori ten",
@@ -218,7 +226,7 @@ REFUSED: dict[Reason, list[str]] = {
 }
 
 
-@pytest.mark.parametrize(("reason", "line"), [(reason, line) for reason, lines in REFUSED.items() for line in lines])
+@for_each([(reason, line) for reason, lines in REFUSED.items() for line in lines])
 def test_each_rule_refuses_what_it_is_for(reason: Reason, line: str) -> None:
     # A line that several rules refuse is refused; the reason that staff read is the first.
     found = check(line, *prepared()).reason
@@ -304,6 +312,13 @@ def test_words_of_a_copy_with_others_between_are_a_copy() -> None:
     assert check("Compared the ant with the cat and the bee near the elk and dog", hidden, seen).reason is None
 
 
+def test_up_to_three_words_between_each_two_do_not_hide_a_copy() -> None:
+    words, others = ["ant", "bee", "cat", "dog", "elk"], ["owl", "rat", "yak", "sow"]
+    hidden, seen = prepared(question=f"{QUESTION} {' or '.join(words)}", analysis=f"{' '.join(words)} fox gnu")
+    found = [copies.is_interleaved([w for word in words for w in (word, *others[:count])], hidden, seen) for count in range(1, 5)]
+    assert found == [True, True, True, False]
+
+
 def test_a_run_that_people_can_see_is_no_copy() -> None:
     hidden, seen = prepared(analysis="They ask: how do I get to work fastest when it rains in Berlin?")
     assert check("Looked at ways to get to work fastest when it rains", hidden, seen).reason is None
@@ -351,6 +366,8 @@ def test_three_fifths_of_a_sentence_of_the_orders_are_enough_to_retell_it() -> N
     assert len(told) == 5 and [sentence for sentence in hidden.orders if sentence == told], "the premise"
     assert check("Compared weather, traffic, distance, time and options", hidden, seen).reason is Reason.RETOLD
     assert check("Compared weather, traffic, options, time and plans", hidden, seen).reason is None
+    assert check("Weather", hidden, seen).reason is Reason.RETOLD, "a line of one word that is in it"
+    assert check("Compared weather", hidden, seen).reason is None
 
 
 def test_scripts_without_spaces_are_compared_by_characters() -> None:
@@ -516,11 +533,11 @@ def test_two_hundred_thousand_hostile_characters_cost_no_check_its_time(piece: C
 
 def test_one_new_word_may_be_in_a_line_and_three_in_all_lines_together() -> None:
     hidden, seen = prepared()
-    lines = [f"Looked at the {word} in Berlin" for word in ("puddles", "mudguards", "raincoats", "ponchos")]
+    lines = [f"Looked at the {word} in Berlin" for word in ("puddles", "mudguards", "galoshes", "ponchos")]
     assert [check(line, hidden, seen).reason for line in lines] == [None] * 4, "the premise: alone they pass"
     assert check(lines[2], hidden, seen, lines[:2]).reason is None
     assert check(lines[3], hidden, seen, lines[:3]).reason is Reason.WORD
-    assert check("Looked at puddles and raincoats", hidden, seen).reason is Reason.WORD
+    assert check("Looked at puddles and galoshes", hidden, seen).reason is Reason.WORD
 
 
 @pytest.mark.parametrize("word", ["puddles", "puddle", "puddel", "selddup", "chqqyrf", "puuddlles"])
@@ -528,6 +545,37 @@ def test_a_new_word_that_hidden_text_has_in_some_form_is_refused(word: str) -> N
     line = f"Looked at the {word} in Berlin"
     assert check("Looked at the puddles in Berlin", *prepared()).reason is None, "the premise: the word itself is allowed"
     assert check(line, *prepared(analysis="There are puddles everywhere.")).reason is not None
+
+
+def test_a_word_that_reasoning_uses_like_any_other_may_be_told_but_no_name_and_no_word_of_the_instructions() -> None:
+    line = "Looked at the puddles in Berlin"
+    assert check(line, *prepared(analysis="I look at the puddles.")).reason is None
+    for written in (
+        "I ask puddles.",
+        "I ask Puddles about the puddles.",
+        "The nickname is puddles. I see the puddles.",
+        'I see the "puddles".',
+    ):
+        assert check(line, *prepared(analysis=written)).reason is not None, written
+    assert check(line, *prepared(orders=f"{ORDERS} Never speak of the puddles.", analysis="I look at the puddles.")).reason is not None
+
+
+def test_words_of_a_field_are_plain_unless_the_instructions_have_them() -> None:
+    line = "Compared tenancy law with a mortgage in Berlin"
+    assert check(line, *prepared()).reason is None
+    assert check(line, *prepared(orders=f"{ORDERS} A mortgage is only for members.")).reason is None, (
+        "the premise: the plainest are harmless"
+    )
+    assert check(line, *prepared(orders=f"{ORDERS} Tenancy is only for members.")).reason is not None
+
+
+def test_a_number_beside_a_script_without_spaces_is_the_visible_one() -> None:
+    texts = {
+        "question": "17은 소수인가요?",
+        "analysis": "17이 소수인지 확인. 23도.",
+    }
+    assert check("17이 소수인지 확인했습니다", *prepared(**texts)).reason is None
+    assert check("23이 소수인지 확인했습니다", *prepared(**texts)).reason is not None
 
 
 def test_one_small_number_in_words_may_be_told_if_hidden_text_does_not_have_it() -> None:

@@ -1,0 +1,83 @@
+"""Finds names, quotations and words like any other by how they are written in a text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from renderer.summary import disguises, languages
+
+SENTENCE_END = re.compile(r"[.!?;:\n\u3002\uff01\uff1f]+")
+_NAME = re.compile(r"(?<![\w'-])[^\W\d_a-z][\w'-]{2,}")
+_QUOTED = re.compile(r"[\"\u201c\u201e\u00ab'`]([^\"\u201d\u201c\u00bb'`\n]{3,60})[\"\u201d\u201c\u00bb'`]")
+_SAID = re.compile(
+    r"(?<!\w)(?:[\"\u201c\u201d\u201e\u00ab\u2018\u201a'`]([^\"\u201d\u201c\u201e\u00bb\u00ab\u2018'`\n]{2,60})[\"\u201d\u201c\u00bb\u2019'`](?!\w))"
+    r"|[\u300c\u300e\u300a]([^\u300c-\u300f\u300a\u300b\n]{1,40})[\u300d\u300f\u300b]"
+)
+_MOST_SAID_WORDS = 4
+_IDENTIFIER = re.compile(
+    r"(?<![^\W_])(?=[A-Za-z0-9_.]{4,60}(?![^\W_]))(?:[A-Za-z]+[a-z0-9][A-Z]|[A-Za-z0-9]+[_.][A-Za-z0-9])[A-Za-z0-9_.]*"
+)
+_TITLED = re.compile(
+    r"\b(?:[Mm]s|[Mm]rs?|[Mm]iss|[Dd]r|[Pp]rof|Herrn?|Frau|Mme|Mlle|Se\u00f1ora?|Sig|Sir|Lady)\b\.?\s+(?=([^\W\d_]{2,})(?:\s+([^\W\d_a-z][\w'-]+))?)"
+)
+_INTRODUCED = re.compile(
+    r"\b(?:code ?name|code ?word|pass ?word|pass ?phrase|nickname|alias|magic word|secret|kennwort|passwort|codewort|deckname|codename|"
+    r"losungswort|contrase\u00f1a|mot de passe)\b\W{0,3}(?:of (?:the |this |that |our )?\w+ )?"
+    r"(?:(?:is|was|ist|war|lautet|es|est)\b\W{0,3})?((?:\w+[ -]){0,3}\w+)"
+    r"|(?:\u4ee3\u53f7|\u6697\u53f7|\u5bc6\u7801|\u53e3\u4ee4|\u5916\u53f7)[\u662f\u4e3a\u53eb\uff1a:]{1,2}([\u4e00-\u9fff]{2,6})"
+    r"|(?:\ucf54\ub4dc\uba85|\uc554\ud638|\ube44\ubc00\ubc88\ud638|\ubcc4\uba85)[\uc740\ub294\uc774\uac00:]{1,2} ?([\uac00-\ud7a3]{2,6})",
+    re.IGNORECASE,
+)
+"""What somebody is told to call something, or to keep to themselves, also where it is written like any word."""
+_SMALL_WORD = re.compile(r"(?<![\w'-])[a-z][\w'-]*")
+_WITH_ARTICLE = re.compile(
+    r"\b(?:an?|the|each|every|un[ae]?|des?|el|l[aeo]s?|un[ao]s|der|die|das|dem|den|eine?|einen)\s+((?-i:[a-z\u00df-\u00ff]{4,30}))\b",
+    re.IGNORECASE,
+)
+
+
+def said_words(text: str) -> list[list[str]]:
+    """The folded words of each part of ``text`` in quotation marks."""
+    return [disguises.words(found[0] or found[1]) for found in _SAID.findall(text)]
+
+
+def uttered(text: str) -> set[str]:
+    """Folded words that certainly are names: in quotes, after a title, introduced as a name or a secret, or parts of an identifier."""
+    found = {word for said in said_words(text) if len(said) <= _MOST_SAID_WORDS for word in said}
+    found.update(word for names in _TITLED.findall(text) for name in names for word in disguises.words(name))
+    found.update(word for told in _INTRODUCED.findall(text) for name in told for word in disguises.words(name))
+    found.update("".join(disguises.words(name[0])) for name in _IDENTIFIER.finditer(text))
+    return {word for word in found if (len(word) >= 3 or disguises.wide(word)) and word not in languages.SMALL_WORDS}
+
+
+def names(text: str) -> set[str]:
+    """Words with a capital that do not begin a sentence, words in capitals, and words with digits."""
+    names: set[str] = set()
+    for part in SENTENCE_END.split(text):
+        begins = len(part) - len(part.lstrip(" \t-*#>\u2022"))
+        for match in _NAME.finditer(part):
+            if match.start() > begins or match[0].isupper():
+                names.update(disguises.words(match[0]))
+    parts = (part for word in disguises.words(text) for part in disguises.by_width(word))
+    names.update(part for part in parts if len(part) >= 3 and any(map(str.isdigit, part)))
+    return _telling(names)
+
+
+def quoted(text: str) -> set[str]:
+    """The text between any two quotation marks, also between the end of one quotation and the beginning of the next."""
+    return _telling(word for match in _QUOTED.finditer(text) for word in disguises.words(match[1]))
+
+
+def _telling(words: Iterable[str]) -> set[str]:
+    return {word for word in words if len(word) >= 3 and word not in languages.SMALL_WORDS}
+
+
+def small(text: str) -> set[str]:
+    """The folded words that are written without a capital."""
+    return {disguises.folded(word) for word in _SMALL_WORD.findall(text)}
+
+
+def with_article(text: str) -> set[str]:
+    """Those of them that follow an article."""
+    return {disguises.folded(word) for word in _WITH_ARTICLE.findall(text)}
