@@ -1,4 +1,4 @@
-"""Validates the address of a model server and finds the origin that requests really go to."""
+"""Checks the address of a model server, and says which scheme, host and port its requests go to."""
 
 from __future__ import annotations
 

@@ -5,12 +5,13 @@ No Django in this package: a back end can be tried from a plain script.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Literal, Protocol
 
-from renderer.errors import ErrorCode
+from renderer.errors import Code, ErrorCode
 from renderer.events import RawEvent
 from renderer.frames import Frame
 
@@ -32,10 +33,10 @@ class SampleRequest:
     """One request to a model. ``frames`` is the history the model may see again, system and developer frames included.
 
     ``cut_answer`` is an answer that was cut: the sample continues its text, and the first answer that it opens holds only what is new.
-    A back end that cannot put the model back into it asks for the rest in words, and leaves out what the model repeats. Its body is empty
-    where there is no text yet: then the answer is always asked for in words. A model whose reasoning was cut must never be put straight
-    into the answer: it would go on reasoning there, for everybody to read.
-    ``on_sent`` hears, before the first event, what is sent: the path and the exact JSON body. It holds hidden text.
+    A back end that cannot continue it in the prompt asks for the rest in words, and drops what the model repeats. Its body is empty if
+    there is no text yet: then the answer is always asked for in words. If the reasoning was cut, the prompt must never open the answer:
+    the model would go on reasoning there, for everybody to read.
+    ``on_sent`` is called before the first event with what is sent: the path and the exact JSON body. It contains hidden text.
     """
 
     frames: tuple[Frame, ...]
@@ -48,7 +49,7 @@ class SampleRequest:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens, as the server counted them; None where it did not say."""
+    """Token counts from the server; None if it gave none."""
 
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
@@ -56,7 +57,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class SampleEnded:
-    """Always the last event of a sample that did not raise. ``model`` is the name that the server gave itself.
+    """Always the last event of a sample that did not raise. ``model`` is what the server calls it, see ``FoundServer``.
 
     ``turns_left_out``: how many of the oldest turns the model was not shown, because they did not fit.
     """
@@ -72,7 +73,7 @@ SampleEvent = RawEvent | SampleEnded
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How long (seconds) and how much a sample may take. A server that drips a byte at a time meets ``idle`` and ``overall``."""
+    """How long (seconds) and how much a sample may take. ``idle`` and ``overall`` stop a server that sends one byte at a time."""
 
     connect: float = 10.0
     first: float = 300.0
@@ -87,9 +88,9 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Where a model server is and how it is asked: ``url`` with or without a trailing ``/v1``, ``key`` (in no repr) where it needs one.
+    """Where a model server is: ``url`` with or without a trailing ``/v1``, ``key`` (never in a repr) if it needs one.
 
-    ``model``: the name to ask for, where a request names none; None for the first that the server names.
+    ``model``: the model to use if a request names none; None for the first that the server lists.
     """
 
     url: str
@@ -101,7 +102,7 @@ class Endpoint:
 class BackendError(Exception):
     """A model server failed. ``code`` carries the sentence for people; ``detail`` may hold model output and is for staff only.
 
-    ``retryable`` says that nothing had come yet and that asking again, after ``retry_after`` seconds, may help. ``str()`` of this
+    ``retryable``: nothing had arrived yet, and a retry after ``retry_after`` seconds may help. ``str()`` of this
     error is the code alone, so that a log or a traceback does not quote what the server sent.
     """
 
@@ -113,12 +114,17 @@ class BackendError(Exception):
         self.retry_after = retry_after
 
 
+def broken_off_with(error: BackendError | asyncio.CancelledError) -> ErrorCode:
+    """What is wrong with the frames that this left open. A sample that is cancelled is a stream that ended early."""
+    return error.code if isinstance(error, BackendError) else Code.STREAM_TRUNCATED
+
+
 class Backend(Protocol):
     """A model server and how to reach it."""
 
     @property
     def name(self) -> str:
-        """What pages call it, such as ``Demo`` or ``llama.cpp at 127.0.0.1:8080``."""
+        """Its name on pages, such as ``Demo`` or ``llama.cpp at 127.0.0.1:8080``."""
         ...
 
     @property
@@ -132,17 +138,18 @@ class Backend(Protocol):
         ...
 
     def sample(self, request: SampleRequest) -> AsyncGenerator[SampleEvent, None]:
-        """Ask the model once. Every frame that is opened is closed, also before an error is raised.
+        """Ask the model once. Every opened frame is closed, even if an error is raised.
 
-        ``aclose()`` of the generator, or cancelling the task that waits in it, closes the upstream connection at once.
+        ``aclose()`` of the generator, or cancelling the task that waits in it, closes the upstream connection at once. A task that is
+        cancelled still gets the last events before the CancelledError: what was held back may withdraw what was shown. Take them all.
 
         Raises:
-            BackendError: the server refused, failed, was silent or broke off.
+            BackendError: the server refused, failed, timed out or closed the stream early.
         """
         ...
 
     async def models(self) -> tuple[str, ...]:
-        """The names that the server offers, the best default first; empty where it does not say.
+        """The model names that the server offers, the best default first; empty if it lists none.
 
         Raises:
             BackendError: the server cannot be reached.
@@ -150,5 +157,5 @@ class Backend(Protocol):
         ...
 
     async def aclose(self) -> None:
-        """Give up connections, those of a running sample once it is over. The back end may be used again afterwards."""
+        """Close the connections; those of a running sample once it is over. The back end may be used again afterwards."""
         ...

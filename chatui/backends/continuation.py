@@ -23,7 +23,7 @@ Sample = Callable[[SampleRequest], AsyncGenerator[SampleEvent, None]]
 
 
 async def continue_in_words(request: SampleRequest, sample: Sample) -> AsyncGenerator[SampleEvent, None]:
-    """Sample what ``request.cut_answer`` still lacks by asking for it in words. Raises as ``sample``."""
+    """Sample the missing rest of ``request.cut_answer`` by asking for it in words. Raises as ``sample``."""
     cut = request.cut_answer
     async with aclosing(sample(_in_words(request))) as events:
         seam = Seam(cut.body) if cut and has_text(cut) else None
@@ -45,12 +45,12 @@ async def continue_in_words(request: SampleRequest, sample: Sample) -> AsyncGene
 
 
 def has_text(cut_answer: Frame) -> bool:
-    """Whether people have read a part of it. Only then may a model be put back into it."""
+    """Whether people have seen part of it. Only then may the prompt open it again."""
     return bool(cut_answer.body)
 
 
 def _in_words(request: SampleRequest) -> SampleRequest:
-    """The history, the cut answer and what we say to it. A question, for servers refuse a request that ends in an answer."""
+    """The history, the cut answer, and our request to continue it: servers refuse a request that ends in an answer."""
     cut = request.cut_answer
     if cut and has_text(cut):
         said = (replace(cut, terminator=Terminator.END), Frame(Header(Role.USER), prompts.read("continue")))
@@ -66,7 +66,7 @@ def _without_reasoning_at_the_end(frames: tuple[Frame, ...]) -> tuple[Frame, ...
 
 
 class Seam:
-    """Where new text is put behind text that was cut. Leaves out what the new text repeats; holds it back only while it may repeat more."""
+    """Joins new text to cut text. Drops what the new text repeats, and holds text back only while it may still be a repetition."""
 
     def __init__(self, before: str) -> None:
         self._before = before
@@ -99,7 +99,7 @@ class Seam:
         return f" {held}" if self._would_run_together(held) else held
 
     def _overlap(self, text: str) -> int:
-        """How many characters at the beginning of ``text`` stand at the end of the cut text already."""
+        """How many characters at the beginning of ``text`` are already at the end of the cut text."""
         longest = min(len(text), len(self._end))
         return next((size for size in range(longest, _FEWEST_REPEATED - 1, -1) if self._end.endswith(text[:size])), 0)
 

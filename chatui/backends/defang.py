@@ -1,7 +1,7 @@
 """Escapes control markers in text from people and tools, for servers that build their prompts from text.
 
-Such servers read the whole prompt with markers on: ``<|end|>`` in a question would end it. On the copy that is sent an invisible word
-joiner goes between ``<`` and ``|``; it is taken out again of what comes back.
+Such servers interpret markers anywhere in the prompt: ``<|end|>`` in a question would end it. In the copy that is sent, an invisible
+word joiner is put between ``<`` and ``|``; it is removed again from the answer.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ def defang(text: str) -> str:
 
 
 class Restorer:
-    """Takes the joiner out of growing text, also where it was cut in the middle. Holds back at most two characters."""
+    """Removes the joiner from growing text, also if a piece ends inside an escaped marker. Holds back at most two characters."""
 
     def __init__(self) -> None:
         self._held = ""
@@ -31,13 +31,13 @@ class Restorer:
         return text[: len(text) - keep]
 
     def finish(self) -> str:
-        """What was still held."""
+        """The text that was still held back."""
         held, self._held = self._held, ""
         return held
 
 
 def is_defanged(messages: object) -> bool:
-    """Whether anything in a request's messages was defanged, so that echoes of it are to be restored."""
+    """Whether anything in a request's messages was escaped, so that echoes must be restored."""
     match messages:
         case str():
             return f"<{_JOINER}|" in messages

@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 
 from chatui.backends.base import BackendError, Endpoint
-from chatui.backends.discovery import Discovered, ask
+from chatui.backends.discovery import Discovered, ask, own_name
 from chatui.backends.http import Upstream, Watcher
 
 _KEEP_SECONDS = 60.0
 
 
 class FoundServer:
-    """One connection pool, shared by all samples, and what its server said of itself; belongs to the event loop of its first use."""
+    """A connection pool shared by all samples, and what was detected about its server. It belongs to the event loop of its first use."""
 
     is_demo = False
 
@@ -25,7 +25,7 @@ class FoundServer:
 
     @property
     def name(self) -> str:
-        """What kind of server it is, as far as is known yet, and where."""
+        """The product, as far as it is known, and the address."""
         server = self._discovered[1].server if self._discovered else None
         return f"{server or 'Model server'} at {self._upstream.place}"
 
@@ -45,7 +45,7 @@ class FoundServer:
         await self._upstream.aclose()
 
     async def _product(self) -> str | None:
-        """Which server it is; None where it could not be told."""
+        """The server's product name; None if unknown."""
         try:
             await self.models()
         except BackendError:
@@ -53,10 +53,13 @@ class FoundServer:
         return self._discovered[1].server if self._discovered else None
 
     async def _model_for(self, asked: str | None) -> str | None:
-        """None where nobody names a model: many servers have just one, and want no name."""
+        """None if no model is named: many servers have just one and need no name."""
         if asked or self._model:
             return asked or self._model
         try:
             return next(iter(await self.models()), None)
         except BackendError:
             return None
+
+    def _own_name(self, said: str | None, asked: str | None) -> str | None:
+        return own_name(said, asked, self._discovered[1].models if self._discovered else ())

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from chatui.backends.base import BackendError, Limits
 from chatui.backends.http import Upstream
 from chatui.codes import ProductCode
 
+_VERSION = re.compile(r"[-_.:@\d]*")
 _OWNERS = {"llamacpp": "llama.cpp", "vllm": "vLLM", "library": "Ollama", "sglang": "SGLang"}
 
 
 @dataclass(frozen=True, slots=True)
 class Discovered:
-    """``server``: its product name, None where it could not be told. ``models``: in its own order."""
+    """``server``: the product name, None if unknown. ``models``: in the server's order."""
 
     server: str | None
     models: tuple[str, ...]
@@ -35,7 +38,7 @@ async def discover(url: str, key: str | None = None, limits: Limits | None = Non
 
 
 async def ask(upstream: Upstream) -> Discovered:
-    """The same over connections that are there already."""
+    """As ``discover``, over existing connections."""
     try:
         async with asyncio.timeout(upstream.limits.discover):
             headers, body = await upstream.get("/v1/models")
@@ -45,6 +48,16 @@ async def ask(upstream: Upstream) -> Discovered:
         raise BackendError(ProductCode.TIMEOUT, "the server did not name its models in time", retryable=True) from error
     names = (entry.get("id") for entry in entries)
     return Discovered(server, tuple(name for name in names if isinstance(name, str)))
+
+
+def own_name(said: str | None, asked: str | None, offered: Iterable[str]) -> str | None:
+    """What a server calls its model in an answer: the name that it was asked by, one that it offers, or such a name with a version.
+
+    People see it. Any other text there could be what the model thought, so the name that was asked for stands instead.
+    """
+    known = [name for name in (asked, *offered) if name]
+    is_name = said is not None and any(said.startswith(name) and _VERSION.fullmatch(said[len(name) :]) for name in known)
+    return said if is_name else asked
 
 
 def _entries(body: object) -> list[dict[str, object]]:
@@ -62,7 +75,7 @@ def _by_owner(entries: list[dict[str, object]]) -> str | None:
 
 
 async def _by_version(upstream: Upstream) -> str | None:
-    """Ollama and vLLM each tell a version under an address of their own; a server that has neither is simply not known."""
+    """Ollama and vLLM each have their own version endpoint; a server that has neither is unknown."""
     for path, server in (("/api/version", "Ollama"), ("/version", "vLLM")):
         try:
             _, body = await upstream.get(path)

@@ -1,6 +1,6 @@
 """One streaming HTTP request to a model server, with timeouts, size limits and error codes.
 
-httpx alone does not stop a server that drips a byte at a time, so every wait here has a deadline of its own.
+httpx alone does not stop a server that sends one byte at a time, so every wait here has its own deadline.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ _NO_WAIT_SECONDS = 0.001
 
 
 class Watcher(Protocol):
-    """Sees exchanges as they go over the wire, for recordings and examinations. What it sees holds hidden text."""
+    """Observes exchanges on the wire, for recordings and examinations. They contain hidden text."""
 
     def asked(self, request: httpx.Request) -> None:
-        """A request goes out."""
+        """A request was sent."""
         ...
 
     def answered(self, response: httpx.Response) -> None:
-        """The head of its answer came; the body is read from ``response.stream``."""
+        """The headers of its response arrived; the body is read from ``response.stream``."""
         ...
 
 
@@ -79,7 +79,7 @@ class Upstream:
             await self._client.aclose()
 
     async def get(self, path: str) -> tuple[httpx.Headers, object]:
-        """A small JSON answer: headers, and the decoded body or None. The caller sets the deadline.
+        """GET a small JSON response: headers, and the decoded body or None. The caller sets the deadline.
 
         Raises:
             BackendError: the server cannot be reached, or does not answer with success.
@@ -97,10 +97,10 @@ class Upstream:
     ) -> AsyncGenerator[Event, None]:
         """Send ``payload`` and yield the events of the answer until the server closes the stream.
 
-        ``on_sent`` hears the path and the very bytes of the body, before anything comes back; of the headers, which hold the key, nothing.
+        ``on_sent`` gets the path and the exact bytes of the body before the response; never the headers, which contain the key.
 
         Raises:
-            BackendError: retryable only where no event had come yet.
+            BackendError: retryable only if no event had arrived yet.
         """
         clock = _Clock(self.limits)
         request = self._client.build_request("POST", self.root + path, json=payload, headers={"Accept": "text/event-stream"})
@@ -189,7 +189,7 @@ def _connect(key: str | None, limits: Limits) -> httpx.AsyncClient:
 
 
 class _Clock:
-    """When the next event must have come: within ``first``, then ``idle``, and ``overall`` in any case."""
+    """The deadline of the next event: ``first`` seconds for the first, then ``idle``, and ``overall`` in any case."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
@@ -244,7 +244,7 @@ async def _refusal(response: httpx.Response, limits: Limits) -> BackendError:
 
 
 def _seconds(value: str | None) -> float | None:
-    """Retry-After in seconds; its other form, a date, is not worth a clock here."""
+    """Retry-After in seconds; its other form, a date, is not supported."""
     return float(value) if value and value.isdecimal() and len(value) < 6 else None
 
 

@@ -1,8 +1,8 @@
 """The API keys of model servers: where they are stored, and the one origin that each may be sent to.
 
-A key that the admin pages name, say ACME, stands in the environment (``CHATUI_KEY_ACME``) or in the file ``keys/ACME`` of the data
-directory, as ``https://api.example.org sk-…``: the origin, then the key. Whoever may change an address on the admin pages can point it
-at a server of their own; the key stays behind, since its origin is not theirs to change.
+A key that the admin pages name, for example ACME, is in the environment (``CHATUI_KEY_ACME``) or in the file ``keys/ACME`` of the data
+directory, as ``https://api.example.org sk-…``: the origin, then the key. Somebody who can change an address on the admin pages could
+point it at their own server; the key would not be sent there, because they cannot change its origin.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ _KEY = re.compile(r"[\x21-\x7e]+")
 
 
 class KeyUnusableError(Exception):
-    """The key cannot be had, or is not for this server: then nothing is sent. The message is the operator's and quotes no key."""
+    """The key is not available, or not for this server: nothing is sent. The message is for the operator and quotes no key."""
 
 
 def key_of(spec: BackendSpec, data_dir: Path) -> str | None:
-    """The key that may be sent to the server of ``spec``; None where it needs none. Read anew each time.
+    """The key that may be sent to the server of ``spec``; None where it needs none. Read again each time.
 
     Raises:
-        KeyUnusableError: it is not there, holds what no key holds, or is bound to another origin.
+        KeyUnusableError: it is missing, is not a valid key, or is bound to another origin.
     """
     if spec.key_env:
         return checked(os.environ.get(spec.key_env, ""), f"the variable {spec.key_env}")
@@ -44,7 +44,7 @@ def checked(value: str, place: str) -> str:
     """A key without white space around it.
 
     Raises:
-        KeyUnusableError: it is empty, or holds what cannot be sent.
+        KeyUnusableError: it is empty, or contains characters that cannot be sent.
     """
     key = value.strip()
     if not key:

@@ -1,8 +1,9 @@
 """Hides reasoning that a server without channels puts into the answer. It reads the whole answer; in doubt it hides.
 
 Some servers put a model's raw output into the answer: with its Harmony markers, with the markers stripped
-(``analysis…assistantfinal…``), or inside tags such as ``<think>``. Where such a sign stands outside code, and the answer does not only
-speak about it, what belongs to it is hidden; where it shows that what came before was reasoning, that is withdrawn.
+(``analysis…assistantfinal…``), inside tags such as ``<think>``, behind a label in plain words (``labels``), or as data (``structured``).
+Where such a sign stands outside code, and the answer does not only speak about it, what belongs to it is hidden; where it shows that what
+came before was reasoning, that is withdrawn.
 """
 
 from __future__ import annotations
@@ -10,42 +11,51 @@ from __future__ import annotations
 import re
 from enum import Enum, auto
 
-from chatui.backends.leaks import judgement
+from chatui.backends.leaks import judgement, structured
+from chatui.backends.leaks.folding import bare, folded
 from chatui.backends.leaks.judgement import STOP_TOKENS, Span
+from chatui.backends.leaks.labels import Label, Undecided, answer_behind, label_of
 from chatui.backends.leaks.prose import Found, Prose
-from chatui.backends.leaks.signs import Kind, bare, folded
+from chatui.backends.leaks.signs import Kind
 
 __all__ = ["LeakGuard", "Span"]
 
 # Text that begins so may be raw output whose markers were stripped; it is held and judged as a whole.
-_DOUBTFUL = ("analysis", "commentary", "assistant", "to=", "final<|")
+_DOUBTFUL = ("analysis", "commentary", "assistant", "to=", "final<|", "channel analysis")
 _STARTERS = (*_DOUBTFUL, "final*")
-_GLUED = re.compile(r"\s*(?:analysis|commentary)(?![\s.,:;!?'’)/-]|$)")
+_GLUED = re.compile(r"\s*(?:(?:analysis|commentary)(?![\s.,:;!?'’)/-]|$)|to=\w)")
 _GLUED_FINAL = re.compile(r"(\s*)final(?=[A-Z0-9*#]|[^\W\d_a-z])")
 # What in the middle of an answer still is a sign of stripped markers: no text that goes on with a sentence or with code begins so.
 _RESUMED = re.compile(r"(?:analysis|commentary)(?![\s.,:;!?'’)/-]|$)|assistant(?=[<acf])|to=|final<\|")
 _TAGS_ONLY = frozenset({Kind.OPENING, Kind.PLAIN, Kind.CLOSING})
 
 
+_WITHDRAWAL = Span(False, "", withdraws=True, is_withheld=True)
+
+
 class LeakGuard:
     """Text in, spans out. Holds back what could still turn out to be the beginning of a leak."""
 
-    def __init__(self, *, whole: bool = False, resumes: bool = False) -> None:
+    def __init__(self, *, whole: bool = False, resumes: bool = False, follows: bool = False) -> None:
         """``whole``: the answer comes in one piece, so nothing is shown before all of it was judged. ``resumes``: it goes on in the
-        middle of an answer, where a word such as ``analysis`` is no sign by itself; markers, tags and stripped markers are."""
+        middle of an answer, where a word such as ``analysis`` is no sign by itself; markers, tags and stripped markers are.
+        ``follows``: text of the same completion was shown already. It is judged by itself, but a sign withdraws what was shown, too."""
         self._is_whole = whole
         self._whole: list[str] | None = [] if whole else None
         self._resumes = resumes
+        self._follows = follows
         self._state = _State.BEGIN
         self._held = ""
         self._parts: list[str] = []
         self._prose = Prose()
-        self._has_shown = False
+        self._label: Label | None = None
+        self._is_data = False
+        self._has_shown = follows
         self._is_shut = False
         self._tag, self._depth = "", 0
 
     def feed(self, text: str) -> list[Span]:
-        """More of the answer field."""
+        """More text of the answer field."""
         if self._whole is not None:
             self._whole.append(text)
             return []
@@ -55,7 +65,9 @@ class LeakGuard:
         """The field has ended. ``complete``: the server said that the model stopped by itself."""
         if self._whole is not None:
             text, self._whole = "".join(self._whole), None
-            return settled([*self.feed(text), *self.finish(complete=complete)])
+            judged = [*self.feed(text), *self.finish(complete=complete)]
+            before = [_WITHDRAWAL] if self._follows and any(span.withdraws for span in judged) else []
+            return [*before, *settled(judged)]
         spans: list[Span] = []
         if self._state is _State.BEGIN:
             # Nothing more can make a sign of it.
@@ -66,7 +78,7 @@ class LeakGuard:
         if self._state in (_State.OPEN, _State.TAG):
             spans += self._read("", is_end=True)
         parts, self._parts = "".join(self._parts), []
-        return [*spans, *self._judged(parts, complete=complete)] if self._state is _State.HELD else spans
+        return [*spans, *self._with_what_was_shown(self._judged(parts, complete=complete))] if self._state is _State.HELD else spans
 
     def _read(self, text: str, *, is_end: bool) -> list[Span]:
         spans: list[Span] = []
@@ -91,15 +103,26 @@ class LeakGuard:
             self._parts.append(self._held)
             self._held = ""
             return None
-        if _RESUMED.match(begun) if self._resumes else begun.startswith(_DOUBTFUL):
-            self._state = _State.HELD
-        elif not is_end and any(starter.startswith(begun.lower()) for starter in _STARTERS):
+        is_doubtful = self._is_doubtful(begun, is_end=is_end)
+        if is_doubtful is None:
             return None
-        else:
-            self._state = _State.OPEN
+        self._state = _State.HELD if is_doubtful else _State.OPEN
         text = "".join(self._parts) + self._held
         self._held, self._parts = "", []
         return text if self._resumes or not _GLUED_FINAL.match(text) else _GLUED_FINAL.sub(r"\1", text, count=1)
+
+    def _is_doubtful(self, begun: str, *, is_end: bool) -> bool | None:
+        """Whether an answer that begins so has to be judged as a whole; None where more text is needed to tell."""
+        if self._resumes:
+            is_begun = not is_end and any(starter.startswith(begun.lower()) for starter in _STARTERS)
+            return bool(_RESUMED.match(begun)) or (None if is_begun else False)
+        label, is_data = label_of(begun, is_end=is_end), structured.begins(begun)
+        if not is_end and (isinstance(label, Undecided) or is_data is None):
+            return None
+        self._label, self._is_data = (label if isinstance(label, Label) else None), bool(is_data)
+        if self._label or self._is_data or begun.startswith(_DOUBTFUL):
+            return True
+        return None if not is_end and any(starter.startswith(begun.lower()) for starter in _STARTERS) else False
 
     def _open(self, text: str, spans: list[Span], *, is_end: bool) -> str | None:
         shown, found = self._prose.feed(text, is_end=is_end)
@@ -111,15 +134,15 @@ class LeakGuard:
         match found.kind:
             case Kind.OPENING:
                 return self._enter_tag(found, spans)
+            case Kind.CLOSING | Kind.ANSWER:
+                return self._withdraw(found, spans)
             case Kind.WRAPPER:
                 spans.append(Span(False, found.rest[: found.length]))
                 return found.rest[found.length :]
-            case Kind.CLOSING:
-                return self._withdraw(found, spans)
         if found.rest.strip() in STOP_TOKENS and is_end:
             return None
         if found.withdraws and self._has_shown:
-            spans.append(Span(False, "", withdraws=True, is_withheld=True))
+            spans.append(_WITHDRAWAL)
             self._has_shown = False
         # Behind stripped markers in the middle nothing can be proven: how often the model changed its channel before is not known.
         self._is_shut = found.kind is Kind.COLLAPSED and not self._is_whole
@@ -133,7 +156,7 @@ class LeakGuard:
         return found.rest[found.length :]
 
     def _withdraw(self, found: Found, spans: list[Span]) -> str:
-        """A closing tag without an opening one: all that came before it was reasoning."""
+        """A closing tag without an opening one, or what only an answer begins with: all that came before it was reasoning."""
         spans.append(Span(False, found.rest[: found.length], withdraws=self._has_shown, is_withheld=self._has_shown))
         self._leave()
         self._has_shown = False
@@ -154,24 +177,59 @@ class LeakGuard:
         return found.rest[found.length :]
 
     def _leave(self) -> None:
-        """What comes now is the answer, and judged as one that begins where nothing of it was shown."""
+        """The answer follows; it is judged like a new one if nothing of it was shown yet."""
         self._prose = Prose()
         self._prose.has_text = self._has_shown
         self._state = _State.OPEN if self._has_shown else _State.BEGIN
         self._held = ""
 
+    def _with_what_was_shown(self, judged: list[Span]) -> list[Span]:
+        """Raw output behind a message of the same completion: how much of that was raw output, too, cannot be known."""
+        is_raw = self._follows and self._has_shown and any(span.text and not span.visible for span in judged)
+        return [_WITHDRAWAL, *judged] if is_raw else judged
+
     def _judged(self, text: str, *, complete: bool) -> list[Span]:
-        begun = bare(folded(text)).lstrip()
-        is_prose = begun.startswith(_DOUBTFUL) and not _GLUED.match(begun) and not judgement.is_collapsed(text)
+        label, self._label = self._label, None
+        is_data, self._is_data = self._is_data, False
         if self._is_shut:
             return [Span(False, text, is_withheld=True)]
+        if is_data:
+            return self._of_data(text)
+        if label and not judgement.is_collapsed(text) and (spans := self._behind_label(text, label, complete=complete)):
+            return spans
+        begun = bare(folded(text)).lstrip()
+        is_prose = not _GLUED.match(begun) and not judgement.is_collapsed(text) and (bool(label) or begun.startswith(_DOUBTFUL))
         if not is_prose or self._prose.has_text or "<|" in begun or "|>" in begun:
             return judgement.judge(text, complete=complete)
         if not complete:
             # Prose that happens to begin with the word. Cut short it cannot be told from reasoning.
             return [Span(False, text)]
-        self._state = _State.OPEN
-        return [*self._read(text, is_end=False), *self.finish(complete=True)]
+        return self._of_prose(text)
+
+    def _of_prose(self, text: str) -> list[Span]:
+        """An answer that begins doubtfully, and is complete: it is read like any other, from its second word on."""
+        self._state, self._prose = _State.OPEN, Prose()
+        spans = [*self._read(text, is_end=False)]
+        if self._state is _State.HELD:
+            # A sign in it was found, and nothing behind it can be proven: to judge it once more would begin anew.
+            text, self._parts = "".join(self._parts), []
+            return [*spans, *judgement.judge(text, complete=True)]
+        return [*spans, *self.finish(complete=True)]
+
+    def _behind_label(self, text: str, label: Label, *, complete: bool) -> list[Span]:
+        """Nothing, where the label seems to be a heading of an honest answer."""
+        at = answer_behind(text, label) if complete else None
+        if at is not None:
+            self._leave()
+            return [Span(False, text[:at], is_withheld=True), *self._read(text[at:], is_end=False), *self.finish(complete=True)]
+        return [Span(False, text, is_withheld=True)] if label.is_raw or not complete else []
+
+    def _of_data(self, text: str) -> list[Span]:
+        shown = structured.visible_of(text)
+        if shown is None:
+            return self._of_prose(text)
+        rest = LeakGuard(whole=True)
+        return [Span(False, text, is_withheld=True), *rest.feed(shown), *rest.finish(complete=True)]
 
 
 class _State(Enum):
@@ -182,6 +240,6 @@ class _State(Enum):
 
 
 def settled(spans: list[Span]) -> list[Span]:
-    """The same with everything hidden that was withdrawn: for who shows nothing before the end."""
+    """The spans with all withdrawn text hidden: for a caller that shows nothing before the end."""
     last = max((index for index, span in enumerate(spans) if span.withdraws), default=-1)
     return [Span(False, span.text, is_withheld=True) if index <= last else span for index, span in enumerate(spans)]

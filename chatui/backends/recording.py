@@ -17,7 +17,7 @@ _HEADERS = ("cache-control", "content-length", "content-type", "retry-after", "s
 
 
 class KeyQuotedError(Exception):
-    """The exchange holds the key somewhere, so nothing of it may be kept."""
+    """The exchange contains the key, so nothing of it may be stored."""
 
 
 @dataclass
@@ -35,7 +35,7 @@ class Exchange:
 
     @property
     def suffix(self) -> str:
-        """What the file with the raw bytes is called at its end."""
+        """The suffix of the file with the raw bytes."""
         kind = self.headers.get("content-type", "")
         return ".sse" if "event-stream" in kind else ".json" if "json" in kind else ".txt"
 

@@ -1,4 +1,4 @@
-"""The wire formats by name, and which of them a configuration means."""
+"""The wire formats by name, and how a back end is built from a configuration."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ def build(
 ) -> Backend:
     """The back end at ``endpoint``; the demo, at ``tokens_per_second``, where its ``url`` is empty.
 
-    ``vocabulary`` reads it, for the kinds that speak in token ids; it is called when a question is asked first.
-    ``summaries_are_trusted``: what the server calls a summary of the reasoning is one, and people may read it.
+    ``vocabulary`` loads it, for the kinds that use token ids; it is called with the first question.
+    ``summaries_are_trusted``: the server's reasoning summaries may be shown.
 
     Raises:
         ValueError: ``kind`` names no wire format, ``url`` is no http address, or there is no way to read the vocabulary.
@@ -54,5 +54,5 @@ def build(
 
 
 def needs_vocabulary(kind: str) -> bool:
-    """Whether a back end of this kind speaks in token ids."""
+    """Whether a back end of this kind uses token ids."""
     return kind.split("-")[0] == HarmonyCompletionsBackend.kind

@@ -19,7 +19,7 @@ LONGEST_PAUSE = 15.0
 async def sample(backend: Backend, request: SampleRequest) -> AsyncGenerator[SampleEvent, None]:
     """As ``backend.sample``, with at most two more attempts where that failed before its first event and asking again may help.
 
-    ``Retry-After`` is kept to. A server that was silent until a deadline is not asked again: the person has waited long enough.
+    ``Retry-After`` is respected. A server that timed out is not asked again: the person has waited long enough.
 
     Raises:
         BackendError: the last attempt's.

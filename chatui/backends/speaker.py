@@ -8,6 +8,7 @@ server that begins to mark reasoning by a new name must not have it shown until 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -20,6 +21,7 @@ _ALLOWED: dict[str, tuple[str, ...]] = {
     "phase": ("final_answer",),
     "recipient": tuple(sorted(PEOPLE)),
     "type": ("message", "text", "output_text", "refusal"),
+    "status": ("completed", "in_progress", "incomplete", "queued", "failed", "cancelled", "done", "finished", "success", "ok"),
 }
 """Labels that say who speaks, to whom, or what it is, with the values under which text is the answer. Absent says nothing."""
 
@@ -32,7 +34,7 @@ HARMLESS: dict[str, str] = {
     **dict.fromkeys(("content", "text", "delta", "message", "refusal"), "is the text itself, or holds it"),
     **dict.fromkeys(("reasoning", "reasoning_content", "reasoning_details", "thinking"), "is other text, which has its own place"),
     **dict.fromkeys(("tool_calls", "function_call"), "are calls, which are read by themselves and are never shown"),
-    **dict.fromkeys(("finish_reason", "native_finish_reason", "stop_reason", "matched_stop", "status"), "says how the text ended"),
+    **dict.fromkeys(("finish_reason", "native_finish_reason", "stop_reason", "matched_stop"), "says how the text ended"),
     **dict.fromkeys(("usage", "service_tier", "system_fingerprint", "obfuscation"), "is about the server"),
     **dict.fromkeys(("logprobs", "token_ids", "prompt_token_ids", "prompt_logprobs", "routed_experts"), "is text or prompt in numbers"),
     **dict.fromkeys(("annotations", "citations", "audio"), "stands beside the text, and is not shown"),
@@ -40,12 +42,16 @@ HARMLESS: dict[str, str] = {
 }
 """Labels that say nothing of who speaks, whatever their value, each with why."""
 
+_CALLS = ("tool_calls", "function_call", "refusal")
 _DEEPEST = 8
+_OF_REASONING = re.compile(r"think|thought|reason|analysis|commentary|scratch|hidden|internal|private", re.IGNORECASE)
+_WORD_OF_REASONING = re.compile(rf"[\w.-]{{0,20}}(?:{_OF_REASONING.pattern})[\w.-]{{0,20}}", re.IGNORECASE)
+_KINDS_OF_REASONING = re.compile(r"(?:response\.)?(?:reasoning|thinking|thought)\w*(?:\..*)?", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """What calls a text something else than the answer. ``is_known``: we know what it means; else it hides because we do not."""
+    """A label that says that text is not the answer. ``is_known``: its meaning is known; an unknown label hides, too."""
 
     name: str
     is_known: bool
@@ -65,31 +71,74 @@ def other_label(data: Mapping[str, Any], *, besides: Collection[str] = ()) -> La
 
 
 def label_of_envelope(data: Mapping[str, Any]) -> Label | None:
-    """The same for what is around the choice, where servers put much of their own: only labels that are known hide."""
-    said = {name: value for name, value in data.items() if name != "type" and (name in _ALLOWED or name in _OTHERS)}
-    return other_label(said)
+    """The same for what is around the choice, where servers put much of their own: only labels that are known hide, or that speak of
+    reasoning by their name or their value."""
+    return _label_about_reasoning(data, besides=("status", "choices", "usage"), depth=_DEEPEST)
+
+
+def _label_about_reasoning(data: Mapping[str, Any], *, besides: Collection[str] = (), depth: int = 0) -> Label | None:
+    """A label that hides by what it means: it is known, or its own words are about reasoning. Any other type may be that of an event."""
+    if isinstance(data.get("type"), str) and _KINDS_OF_REASONING.fullmatch(data["type"]):
+        return Label("type", is_known=True)
+    told = {name: value for name, value in data.items() if name in _ALLOWED or name in _OTHERS or _speaks_of_reasoning(name, value, depth)}
+    return other_label(told, besides=("type", *besides))
+
+
+def _speaks_of_reasoning(name: object, value: object, depth: int = 0) -> bool:
+    """``thought: true`` and ``segment: "thinking"`` do. A field that holds a text is no label, whatever its name: it is that text."""
+    if _is_empty(value) or depth > _DEEPEST:
+        return False
+    if isinstance(name, str) and isinstance(value, (bool, int)) and _OF_REASONING.search(name):
+        return True
+    match value:
+        case str():
+            return bool(_WORD_OF_REASONING.fullmatch(value))
+        case dict():
+            return any(_speaks_of_reasoning(inner, held, depth + 1) for inner, held in value.items())
+        case list():
+            return any(_speaks_of_reasoning("", held, depth + 1) for held in value)
+    return False
 
 
 class Speaker:
-    """Hears the labels of one Chat Completions stream. A role holds until another is said, and so do labels that come ahead of any text."""
+    """Tracks the labels of one Chat Completions stream. A role applies until the next one; so do labels that arrive before any text."""
 
     def __init__(self) -> None:
         self._role: object = None
         self._ahead: dict[str, Any] = {}
+        self._has_text = False
+        self._late: Label | None = None
 
     def hear(self, message: Mapping[str, Any], *around: Mapping[str, Any], has_text: bool) -> Label | None:
         """The label that hides the text of ``message``. ``around``: the choice, then what it came in."""
+        is_first_role = self._role is None and self._has_text
         if not _is_empty(message.get("role")):
             self._role, self._ahead = message["role"], {}
-        if not has_text:
-            self._ahead |= {name: message[name] for name in (*_ALLOWED, *_OTHERS) if name != "role" and not _is_empty(message.get(name))}
-        said = {**self._ahead, **{name: value for name, value in message.items() if not _is_empty(value)}, "role": self._role}
         choice, *envelope = around
+        if not has_text:
+            self._take_label(message, choice, is_first_role=is_first_role)
+        else:
+            self._has_text, self._late = True, None
+        said = {**self._ahead, **{name: value for name, value in message.items() if not _is_empty(value)}, "role": self._role}
         return other_label(said) or other_label(choice) or next(filter(None, map(label_of_envelope, envelope)), None)
+
+    def late_label(self) -> Label | None:
+        """At the end: the label that came behind all text, and so calls what came something else."""
+        return self._late
+
+    def _take_label(self, message: Mapping[str, Any], choice: Mapping[str, Any], *, is_first_role: bool) -> None:
+        """A label without text: of what comes, or, where nothing comes any more, of what came."""
+        told = {name: value for name, value in message.items() if name != "role"}
+        self._ahead |= {name: value for name, value in told.items() if _label_about_reasoning({name: value})}
+        if any(not _is_empty(message.get(name)) for name in _CALLS):
+            return
+        role = other_label({"role": self._role}) if is_first_role else None
+        late = role or _label_about_reasoning(told) or _label_about_reasoning(choice, besides=("delta", "message"))
+        self._late = (late or self._late) if self._has_text else None
 
 
 def _is_empty(value: object, depth: int = 0) -> bool:
-    """Whether a field says nothing. ``False`` says that something is not so."""
+    """Whether a field is empty. ``False`` counts as empty."""
     if value is None or value is False or value == "":
         return True
     if depth > _DEEPEST:

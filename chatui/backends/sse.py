@@ -21,14 +21,14 @@ class Event:
 
 
 class TooLongError(ValueError):
-    """A line or an event is longer than the decoder was told to bear."""
+    """A line or an event is longer than the decoder's limit."""
 
 
 class Decoder:
     """Bytes in, events out. ``id`` and ``retry`` are ignored: these streams are not resumed."""
 
     def __init__(self, max_bytes: int) -> None:
-        """``max_bytes`` bounds one line, and the data of one event."""
+        """``max_bytes`` limits one line, and the data of one event."""
         self._max_bytes = max_bytes
         self._line = bytearray()
         self._data: list[bytes] = []
@@ -41,7 +41,7 @@ class Decoder:
         """The events that ``chunk`` completes.
 
         Raises:
-            TooLongError: a bound was passed; the stream cannot be read on.
+            TooLongError: the limit was exceeded; the rest of the stream cannot be read.
         """
         if self._skip_line_feed and chunk:
             # The CR of a CRLF that was cut in two has already ended its line.
@@ -60,7 +60,7 @@ class Decoder:
         return events
 
     def finish(self) -> list[Event]:
-        """The stream ended. An event that no blank line completed is dropped, as the standard says."""
+        """The stream ended. An event without its final blank line is dropped, as the standard requires."""
         self._line, self._data, self._data_size, self._name = bytearray(), [], 0, ""
         return []
 

@@ -13,6 +13,7 @@ from django.contrib.sessions.models import Session
 from django.db import transaction
 from django.utils import timezone
 
+from chatui.audit_log import counted
 from chatui.models import AttemptWarning, StoredBackend, User
 
 LEFT_OVER_AFTER = timedelta(hours=1)
@@ -24,7 +25,7 @@ _LAST_POSITION = 32_767
 
 @dataclass(frozen=True, slots=True)
 class Guests:
-    """The owner of the canary's conversations and a stranger; ``run`` names this run wherever it leaves a trace."""
+    """The owner of the canary's conversations and a stranger; ``run`` is the name of this run in everything it creates."""
 
     run: str
     owner: User
@@ -34,7 +35,7 @@ class Guests:
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """A back end of a run: the kind that the product calls it, its address, its models; where summaries come from, and from which model."""
+    """A back end of a run: its kind, address and models; where summaries come from, and from which model."""
 
     kind: str
     url: str
@@ -49,12 +50,12 @@ def new_run() -> str:
 
 
 def choice(run: str, kind: str, model: str) -> str:
-    """What the owner chooses at the composer to get one scripted answer."""
+    """The model choice with which the owner gets one scripted answer."""
     return f"{run}-{kind}/{model}"
 
 
 def make(run: str, offers: Mapping[str, Offer]) -> Guests:
-    """All rows of a run, or none. ``offers``: its back ends, by what ``choice`` calls them."""
+    """Create all rows of a run, or none. ``offers``: its back ends by name, as in ``choice``."""
     password = secrets.token_urlsafe(24)
     with transaction.atomic():
         group = Group.objects.create(name=run)
@@ -82,18 +83,21 @@ def make(run: str, offers: Mapping[str, Offer]) -> Guests:
 
 
 def remove(run: str, sessions: Iterable[str] = ()) -> None:
-    """All rows of a run, with what its people own; the audit log stays. A run that left nothing is no error."""
+    """Remove all rows of a run, with what its people own; the audit log stays. Without rows it does nothing."""
     with transaction.atomic():
         names = [f"{run}-owner", f"{run}-stranger"]
         StoredBackend.objects.filter(name__startswith=f"{run}-").delete()
         AttemptWarning.objects.filter(person_name__in=names).delete()
         Session.objects.filter(session_key__in=[key for key in sessions if key]).delete()
-        User.objects.filter(username__in=names, groups__name=run).delete()
+        people = User.objects.filter(username__in=names, groups__name=run)
+        for person in people:
+            counted.end_all_of(person)
+        people.delete()
         Group.objects.filter(name=run).delete()
 
 
 def remove_left_over() -> int:
-    """What runs that died more than an hour ago have left; how many runs."""
+    """Remove what runs left that died more than an hour ago; returns the number of runs."""
     before, removed = timezone.now() - LEFT_OVER_AFTER, 0
     for group in Group.objects.filter(name__startswith="canary-"):
         # The rows of a run are made together and removed together, so its people tell how old it is.

@@ -16,6 +16,7 @@ from django.urls import reverse
 
 from chatui.canary.answers.planting import Script
 from chatui.canary.guests import Guests
+from chatui.canary.kept import look_at_rows
 from chatui.canary.markers import Canary
 from chatui.canary.peer import Peer
 from chatui.canary.talk import ENDS, PlayedServer, Talk
@@ -25,18 +26,24 @@ from chatui.canary.visitors.crawl import Crawl
 from chatui.canary.visitors.tab import PLACE, SilentError, Tab
 from chatui.canary.watch import SHARED, CanaryError
 from chatui.codes import ProductCode
-from chatui.models import AuditEvent, ShareLink, User
+from chatui.models import ShareLink, User
+from chatui.permissions import attempts
 from renderer.errors import Code, ErrorCode
 
 _TOKEN = re.compile(r'(name="csrf-?(?:middleware)?token" (?:content|value)=")[^"]+')
 _SHARED = re.compile(r"/s/([\w-]+)/")
 _GONE_ON = ("completed", "incomplete", "failed")
 _HOLDER = "holder of a share link"
+_OF_THE_CATALOGUE = ("chat-shapes", "responses-shapes", "harmony-shapes")
+_ANSWERS_OF_A_TALK = 40
+_ANSWERS_OF_A_TAB = 7
+_LOOKED_AT = 4
+"""Of a conversation of many answers, its own pages hold them all; so many of its messages are looked at by themselves as well."""
 
 
 @dataclass(frozen=True, slots=True)
 class Planted:
-    """What was put where: the scripts by wire format, a transcript to import, the visible markers, and the word beside the hidden ones."""
+    """What was planted: the scripts by wire format, a transcript to import, the visible markers, and the word next to the hidden ones."""
 
     scripts: Mapping[str, Sequence[Script]]
     transcript: str
@@ -45,7 +52,7 @@ class Planted:
 
 
 class Journey:
-    """``go`` once. ``problems``: what did not happen as it must, so that finding nothing would prove nothing."""
+    """Call ``go`` once. ``problems``: steps that did not work, so that finding nothing would prove nothing."""
 
     def __init__(self, guests: Guests, planted: Planted, deployment: Deployment, peer: Peer) -> None:
         self._guests = guests
@@ -54,18 +61,30 @@ class Journey:
         self._peer = peer
         self._watch = deployment.watch
         self._refused: Counter[str] = Counter()
+        self._many: set[str] = set()
         self.problems: list[str] = []
         self.sessions: list[str] = []
 
     def go(self) -> None:
-        """Everything. Raises CanaryError where it cannot go on."""
+        """Run all steps. Raises CanaryError if the run cannot continue."""
         with contextlib.ExitStack() as stack:
             self._owner, self._stranger, self._nobody, self._holder = (
                 stack.enter_context(Browser(viewer, self._deployment)) for viewer in ("owner", "stranger", "anonymous", _HOLDER)
             )
             self._sign_in()
-            talks = [partial(self._talk, kind, scripts) for kind, scripts in self._planted.scripts.items()]
-            rest = (self._ask_for_hidden, self._strangers_sockets, self._import, self._crawl, self._search, self._check_recorded)
+            talks = [
+                partial(self._short_talks if kind in _OF_THE_CATALOGUE else self._talk, kind, scripts)
+                for kind, scripts in self._planted.scripts.items()
+            ]
+            rest = (
+                self._ask_for_hidden,
+                self._strangers_sockets,
+                self._import,
+                self._look_at_rows,
+                self._crawl,
+                self._search,
+                self._check_recorded,
+            )
             parts: list[Callable[[], None]] = [*talks, *rest]
             # One part that cannot be carried out must not keep the others from finding something.
             for part in parts:
@@ -92,6 +111,20 @@ class Journey:
                 talk.ask(replace(cut, shows=(), ends=_GONE_ON), "continue", turn=asked[cut.name]["turn"])
                 talk.ask(first, "edit", question=asked[first.name]["question"])
                 talk.ask(first, "regenerate", question=asked[first.name]["question"])
+
+    def _short_talks(self, kind: str, scripts: Sequence[Script]) -> None:
+        """Many answers, in conversations that stay short, over tabs that say so little that the product does not slow them down."""
+        server = PlayedServer(self._peer, self._guests.run, kind, self._deployment.clock)
+        for begin in range(0, len(scripts), _ANSWERS_OF_A_TALK):
+            conversation: str | None = None
+            group = scripts[begin : begin + _ANSWERS_OF_A_TALK]
+            for at in range(0, len(group), _ANSWERS_OF_A_TAB):
+                with Tab(self._owner) as tab:
+                    talk = Talk(tab, server, self._in_the_middle, self.problems, conversation)
+                    for script in group[at : at + _ANSWERS_OF_A_TAB]:
+                        talk.ask(script)
+                    conversation = talk.conversation
+            self._many.add(str(conversation))
 
     def _in_the_middle(self, conversation: str, turn: str) -> None:
         """While an answer is being written: a reload, a second tab, and what a stranger finds."""
@@ -132,7 +165,7 @@ class Journey:
             self._refused[viewer] += 1
 
     def _import(self) -> None:
-        """A transcript that holds hidden frames is uploaded, as anybody may do."""
+        """Upload a transcript with hidden frames, as anybody may."""
         address = reverse("import")
         self._owner.get(address, address)
         file = ("canary.ocml", self._planted.transcript.encode(), "text/plain")
@@ -141,7 +174,7 @@ class Journey:
             self.problems.append(f"The transcript could not be imported: the page answered {answer.status}.")
 
     def _share(self) -> Values:
-        """A share link to the first conversation; the parameters that it adds to what is known. None where sharing is off."""
+        """Create a share link to the first conversation; returns the known parameters with those of the link. None if sharing is off."""
         known = self._known()
         first = [values for values in known if values["conversation_id"] == known[0]["conversation_id"] and values["is_visible"]]
         ids = first[-1]  # its last message: what stands above it is in the snapshot
@@ -157,12 +190,20 @@ class Journey:
             return {}
         return {"token": token[1], "link_id": str(link)}
 
+    def _look_at_rows(self) -> None:
+        """What the deployment keeps of it: the words that a search finds, titles, visible messages, the audit log."""
+        self._watch.seen.clear()
+        look_at_rows(self._watch, self._guests.owner)
+        if not self._watch.seen["owner"]:
+            self.problems.append("No visible marker is kept in the database that this command sees.")
+
     def _crawl(self) -> None:
         shared = self._share()
         self._watch.seen.clear()
         known = [{**values, **shared} for values in self._known()]
         few = [known[0], next(values for values in known if values["is_visible"])]
-        owner, stranger = Crawl(self._owner, follows_static=True), Crawl(self._stranger)
+        messages = sum(row.messages.count() for row in self._guests.owner.conversations.all())
+        owner, stranger = Crawl(self._owner, follows_static=True, messages=messages), Crawl(self._stranger)
         owner.everything(known)
         stranger.everything(few)
         Crawl(self._nobody, signed_in=False).everything(few)
@@ -178,7 +219,7 @@ class Journey:
         self._refused["stranger"] += stranger.refused
 
     def _follow_share_link(self, token: str) -> None:
-        """As somebody who holds it: nobody, or a signed-in stranger where the operator wants that."""
+        """Open the link without an account, and as a signed-in stranger, because operators may require an account."""
         path = reverse("shared", args=[token])
         for browser in (self._holder, self._stranger):
             Crawl(browser).page(path, f"{SHARED}…/")
@@ -186,7 +227,7 @@ class Journey:
             self.problems.append("The share link showed nothing of the conversation.")
 
     def _search(self) -> None:
-        """A search for a word that stands beside hidden text must tell as little as one for a word that is nowhere."""
+        """A search for a word next to hidden text must reveal no more than one for a word that does not exist."""
         with Browser("owner", self._deployment) as again:
             again.sign_in(reverse("sign_in"), self._guests.owner.get_username(), self._guests.password)
             self.sessions.append(again.cookie(settings.SESSION_COOKIE_NAME))
@@ -203,20 +244,23 @@ class Journey:
         return _TOKEN.sub(r"\1", answer.text.replace(word, ""))
 
     def _check_recorded(self) -> None:
-        """Each refused look at hidden channels has its line in the audit log."""
+        """Check that each refused access to hidden channels is in the audit log, as a line or in a count."""
         people: dict[str, User] = {"owner": self._guests.owner, "stranger": self._guests.stranger}
         for viewer, person in people.items():
-            lines = AuditEvent.objects.filter(actor=person, code=Code.PERM_VISIBILITY).count()
-            if lines < self._refused[viewer]:
-                self._watch.note(f"{self._refused[viewer] - lines} attempts were not recorded", viewer, "audit log")
+            recorded = attempts.attempts_of(person)
+            if recorded < self._refused[viewer]:
+                self._watch.note(f"{self._refused[viewer] - recorded} attempts were not recorded", viewer, "audit log")
 
     def _known(self) -> list[dict[str, str]]:
-        """The ids of each message of the owner's, the hidden ones first, and of each turn. A message without a turn gets some turn's."""
+        """The ids of the owner's messages, the hidden ones first, and of their turns. A message without a turn gets the id of any turn."""
         known: list[dict[str, str]] = []
         for row in self._guests.owner.conversations.order_by("created_at"):
             turns = [str(key) for key in row.turns.order_by("started_at").values_list("pk", flat=True)]
             some = turns[0] if turns else str(row.pk)
-            for key, turn, is_visible in row.messages.order_by("is_visible", "position").values_list("pk", "turn_id", "is_visible"):
+            messages = list(row.messages.order_by("is_visible", "position").values_list("pk", "turn_id", "is_visible"))
+            if str(row.pk) in self._many:
+                turns, messages = turns[:_LOOKED_AT], [*messages[:_LOOKED_AT], *messages[-_LOOKED_AT:]]
+            for key, turn, is_visible in messages:
                 ids = {"conversation_id": str(row.pk), "message_id": str(key), "turn_id": some if turn is None else str(turn)}
                 known.append({**ids, "is_visible": "yes" if is_visible else ""})
             known += [{**known[-1], "turn_id": turn} for turn in turns]

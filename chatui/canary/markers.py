@@ -15,14 +15,16 @@ from urllib.parse import unquote_plus
 
 # No hexadecimal digits, so that no id, hash or token of ours can hold a marker by chance.
 _LETTERS = "ghjkmnpqrtvwxyz"
+PART_OF_A_MARKER = "a part of a marker"
 _TAGS = re.compile(r"<[^<>]*>")
 _BETWEEN = re.compile(r"[\W_]+")
 _ZIP, _GZIP = b"PK\x03\x04", b"\x1f\x8b"
+_DIGITS = 5
 _MOST_UNPACKED_BYTES = 32 << 20
 
 
 class Canary:
-    """Makes markers that share one random beginning. ``planted`` tells for each where it was put."""
+    """Makes markers that share one random beginning. ``planted``: the place of each marker."""
 
     def __init__(self) -> None:
         self.beginning = "".join(secrets.choice(_LETTERS) for _ in range(12))
@@ -30,22 +32,23 @@ class Canary:
 
     def plant(self, place: str) -> str:
         """A new marker, for ``place``: one word of letters and digits, which every header value may hold."""
-        marker = f"{self.beginning}{len(self.planted):03d}"
+        marker = f"{self.beginning}{len(self.planted):0{_DIGITS}d}"
         self.planted[marker] = place
         return marker
 
     def found(self, *haystacks: str | bytes) -> list[str]:
-        """Where the markers come from that are in any of the haystacks, in any usual encoding or archive; empty is what we want."""
+        """The places whose markers are in any of the haystacks, in any usual encoding or archive. Empty: no leak."""
         places: list[str] = []
         for haystack in haystacks:
             for text in _texts(haystack):
                 if self._is_in(text):
-                    places += self._places(text) or ["a part of a marker"]
+                    places += self._places(text) or [PART_OF_A_MARKER]
         return places
 
     def _places(self, text: str) -> list[str]:
-        forms = _forms(text)
-        return [place for marker, place in self.planted.items() if any(marker in form for form in forms)]
+        numbered = re.compile(rf"{self.beginning}\d{{{_DIGITS}}}")
+        markers = {marker for form in _forms(text) for marker in numbered.findall(form)}
+        return [self.planted[marker] for marker in sorted(markers) if marker in self.planted]
 
     def _is_in(self, text: str) -> bool:
         if any(self.beginning in form for form in _forms(text)):
@@ -57,7 +60,7 @@ class Canary:
 
 
 def _forms(text: str) -> set[str]:
-    """The text as somebody reads it who knows escapes, and without what may stand in the middle of a word: tags, spaces."""
+    """The text in all usual encodings, and without what may be inside a word: tags, spaces."""
     plain = text.lower()
     unescaped = html.unescape(plain)
     return {plain, unescaped, unquote_plus(plain), _BETWEEN.sub("", plain), _BETWEEN.sub("", _TAGS.sub("", unescaped))}
@@ -73,7 +76,7 @@ def _texts(haystack: str | bytes) -> Iterator[str]:
 
 
 def _members(packed: bytes) -> Iterator[bytes]:
-    """What is inside an archive. One that cannot be read holds nothing that anybody else could read."""
+    """The files in an archive; empty if it cannot be read, because then nobody can read it."""
     try:
         if packed.startswith(_GZIP):
             with gzip.open(io.BytesIO(packed)) as file:

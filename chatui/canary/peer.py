@@ -20,7 +20,7 @@ _PATHS = ("/v1/chat/completions", "/v1/responses", "/v1/completions")
 
 @dataclass(eq=False)
 class Playing:
-    """One Script as it is played: it begins and goes on after a pause when it is told to, so that whoever asked can listen first."""
+    """One Script while it is played: it starts, and continues after a pause, on command, so that a listener can connect first."""
 
     script: Script
     asked: threading.Event = field(default_factory=threading.Event)
@@ -29,25 +29,25 @@ class Playing:
     _may_go_on: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
 
     def rewind(self) -> None:
-        """It is going to be asked for, maybe once more."""
+        """Prepare the script for a request, possibly for a second time."""
         self.asked.clear()
         self._may_begin.clear()
 
     def begin(self) -> None:
-        """Answer, this time and whenever the product asks again by itself because the answer was a failure."""
+        """Answer this request, and every retry by the product after a failed answer."""
         self._may_begin.set()
 
     def resume(self) -> None:
-        """Do not wait at this pause, or at the next, any longer."""
+        """Continue after this pause, or skip the next one."""
         self._may_go_on.release()
 
     def was_asked(self) -> None:
-        """The server's side: a request came; wait for the word to begin."""
+        """Server side: a request arrived; wait for ``begin``."""
         self.asked.set()
         self._may_begin.wait(_LONGEST_WAIT_SECONDS)
 
     def pause(self) -> None:
-        """The server's side: a pause in the script."""
+        """Server side: a pause in the script."""
         self.at_a_pause.release()
         self._may_go_on.acquire(timeout=_LONGEST_WAIT_SECONDS)
 
@@ -81,18 +81,18 @@ class Peer:
         return f"http://{shown!s}:{port}/{self._secret}/{kind}"
 
     def playing(self, kind: str, name: str) -> Playing:
-        """How far one script is."""
+        """The state of one script."""
         return self._plays[kind, name]
 
     def release(self) -> None:
-        """Nobody waits any more: every answer that still runs goes on to its end."""
+        """Let every running answer continue to its end."""
         for playing in self._plays.values():
             playing.begin()
             for _ in playing.script.steps:
                 playing.resume()
 
     def kind_of(self, path: str) -> tuple[str, str] | None:
-        """The wire format and the rest of the path; None for a request that is not of our product."""
+        """The wire format and the rest of the path; None for a request from something else than the product."""
         _, secret, kind, rest = [*path.split("/", 3), "", "", ""][:4]
         return (kind, f"/{rest}") if secrets.compare_digest(secret.encode(), self._secret.encode()) else None
 
@@ -101,7 +101,7 @@ class Peer:
         return [name for of, name in self._plays if of == kind]
 
     def find(self, kind: str, name: object) -> Playing | None:
-        """What is to be played to a request for the model ``name``."""
+        """The script for a request for the model ``name``."""
         return self._plays.get((kind, str(name)))
 
 
@@ -115,7 +115,7 @@ class _Server(ThreadingHTTPServer):
         super().__init__(place, _Handler)
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """A product that goes away in the middle of an answer is what the canary asked for."""
+        """Ignored: the canary itself makes the product close connections in the middle of an answer."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -168,4 +168,4 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(content)
 
     def log_message(self, *args: object) -> None:
-        """Nothing: what is asked here holds the conversation."""
+        """Logs nothing: requests contain the conversation."""

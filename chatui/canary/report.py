@@ -13,14 +13,14 @@ _MOST_LINES = 100
 
 
 def as_json(report: Report) -> str:
-    """One line."""
+    """The result as one line of JSON."""
     return json.dumps(dataclasses.asdict(report) | {"outcome": report.outcome})
 
 
 def as_text(report: Report) -> Iterator[str]:
-    """Lines."""
+    """The result as lines of text."""
     planted, looked = report.planted, ", ".join(f"{count} {what}" for what, count in sorted(report.looked.items()))
-    yield f"{report.run} at {report.origin}, {report.seconds} s"
+    yield f"{report.run} at {report.origin}, {report.seconds} s, seed {report.seed}"
     yield f"planted: {planted['hidden']} hidden and {planted['visible']} visible markers in {planted['answers']} answers and an upload"
     yield f"looked at: {looked or 'nothing'}"
     for sentence in report.left_out:

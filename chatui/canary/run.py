@@ -1,18 +1,20 @@
-"""One run of the canary: sets up, lets the Journey happen, cleans up, and returns the result."""
+"""One run of the canary: sets up, runs the Journey, cleans up, and returns the result."""
 
 from __future__ import annotations
 
 import contextlib
 import logging
+import random
 import secrets
 import signal
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
 
 from chatui.audit_log.record import SHELL, record
 from chatui.canary import guests
-from chatui.canary.answers import chat, harmony, responses, summary
+from chatui.canary.answers import catalogue, chat, harmony, labelled, responses, shaped, summary
 from chatui.canary.answers.planting import Planter, Script
 from chatui.canary.guests import Guests, Offer
 from chatui.canary.journey import Journey, Planted
@@ -28,8 +30,19 @@ from renderer.harmony.vocabulary import VocabularyError
 
 log = logging.getLogger(__name__)
 
-KINDS = {"chat": "chat", "responses": "responses", "harmony": "harmony-vllm", "summarized": "chat", "trusting": "responses"}
+KINDS = {
+    "chat": "chat",
+    "responses": "responses",
+    "harmony": "harmony-vllm",
+    "summarized": "chat",
+    "trusting": "responses",
+    "chat-shapes": "chat",
+    "responses-shapes": "responses",
+    "harmony-shapes": "harmony-vllm",
+}
 """What is played, and which kind of back end the product takes it for."""
+FEW_SHAPES = 16
+"""How many shapes of the catalogue, and how many labels that need an answer of their own, a run plays over each wire format unless told."""
 _SUMMARIES = {"summarized": ("model", summary.COPIER), "trusting": ("server", "")}
 """Where summaries of the reasoning come from, and from which model; elsewhere there are none."""
 _LEAST_SECRET_CHARS = 24
@@ -46,9 +59,12 @@ _TRANSCRIPT = """version: "2.2"
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What came of a run. ``problems`` are sentences: why finding nothing proves nothing. ``planted`` and ``looked`` are counts."""
+    """What came of a run. ``problems`` are sentences: why finding nothing proves nothing. ``planted`` and ``looked`` are counts.
+    ``seed``: what the choice of shapes and the cuts depend on.
+    """
 
     run: str
+    seed: int
     origin: str
     seconds: float
     planted: dict[str, int]
@@ -65,18 +81,27 @@ class Report:
         return "not carried out" if self.problems else "clean"
 
 
-def carry_out(url: str, listen: tuple[str, int], seconds: float) -> Report:
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What of the catalogue is played: ``shapes`` of each wire format, all where it is None, chosen and cut by the chance of ``seed``."""
+
+    shapes: int | None = FEW_SHAPES
+    seed: int = field(default_factory=lambda: secrets.randbelow(1 << 32))
+
+
+def carry_out(url: str, listen: tuple[str, int], seconds: float, choice: Choice | None = None) -> Report:
     """The whole run. ``listen``: where the canary's model server is, as the deployment's processes reach it.
 
     Raises:
-        CanaryError: it could not even begin.
+        CanaryError: the run could not start.
     """
     origin = origin_of(url)
     if not User.objects.exists():
         raise CanaryError("There is no account yet. The canary's own people must not be the first ones.")
     guests.remove_left_over()
     clock, run, hidden, visible = Clock(seconds), guests.new_run(), Canary(), Canary()
-    planted, left_out = _plant(hidden, visible)
+    choice = choice or Choice()
+    planted, left_out = _plant(hidden, visible, choice)
     watch = Watch(hidden, visible, _secrets())
     problems: list[str] = []
     record("canary run", SHELL, run, detail="begins")
@@ -93,6 +118,7 @@ def carry_out(url: str, listen: tuple[str, int], seconds: float) -> Report:
         problems.append(f"The canary itself failed: {type(error).__name__}.")
     report = Report(
         run,
+        choice.seed,
         origin,
         round(clock.elapsed, 1),
         {"hidden": len(hidden.planted), "visible": len(visible.planted), "answers": sum(map(len, planted.scripts.values()))},
@@ -105,7 +131,7 @@ def carry_out(url: str, listen: tuple[str, int], seconds: float) -> Report:
     return report
 
 
-def _plant(hidden: Canary, visible: Canary) -> tuple[Planted, tuple[str, ...]]:
+def _plant(hidden: Canary, visible: Canary, choice: Choice) -> tuple[Planted, tuple[str, ...]]:
     """The scripts of every wire format that can be played here, and sentences about those that cannot."""
     bait = "".join(secrets.choice("bcdfl") for _ in range(14))
     planters = {kind: Planter(kind, hidden, visible, bait) for kind in (*KINDS, "import")}
@@ -120,13 +146,33 @@ def _plant(hidden: Canary, visible: Canary) -> tuple[Planted, tuple[str, ...]]:
         scripts["harmony"] = harmony.scripts(planters["harmony"], connected.gpt_oss_vocabulary())
     except VocabularyError:
         left_out.append("harmony: the vocabulary is not on this machine")
+    scripts |= _of_the_catalogue(planters, choice)
     texts = {name: planters["import"].text(name) for name in ("system", "developer", "analysis", "summary")}
     transcript = _TRANSCRIPT.format(**texts, shown=planters["import"].show("final"))
     return Planted(scripts, transcript, visible, bait), tuple(left_out)
 
 
+def _of_the_catalogue(planters: Mapping[str, Planter], choice: Choice) -> dict[str, Sequence[Script]]:
+    """Shapes and labels over each wire format, in an order and with cuts that the seed decides."""
+    chooser = random.Random(choice.seed)  # noqa: S311 (a run can be repeated by its seed)
+
+    def some(of: Sequence[catalogue.One]) -> list[catalogue.One]:
+        return catalogue.sample(of, choice.shapes, chooser)
+
+    shapes, chat_planter, items_planter = catalogue.all_shapes(), planters["chat-shapes"], planters["responses-shapes"]
+    scripts: dict[str, Sequence[Script]] = {
+        "chat-shapes": [*labelled.by_chat(chat_planter, some, chooser), *shaped.by_chat(chat_planter, some(shapes), chooser)],
+        "responses-shapes": [*labelled.by_items(items_planter, some, chooser), *shaped.by_items(items_planter, some(shapes), chooser)],
+    }
+    with contextlib.suppress(VocabularyError):
+        vocabulary, planter = connected.gpt_oss_vocabulary(), planters["harmony-shapes"]
+        by_label = some(labelled.by_ids(planter, partial(shaped.ids_of, vocabulary=vocabulary)))
+        scripts["harmony-shapes"] = [*by_label, *shaped.by_ids(planter, some(shapes), vocabulary, chooser)]
+    return scripts
+
+
 def _secrets() -> dict[str, str]:
-    """What the operator keeps from people, where it is long enough that it does not stand in a page by chance."""
+    """Secrets of the operator that are long enough not to appear on a page by chance."""
     env = environment()
     secrets = {"secret key": env.signing_key(), "instructions": env.instructions, "key of the model server": env.backend_key}
     return {name: secret for name, secret in secrets.items() if len(secret) >= _LEAST_SECRET_CHARS}
@@ -140,7 +186,7 @@ def _peer(listen: tuple[str, int], planted: Planted) -> Peer:
 
 
 def _journey(run: str, planted: Planted, deployment: Deployment, peer: Peer) -> list[str]:
-    """Problems. Whatever happens, nothing of the run stays in the database but its lines in the audit log."""
+    """Run the journey; returns problems. In any case only the run's lines in the audit log stay in the database."""
     journey: Journey | None = None
     made: Guests | None = None
     try:
@@ -163,7 +209,7 @@ def _offer(kind: str, scripts: Sequence[Script], peer: Peer) -> Offer:
 
 
 def _settle(made: Guests) -> None:
-    """Wait until no answer is being written any more: a runner whose conversation is taken away would complain in the log."""
+    """Wait until no answer is being written: a runner whose conversation is removed would log an error."""
     until = time.monotonic() + _SETTLE_SECONDS
     while made.owner.conversations.filter(turns__state=TurnState.RUNNING).exists() and time.monotonic() < until:
         time.sleep(0.1)
@@ -171,7 +217,7 @@ def _settle(made: Guests) -> None:
 
 @contextlib.contextmanager
 def _undisturbed() -> Iterator[None]:
-    """A second Ctrl-C, or a timer that loses patience, must not leave people and back ends behind."""
+    """Ignore Ctrl-C and SIGTERM inside, so that no accounts and back ends are left behind."""
     before = {number: signal.signal(number, signal.SIG_IGN) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield

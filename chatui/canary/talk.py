@@ -26,7 +26,7 @@ AtAPause = Callable[[str, str], None]
 
 @dataclass(frozen=True, slots=True)
 class PlayedServer:
-    """The scripted server of one wire format, in one run, and how much time the run still has."""
+    """The scripted server of one wire format in one run, with the run's remaining time."""
 
     peer: Peer
     run: str
@@ -34,46 +34,46 @@ class PlayedServer:
     clock: Clock
 
     def playing(self, script: str) -> Playing:
-        """The answer of that name, as it is being played."""
+        """The state of the answer of that name."""
         return self.peer.playing(self.kind, script)
 
     def choice(self, script: str) -> str:
-        """What a person chooses to be answered with it."""
+        """The model choice that gets this answer."""
         return guests.choice(self.run, self.kind, script)
 
     def step(self) -> float:
-        """How many seconds one step may take now. Raises CanaryError where there are none left."""
+        """How many seconds one step may take now. Raises CanaryError if no time is left."""
         return self.clock.left(_STEP_SECONDS)
 
 
 class Talk:
     """One conversation with the scripted server of one wire format."""
 
-    def __init__(self, tab: Tab, server: PlayedServer, at_a_pause: AtAPause, problems: list[str]) -> None:
-        """``problems`` gets a sentence for what did not happen as it must."""
+    def __init__(self, tab: Tab, server: PlayedServer, at_a_pause: AtAPause, problems: list[str], conversation: str | None = None) -> None:
+        """``problems`` gets a sentence for what did not happen as it must. ``conversation``: one that is to be gone on with."""
         self._tab = tab
         self._server = server
         self._at_a_pause = at_a_pause
-        self._conversation: str | None = None
+        self.conversation = conversation
         self._problems = problems
 
     def ask(self, script: Script, how: str = "send", **fields: str) -> Mapping[str, str]:
-        """Ask for one scripted answer and listen to its end; what the product accepted, with the ids of question and turn.
+        """Ask for one scripted answer and listen to its end; returns the accepting event, with the ids of question and turn.
 
-        ``how`` and ``fields``: the command of the socket, and what it needs besides.
+        ``how`` and ``fields``: the socket command and its other fields.
         """
         if how in ("send", "edit"):
             fields["text"] = f"What does the canary hide in {script.name}?"
         self._server.playing(script.name).rewind()
         accepted = self._accepted(script, how, fields)
-        self._conversation = accepted["conversation"]
+        self.conversation = accepted["conversation"]
         self._listen(script, accepted)
         return accepted
 
     def _accepted(self, script: Script, how: str, fields: Mapping[str, str]) -> Mapping[str, str]:
         until = time.monotonic() + _OFFERED_SECONDS
         while True:
-            command = {"client_id": str(uuid4()), "conversation": self._conversation, "effort": "low", **fields}
+            command = {"client_id": str(uuid4()), "conversation": self.conversation, "effort": "low", **fields}
             self._tab.say(how, choice=self._server.choice(script.name), **command)
             answer: Mapping[str, str] = self._tab.until("chatui:accepted", "chatui:refused")[-1]
             if answer["type"] == "chatui:accepted":
@@ -90,9 +90,11 @@ class Talk:
         if not playing.asked.wait(self._server.step()):
             raise CanaryError(f"The deployment did not ask the canary's server for {name}. Can it reach the address of --listen?")
         heard = len(self._tab.heard)
+        self._tab.watch.pardon(script.withdrawn)
         playing.begin()
         self._pause(script, playing, accepted)
         end = self._tab.until(*ENDS, turn=accepted["turn"])[-1]
+        self._tab.watch.settle()
         playing.resume()
         said = "".join(self._tab.heard[heard:])
         if end.get("state") not in (script.ends or ("stopped",)):
@@ -112,7 +114,7 @@ class Talk:
                 self._tab.say("stop", conversation=accepted["conversation"], turn=accepted["turn"])
 
     def _wait_for_asides(self, script: Script) -> None:
-        """Somebody else is asked about this answer meanwhile: until what they said could be shown."""
+        """Wait until other models that are asked about this answer (summaries) have answered, and their text could be shown."""
         for aside in script.asides:
             if not self._server.playing(aside).asked.wait(self._server.step()):
                 raise CanaryError(f"The deployment did not ask the canary's server for {self._server.kind} {aside}.")

@@ -5,22 +5,23 @@ from __future__ import annotations
 import html
 import time
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from chatui.canary.markers import Canary
+from chatui.canary.markers import PART_OF_A_MARKER, Canary
 
+SOCKET = "socket"
 SHARED = "s/"
 """How the names of the places begin at which the owner shows something to everybody."""
 _STRANGERS = ("stranger", "anonymous")
 
 
 class CanaryError(Exception):
-    """The run could not be carried out as it should be; the message is a sentence for the operator and quotes no content."""
+    """The run could not be carried out; the message is a sentence for the operator and quotes no content."""
 
 
 class Clock:
-    """How much time there still is."""
+    """The remaining time of a run."""
 
     def __init__(self, seconds: float) -> None:
         self._began = time.monotonic()
@@ -28,11 +29,11 @@ class Clock:
 
     @property
     def elapsed(self) -> float:
-        """Seconds since it was made."""
+        """Seconds since the start."""
         return time.monotonic() - self._began
 
     def left(self, most: float) -> float:
-        """Seconds, ``most`` of them. Raises CanaryError where there are none."""
+        """The remaining seconds, at most ``most``. Raises CanaryError if there are none."""
         seconds = self._end - time.monotonic()
         if seconds <= 0:
             raise CanaryError("There was not enough time; --seconds gives more.")
@@ -41,7 +42,7 @@ class Clock:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Finding:
-    """``what``: the name of the marker, or what else was wrong. ``place``: a pattern of the URL list, or a socket; no ids."""
+    """``what``: the name of the marker, or another fault. ``place``: a pattern of the URL list, or a socket; no ids."""
 
     what: str
     viewer: str
@@ -53,28 +54,32 @@ class Finding:
 
 
 class Watch:
-    """``look`` at each thing that somebody fetched. ``findings`` has each finding once, in the order in which they came.
+    """Call ``look`` with everything that a visitor fetched. ``findings`` has each finding once, in order.
 
-    ``seen`` has, by visitor, which visible markers came: a crawl that does not even find those proves nothing.
+    ``seen``: the visible markers by visitor. A crawl that does not even find those proves nothing.
     """
 
     def __init__(self, hidden: Canary, visible: Canary, secrets: Mapping[str, str]) -> None:
-        """``secrets``: other texts that must not come out, by what they are."""
+        """``secrets``: other texts that must not be sent, by name."""
         self._hidden = hidden
         self._visible = visible
         self._secrets = {name: {secret, html.escape(secret)} for name, secret in secrets.items()}
         self._findings: dict[Finding, None] = {}
+        self._pardoned: dict[str, bool] = {}
         self.looked: Counter[str] = Counter()
         self.seen: defaultdict[str, set[str]] = defaultdict(set)
 
     @property
     def findings(self) -> list[Finding]:
-        """What was found so far."""
+        """The findings so far."""
         return list(self._findings)
 
     def look(self, viewer: str, place: str, part: str, what: str | bytes) -> None:
         """Search one thing: the body of an answer, a header, an event of a socket."""
         for name in self._hidden.found(what):
+            if self._pardoned and (viewer, place) == ("owner", SOCKET) and (name in self._pardoned or name == PART_OF_A_MARKER):
+                self._pardoned[name] = True
+                continue
             self.note(name, viewer, place, part)
         seen = self._visible.found(what)
         self.seen[viewer].update(seen)
@@ -85,6 +90,26 @@ class Watch:
             if any(spelling in text for spelling in spellings):
                 self.note(name, viewer, place, part)
 
+    @property
+    def pardons(self) -> bool:
+        """Whether there is hidden text that may still be on the owner's page."""
+        return bool(self._pardoned)
+
+    def pardon(self, names: Iterable[str]) -> None:
+        """A server says late that this is hidden: until it is withdrawn, it may stand in events of the owner's socket, and nowhere else."""
+        self._pardoned = dict.fromkeys(names, False)
+
+    def withdrawn(self) -> None:
+        """What was seen and pardoned was taken back: from now on it counts like all hidden text."""
+        self._pardoned = {name: False for name, was_seen in self._pardoned.items() if not was_seen}
+
+    def settle(self) -> None:
+        """The answer has ended. What was shown of it and not taken back is found."""
+        for name, was_seen in self._pardoned.items():
+            if was_seen:
+                self.note(f"{name}, which was not withdrawn", "owner", SOCKET, "event")
+        self._pardoned = {}
+
     def note(self, what: str, viewer: str, place: str, part: str = "answer") -> None:
-        """Something that should not be."""
+        """Record another fault."""
         self._findings[Finding(what, viewer, place, part)] = None

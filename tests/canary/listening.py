@@ -1,4 +1,4 @@
-"""Ears at the places where hidden text could get out while it streams: the channel layer, and a browser's socket."""
+"""Ears at the places where hidden text could get out while it streams: the bus, and a browser's socket."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 from channels.db import database_sync_to_async
-from channels.layers import InMemoryChannelLayer
 
 from chatui.audit_log.record import Visitor
+from chatui.delivery.bus import Bus, Message
 from chatui.models import User
 from chatui.permissions import debug_requests
 from renderer.events import FrameClosed, FrameOpened, FrameText
@@ -23,24 +23,24 @@ from tests.support.scripted import Step
 _IN_A_SNAPSHOT = {"message_id", "kind", "blocks"}
 
 
-class Layer:
-    """All that went through the channel layer: to whom, and what."""
+class Ear:
+    """All that went over the bus: to whom, and what."""
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
         self.sent: list[tuple[str, dict[str, Any]]] = []
-        group_send, send = InMemoryChannelLayer.group_send, InMemoryChannelLayer.send
+        send, send_to = Bus.send, Bus.send_to
 
-        async def to_group(layer: InMemoryChannelLayer, group: str, message: dict[str, Any]) -> None:
+        def to_group(bus: Bus, group: str, message: Message, *, elsewhere: bool = True) -> None:
             self.sent.append((group, dict(message)))
-            await group_send(layer, group, message)
+            send(bus, group, message, elsewhere=elsewhere)
 
-        async def to_channel(layer: InMemoryChannelLayer, channel: str, message: dict[str, Any]) -> None:
+        def to_process(bus: Bus, process: str, group: str, message: Message) -> None:
             if "audience" in message:
                 self.sent.append((f"reply-{message['audience']}", dict(message)))
-            await send(layer, channel, message)
+            send_to(bus, process, group, message)
 
-        patch.setattr(InMemoryChannelLayer, "group_send", to_group)
-        patch.setattr(InMemoryChannelLayer, "send", to_channel)
+        patch.setattr(Bus, "send", to_group)
+        patch.setattr(Bus, "send_to", to_process)
 
     def to_end_users(self) -> list[str]:
         """What went to everybody but the debug audience."""
@@ -51,11 +51,11 @@ class Layer:
         return [json.dumps(message) for target, message in self.sent if target.endswith("-debug")]
 
 
-def hidden_steps(canary: Canary, names: Iterable[str] = ()) -> list[Step]:
-    """Frames with every hidden header (or those named), each body in pieces, so that a marker is cut in two as tokens are."""
+def hidden_steps(canary: Canary, names: Iterable[str] = (), *, without: str = "") -> list[Step]:
+    """Frames with every hidden header (or those named, ``without`` one), in pieces, so that a marker is cut in two as tokens are."""
     steps: list[Step] = []
     for what, header in hidden_headers(canary).items():
-        if names and what not in names:
+        if (names and what not in names) or what == without:
             continue
         marker = canary.plant(f"streamed {what}")
         steps += [FrameOpened(header), FrameText(marker[:7]), FrameText(marker[7:]), FrameText(" and more\n\n"), FrameText(f"# {marker}")]

@@ -9,7 +9,7 @@ from uuid import uuid4
 
 from django.utils import timezone
 
-from chatui.models import Conversation, Message, ShareLink, Turn, User
+from chatui.models import Conversation, Message, ShareLink, Turn, TurnPiece, User
 from chatui.models.message import Author
 from chatui.store import requests, transcripts
 from renderer.frames import Frame, Header, Terminator
@@ -83,7 +83,6 @@ def new_turn(question: Message, canary: Canary, state: str = "completed", code: 
         "state": state,
         "error_code": code,
         "error_detail": f"the server said {canary.plant('error detail')}",
-        "checkpoint": f"<|start|>assistant<|channel|>analysis<|message|>{canary.plant('checkpoint')}<|end|>",
         "lease_until": now + timedelta(minutes=5),
         "lease_owner": canary.plant("lease owner"),
         "effort": "medium",
@@ -92,7 +91,10 @@ def new_turn(question: Message, canary: Canary, state: str = "completed", code: 
         "request": requests.pack("/v1/chat/completions", f'{{"messages": ["{canary.plant("prompt that was sent")}"]}}'.encode()),
         "finished_at": None if state == "running" else now,
     }
-    return Turn.objects.create(**(values | fields))
+    turn = Turn.objects.create(**(values | fields))
+    header = "<|start|>assistant<|channel|>analysis<|message|><|end|>"
+    TurnPiece.objects.create(turn=turn, number=1, frame=uuid4(), header=header, text=canary.plant("piece of an open frame"))
+    return turn
 
 
 def append(conversation: Conversation, parent: Message | None, header: Header, body: str, turn: Turn | None = None) -> Message:

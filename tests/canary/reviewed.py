@@ -16,9 +16,9 @@ HOLDER = "holder"
 KINDS = (*PEOPLE, HOLDER)
 """Whoever holds a share link to the owner's conversation gets, beside that one page, what a stranger gets everywhere."""
 
-ATTEMPT, GRANT, NOTE = "!", "+", "*"
-"""Behind a status: the request leaves exactly one line in the audit log, an E-PERM-VISIBILITY, a grant, or what is about no conversation.
-Without a mark it leaves none."""
+ATTEMPT, GRANT, NOTE, COUNTED = "!", "+", "*", "#"
+"""Behind a status: the request leaves exactly one line in the audit log, an E-PERM-VISIBILITY, a grant, or what is about no conversation;
+or it is counted in an open look at hidden channels, with no line of its own. Without a mark it leaves none and is not counted."""
 
 
 @dataclass(frozen=True)
@@ -54,12 +54,16 @@ class Route:
 _OWNER_ONLY = "302 200 404 404 404 404 404 404 404"
 _OWNER_ACTS = "302 302 404 404 404 404 404 404 404"
 _NOBODY = "302 404 404 404 404 404 404 404 404"
-_HIDDEN_PAGE = "302! 403! 403! 403! 403! 403! 403! 200 200+"
+_HIDDEN_PAGE = "302! 403! 403! 403! 403! 403! 403! 200 200#"
 _HIDDEN_ACT = "302! 403! 403! 403! 403! 403! 403! 302+ 302+"
 _HIDDEN_CLOSE = "302! 403! 403! 403! 403! 403! 403! 302 302+"
-_HIDDEN_PART = "302! 403! 403! 403! 403! 403! 403! 302 200+"
-_HIDDEN_MISSING = "302! 403! 403! 403! 403! 403! 403! 302 404+"
+_HIDDEN_PART = "302! 403! 403! 403! 403! 403! 403! 302 200#"
+_PROMPT_FILE = "302! 403! 403! 403! 403! 403! 403! 302 200+"
+_HIDDEN_MISSING = "302! 403! 403! 403! 403! 403! 403! 302 404#"
 _HIDDEN_NOWHERE = "302! 403! 403! 403! 403! 403! 403! 404 404"
+_PROMPT_MISSING = _PROMPT_FILE.replace("200", "404")
+_HIDDEN_BY_ID = "302 404! 404! 404! 404! 404! 404! 404 404"
+_HIDDEN_OTHERWISE = "405! 405! 405! 405! 405! 405! 405! 405 405"
 _HIDDEN_FILE = "302! 403! 403! 403! 403! 403! 403! 403 200+"
 _HIDDEN_UNREASONED = "302! 403! 403! 403! 403! 403! 403! 400 400"
 _REASON = {"reason": "a fault was reported", "minutes": "15"}
@@ -162,22 +166,23 @@ ROUTES: tuple[Route, ...] = (
     ),
     Route(
         "c/<uuid:conversation_id>/messages/<uuid:message_id>/text/",
-        "The owner: the text of a visible message. A hidden one is not found, whoever asks.",
+        "The owner: the text of a visible message. A hidden one is not found, whoever asks, and asking for it is recorded.",
         (
             Ask("GET", "/c/{conversation}/messages/{final}/text/", _OWNER_ONLY),
             Ask("GET", "/c/{conversation}/messages/{question}/text/", _OWNER_ONLY),
-            Ask("GET", "/c/{conversation}/messages/{hidden}/text/", _NOBODY),
+            Ask("GET", "/c/{conversation}/messages/{hidden}/text/", _HIDDEN_BY_ID, action="message text"),
+            Ask("GET", "/c/{nothing}/messages/{hidden}/text/?{conversation}", _HIDDEN_BY_ID, action="message text"),
             Ask("GET", "/c/{conversation}/messages/{foreign_message}/text/", _NOBODY),
             Ask("GET", "/c/{deleted}/messages/{foreign_message}/text/", _NOBODY),
         ),
     ),
     Route(
         "c/<uuid:conversation_id>/at/<uuid:message_id>/",
-        "The owner is sent on to a visible message, and its branch is opened. A hidden one is not found, whoever asks.",
+        "The owner is sent on to a visible message, and its branch is opened. A hidden one is not found, and recorded.",
         (
             Ask("GET", "/c/{conversation}/at/{final}/", _OWNER_ACTS),
             Ask("GET", "/c/{conversation}/at/{other_question}/", _OWNER_ACTS),
-            Ask("GET", "/c/{conversation}/at/{hidden}/", _NOBODY),
+            Ask("GET", "/c/{conversation}/at/{hidden}/", _HIDDEN_BY_ID, action="link to message"),
             Ask("GET", "/c/{conversation}/at/{foreign_message}/", _NOBODY),
             Ask("GET", "/c/{deleted}/at/{final}/", _NOBODY),
         ),
@@ -187,17 +192,17 @@ ROUTES: tuple[Route, ...] = (
         "The owner: the visible frames of the open branch.",
         (
             Ask("GET", "/c/{conversation}/download/", _OWNER_ONLY),
-            Ask("GET", "/c/{conversation}/download/?form=markdown", _OWNER_ONLY),
-            Ask("GET", "/c/{conversation}/download/?form=json", _OWNER_ONLY),
-            Ask("GET", "/c/{conversation}/download/?form=whole", _NOBODY),
+            Ask("GET", "/c/{conversation}/download/?format=markdown", _OWNER_ONLY),
+            Ask("GET", "/c/{conversation}/download/?format=json", _OWNER_ONLY),
+            Ask("GET", "/c/{conversation}/download/?format=whole", _NOBODY),
             Ask("GET", "/c/{deleted}/download/", _NOBODY),
-            Ask("GET", "/c/{deleted}/download/?form=markdown", _NOBODY),
+            Ask("GET", "/c/{deleted}/download/?format=markdown", _NOBODY),
         ),
     ),
     Route(
         "download/",
         "A signed-in person: what is visible of their own conversations, as an archive.",
-        (Ask("GET", "/download/", _SIGNED_IN), Ask("GET", "/download/?form=json", _SIGNED_IN), Ask("POST", "/download/", _NEVER)),
+        (Ask("GET", "/download/", _SIGNED_IN), Ask("GET", "/download/?format=json", _SIGNED_IN), Ask("POST", "/download/", _NEVER)),
     ),
     Route(
         "search/",
@@ -217,7 +222,7 @@ ROUTES: tuple[Route, ...] = (
             Ask("GET", "/c/{deleted}/share/", _NOBODY),
             Ask("POST", "/c/{conversation}/share/", _SHARER_ACTS, _SHARED, "make share link", "for 7 days"),
             Ask("POST", "/c/{conversation}/share/", _SHARER_ACTS, _SHARED | {"named": "yes"}, "make share link", "for 7 days"),
-            Ask("POST", "/c/{conversation}/share/", _NOBODY, _SHARED | {"leaf": "{hidden}"}),
+            Ask("POST", "/c/{conversation}/share/", _HIDDEN_BY_ID, _SHARED | {"leaf": "{hidden}"}, "make share link"),
             Ask("POST", "/c/{conversation}/share/", _NOBODY, _SHARED | {"leaf": "{foreign_message}"}),
             Ask("POST", "/c/{conversation}/share/", _NOBODY, _SHARED | {"days": "999"}),
             Ask("POST", "/c/{deleted}/share/", _NOBODY, _SHARED),
@@ -269,8 +274,8 @@ ROUTES: tuple[Route, ...] = (
         "Permitted staff after the opt-in: everything. Others: a refusal that names nothing, recorded.",
         (
             Ask("GET", "/c/{conversation}/download/whole/", _HIDDEN_FILE, action="whole download"),
-            Ask("GET", "/c/{conversation}/download/whole/?form=markdown", _HIDDEN_FILE, action="whole download"),
-            Ask("GET", "/c/{conversation}/download/whole/?form=json", _HIDDEN_FILE, action="whole download"),
+            Ask("GET", "/c/{conversation}/download/whole/?format=markdown", _HIDDEN_FILE, action="whole download"),
+            Ask("GET", "/c/{conversation}/download/whole/?format=json", _HIDDEN_FILE, action="whole download"),
             Ask("GET", "/c/{nothing}/download/whole/", "302! 403! 403! 403! 403! 403! 403! 404 404", action="whole download"),
         ),
     ),
@@ -290,13 +295,13 @@ ROUTES: tuple[Route, ...] = (
             Ask("POST", "/c/{conversation}/debug/open/", _HIDDEN_ACT, _REASON, "open debug view", f"15 min: {_REASON['reason']}"),
             Ask("POST", "/c/{conversation}/debug/open/", _HIDDEN_UNREASONED, _REASON | {"reason": "a fault"}, "open debug view"),
             Ask("POST", "/c/{conversation}/debug/open/", _HIDDEN_UNREASONED, _REASON | {"minutes": "9999"}, "open debug view"),
-            Ask("GET", "/c/{conversation}/debug/open/", _NEVER),
+            Ask("GET", "/c/{conversation}/debug/open/", _HIDDEN_OTHERWISE, action="open debug view"),
         ),
     ),
     Route(
         "c/<uuid:conversation_id>/debug/close/",
         "Permitted staff take the opt-in back; nothing is shown.",
-        (Ask("POST", "/c/{conversation}/debug/close/", _HIDDEN_CLOSE, action="close debug view"),),
+        (Ask("POST", "/c/{conversation}/debug/close/", _HIDDEN_CLOSE, action="close debug view", detail="nothing was shown"),),
     ),
     Route(
         "c/<uuid:conversation_id>/debug/compare/",
@@ -320,8 +325,9 @@ ROUTES: tuple[Route, ...] = (
         "c/<uuid:conversation_id>/debug/frames/<uuid:message_id>/",
         "Permitted staff after the opt-in: one frame as it is kept. Recorded.",
         (
-            Ask("GET", "/c/{conversation}/debug/frames/{hidden}/", _HIDDEN_FILE, action="debug raw frame"),
-            Ask("GET", "/c/{conversation}/debug/frames/{foreign_message}/", _HIDDEN_FILE.replace("200+", "404+"), action="debug raw frame"),
+            Ask("GET", "/c/{conversation}/debug/frames/{hidden}/", _HIDDEN_FILE.replace("200+", "200#"), action="debug raw frame"),
+            Ask("GET", "/c/{conversation}/debug/frames/{foreign_message}/", _HIDDEN_FILE.replace("200+", "404#"), action="debug raw frame"),
+            Ask("POST", "/c/{conversation}/debug/frames/{hidden}/", _HIDDEN_OTHERWISE, action="debug raw frame"),
         ),
     ),
     Route(
@@ -329,7 +335,7 @@ ROUTES: tuple[Route, ...] = (
         "Permitted staff after the opt-in: what was sent to the model. Recorded.",
         (
             Ask("GET", "/c/{conversation}/debug/turns/{turn}/prompt/", _HIDDEN_PART, action="debug prompt"),
-            Ask("GET", "/c/{conversation}/debug/turns/{turn}/prompt/?form=sent&part=2", _HIDDEN_PART, action="debug prompt"),
+            Ask("GET", "/c/{conversation}/debug/turns/{turn}/prompt/?format=sent&part=2", _HIDDEN_PART, action="debug prompt"),
             Ask("GET", "/c/{conversation}/debug/turns/{other_turn}/prompt/", _HIDDEN_MISSING, action="debug prompt"),
         ),
     ),
@@ -337,8 +343,8 @@ ROUTES: tuple[Route, ...] = (
         "c/<uuid:conversation_id>/debug/turns/<uuid:turn_id>/prompt/file/",
         "Permitted staff after the opt-in: the same as a file. Recorded.",
         (
-            Ask("GET", "/c/{conversation}/debug/turns/{turn}/prompt/file/", _HIDDEN_PART, action="prompt download"),
-            Ask("GET", "/c/{conversation}/debug/turns/{other_turn}/prompt/file/", _HIDDEN_MISSING, action="prompt download"),
+            Ask("GET", "/c/{conversation}/debug/turns/{turn}/prompt/file/", _PROMPT_FILE, action="prompt download"),
+            Ask("GET", "/c/{conversation}/debug/turns/{other_turn}/prompt/file/", _PROMPT_MISSING, action="prompt download"),
         ),
     ),
     Route(
@@ -357,7 +363,7 @@ ROUTES: tuple[Route, ...] = (
             Ask("POST", f"{_REQUESTS}{{asked}}/approve/", _HIDDEN_ACT, action="approve debug view", detail="for asker: a fault was seen"),
             Ask("POST", f"{_REQUESTS}{{asked_elsewhere}}/approve/", _HIDDEN_NOWHERE, action="approve debug view"),
             Ask("POST", f"{_REQUESTS}{{nothing}}/approve/", _HIDDEN_NOWHERE, action="approve debug view"),
-            Ask("GET", f"{_REQUESTS}{{asked}}/approve/", _NEVER),
+            Ask("GET", f"{_REQUESTS}{{asked}}/approve/", _HIDDEN_OTHERWISE, action="approve debug view"),
         ),
     ),
     Route(
@@ -634,22 +640,26 @@ COMMANDS: tuple[Command, ...] = (
         "watch",
         "Permitted staff after the opt-in follow every frame. Others: a refusal that names nothing, recorded.",
         {"conversation": "{conversation}"},
-        dict.fromkeys(PEOPLE[1:7], "E-PERM-VISIBILITY!") | {"both": "E-X-OPT-IN", "opened": "chatui:idle+"},
+        dict.fromkeys(PEOPLE[1:7], "E-PERM-VISIBILITY!") | {"both": "E-X-OPT-IN", "opened": "chatui:idle#"},
         "debug stream",
     ),
 )
 
+UNANSWERED = {"pong": "How much of what was sent has been read. It names nothing, and nothing is said."}
+"""Commands that are about nobody's conversation, and never answered."""
+
 SOCKETS = {"ws/": "Signed-in people from our own pages."}
 """The addresses of sockets."""
 
-LAYER_MESSAGES = {
-    "turn_events": "What a runner published to the group of this socket's audience.",
-    "turn_snapshot": "The answer to this socket's own question.",
-    "turn_begun": "Without content: look again.",
-    "person_events": "What the person's own other pages changed: a title.",
-    "session_check": "Without content: look again.",
+BUS_MESSAGES = {
+    "turn.events": "What a runner sent to the group of this socket's audience.",
+    "turn.snapshot": "The answer to this socket's own question.",
+    "turn.begun": "Without content: look again.",
+    "person.events": "What the person's own other pages changed: a title.",
+    "process.ends": "Without content: come back elsewhere.",
+    "session.check": "Without content: look again.",
 }
-"""What a socket hears on the channel layer: the handlers of the consumer."""
+"""What a socket receives over the bus: the cases of the consumer."""
 
 _OF_A_TURN = {"type", "turn", "sequence_number"}
 END_USER_EVENTS: dict[str, set[str]] = {
@@ -657,6 +667,10 @@ END_USER_EVENTS: dict[str, set[str]] = {
     "chatui:refused": {"type", "client_id", "code", "message"},
     "chatui:idle": {"type", "conversation", "turn", "state"},
     "chatui:closing": {"type", "code", "message"},
+    "chatui:ping": {"type", "number"},
+    "chatui:beat": _OF_A_TURN,
+    "chatui:saving": _OF_A_TURN,
+    "chatui:queued": _OF_A_TURN | {"place"},
     "chatui:title": {"type", "conversation", "title"},
     "chatui:working": _OF_A_TURN | {"elapsed"},
     "chatui:summary": _OF_A_TURN | {"text"},
@@ -665,7 +679,7 @@ END_USER_EVENTS: dict[str, set[str]] = {
     "chatui:relabelled": _OF_A_TURN | {"message_id", "kind"},
     "chatui:withdrawn": _OF_A_TURN | {"message_id"},
     "chatui:preamble.delta": _OF_A_TURN | {"message_id", "block", "html", "text"},
-    "chatui:snapshot": _OF_A_TURN | {"elapsed", "working", "steps", "thought", "messages"},
+    "chatui:snapshot": _OF_A_TURN | {"elapsed", "working", "steps", "thought", "messages", "place"},
     "response.created": _OF_A_TURN | {"conversation", "question", "after", "kind", "continued_turn"},
     "response.delta": _OF_A_TURN | {"message_id", "block", "html", "text"},
     "response.delta.flush": _OF_A_TURN | {"message_id", "block", "html"},

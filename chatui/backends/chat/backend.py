@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 from collections.abc import AsyncGenerator, Mapping
@@ -10,7 +11,7 @@ from functools import partial
 from typing import Any
 from uuid import uuid4
 
-from chatui.backends.base import BackendError, Endpoint, SampleEnded, SampleEvent, SampleRequest
+from chatui.backends.base import BackendError, Endpoint, SampleEnded, SampleEvent, SampleRequest, broken_off_with
 from chatui.backends.chat.deltas import Deltas
 from chatui.backends.chat.messages import messages
 from chatui.backends.continuation import continue_in_words, has_text
@@ -44,7 +45,7 @@ class ChatCompletionsBackend(FoundServer):
                 yield event
 
     async def _continue(self, request: SampleRequest) -> AsyncGenerator[SampleEvent, None]:
-        """Put the model back into the middle of its answer. Where the server does not know how, or refuses, ask the model to go on."""
+        """Let the model continue inside its answer. If the server does not support that, or refuses, ask the model to continue."""
         if _prefills(await self._product(), request.cut_answer):
             has_begun = False
             try:
@@ -82,18 +83,18 @@ class ChatCompletionsBackend(FoundServer):
                     if reader.is_done:
                         break
             reader.check_end()
-        except BackendError as error:
-            for raw in reader.deltas.break_off(error.code):
+        except (BackendError, asyncio.CancelledError) as error:
+            for raw in reader.deltas.break_off(broken_off_with(error)):
                 yield raw
             raise
         rest, reason = reader.deltas.finish()
         for raw in rest:
             yield raw
-        yield SampleEnded(reason, reader.deltas.usage, reader.deltas.model)
+        yield SampleEnded(reason, reader.deltas.usage, self._own_name(reader.deltas.model, payload.get("model")))
 
-    async def _payload(self, request: SampleRequest) -> dict[str, object]:
+    async def _payload(self, request: SampleRequest) -> dict[str, Any]:
         model = await self._model_for(request.model)
-        payload: dict[str, object] = {
+        payload: dict[str, Any] = {
             "messages": messages(request.frames, request.cut_answer),
             "stream": True,
             "stream_options": {"include_usage": True},
@@ -109,7 +110,7 @@ class ChatCompletionsBackend(FoundServer):
 
 
 class _Reader:
-    """Events of the stream in, raw events out; knows when the answer is over and what an error in the stream looks like."""
+    """Stream events in, raw events out. Detects the end of the answer, and errors inside the stream."""
 
     def __init__(self, deltas: Deltas) -> None:
         self.deltas = deltas
@@ -143,7 +144,7 @@ class _Reader:
             raise BackendError(Code.STREAM_TRUNCATED, f"the stream ended without an end; {self._bad} events could not be read")
 
     def _error(self, said: object) -> BackendError:
-        """An error inside a 200. What it says may quote the model: for staff only."""
+        """An error inside a response with status 200. Its message may quote the model, so it is for staff only."""
         detail = said if isinstance(said, str) else json.dumps(said, ensure_ascii=False)
         status = said.get("code") if isinstance(said, Mapping) else None
         is_refusal = isinstance(status, int) and 400 <= status < 500
@@ -156,7 +157,7 @@ class _Reader:
 
 
 def _prefills(server: str | None, cut_answer: Frame | None) -> bool:
-    """Whether it is put back into this answer. Never where there is no text of it: servers would go on with the reasoning, as an answer."""
+    """Whether the prompt may open this answer. Never without text: servers would then continue the reasoning as the answer."""
     return server in _PREFILLING and cut_answer is not None and has_text(cut_answer)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from chatui.backends.base import EndReason, Usage
 from chatui.backends.leak_guard import LeakGuard, Span
-from chatui.backends.responses.frames import FrameWriter, Source, leak
+from chatui.backends.responses.frames import FrameWriter, Source, behind_call, leak
 from chatui.backends.speaker import Label, Speaker, other_label
 from chatui.codes import ProductCode
 from renderer.errors import Code, ErrorCode
@@ -46,8 +46,8 @@ class Deltas:
     ) -> None:
         """``restore``: markers in the request were defanged. ``whole``: the answer comes in one chunk, not as a stream.
 
-        ``resumes``: what comes goes on in the middle of an answer.
-        ``summaries_are_trusted``: what says of itself that it is a summary of the reasoning is for people.
+        ``resumes``: the text continues an answer from the middle.
+        ``summaries_are_trusted``: text that the server marks as a summary of the reasoning may be shown.
         """
         self._new_call_id = new_call_id
         self._chars_left = max_chars
@@ -57,6 +57,8 @@ class Deltas:
         self._speaker = Speaker()
         self._summaries_are_trusted = summaries_are_trusted
         self._calls: dict[int, _Call] = {}
+        self._is_behind_call = False
+        self._is_interrupted = False
         self._reason: str | None = None
         self._refused = False
         self.usage: Usage | None = None
@@ -64,7 +66,7 @@ class Deltas:
 
     @property
     def is_full(self) -> bool:
-        """Whether the model wrote more than it may; the rest is not wanted."""
+        """Whether the model exceeded its limit; the rest is dropped."""
         return self._chars_left < 0
 
     @property
@@ -74,11 +76,11 @@ class Deltas:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing that a model wrote has come yet, so that asking again would repeat nothing."""
+        """Whether no model output has arrived yet, so that a retry would repeat nothing."""
         return self._writer.open is None and not self._calls
 
     def feed(self, chunk: Mapping[str, Any]) -> list[RawEvent]:
-        """What this chunk adds. Fields that are not known are ignored, which hides them."""
+        """The events of this chunk. Unknown fields are ignored, which hides them."""
         model, usage, choices = chunk.get("model"), chunk.get("usage"), chunk.get("choices")
         if isinstance(model, str) and model:
             self.model = model
@@ -87,27 +89,29 @@ class Deltas:
         choice = choices[0] if isinstance(choices, list) and choices else None
         if not isinstance(choice, dict) or choice.get("index") not in (0, None):
             return []
-        events: list[RawEvent] = []
         delta = choice.get("delta") or choice.get("message")
-        if isinstance(delta, dict):
-            events = self._delta(delta, choice, chunk)
+        events = self._delta(delta if isinstance(delta, dict) else {}, choice, chunk)
         reason = choice.get("finish_reason")
         if isinstance(reason, str) and reason:
             self._reason = reason
         return events
 
     def finish(self) -> tuple[list[RawEvent], EndReason]:
-        """The stream ended in good order: what was held back, the closing of what is open, then the calls."""
+        """The stream ended normally: returns what was held back, closes the open frame, then adds the calls."""
         reason = EndReason.LENGTH if self.is_full else self._end_reason()
         events = self._spans(self._guard.finish(complete=reason not in (EndReason.LENGTH, EndReason.CONTENT_FILTER)))
+        if self._speaker.late_label():
+            events += self._writer.withdraw()
         error = ProductCode.LENGTH if reason is EndReason.LENGTH else None
         is_last = not self._calls and not self._aside and reason in (EndReason.STOP, EndReason.REFUSAL)
         events += self._close(Terminator.RETURN if is_last else Terminator.END, error)
         return [*events, *self._call_frames(error)], reason
 
     def break_off(self, error: ErrorCode = Code.STREAM_TRUNCATED) -> list[RawEvent]:
-        """The stream broke: what is open is closed as incomplete, and no call is whole."""
+        """The stream broke: the open frame is closed as incomplete, and no call is complete."""
         events = self._spans(self._guard.finish(complete=False))
+        if self._speaker.late_label():
+            events += self._writer.withdraw()
         return [*events, *self._close(None, error), *self._call_frames(error)]
 
     def _end_reason(self) -> EndReason:
@@ -121,12 +125,17 @@ class Deltas:
         # One delta can hold the last words of the reasoning and the first of the answer: the reasoning came first.
         summary, reasoning = self._reasoning(delta)
         answer, other = _answer(delta.get("content"))
-        refusal = _text(delta.get("refusal"))
-        label = self._speaker.hear(delta, choice, chunk, has_text=bool(answer or other or refusal or reasoning or summary))
-        events = self._write(_SUMMARY, self._within_limit(summary))
-        events += self._write(_ANALYSIS, self._within_limit(reasoning + other))
+        refusal = _string(delta.get("refusal"))
+        if answer and not answer.isspace() and answer == reasoning:
+            # Some servers say what the model thinks in both fields while it thinks.
+            answer = ""
+        said = "".join((summary, reasoning, other, answer, refusal))
+        label = self._speaker.hear(delta, choice, chunk, has_text=bool(said))
+        self._is_behind_call = self._is_behind_call or bool(self._calls and said.strip())
+        events = self._between(_SUMMARY, self._within_limit(summary))
+        events += self._between(_ANALYSIS, self._within_limit(reasoning + other))
         if label:
-            events += self._write(_labelled(label), self._within_limit(answer + refusal))
+            events += self._between(_labelled(label), self._within_limit(answer + refusal))
         else:
             self._refused = self._refused or bool(refusal)
             events += self._spans(self._guard.feed(self._within_limit(answer)))
@@ -135,7 +144,7 @@ class Deltas:
         return events
 
     def _reasoning(self, delta: Mapping[str, Any]) -> tuple[str, str]:
-        """The summary that people may read, which is empty unless it is trusted, and what stays hidden."""
+        """The summary that people may read (empty unless trusted), and the reasoning that stays hidden."""
         details = delta.get("reasoning_details")
         summary = ""
         if self._summaries_are_trusted and isinstance(details, list):
@@ -146,7 +155,7 @@ class Deltas:
         return summary, next((text for text in said if text != summary), "")
 
     def _within_limit(self, text: str) -> str:
-        """As much of ``text`` as may still come. Counted here, so that what the guard holds back is bounded too."""
+        """``text`` up to the limit. Counted here, so that text that the guard holds back is limited too."""
         room, self._chars_left = max(self._chars_left, 0), self._chars_left - len(text)
         return text[:room]
 
@@ -160,20 +169,26 @@ class Deltas:
                 continue
             if span.begins:
                 events += self._close(Terminator.END, None)
-            events += self._write(_ANSWER, span.text)
+            gap, self._is_interrupted = "\n\n" if self._is_interrupted and self._writer.open == _ANSWER else "", False
+            events += self._write(_ANSWER, gap + span.text)
         return events
 
+    def _between(self, source: Source, text: str) -> list[RawEvent]:
+        """What is no answer by its field or label. The answer that goes on behind it begins a new paragraph."""
+        self._is_interrupted = self._is_interrupted or (self._writer.open == _ANSWER and bool(text.strip()))
+        return self._write(source, text)
+
     def _hide(self, span: Span) -> list[RawEvent]:
-        """Hidden text in the middle of an answer waits, so that the answer stays one frame, which can be withdrawn as a whole."""
-        source = leak(0, is_withheld=span.is_withheld)
-        if self._writer.open != _ANSWER:
-            return self._write(source, span.text)
-        if span.text:
-            self._aside.append((source, span.text))
-        return []
+        return self._write(leak(0, is_withheld=span.is_withheld), span.text)
 
     def _write(self, source: Source, text: str) -> list[RawEvent]:
+        """Whatever comes in the middle of an answer waits, so that the answer stays one frame, which can be withdrawn as a whole."""
         if not text:
+            return []
+        if self._is_behind_call:
+            source = behind_call(source)
+        if self._writer.open == _ANSWER and source != _ANSWER:
+            self._aside.append((source, text))
             return []
         before = self._close(Terminator.END, None) if self._writer.open != source else []
         return [*before, *self._writer.write(source, text)]
@@ -224,7 +239,7 @@ def _is_summary(part: object) -> bool:
 
 
 def _text(value: object) -> str:
-    """The text in a field that servers send as a string, an object or a list of parts. Parts that hold no text are nothing."""
+    """The text in a field that servers send as a string, an object or a list of parts. Parts without text count as empty."""
     match value:
         case str():
             return value
@@ -236,17 +251,22 @@ def _text(value: object) -> str:
 
 
 def _answer(value: object) -> tuple[str, str]:
-    """The answer field, and what in it is something else: of a list only the parts count that say that they are text, and no more."""
+    """The text of the answer field, and text in it that is not the answer. In a list only parts marked as text belong to the answer."""
     if not isinstance(value, list):
         return (value if isinstance(value, str) else ""), ""
     parts = [part for part in value if isinstance(part, dict)]
     shown = [part.get("type") in ("text", "output_text") and other_label(part) is None for part in parts]
+    shown = [is_shown and isinstance(part.get("text"), str) for is_shown, part in zip(shown, parts, strict=True)]
     texts = [_text(part.get("text")) for part in parts]
     return "".join(itertools.compress(texts, shown)), "".join(text for text, is_shown in zip(texts, shown, strict=True) if not is_shown)
 
 
+def _string(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
 def _labelled(label: Label) -> Source:
-    """What a label calls something else: plain reasoning, another speaker's text, or what nobody knows."""
+    """Where labelled text goes: reasoning, another speaker's text, or unknown."""
     if label.name == "role":
         return leak(0, is_withheld=False)
     return _ANALYSIS if label.is_known else leak(0, is_withheld=True)

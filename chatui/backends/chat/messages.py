@@ -69,7 +69,7 @@ class _Writer:
             self._reasoning.clear()
 
     def _take_call(self, frame: Frame) -> None:
-        """Each call is followed by its own reply: gpt-oss templates know one call for each message."""
+        """Each call is followed by its own reply: gpt-oss templates support one call per message."""
         header = frame.header
         reply = self._replies.get(header.call_id)
         if reply is None or header.channel != Channel.COMMENTARY:

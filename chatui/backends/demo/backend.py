@@ -45,7 +45,7 @@ class DemoBackend:
     is_demo = True
 
     def __init__(self, tokens_per_second: float = 50.0) -> None:
-        """``tokens_per_second`` 0 plays as fast as it goes."""
+        """``tokens_per_second`` 0: as fast as possible."""
         self._tokens_per_second = tokens_per_second
 
     async def sample(self, request: SampleRequest) -> AsyncGenerator[SampleEvent, None]:
@@ -65,11 +65,11 @@ class DemoBackend:
         yield player.ended()
 
     async def models(self) -> tuple[str, ...]:
-        """The one pretended model."""
+        """The one demo model."""
         return (MODEL,)
 
     async def aclose(self) -> None:
-        """Nothing to give up."""
+        """Nothing to close."""
 
 
 def choose(question: str) -> str:
@@ -82,7 +82,7 @@ def _question(request: SampleRequest) -> str:
 
 
 def _said(request: SampleRequest) -> bytes:
-    """What a model would have been sent, so that the debug view of a first try has something to show."""
+    """The request that a model would have received, so that the debug view of the demo has something to show."""
     messages = [frame.header.as_written() | {"content": frame.body} for frame in request.frames]
     return json.dumps({"model": MODEL, "reasoning_effort": request.effort, "messages": messages}, ensure_ascii=False).encode()
 
@@ -113,7 +113,7 @@ def _line(text: str) -> tuple[_Part, ...]:
 
 
 def _final_text(script: tuple[_Part, ...]) -> str:
-    """The whole answer, with what is missing where the script breaks off."""
+    """The whole answer, including the part after the cut."""
     written = [part for part in script if part.tool is None]
     *_, final = next(part.text for part in reversed(written) if not part.is_more).rpartition(_FINAL_MARKERS)
     text = "".join(word for _, word in _tokens(final))
@@ -143,7 +143,7 @@ class _Player:
             yield event
 
     async def _write(self, script: str) -> AsyncGenerator[RawEvent, None]:
-        """What the model writes, by the reader of real output."""
+        """Passes model text through the reader of real output."""
         reader = Reader(self._new_call_id)
         for marker, text in _tokens(script):
             if self._played == self._max_tokens:
@@ -158,7 +158,7 @@ class _Player:
             yield event
 
     async def continue_answer(self, text: str, cut: Frame) -> AsyncGenerator[RawEvent, None]:
-        """The rest of ``text``, behind what was written of it."""
+        """Writes the rest of ``text`` after the part that was already written."""
         yield FrameOpened(cut.header)
         for word in _WORD.findall(text[len(cut.body) :] if text.startswith(cut.body) else ""):
             if self._played == self._max_tokens:
@@ -173,7 +173,7 @@ class _Player:
         return SampleEnded(self._reason, Usage(completion_tokens=self._played), MODEL)
 
     async def _wait(self) -> None:
-        """One token's time. Kept against the clock from the beginning, so that the pace does not drift."""
+        """Wait for the time of one token, measured from the beginning so that the pace does not drift."""
         self._played += 1
         pause = 0.0
         if self._tokens_per_second:

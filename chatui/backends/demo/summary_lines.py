@@ -19,13 +19,13 @@ NOTHING = "none"
 
 
 def question_summed_up(request: SampleRequest) -> str | None:
-    """The question whose answer a summary is wanted of; None where the request is an ordinary one."""
+    """The question that the summarized answer belongs to; None for an ordinary request."""
     found = _asked(request)
     return found["question"] if found else None
 
 
 def next_step(script: str, request: SampleRequest) -> str:
-    """The line behind those that were shown."""
+    """The line after those already shown."""
     found = _asked(request)
     shown = [line for line in found["shown"].splitlines() if line != "- none"] if found else []
     steps = _STEPS[script]

@@ -11,8 +11,9 @@ from datetime import UTC, date, datetime
 from typing import Any
 from uuid import uuid4
 
-from chatui.backends.base import BackendError, Endpoint, EndReason, SampleEnded, SampleEvent, SampleRequest
+from chatui.backends.base import BackendError, Endpoint, EndReason, SampleEnded, SampleEvent, SampleRequest, broken_off_with
 from chatui.backends.continuation import continue_in_words, has_text
+from chatui.backends.discovery import own_name
 from chatui.backends.harmony.dialect import Asked, Chunks
 from chatui.backends.harmony.dialects import DIALECTS
 from chatui.backends.harmony.prompt import answer_tokens, fitted, opened
@@ -51,7 +52,7 @@ class HarmonyCompletionsBackend:
         dialect: str | None = None,
         today: Callable[[], date] = _today,
     ) -> None:
-        """``vocabulary`` reads it, in half a second, when it is needed first. ``dialect``: a key of ``DIALECTS``; None to ask.
+        """``vocabulary`` loads the vocabulary on first use, which takes half a second. ``dialect``: a key of ``DIALECTS``; None to ask.
 
         Raises:
             ValueError: the endpoint's ``url`` is no http address.
@@ -67,7 +68,7 @@ class HarmonyCompletionsBackend:
 
     @property
     def name(self) -> str:
-        """What kind of server it is, as far as is known yet, and where."""
+        """The product, as far as it is known, and the address."""
         dialect = self._found[1].dialect if self._found else self._dialect
         return f"{dialect or 'Model server'} at {self._upstream.place}"
 
@@ -99,7 +100,7 @@ class HarmonyCompletionsBackend:
         cut_answer: Frame | None = None,
         on_sent: Callable[[str, bytes], None] | None = None,
     ) -> AsyncGenerator[SampleEvent, None]:
-        """The same for a prompt that is made already. It ends in ``<|start|>assistant``, or in ``cut_answer``. Raises as ``sample``."""
+        """As ``sample``, for a finished prompt, which ends in ``<|start|>assistant``, or in ``cut_answer``. Raises as ``sample``."""
         vocabulary = await self._loaded()
         dialect = DIALECTS[(await self._server()).dialect]
         answer = _Answer(dialect.chunks(vocabulary), self._limits.max_output_chars)
@@ -113,14 +114,15 @@ class HarmonyCompletionsBackend:
                     if answer.is_over:
                         break
             answer.check_end()
-        except BackendError as error:
-            for raw in answer.break_off(error.code):
+        except (BackendError, asyncio.CancelledError) as error:
+            for raw in answer.break_off(broken_off_with(error)):
                 yield raw
             raise
         rest, reason = answer.finish()
         for raw in rest:
             yield raw
-        yield SampleEnded(reason, answer.chunks.usage, answer.chunks.model or asked.model, turns_left_out)
+        model = own_name(answer.chunks.model, asked.model, (await self._server()).models)
+        yield SampleEnded(reason, answer.chunks.usage, model, turns_left_out)
 
     async def models(self) -> tuple[str, ...]:
         """See ``base.Backend``. The server is asked at most once a minute."""
@@ -141,7 +143,7 @@ class HarmonyCompletionsBackend:
         return self._found[1]
 
     async def _loaded(self) -> Vocabulary:
-        """Not kept where it is missing, so that it is found as soon as somebody has fetched it."""
+        """A missing vocabulary is not remembered, so that it is found as soon as it has been fetched."""
         if self._vocabulary is None:
             try:
                 self._vocabulary = await asyncio.to_thread(self._load_vocabulary)
@@ -151,7 +153,7 @@ class HarmonyCompletionsBackend:
 
 
 class _Answer:
-    """Events of the stream in, raw events out. What cannot be read ends it: with one event lost, hidden and visible text would run on."""
+    """Stream events in, raw events out. An unreadable event ends the answer: with ids missing, hidden text could become visible."""
 
     def __init__(self, chunks: Chunks, max_chars: int) -> None:
         self.chunks = chunks
@@ -165,11 +167,11 @@ class _Answer:
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing more is wanted: the server is done, the model wrote too much, or it goes on after the end of its turn."""
+        """Whether reading can stop: the server is done, the model wrote too much, or it continues after the end of its turn."""
         return self._is_done or self._chars_left < 0 or self._events_left <= 0
 
     def continue_with(self, cut_answer: Frame) -> None:
-        """The prompt ends inside of this frame: what comes is more of its body, until a marker ends it. Opened when something comes."""
+        """The prompt ends inside this frame: new text continues its body. The frame is opened with the first text."""
         # As the model would have written it behind <|start|>assistant; without the body, and without the marker that ends a frame.
         for piece in pieces_of_frame(replace(cut_answer, body=""))[2:-1]:
             self._opening += self._reader.feed_text(piece) if isinstance(piece, str) else self._reader.feed_marker(piece.token)
@@ -192,7 +194,7 @@ class _Answer:
             raise BackendError(Code.STREAM_TRUNCATED, "the stream ended without an end")
 
     def finish(self) -> tuple[list[RawEvent], EndReason]:
-        """The stream ended in good order: the closing of what is open, and why it ended."""
+        """The stream ended normally: closes the open frame, and returns why it ended."""
         is_cut = self._chars_left < 0 or (self.chunks.reason is EndReason.LENGTH and not self._reader.ended)
         rest = self._noted(self._closed(ProductCode.LENGTH if is_cut else Code.STREAM_TRUNCATED))
         if is_cut:
@@ -200,7 +202,7 @@ class _Answer:
         return rest, EndReason.TOOL_CALLS if self._has_called else EndReason.STOP
 
     def break_off(self, error: ErrorCode) -> list[RawEvent]:
-        """The stream broke: what is open is closed as incomplete."""
+        """The stream broke: the open frame is closed as incomplete."""
         return self._closed(error)
 
     def _closed(self, error: ErrorCode) -> list[RawEvent]:
@@ -219,7 +221,7 @@ class _Answer:
         return chunk
 
     def _error(self, chunk: object, said: str) -> BackendError:
-        """An error inside a 200. What it says may quote the model: for staff only."""
+        """An error inside a response with status 200. Its message may quote the model, so it is for staff only."""
         inner = chunk.get("error") if isinstance(chunk, dict) else None
         status = inner.get("code") if isinstance(inner, dict) else None
         is_refusal = isinstance(status, int) and 400 <= status < 500

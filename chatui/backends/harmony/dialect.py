@@ -28,16 +28,16 @@ class Chunks(Protocol):
     model: str | None
 
     def feed(self, chunk: Mapping[str, Any]) -> list[Piece]:
-        """What this chunk adds.
+        """The pieces that this chunk adds.
 
         Raises:
-            BackendError: it does not say what was sampled, or the server gave up.
+            BackendError: the chunk does not say what was sampled, or the server failed.
         """
         ...
 
 
 class Dialect(Protocol):
-    """How one kind of server is spoken to."""
+    """The requests and responses of one kind of server."""
 
     @property
     def path(self) -> str:

@@ -1,7 +1,7 @@
 """The token-id dialects (llama.cpp, vLLM, SGLang) by the name of the server.
 
-A marker counts only where its id came. A server that does not say which ids it sampled is refused, for then a quoted marker could not
-be told from a real one.
+A marker counts only if its id was sent. A server that does not say which ids it sampled is refused, because a quoted marker could not
+be distinguished from a real one.
 """
 
 from __future__ import annotations

@@ -41,8 +41,8 @@ class LlamaCpp:
 class _LlamaCppChunks:
     """Text comes from ``content``; ``tokens`` only tells which markers are real.
 
-    Where the bytes of a character are spread over several tokens, a streamed chunk has the id of the last one only, so the ids are no
-    source of text. A marker ends in a whole character, and is therefore always the last id of its chunk.
+    If the bytes of a character are spread over several tokens, a streamed chunk has only the id of the last one, so text cannot be made
+    from the ids. A marker ends in a complete character, and is therefore always the last id of its chunk.
     """
 
     def __init__(self, vocabulary: Vocabulary) -> None:
@@ -78,7 +78,7 @@ class _LlamaCppChunks:
         return [text, Marker(name)] if text else [Marker(name)]
 
     def _from_ids(self, content: str, ids: list[int]) -> list[Piece]:
-        """An answer that came whole. The ids are believed only if they say the same as the text, but for the token that ended it."""
+        """An answer that arrived in one piece. The ids are used only if they match the text, except for the token that ended it."""
         reader = TokenPieces(self._vocabulary)
         pieces = [*reader.feed(ids), *reader.finish()]
         if content not in (text_of_pieces(pieces), text_of_pieces(pieces[:-1] if is_stop(pieces[-1]) else pieces)):

@@ -19,7 +19,7 @@ ANSWER_TOKENS = 4096
 
 
 def fitted(request: SampleRequest, vocabulary: Vocabulary, context: int | None, today: date) -> Fitted:
-    """The ids, and how many oldest turns were left out so that an answer has room too. ``context``: tokens of both together.
+    """The ids, and how many of the oldest turns were left out to make room for an answer. ``context``: tokens of both together.
 
     Raises:
         BackendError: the last question alone is longer than the context.
@@ -35,7 +35,7 @@ def fitted(request: SampleRequest, vocabulary: Vocabulary, context: int | None, 
 
 
 def answer_tokens(request: SampleRequest, prompt_tokens: int, context: int | None) -> int:
-    """How many tokens to ask for. It is always said: servers' own defaults are as short as 16. One less than fits, as some demand."""
+    """The token limit for the answer. Always sent: servers' own defaults are as low as 16. One less than fits, as some require."""
     if context is None:
         return request.max_tokens or ANSWER_TOKENS
     return min(request.max_tokens or context, max(context - prompt_tokens - 1, 1))
@@ -58,12 +58,12 @@ def _prompt(request: SampleRequest, today: date) -> Prompt:
 
 
 def opened(cut_answer: Frame | None) -> Frame | None:
-    """The answer that the model is put back into, as it can be written in Harmony; None to begin a new message."""
+    """The answer that the prompt opens again, as it can be written in Harmony; None to begin a new message."""
     return next(iter(_writable([cut_answer])), None) if cut_answer else None
 
 
 def _writable(frames: Sequence[Frame]) -> list[Frame]:
-    """Without what has no place in Harmony; a message whose author or recipient cannot be written at all is left out."""
+    """The frames without what Harmony cannot express; a message whose author or recipient cannot be written is left out."""
     return [replace(frame, header=header) for frame in frames if (header := _header(frame.header))]
 
 

@@ -1,4 +1,4 @@
-"""Reads the token ids of a chunk, and the token that ended the output; fails closed."""
+"""Reads the token ids in one piece of a server's answer, and the token that ended it. Ids that it cannot read are an error."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ UNKNOWN_STOP = Marker(Token.END)
 
 
 class IdReader:
-    """Complete ids to pieces, and the token that ended them, which some servers leave out and only name."""
+    """Complete ids in, pieces out; with the token that ended them, which some servers only name."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self._reader = TokenPieces(vocabulary)
         self._was_stopped = False
 
     def feed(self, ids: list[int]) -> list[Piece]:
-        """What these ids add."""
+        """The pieces of these ids."""
         pieces = self._reader.feed(ids)
         self._was_stopped = self._was_stopped or any(map(is_stop, pieces))
         return pieces
@@ -44,7 +44,7 @@ def is_stop(piece: Piece) -> bool:
 
 
 def end_reason(said: object) -> EndReason:
-    """Why the output ended. Raises BackendError where the server gives a reason that is none of the model's."""
+    """Why the output ended. Raises BackendError if the model did not end it, nor the token limit."""
     match said:
         case "stop":
             return EndReason.STOP
@@ -54,14 +54,14 @@ def end_reason(said: object) -> EndReason:
 
 
 def token_ids(value: object) -> list[int]:
-    """The ids of an event. Raises BackendError where they are none."""
+    """The ids of an event. Raises BackendError if they are not valid ids."""
     if not isinstance(value, list) or not all(type(number) is int for number in value):
         raise BackendError(ProductCode.BACKEND, "the token ids of an event are no list of whole numbers")
     return value
 
 
 def refuse(label: Label | None) -> None:
-    """Which of the ids a label means cannot be told, so that none of them is read."""
+    """It is not known which ids a label refers to, so none of them is read."""
     if label:
         raise BackendError(ProductCode.BACKEND, f"The server calls what it sends something else than the answer: {label.name!r:.60}")
 
@@ -75,10 +75,10 @@ def no_ids() -> BackendError:
 
 
 def count(value: object) -> int | None:
-    """A number of tokens; None where the server gives none."""
+    """A token count; None if the server gives none."""
     return value if type(value) is int else None
 
 
 def model_name(value: object) -> str | None:
-    """What the server calls the model; None where it does not say."""
+    """The server's name for the model; None if it gives none."""
     return value if isinstance(value, str) and value else None

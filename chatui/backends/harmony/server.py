@@ -14,23 +14,23 @@ from chatui.codes import ProductCode
 
 @dataclass(frozen=True, slots=True)
 class TokenServer:
-    """``dialect``: a key of ``DIALECTS``. ``contexts``: tokens by model; under None for any model. Empty where the server does not say."""
+    """``dialect``: a key of ``DIALECTS``. ``contexts``: tokens by model; None is the key for any model. Empty if unknown."""
 
     dialect: str
     models: tuple[str, ...] = ()
     contexts: tuple[tuple[str | None, int], ...] = ()
 
     def context(self, model: str | None) -> int | None:
-        """How many tokens a prompt and its answer may have together; None where the server did not say."""
+        """How many tokens a prompt and its answer may have together; None if unknown."""
         known = dict(self.contexts)
         return known.get(model) or known.get(None) or next(iter(known.values()), None)
 
 
 async def ask_token_server(upstream: Upstream, dialect: str | None) -> TokenServer:
-    """Ask, within ``discover`` seconds for each of two questions. A ``dialect`` that the operator gave is not doubted.
+    """Ask, within ``discover`` seconds for each of two questions. A ``dialect`` from the operator is used as given.
 
     Raises:
-        BackendError: the server cannot be reached, or speaks no dialect that we know.
+        BackendError: the server cannot be reached, or supports no known dialect.
     """
     try:
         found = await ask(upstream)
@@ -49,7 +49,7 @@ async def ask_token_server(upstream: Upstream, dialect: str | None) -> TokenServ
 
 
 async def _contexts(upstream: Upstream, dialect: str) -> tuple[tuple[str | None, int], ...]:
-    """Nothing where it does not say: then the server itself has to refuse what is too long."""
+    """Empty if unknown: then the server itself has to refuse a prompt that is too long."""
     try:
         async with asyncio.timeout(upstream.limits.discover):
             _, body = await upstream.get("/props" if dialect == "llama.cpp" else "/v1/models")

@@ -61,7 +61,7 @@ class _SGLangChunks:
         return pieces
 
     def _new(self, ids: list[int], sampled: int | None) -> list[int]:
-        """Those of ``ids`` that were not read yet; ``sampled`` is how many the server says that there are by now."""
+        """The ids that were not read yet; ``sampled`` is the server's count so far."""
         if not ids:
             return []
         if sampled is None:

@@ -19,7 +19,7 @@ class Vllm:
     path = "/v1/completions"
 
     def payload(self, asked: Asked) -> dict[str, object]:
-        """See Dialect. Without these options it strips markers and keeps the ids to itself."""
+        """See Dialect. Without these options vLLM strips markers and sends no ids."""
         return {
             **({"model": asked.model} if asked.model else {}),
             "prompt": list(asked.ids),

@@ -14,7 +14,7 @@ MOST_SPAN_CHARS = 400
 
 
 class Code:
-    """Where in a text the reader stands. Fed by the one who reads: each line's head, each run of backticks, each line's end."""
+    """Tracks whether the current position is code. The caller reports each line's beginning, each run of backticks and each line end."""
 
     def __init__(self) -> None:
         self.fence = ""
@@ -43,7 +43,7 @@ class Code:
         return "indent" if self.is_indented else ""
 
     def head(self, text: str, at: int, *, is_end: bool) -> int | None:
-        """Read what a line begins with; returns where to go on, None where more text is needed."""
+        """Read the beginning of a line; returns where to continue, None if more text is needed."""
         match = _HEAD.match(text, at)
         if match is None or (not is_end and _UNDECIDED.match(text, at)):
             return None
@@ -61,7 +61,7 @@ class Code:
         return match.end("lead")
 
     def backticks(self, text: str, at: int, *, is_end: bool) -> int | None:
-        """Read a run of backticks; returns where it ends, None where more text is needed."""
+        """Read a run of backticks; returns where it ends, None if more text is needed."""
         match = _RUN.match(text, at)
         end = match.end() if match else at + 1
         if end >= len(text) - 1 and end - at < _MOST_RUN and not is_end:
@@ -86,11 +86,11 @@ class Code:
         self._span, self._span_counts = 0, True
 
     def begin_word(self) -> None:
-        """Something stands in this line."""
+        """The line is not empty."""
         self.is_blank = False
 
     def distrust(self, place: str) -> None:
-        """What looked like code was none. ``place``: of what kind."""
+        """What looked like code was not. ``place``: the kind of code."""
         match place:
             case "fence":
                 self.fence, self.is_trusted = "", False

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from chatui.backends.leaks.signs import bare, folded
+from chatui.backends.leaks.folding import bare, folded
 from renderer.events import Finished
 from renderer.gate import Audience, may_see
 from renderer.harmony.text import read_answer
@@ -32,12 +32,13 @@ _LEADING = re.compile(r"[\s\u200b\ufeff]*(?:<\|(?:end|return|call)\|>)?\s*(?:ass
 _COLLAPSED = ("assistantfinal", "assistantanalysis", "assistantcommentary")
 _OPENING = ("'", "`", ":", "(", "[", "{", "“", "‘", "«", "„", "「", "『", ",")
 _CUT_SIGN = re.compile(r"\bassistant[acf]\w{0,9}\Z")
+_SPACED = re.compile(r"\bassistant(?:[\s:]+|\s+channel\s+)(?:final|analysis|commentary)\b")
 STOP_TOKENS = ("<|return|>", "<|end|>", "<|endoftext|>")
 """Some servers leave the stop token at the end of the answer, as characters."""
 
 
 def judge(text: str, *, complete: bool) -> list[Span]:
-    """The spans of a text that began as raw output, or went on as such."""
+    """The spans of a text that is raw output from here on."""
     begun = bare(folded(text)).lstrip()
     if _MARKER.search(text) or "<|" in begun or "|>" in begun:
         return _final_of_harmony(text, complete=complete)
@@ -46,11 +47,11 @@ def judge(text: str, *, complete: bool) -> list[Span]:
 
 def is_collapsed(text: str) -> bool:
     """Whether markers were stripped from it, or it was cut inside one that was."""
-    return any(sign in text for sign in _COLLAPSED) or bool(_CUT_SIGN.search(text))
+    return any(sign in text for sign in _COLLAPSED) or bool(_CUT_SIGN.search(text) or _SPACED.search(text))
 
 
 def _final_of_harmony(text: str, *, complete: bool) -> list[Span]:
-    """As the reader of raw Harmony sees it, who may only hide more than ids would show."""
+    """As read by the reader of Harmony text, which shows at most what ids would show."""
     lead = _LEADING.match(text)
     at = lead.end() if lead else 0
     shown = [done.frame.body for done in read_answer(text[at:], lambda: "c", is_over=complete) if _is_shown(done)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from chatui.backends.leaks.folding import bare
 from chatui.backends.leaks.signs import Kind, Sign
 
 LOOK_AHEAD = 40
@@ -28,7 +29,7 @@ QUOTES = {
     "{": "}",
     "`": "`",
 }
-_MARK = r"(?:\\*(?:<|&lt;)[^<>\n]{1,40}(?:>|&gt;)|\[/?[A-Za-z]{3,12}\]|◁/?\w+▷)"
+_MARK = r"(?:\\*<[^<>\n]{1,40}>|\[/?[A-Za-z]{3,12}\]|◁/?\w+▷)"
 _QUOTE = r"[\"'“”„‘’«»「」*_`]?"
 _JOIN = (
     r"(?:\s?(?:,|/|\||…|\.\.\.|-|–|—|→|->|\+|&|和|与|與|及|到|至|と|や|から|와|과|및)\s?"
@@ -43,9 +44,9 @@ _NOUN = (
 )
 _NOUN_BEFORE = re.compile(rf"(?:{_NOUN})\s?(?:called |named |like |such as |: ?|is |are )?{_QUOTE}\Z", re.IGNORECASE)
 _NOUN_AFTER = re.compile(rf"{_QUOTE}(?:[\s-]{{0,2}})(?:{_NOUN})", re.IGNORECASE)
-_LINKED_AFTER = re.compile(rf"{_QUOTE}{_JOIN}{_QUOTE}(?:{_MARK}|\\*(?:<|&lt;)[|/])")
+_LINKED_AFTER = re.compile(rf"{_QUOTE}{_JOIN}{_QUOTE}(?:{_MARK}|\\*<[|/])")
 _LINKED_BEFORE = re.compile(rf"{_MARK}{_QUOTE}{_JOIN}{_QUOTE}\Z")
-_SMALL_PAIR = re.compile(r"(?:\s?(?:\.\.\.|…)\s?|\s?[a-z]{1,12}\s?)?\\*(?:<|&lt;)/[\w:-]{2,30}(?:>|&gt;)(?P<close>.)", re.DOTALL)
+_SMALL_PAIR = re.compile(r"(?:\s?(?:\.\.\.|…)\s?|\s?[a-z]{1,12}\s?)?\\*</[\w:-]{2,30}>(?P<close>.)", re.DOTALL)
 _BULLET = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)]|\|)\s*\Z")
 _EXPLAINED = re.compile(r"\s?(?::\s|\||–|—|->|→|-\s|=\s)")
 _PUNCTUATION = ".,;:!?)]。，、：；！？）"
@@ -61,7 +62,7 @@ def is_mention(sign: Sign, line: str, after: str, *, is_end: bool) -> bool | Non
     ``line`` is what stands before it in its line, ``after`` the next LOOK_AHEAD characters, as far as they have come.
     """
     whole = is_end or len(after) >= LOOK_AHEAD or "\n" in after
-    after = after.partition("\n")[0] if "\n" in after else after
+    line, after = bare(line), bare(after.partition("\n")[0])
     match sign.kind:
         case Kind.SPECIAL | Kind.WRAPPER:
             verdict = _of_special(line, after)
@@ -77,7 +78,7 @@ def is_mention(sign: Sign, line: str, after: str, *, is_end: bool) -> bool | Non
 
 
 def _of_tag(line: str, after: str) -> bool | None:
-    """None where nothing speaks for it yet, but what follows may."""
+    """None if there is no evidence yet, but more text could provide it."""
     if _is_quoted(line, after):
         return True
     if not line.strip():

@@ -9,17 +9,18 @@ from dataclasses import dataclass, field
 
 from chatui.backends.leaks import signs
 from chatui.backends.leaks.code import MOST_SPAN_CHARS, Code
+from chatui.backends.leaks.folding import folded
 from chatui.backends.leaks.mentions import LOOK_AHEAD, is_mention
 from chatui.backends.leaks.sequences import Verdict, example_in, judge_special
-from chatui.backends.leaks.signs import Kind, Sign, Wait, folded
+from chatui.backends.leaks.signs import Kind, Sign, Wait
 
 _LINE_CHARS = 240
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A sign that was emitted, not spoken of. ``rest`` begins with it; it is ``length`` long. ``withdraws``: what stands before it was
-    no answer."""
+    """A sign that was emitted, not mentioned. ``rest`` begins with it; it is ``length`` long. ``withdraws``: the text before it was not
+    the answer."""
 
     kind: Kind
     name: str
@@ -38,7 +39,7 @@ class _Doubt:
 
 
 class Prose:
-    """Text in; what can be released out, and the first sign. After a sign the reader is used up to it: feed what follows it."""
+    """Text in; releasable text out, with the first sign. After a sign, feed the text that follows it."""
 
     def __init__(self, kinds: Container[Kind] = frozenset(Kind)) -> None:
         """``kinds``: which signs are looked for."""
@@ -61,7 +62,7 @@ class Prose:
         return out, found
 
     def _scan(self, *, is_end: bool) -> Found | None:
-        """Go on from the beginning of the buffer until more text is needed."""
+        """Read from the beginning of the buffer until more text is needed."""
         view = folded(self._buffer)
         at = 0
         while True:
@@ -77,7 +78,7 @@ class Prose:
                 at = step
 
     def _step(self, view: str, at: int, *, is_end: bool) -> Found | int | None:
-        """Where to go on; None where more text is needed, -1 where the buffer has changed."""
+        """Where to continue; None if more text is needed, -1 if the buffer has changed."""
         if self._doubt and self._doubt.place == "example":
             return self._look_at_example(is_end=is_end)
         if self._code.needs_head:
@@ -165,7 +166,7 @@ class Prose:
     # What is released, and what waits
 
     def _stop(self, at: int) -> int | None:
-        """Nothing more can be said: all up to ``at`` is released, the rest waits."""
+        """Undecided: the text up to ``at`` is released, the rest waits."""
         if self._buffer[:at].rpartition("\n")[2].strip():
             self._code.begin_word()
         self._take(at)
@@ -198,7 +199,7 @@ class Prose:
         return -1
 
     def _distrust(self) -> int:
-        """It was none: the sign counts, and is read anew as prose."""
+        """It was not: the sign counts, and is read again as prose."""
         if self._doubt:
             doubt, self._doubt = self._doubt, None
             self._buffer = "".join(doubt.parts) + self._buffer

@@ -23,20 +23,20 @@ class Verdict(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Special:
-    """``end``: where a mention ends. ``withdraws``: a final follows, so that what stands before was none."""
+    """``end``: where a mention ends. ``withdraws``: a final message follows, so the text before it was not the answer."""
 
     verdict: Verdict
     end: int = 0
     withdraws: bool = False
 
 
-_ENDINGS = ("end", "return", "call", "endoftext", "im_end", "eot_id", "eom_id", "end_of_turn", "eos")
+_ENDINGS = ("end", "return", "call", "endoftext", "im_end", "eot_id", "eom_id", "end_of_turn", "eos", "eom", "eot", "end_message")
 _MOST_EXAMPLE_CHARS = 2000
 _HEADER_CHARS = 200
-_CHANNEL_WORD = re.compile(r"[\s\u200b]{0,6}(analysis|commentary|final)(?![a-z])", re.IGNORECASE)
-_CHANNEL_MAYBE = re.compile(r"[\s\u200b]{0,6}[a-z]{0,10}\Z", re.IGNORECASE)
-_ROLE = re.compile(r"[\s\u200b]{0,6}(assistant|user|system|developer|tool|functions)", re.IGNORECASE)
-_ROLE_MAYBE = re.compile(r"[\s\u200b]{0,6}[a-z]{0,9}\Z", re.IGNORECASE)
+_CHANNEL_WORD = re.compile(r"[\s\u200b]{0,20}(analysis|commentary|final)(?![a-z])", re.IGNORECASE)
+_CHANNEL_MAYBE = re.compile(r"[\s\u200b]{0,20}[a-z]{0,10}\Z", re.IGNORECASE)
+_ROLE = re.compile(r"[\s\u200b]{0,20}(assistant|user|system|developer|tool|functions)", re.IGNORECASE)
+_ROLE_MAYBE = re.compile(r"[\s\u200b]{0,20}[a-z]{0,9}\Z", re.IGNORECASE)
 _SPEAKS_ON = re.compile(r"[\w,]\s\Z")
 _WHOLE_HEADER = re.compile(r"<\|start\|>\w+(?: ?to=[\w.]+)?(?:<\|channel\|>\w+(?: ?to=[\w.]+)?)?(?: ?<\|constrain\|>\w+)?<\|message\|>")
 _GOES_ON = re.compile(r"\s[a-z]|[.,;:!?)]")
@@ -64,7 +64,7 @@ def judge_special(view: str, sign: Sign, line: str, *, has_text: bool, is_end: b
 
 
 def example_in(view: str, *, is_end: bool) -> int | None:
-    """Where a whole example that begins here ends, 0 where it is none, None where more has to be seen."""
+    """Where a complete example that begins here ends; 0 if it is not one, None if more text is needed."""
     body_at = ended_at = 0
     for sign in signs.signs_in(view):
         if sign.kind is not Kind.SPECIAL:
@@ -147,13 +147,15 @@ def _of_lone(view: str, sign: Sign, line: str, *, is_end: bool) -> Special:
 
 
 def _emitted(view: str, sign: Sign, *, is_end: bool) -> Special:
-    """Does a final follow? Then what stands before is no final: it is taken back."""
+    """If a final message follows, the text before it was not the answer and is withdrawn."""
     at, limit = sign.start, sign.start + _HEADER_CHARS
     while (match := signs.TRIGGER.search(view, at, limit)) is not None:
         found = signs.sign_at(view, match.start(), is_end=is_end)
         if isinstance(found, signs.Wait):
             return _WAITING
         at = found.end if found else match.end()
+        if found and found.kind is Kind.ANSWER:
+            return Special(Verdict.EMITTED, withdraws=True)
         if found and found.name == "message":
             return _EMITTED
         if found and found.name == "channel":

@@ -10,31 +10,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum, auto
 
-_ZERO = "\u200b"
-_INVISIBLE = "\u200c\u200d\u2060\ufeff\u00ad\u180e\u200e\u200f\u2061\u2062\u2063\u2064"
-_LOOKALIKES = {
-    **{code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)},  # full width
-    **{ord(character): _ZERO for character in _INVISIBLE},
-    **dict.fromkeys(map(ord, "\u2039\u3008\u27e8\ufe64\u2329"), "<"),
-    **dict.fromkeys(map(ord, "\u203a\u3009\u27e9\ufe65\u232a"), ">"),
-    **dict.fromkeys(map(ord, "\u2223\u2502\uffe8\u01c0\u2758"), "|"),
-    ord("\u2581"): "_",
-    ord("\u00a0"): " ",
-}
-
-
-def folded(text: str) -> str:
-    """``text`` with each look-alike replaced; every character stays at its place."""
-    return text if text.isascii() else text.translate(_LOOKALIKES)
-
-
-def bare(text: str) -> str:
-    """Folded text without invisible characters."""
-    return text.replace(_ZERO, "")
+from chatui.backends.leaks import names
+from chatui.backends.leaks.folding import BEGUN, ZERO, bare
+from chatui.backends.leaks.names import HARMONY
 
 
 class Kind(Enum):
-    """What a sign says."""
+    """What a sign means."""
 
     OPENING = auto()
     CLOSING = auto()
@@ -42,6 +24,8 @@ class Kind(Enum):
     """A special token, ``<|name|>``, whole or in pieces."""
     WRAPPER = auto()
     """Stands around the answer itself; it is left out, and hides nothing."""
+    ANSWER = auto()
+    """Begins the answer: what stood before it was none."""
     PLAIN = auto()
     """Opens what has the same ending as something around reasoning, and is none of it."""
     COLLAPSED = auto()
@@ -64,40 +48,17 @@ class Wait:
 
 WAIT = Wait()
 
-NAMES = (
-    *("think", "thinking", "thinks", "thought", "thoughts", "reasoning", "reason", "analysis", "scratchpad", "reflection"),
-    *("chain_of_thought", "chain-of-thought", "cot", "inner_monologue", "inner_thoughts", "internal_monologue", "monologue"),
-    *("thought_process", "thinking_process", "reasoning_process", "reasoning_content", "internal_thoughts", "deliberation"),
-    *(
-        "antthinking",
-        "antml:thinking",
-        "seed:think",
-        "seed:cot_budget_reflect",
-        "start_of_thinking",
-        "end_of_thinking",
-        "unused94",
-        "unused95",
-    ),
-)
-"""Tags that stand around reasoning, as models of many makes write them."""
-_ENDINGS = {"end_of_thinking": "start_of_thinking", "unused95": "unused94"}
-_BRACKETED = ("think", "thinking", "thought", "reasoning", "reason", "analysis")
-HARMONY = ("start", "end", "message", "channel", "constrain", "return", "call")
-_WRAPPERS = re.compile(r"(?:start|end|begin|begin_of|end_of)_(?:response|text|solution|answer)")
-_ABOUT_REASONING = re.compile(r"think|thought|reasoning|scratchpad|analysis")
-_IS_END = re.compile(r"/|end|close|stop")
-
-_LT = r"\\{0,8}(?:<|&(?:amp;)?(?:lt|\#60|\#x3c);)"
-_GT = r"\\?(?:>|&(?:amp;)?(?:gt|\#62|\#x3e);)"
-_BAR = r"(?:\\?\||&(?:amp;)?(?:vert|\#124|\#x7c);)"
-_Z = "\u200b{0,9}"
+_Z = "\u200b{0,16}"
+_LT = r"\\{0,8}<"
+_GT = rf"\\{{0,8}}>{_Z}"
+_BAR = r"\\{0,8}\|"
 
 
 def _spread(word: str) -> str:
     return _Z.join(re.escape(letter) for letter in word)
 
 
-_NAME = r"/?[\w.:/\u200b-]{1,60}?"
+_NAME = r"/?[\w.:/|\u200b-]{1,60}?"
 _KNOWN = "(?:" + "|".join(map(_spread, HARMONY)) + ")"
 _SPECIAL = re.compile(
     rf"{_LT}{_Z}{_BAR}{_Z} ?(?P<a>{_NAME}) ?{_Z}{_BAR}?{_Z}{_GT}"
@@ -106,16 +67,26 @@ _SPECIAL = re.compile(
     rf"|{_BAR}?{_Z}(?P<d>{_KNOWN}){_Z}{_BAR}{_Z}{_GT}",
     re.IGNORECASE,
 )
+_VALUE = r"(?:\"[^\"\n<>]{0,80}\"|'[^'\n<>]{0,80}'|[^\s<>\"']{1,80})"
 _TAG = re.compile(
-    rf"{_LT}{_Z}\s{{0,2}}(?P<slash>/?){_Z}\s{{0,2}}(?P<name>[a-z][\w:\u200b-]{{0,60}})"
-    rf"(?:\s+[\w:-]+\s*=\s*(?:\"[^\"\n<>]{{0,80}}\"|'[^'\n<>]{{0,80}}'|[^\s<>\"']{{1,80}})){{0,6}}\s{{0,2}}/?{_GT}",
+    rf"{_LT}{_Z}\s{{0,2}}(?P<slash>/?){_Z}\s{{0,2}}(?P<name>[a-z][\w.:|\u200b-]{{0,60}}(?:=[\w.:\u200b-]{{1,60}})?)"
+    rf"(?:\s+(?:[\w:-]+\s*=\s*{_VALUE}|open|hidden)){{0,6}}\s{{0,2}}/?{_GT}",
     re.IGNORECASE,
 )
-_BRACKET = re.compile(rf"\\?\[{_Z}\s?(?P<slash>/?){_Z}\s?(?P<name>[A-Z\u200b]{{3,20}}|(?i:think))\s?{_Z}\\?\]")
-_TRIANGLE = re.compile(rf"◁{_Z}\s?(?P<slash>/?){_Z}\s?(?P<name>[a-z\u200b]{{3,20}})\s?{_Z}▷", re.IGNORECASE)
+_BRACKET = re.compile(rf"\\?\[{_Z}\s?(?P<slash>/?){_Z}\s?(?P<name>[A-Za-z][\w \u200b]{{2,40}}?)\s?{_Z}\\?\]{_Z}")
+_TRIANGLE = re.compile(rf"◁{_Z}\s?(?P<slash>/?){_Z}\s?(?P<name>[a-z\u200b]{{3,40}})\s?{_Z}▷", re.IGNORECASE)
 _COLLAPSED = re.compile(
     rf"{_spread('assistant')}(?P<line>{_Z}\s*\n\s*)?{_Z}(?P<name>{'|'.join(map(_spread, ('analysis', 'commentary', 'final')))})"
 )
+_CALL = re.compile(
+    rf"(?:assistant|commentary|analysis)\s?to=[\w.]{{1,60}}(?:\s?(?:json|code)(?![a-z])|\s?(?={_LT}{_Z}{_BAR}{_Z}constrain)|\s*(?=\{{))",
+    re.IGNORECASE,
+)
+_CALL_MAYBE = re.compile(r"(?:assistant|commentary|analysis)\s?(?:t|to|to=[\w.]{0,60}\s{0,2}(?:j|js|jso|c|co|cod)?)?\Z", re.IGNORECASE)
+_XTML = re.compile(rf"{_Z}\s?(?P<name>[a-z\u200b]{{1,20}}){_Z}\s?{_LT}{_Z}{_BAR}{_Z}sep{_Z}{_BAR}{_Z}{_GT}", re.IGNORECASE)
+_XTML_MAYBE = re.compile(r"[\s\u200b]{0,6}[a-z\u200b]{0,20}[\s\u200b]{0,6}(?:<[\s|\u200bsep]{0,12})?\Z", re.IGNORECASE)
+_CHANNEL = re.compile(rf"{_Z}\s?(?:analysis|commentary|final)", re.IGNORECASE)
+_CHANNEL_MAYBE = re.compile(r"[\s\u200b]{0,6}[a-z]{0,10}\Z", re.IGNORECASE)
 _DETAILS_OF_REASONING = re.compile(
     r"\s{0,4}<summary[^<>\n]{0,60}>[^<>\w]{0,12}(?:thinking|thoughts?\b|thought (?:process|for)|reasoning|chain of thought|raw reasoning)",
     re.IGNORECASE,
@@ -123,29 +94,31 @@ _DETAILS_OF_REASONING = re.compile(
 _DETAILS_MAYBE = re.compile(r"\s{0,4}(?:<(?:s[^>]{0,70}(?:>[^<>]{0,40})?)?)?\Z", re.IGNORECASE)
 
 TRIGGER = re.compile(
-    rf"[\n`]|\\{{0,3}}<|\\{{0,3}}&(?:amp;)?(?:lt|\#60|\#x3c);|\\?\[|◁|(?:{_BAR}{_Z})?{_KNOWN}(?={_Z}{_BAR}{_Z}{_GT})|{_spread('assistant')}(?=[acf\s\u200b]|\Z)",
+    rf"[\n`]|\\{{0,8}}<|\\?\[|◁|(?:{_BAR}{_Z})?{_KNOWN}(?={_Z}{_BAR}{_Z}{_GT})|{_spread('assistant')}(?=[acft\s\u200b]|\Z)|(?:commentary|analysis)(?=\s?to=|\s?(?:to?)?\Z)",
     re.IGNORECASE,
 )
 """Where a sign may begin, and what tells code from prose."""
 
-_ENTITY = re.compile(r"\\+\Z|\\*&[\#\w]{0,8}(?:;[\#\w]{0,8})?\Z")
 _PREFIXES = frozenset(
     prefix.lower()
-    for word in (*(f"assistant{name}" for name in ("analysis", "commentary", "final")), *(f"{name}|>" for name in HARMONY))
+    for word in (
+        *(f"assistant{name}" for name in ("analysis", "commentary", "final")),
+        *(f"{name}|>" for name in HARMONY),
+        "commentary",
+        "analysis",
+    )
     for prefix in (word[:length] for length in range(1, len(word) + 1))
 )
 _LONGEST = max(map(len, _PREFIXES))
-_TAG_PREFIXES = frozenset(name[:length] for name in (*NAMES, *HARMONY, "details") for length in range(1, len(name) + 1))
-_BRACKET_PREFIXES = frozenset(name[:length] for name in _BRACKETED for length in range(1, len(name) + 1))
 _MOST_WAITING = 240
 
 
 def undecided(text: str) -> int:
     """How many characters at the end of folded text may be the beginning of a sign for which there is no trigger yet."""
     end = text[-64:]
-    if match := _ENTITY.search(end):
+    if match := BEGUN.search(end):
         return len(match[0])
-    if _ZERO in end:
+    if ZERO in end:
         word = re.search(r"[\w|\u200b]*\Z", end)
         return len(word[0]) if word and bare(word[0]).lower() in _PREFIXES | {""} else 0
     if end.endswith("|"):
@@ -168,11 +141,15 @@ def sign_at(text: str, at: int, *, is_end: bool) -> Sign | Wait | None:
         return _bracket_at(text, at, is_end=is_end)
     if first in "aA" and (collapsed := _COLLAPSED.match(text, at)):
         return Sign(Kind.COLLAPSED, "\n" if collapsed["line"] else bare(collapsed["name"]), at, collapsed.end())
+    if first in "aAcC" and (call := _CALL.match(text, at)):
+        return Sign(Kind.COLLAPSED, "to", *call.span())
+    if first in "aAcC" and not is_end and _CALL_MAYBE.match(text, at):
+        return WAIT
     if first in "aA":
         return WAIT if not is_end and _is_collapsed_begun(text[at : at + 60]) else None
     special = _SPECIAL.match(text, at)
     if special and not (special["c"] and special.end() == len(text) and not is_end):
-        return _special(special)
+        return _special(text, special, is_end=is_end)
     tag = _TAG.match(text, at)
     if tag:
         return _tag(text, tag, is_end=is_end)
@@ -195,28 +172,62 @@ def _is_collapsed_begun(text: str) -> bool:
     return len(text) < 60 and any(name.startswith(rest) for name in ("analysis", "commentary", "final"))
 
 
-def _special(match: re.Match[str]) -> Sign | None:
+def _special(text: str, match: re.Match[str], *, is_end: bool) -> Sign | Wait | None:
     written = next(name for name in (match["a"], match["b"], match["c"], match["d"]) if name)
     name = bare(written).lower().strip("_ ")
-    span = match.span()
+    if name in ("open", "close"):
+        return _xtml(text, match, name, is_end=is_end)
+    if match["b"] and name == "channel":
+        return _channel(text, match, is_end=is_end)
     if name.strip("/") in HARMONY:
-        return Sign(Kind.SPECIAL, name, *span)
-    if _WRAPPERS.fullmatch(name):
-        return Sign(Kind.WRAPPER, name, *span)
-    if _ABOUT_REASONING.search(name):
-        family = re.sub(r"/|begin_of_|end_of_|begin_|start_|end_|stop_|close_|open_", "", name)
-        return Sign(Kind.CLOSING if _IS_END.match(name) else Kind.OPENING, f"|{family}", *span)
-    return Sign(Kind.SPECIAL, name, *span) if len(name) > 1 and not match["b"] else None
+        return Sign(Kind.SPECIAL, name, *match.span())
+    if names.begins_answer(name):
+        return Sign(Kind.ANSWER, name, *match.span())
+    if names.surrounds_answer(name):
+        return Sign(Kind.WRAPPER, name, *match.span())
+    if family := names.token_of_reasoning(name):
+        return Sign(Kind.CLOSING if names.is_end(name) else Kind.OPENING, f"|{family}", *match.span())
+    return Sign(Kind.SPECIAL, name, *match.span()) if len(name) > 1 and not match["b"] else None
+
+
+def _channel(text: str, match: re.Match[str], *, is_end: bool) -> Sign | Wait:
+    """``<channel|>`` closes a thought of Gemma's, unless a channel's name follows."""
+    if _CHANNEL.match(text, match.end()):
+        return Sign(Kind.SPECIAL, "channel", *match.span())
+    if not is_end and _CHANNEL_MAYBE.match(text, match.end()):
+        return WAIT
+    return Sign(Kind.CLOSING, "|channel", *match.span())
+
+
+def _xtml(text: str, match: re.Match[str], name: str, *, is_end: bool) -> Sign | Wait:
+    """``<|open|>think<|sep|>``: three tokens that are one tag."""
+    whole = _XTML.match(text, match.end())
+    if whole is None:
+        may_grow = not is_end and _XTML_MAYBE.match(text, match.end())
+        return WAIT if may_grow else Sign(Kind.SPECIAL, name, *match.span())
+    inner, span = bare(whole["name"]).lower(), (match.start(), whole.end())
+    if inner == "think":
+        return Sign(Kind.OPENING if name == "open" else Kind.CLOSING, "|open think", *span)
+    if inner in ("response", "message"):
+        return Sign(Kind.ANSWER if name == "open" and inner == "response" else Kind.WRAPPER, inner, *span)
+    return Sign(Kind.SPECIAL, name, *span)
 
 
 def _tag(text: str, match: re.Match[str], *, is_end: bool) -> Sign | Wait | None:
     name = bare(match["name"]).lower()
     if name == "details":
         return _details(text, match, is_end=is_end)
-    if name not in NAMES:
+    if name == "channel" and not match["slash"]:
+        if _CHANNEL.match(text, match.end()):
+            return Sign(Kind.SPECIAL, name, *match.span())
+        return WAIT if not is_end and _CHANNEL_MAYBE.match(text, match.end()) else None
+    if names.is_token(name) and not match["slash"]:
+        return Sign(Kind.SPECIAL, name, *match.span())
+    opening = names.tag_of_reasoning(name)
+    if opening is None:
         return None
-    is_closing = bool(match["slash"]) or name in _ENDINGS
-    return Sign(Kind.CLOSING if is_closing else Kind.OPENING, _ENDINGS.get(name, name), *match.span())
+    is_closing = bool(match["slash"]) or opening != name
+    return Sign(Kind.CLOSING if is_closing else Kind.OPENING, opening, *match.span())
 
 
 def _details(text: str, match: re.Match[str], *, is_end: bool) -> Sign | Wait:
@@ -228,42 +239,66 @@ def _details(text: str, match: re.Match[str], *, is_end: bool) -> Sign | Wait:
 
 
 def _bracket_at(text: str, at: int, *, is_end: bool) -> Sign | Wait | None:
-    match = (_TRIANGLE if text[at] == "◁" else _BRACKET).match(text, at)
-    if match:
-        name = bare(match["name"]).lower()
-        if name not in _BRACKETED:
+    if text[at] == "◁":
+        match = _TRIANGLE.match(text, at)
+        name = bare(match["name"]).lower() if match else ""
+        if match and name in names.BRACKETED:
+            return Sign(Kind.CLOSING if match["slash"] else Kind.OPENING, f"◁{name}", *match.span())
+    elif match := _BRACKET.match(text, at):
+        return _bracket(text, match, is_end=is_end)
+    begun = re.sub(r"[\\\[◁]|\]", "", bare(text[at : at + 60])).lower().strip("/ ")
+    may_grow = not is_end and len(text) - at < 60 and "\n" not in text[at:]
+    return WAIT if may_grow and (not begun or begun in names.BRACKET_PREFIXES) else None
+
+
+def _bracket(text: str, match: re.Match[str], *, is_end: bool) -> Sign | Wait | None:
+    name = bare(match["name"])
+    kind = names.BRACKETED_ALONE.get(name.lower())
+    if kind:
+        return Sign(Kind[kind], name.lower(), *match.span())
+    if not names.is_bracketed(name):
+        return None
+    if not name.isupper() and not match["slash"]:
+        # ``[thinking](…)`` is a link.
+        if match.end() == len(text):
+            return WAIT if not is_end else None
+        if text[match.end()] in "([:":
             return None
-        return Sign(Kind.CLOSING if match["slash"] else Kind.OPENING, f"{text[at] if text[at] == '◁' else '['}{name}", *match.span())
-    begun = re.sub(r"[\s/\\\[◁]|\]", "", bare(text[at : at + 40])).lower()
-    return WAIT if not is_end and len(text) - at < 40 and "\n" not in text[at:] and (not begun or begun in _BRACKET_PREFIXES) else None
+    name = name.lower()
+    if name in names.BRACKETED_TOKENS:
+        return Sign(Kind.SPECIAL, name, *match.span())
+    return Sign(Kind.CLOSING if match["slash"] else Kind.OPENING, f"[{name}", *match.span())
 
 
-_BEGUN = re.compile(rf"{_LT}\s{{0,2}}(?P<rest>.*)", re.DOTALL)
-_BEGUN_SPECIAL = re.compile(rf"{_BAR} ?/?[\w.:/-]{{0,60}} ?(?:\\|&[\#\w]{{0,8}}|{_BAR})?(?:\\|&[\#\w]{{0,8}})?\Z")
-_BEGUN_NAME = re.compile(r"/?\s{0,2}(?P<name>[a-z][\w:-]*)?(?P<more>.*)", re.IGNORECASE | re.DOTALL)
+_BEGUN = re.compile(r"\\*<\s{0,2}(?P<rest>.*)", re.DOTALL)
+_BEGUN_SPECIAL = re.compile(rf"{_BAR} ?/?[\w.:/|-]{{0,60}} ?(?:{_BAR})?\\{{0,8}}\Z")
+_BEGUN_NAME = re.compile(r"/?\s{0,2}(?P<name>[a-z][\w.:-]*(?:=[\w.:-]*)?)?(?P<more>.*)", re.IGNORECASE | re.DOTALL)
 
 
 def _may_become_one(text: str) -> bool:
+    """Whether the beginning of a sign stands at the end of a text. An escape that has begun may become any character of it."""
     if len(text) >= _MOST_WAITING:
         return False
-    if re.fullmatch(r"\\*(?:<?|&[\#\w;]{0,12})", text):
-        return True
-    begun = _BEGUN.match(bare(text))
+    text = BEGUN.sub("", bare(text))
+    begun = _BEGUN.match(text)
     if not begun:
         # A known word without its bracket: the trigger saw the end of it.
-        return bool(re.fullmatch(rf"{_BAR}?{_KNOWN}{_BAR}?\\?", text, re.IGNORECASE))
+        return not text or bool(re.fullmatch(rf"{_BAR}?{_KNOWN}{_BAR}?\\?", text, re.IGNORECASE))
     rest = begun["rest"]
-    if not rest or rest in ("\\", "&") or _BEGUN_SPECIAL.match(rest):
+    if not rest or _BEGUN_SPECIAL.match(rest):
         return True
     name = _BEGUN_NAME.match(rest)
     if not name or not name["name"]:
         return rest.strip() in ("", "/")
     if not name["more"]:
-        return name["name"].lower() in _TAG_PREFIXES
+        return len(name["name"]) <= 60
     return _attributes_may_follow(name["name"].lower(), name["more"])
 
 
 def _attributes_may_follow(name: str, more: str) -> bool:
-    if name in HARMONY and re.fullmatch(r" ?\\?\|?\\?(?:&\w{0,3})?", more):
-        return True
-    return name in (*NAMES, "details") and re.fullmatch(r"\s*/?|&\w{0,3}|\\|\s+[\w:-]+(?:\s*=[^<>\n]*)?", more) is not None
+    if re.fullmatch(r" ?\\{0,8}\|?[\w.:-]{0,60}\\{0,8}", more):
+        return "|" in more or name in HARMONY or names.may_have_attributes(name)
+    return (
+        names.may_have_attributes(name)
+        and re.fullmatch(r"\s*/?|\\|\s+[\w:-]+(?:\s*=[^<>\n]*)?|\s+(?:open|hidden)(?:\s[^<>\n]*)?", more) is not None
+    )

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 
 class Allowance:
-    """Counted where text comes in, so that what is held back on its way is bounded too."""
+    """Counted where text arrives, so that text that is held back is limited too."""
 
     def __init__(self, chars: int) -> None:
         self._left = chars
 
     @property
     def is_spent(self) -> bool:
-        """Whether more came than may."""
+        """Whether the limit was exceeded."""
         return self._left < 0
 
     def take(self, text: str) -> str:
-        """As much of ``text`` as may still come."""
+        """``text`` up to the limit."""
         room = max(self._left, 0)
         self.spend(len(text))
         return text[:room]
 
     def spend(self, chars: int) -> None:
-        """Count what came in another way."""
+        """Count text that arrived in another way."""
         self._left -= chars

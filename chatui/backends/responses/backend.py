@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 from collections.abc import AsyncGenerator, Mapping
@@ -10,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 from uuid import uuid4
 
-from chatui.backends.base import BackendError, Endpoint, SampleEnded, SampleEvent, SampleRequest
+from chatui.backends.base import BackendError, Endpoint, SampleEnded, SampleEvent, SampleRequest, broken_off_with
 from chatui.backends.continuation import continue_in_words
 from chatui.backends.defang import is_defanged
 from chatui.backends.detected_server import FoundServer
@@ -39,7 +40,7 @@ class ResponsesBackend(FoundServer):
         """As ``FoundServer``.
 
         ``summaries_are_trusted``: what this server calls a reasoning summary may be shown to people. Several servers send the raw
-        chain of thought by that name, so this is for an operator to say, and is False where nobody said it.
+        chain of thought by that name, so the operator decides; the default is False.
         """
         limits = endpoint.limits
         room = max(limits.max_line_bytes, _SNAPSHOT_BYTES_PER_CHAR * limits.max_output_chars)
@@ -70,16 +71,16 @@ class ResponsesBackend(FoundServer):
                     if reader.is_done:
                         break
             reader.check_end()
-        except BackendError as error:
-            for raw in reducer.break_off(error.code):
+        except (BackendError, asyncio.CancelledError) as error:
+            for raw in reducer.break_off(broken_off_with(error)):
                 yield raw
             raise
         rest, reason = reducer.finish()
         for raw in rest:
             yield raw
-        yield SampleEnded(reason, reducer.usage, reducer.model)
+        yield SampleEnded(reason, reducer.usage, self._own_name(reducer.model, payload.get("model")))
 
-    async def _payload(self, request: SampleRequest) -> dict[str, object]:
+    async def _payload(self, request: SampleRequest) -> dict[str, Any]:
         """Nothing is to be stored, and nothing left out of a prompt that is too long: the server says so instead."""
         model = await self._model_for(request.model)
         said = prompt(request.frames)
@@ -101,7 +102,7 @@ class ResponsesBackend(FoundServer):
 
 
 class _Reader:
-    """Events of the stream in, raw events out; knows when the answer is over and what an error in the stream looks like."""
+    """Stream events in, raw events out. Detects the end of the answer, and errors inside the stream."""
 
     def __init__(self, reducer: Reducer) -> None:
         self.reducer = reducer
@@ -154,7 +155,7 @@ class _Reader:
         return self.reducer.end(response)
 
     def _is_repeated(self, data: Mapping[str, Any], raw: str) -> bool:
-        """Only an exactly equal event of the same number is one: some servers begin to count again."""
+        """Only an identical event with the same number is a repetition: some servers restart their numbering."""
         sequence = data.get("sequence_number")
         if not isinstance(sequence, int):
             return False
@@ -166,7 +167,7 @@ class _Reader:
         return False
 
     def _error(self, said: object) -> BackendError:
-        """An error inside a 200. What it says may quote the model: for staff only."""
+        """An error inside a response with status 200. Its message may quote the model, so it is for staff only."""
         detail = said if isinstance(said, str) else json.dumps(said, ensure_ascii=False)
         told = [str(said.get(name)) for name in ("code", "type")] if isinstance(said, Mapping) else []
         is_busy = "429" in told or any(word.startswith(_BUSY) for word in told)

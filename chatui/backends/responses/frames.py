@@ -1,9 +1,9 @@
-"""Writes raw events for the Responses reducer, one frame at a time: a new writer closes the frame that is open."""
+"""Turns what a Responses stream says into raw events, one frame at a time: beginning a frame closes the one before."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from chatui.backends.call_frames import call_frame
 from chatui.backends.defang import Restorer
@@ -12,11 +12,12 @@ from renderer.errors import Code, ErrorCode
 from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn, RawEvent
 from renderer.frame_kinds import ANSWER, BROKEN, PREAMBLE
 from renderer.frames import HEADER_VALUE, Header, Terminator
+from renderer.unanswered_calls import hidden
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Whose text a frame holds: a number for the item, what of it, the header, and the rule that the text broke if it did."""
+    """The source of a frame's text: the item's number, the lane, the header, and the rule that the text broke, if any."""
 
     item: int
     lane: str
@@ -25,7 +26,7 @@ class Source:
 
 
 class FrameWriter:
-    """Text in, raw events out. ``restore``: markers in the request were defanged, and echoes of them are to be restored."""
+    """Text in, raw events out. ``restore``: markers in the request were escaped, and echoes of them must be restored."""
 
     def __init__(self, *, restore: bool) -> None:
         self._restorer = Restorer() if restore else None
@@ -44,15 +45,15 @@ class FrameWriter:
         return [*events, FrameText(text)] if text else events
 
     def withdraw(self) -> list[RawEvent]:
-        """What is open and was for people is not for them any more; it stays open."""
+        """The open visible frame is hidden from now on; it stays open."""
         if self.open is None or self.open.header not in (ANSWER, PREAMBLE):
             return []
         self.open = leak(self.open.item, is_withheld=True)
         return [FrameWithdrawn()]
 
     def close(self, terminator: Terminator | None, error: ErrorCode | None = None, *, becomes: Header | None = None) -> list[RawEvent]:
-        """Close what is open: as incomplete where there is an ``error``, and never with ``<|return|>`` where it is no answer.
-        ``becomes``: what it turned out to be."""
+        """Close the open frame: as incomplete if there is an ``error``, and with ``<|return|>`` only if it is the answer.
+        ``becomes``: its corrected header."""
         source, self.open = self.open, None
         if source is None:
             return []
@@ -74,6 +75,11 @@ class FrameWriter:
 def leak(item: int, *, is_withheld: bool) -> Source:
     """Text that the leak guard hid. ``is_withheld``: people are told."""
     return Source(item, "leak", BROKEN, ProductCode.WITHHELD if is_withheld else Code.PARSE_HEADER)
+
+
+def behind_call(source: Source) -> Source:
+    """The same, for text that was written behind a call, without its reply. The calls themselves are written at the end of a sample."""
+    return replace(source, header=hidden(source.header), fault=Code.CALL_SCHEMA)
 
 
 def usable_call_id(call_id: str, used: set[str], new_call_id: Callable[[], str]) -> str:

@@ -1,7 +1,7 @@
 """The output items of a Responses stream: what the server said of each, and which item an event belongs to.
 
-Servers disagree about ids and indices: some leave them out, count them wrongly, or give one item a new id in each event. What an item
-is decides who may see it, so an event that fits no known item makes one of unknown kind, whose text waits until the kind is told.
+Servers differ in ids and indices: some leave them out, count them wrongly, or give one item a new id in each event. The kind of an item
+decides who may see it, so an event that fits no known item creates one of unknown kind, whose text waits until its kind is known.
 """
 
 from __future__ import annotations
@@ -39,12 +39,17 @@ class Flow:
         self._all: list[str] = []
         self._last: int | None = None
         self._claims: dict[int, str] = {}
+        self._told: set[int] = set()
         self.differs = False
 
     @property
     def came(self) -> str:
-        """All of it, in the order in which it came."""
+        """All of it, in order of arrival."""
         return "".join(self._all)
+
+    def has(self, part: int) -> bool:
+        """Whether text of this part has come, and not only as a piece of the whole."""
+        return part in self._told
 
     def add(self, part: int, text: str) -> str:
         """A delta; returns what to write."""
@@ -54,12 +59,12 @@ class Flow:
         return claimed + self._append(part, text)
 
     def claim(self, part: int, whole: str) -> None:
-        """One part as the server says it is."""
+        """One complete part, as the server states it."""
         if whole:
             self._claims[part] = whole
 
     def settle(self) -> str:
-        """No better word came than the claims. A part can only grow while no later one has begun."""
+        """Nothing better than the claims arrived. A part can only grow while no later one has begun."""
         claims, self._claims = self._claims, {}
         text = ""
         for part, whole in claims.items():
@@ -71,7 +76,7 @@ class Flow:
         return text
 
     def complete(self, parts: list[str]) -> str:
-        """All parts as the server says they are; returns what to write. Where it says nothing, the claims count."""
+        """All parts, as the server states them; returns what to write. If it states none, the claims count."""
         whole, came = self._separator.join(part for part in parts if part), self.came
         if not whole:
             return self.settle()
@@ -90,6 +95,7 @@ class Flow:
             return ""
         lead = self._separator if self._all and part not in self._parts else ""
         self._parts.setdefault(part, []).append(text)
+        self._told.add(part)
         self._last = part
         self._all.append(lead + text)
         return lead + text
@@ -97,7 +103,7 @@ class Flow:
 
 @dataclass(slots=True, eq=False)
 class Item:
-    """One output item. ``kind`` is empty until the server says what it is; ``number`` counts items as they were heard of."""
+    """One output item. ``kind`` is empty until the server says what it is; ``number`` counts items in order of appearance."""
 
     number: int
     kind: str = ""
@@ -117,14 +123,22 @@ class Item:
     waiting: list[str] = field(default_factory=list, repr=False)
     guard: LeakGuard | None = None
     is_closed: bool = False
+    joins: Item | None = None
+    """The message in whose frame this one goes on."""
+    has_spoken: bool = False
     flows: dict[str, Flow] = field(default_factory=lambda: {TEXT: Flow(), THOUGHT: Flow("\n\n"), SUMMARY: Flow("\n\n")}, repr=False)
 
     def learn(self, data: Mapping[str, Any]) -> None:
         """Take over what the server says now. What it leaves out stays as it was."""
-        self.kind = self.kind or _string(data.get("type"))
+        kind = _string(data.get("type"))
+        if self.kind == MESSAGE and kind and kind != MESSAGE:
+            self.mark(Label("type", is_known=True))
+        self.kind = self.kind or kind
         if _string(data.get("id")):
             self.ids.add(data["id"])
         self.role = _string(data.get("role")) or self.role
+        if data.get("role") and not _string(data.get("role")):
+            self.mark(Label("role", is_known=True))
         self.status = _string(data.get("status")) or self.status
         self.phase = self.phase if data.get("phase") is None else data["phase"]
         self.channel = self.channel if data.get("channel") is None else data["channel"]
@@ -132,12 +146,17 @@ class Item:
         self.call_id = _string(data.get("call_id")) or self.call_id
         self.name = _string(data.get("name")) or self.name
 
+    @property
+    def place(self) -> int:
+        """The number of the item in whose frame its text is."""
+        return self.joins.place if self.joins else self.number
+
     def mark(self, label: Label | None) -> None:
-        """Something calls its text another name than the answer: that holds for all of it."""
+        """A label says that its text is not the answer: that applies to all of it."""
         self.label = self.label or label
 
     def header(self) -> Header:
-        """What its text becomes: visible only for an assistant's message of a phase that is known, by its exact name."""
+        """The header of its text: visible only for an assistant message of a known phase."""
         if self.label or self.name or self.call_id or self.kind != MESSAGE:
             return BROKEN
         if self.role != "assistant" or self.channel not in (None, "final"):
@@ -147,16 +166,16 @@ class Item:
         return PREAMBLE if self.phase == "commentary" else BROKEN
 
     def take_arguments(self, value: object) -> None:
-        """A call's arguments as a whole; the last that is not empty counts."""
+        """The complete arguments of a call; the last non-empty value counts."""
         self.arguments = (json.dumps(value, ensure_ascii=False) if isinstance(value, dict) else _string(value)) or self.arguments
 
     def whole_arguments(self) -> str:
-        """What the call is to be made with."""
+        """The arguments of the call."""
         return self.arguments or "".join(self.argument_deltas) or "{}"
 
 
 class Items:
-    """The items of one response, in the order in which they were heard of."""
+    """The items of one response, in order of first appearance."""
 
     def __init__(self) -> None:
         self._items: list[Item] = []
@@ -169,7 +188,7 @@ class Items:
         return len(self._items)
 
     def added(self, data: Mapping[str, Any], index: int | None) -> Item:
-        """An item began. One that is known already is told again."""
+        """An item began. A known item is updated."""
         item = self._same(data, index, pending_only=True)
         if item and item.is_done:
             item = None  # one server gives all messages of a response the same id
@@ -177,11 +196,11 @@ class Items:
 
     def done(self, data: Mapping[str, Any], index: int | None) -> Item:
         """An item ended. Many servers tell of some items only now."""
-        item = self._same(data, index, pending_only=False)
+        item = self._same(data, index, pending_only=False) or self._renamed(data, index)
         return self._taught(item or self._new(index), data, index)
 
     def of_text(self, event: Mapping[str, Any]) -> Item:
-        """The item that a text event means. Not known by its id: the open item at its index, or the newest where neither is said."""
+        """The item that a text event belongs to: by id, else the open item at its index, else the newest."""
         item_id, index = _string(event.get("item_id")), number(event.get("output_index"))
         if item_id in self._by_id:
             return self._by_id[item_id]
@@ -192,7 +211,7 @@ class Items:
         return found or self._named(item_id, index, "")
 
     def of_call(self, event: Mapping[str, Any]) -> Item:
-        """The call that an event about arguments means."""
+        """The call that an argument event belongs to."""
         item_id, index = _string(event.get("item_id")), number(event.get("output_index"))
         known = self._by_id.get(item_id)
         if known and known.kind == CALL:
@@ -203,7 +222,7 @@ class Items:
         return found or self._named(item_id, index, CALL)
 
     def matched(self, outputs: Sequence[Mapping[str, Any]]) -> list[tuple[Item, Mapping[str, Any]]]:
-        """The items of a snapshot with those they stand for: by id, else by their order within a kind. Unheard ones are new."""
+        """Matches the items of a snapshot with the known ones: by id, else by order within their kind. Unknown ones are new."""
         free = list(self._items)
         by_id: dict[int, Item] = {}
         for position, data in enumerate(outputs):
@@ -211,6 +230,12 @@ class Items:
             if item in free:
                 by_id[position] = item
                 free.remove(item)
+        messages = {_string(data.get("id")) for data in outputs if _string(data.get("type")) == MESSAGE}
+        for data in outputs:
+            # What was a message while it streamed is none in the end.
+            item = self._by_id.get(_string(data.get("id")))
+            if item and item.kind == MESSAGE and _string(data.get("type")) != MESSAGE and not item.ids & messages:
+                item.mark(Label("type", is_known=True))
         matched: list[tuple[Item, Mapping[str, Any]]] = []
         for position, data in enumerate(outputs):
             kind = _string(data.get("type"))
@@ -235,8 +260,14 @@ class Items:
             return next(same, None) or self._oldest_open(kind)
         return None if data.get("id") else self._oldest_open(kind)
 
+    def _renamed(self, data: Mapping[str, Any], index: int | None) -> Item | None:
+        """A message that is not done yet, and is called something else now: its id and its place are the same."""
+        item = self._by_id.get(_string(data.get("id")))
+        is_same = item is not None and item.kind == MESSAGE and not item.is_done and index in (None, item.index)
+        return item if is_same else None
+
     def _known(self, data: Mapping[str, Any]) -> Item | None:
-        """Known by its id, and of the same kind: one server gives a message the id of the reasoning before it."""
+        """The known item with this id and kind: one server gives a message the id of the reasoning before it."""
         item = self._by_id.get(_string(data.get("id")))
         return item if item and item.kind in ("", _string(data.get("type"))) else None
 

@@ -12,10 +12,10 @@ from typing import Any
 
 from chatui.backends.base import EndReason, Usage
 from chatui.backends.responses.allowance import Allowance
-from chatui.backends.responses.frames import FrameWriter, Source, usable_call_id
+from chatui.backends.responses.frames import FrameWriter, Source, behind_call, usable_call_id
 from chatui.backends.responses.items import CALL, MESSAGE, REASONING, SUMMARY, TEXT, THOUGHT, Item, Items, number
 from chatui.backends.responses.speech import Speech
-from chatui.backends.speaker import other_label
+from chatui.backends.speaker import Label, other_label
 from chatui.codes import ProductCode
 from renderer.errors import Code, ErrorCode
 from renderer.events import RawEvent
@@ -59,7 +59,7 @@ class Reducer:
         summaries_are_trusted: bool = False,
         max_tokens: int | None = None,
     ) -> None:
-        """``restore``: markers in the request were defanged. ``max_tokens``: what the request allowed, to see a cut that goes unsaid."""
+        """``restore``: markers in the request were defanged. ``max_tokens``: the request's limit, to detect an unreported cut."""
         self._new_call_id = new_call_id
         self._allowance = Allowance(max_chars)
         self._max_tokens = max_tokens
@@ -77,16 +77,16 @@ class Reducer:
 
     @property
     def is_full(self) -> bool:
-        """Whether the model wrote more than it may; the rest is not wanted."""
+        """Whether the model exceeded its limit; the rest is dropped."""
         return self._allowance.is_spent or len(self._items) > _MOST_ITEMS
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing that a model wrote has come yet, so that asking again would repeat nothing."""
+        """Whether no model output has arrived yet, so that a retry would repeat nothing."""
         return not len(self._items)
 
     def feed(self, kind: str, event: Mapping[str, Any]) -> list[RawEvent]:
-        """What this event adds. Events that are not known add nothing, which hides them; they are counted."""
+        """The raw events of this event. Unknown events add nothing, which hides them; they are counted."""
         if kind in _TEXT_EVENTS:
             lane, name, is_whole = _TEXT_EVENTS[kind]
             if kind.startswith("response.refusal"):
@@ -110,7 +110,7 @@ class Reducer:
         return []
 
     def end(self, response: Mapping[str, Any], status: str = "") -> list[RawEvent]:
-        """The response as a whole, as it ended. What it says of its status counts more than the event that brought it."""
+        """The complete response at its end. The status inside it counts more than the name of the event."""
         self._identify(response)
         said = response.get("status")
         self.status = said if isinstance(said, str) and said else status
@@ -120,15 +120,16 @@ class Reducer:
             self.usage = Usage(number(usage.get("input_tokens")), number(usage.get("output_tokens")))
         if isinstance(details, dict) and isinstance(details.get("reason"), str):
             self._cut = details["reason"]
-        events: list[RawEvent] = []
         outputs = [data for data in output if isinstance(data, dict)] if isinstance(output, list) else []
-        for item, data in self._items.matched(outputs[:_MOST_ITEMS]):
+        matched = self._items.matched(outputs[:_MOST_ITEMS])
+        events = [event for item in self._items for event in self._speech.withdraw_hidden(item)]
+        for item, data in matched:
             if not self.is_full:
                 events += self._whole_item(item, data)
         return events
 
     def finish(self) -> tuple[list[RawEvent], EndReason]:
-        """The stream ended in good order: what was held back, the closing of what is open, then the calls."""
+        """The stream ended normally: returns what was held back, closes the open frame, then adds the calls."""
         reason = self._end_reason()
         error = ProductCode.LENGTH if reason is EndReason.LENGTH else None
         is_whole = reason not in (EndReason.LENGTH, EndReason.CONTENT_FILTER)
@@ -136,7 +137,7 @@ class Reducer:
         return self._close(Terminator.RETURN if is_last else Terminator.END, error, is_whole=is_whole), reason
 
     def break_off(self, error: ErrorCode = Code.STREAM_TRUNCATED) -> list[RawEvent]:
-        """The stream broke: what is open is closed as incomplete, and no call is whole."""
+        """The stream broke: the open frame is closed as incomplete, and no call is complete."""
         return self._close(None, error, is_whole=False)
 
     # What the events mean
@@ -156,10 +157,19 @@ class Reducer:
             return []
         item = self._items.of_text(event)
         index = number(event.get("summary_index" if lane == SUMMARY else "content_index")) or 0
+        events: list[RawEvent] = []
         if lane == TEXT and isinstance(data.get("type"), str):
             item.part_kinds[index] = _kind_of(data)
+            events = self._hide_shown(item, index)
         text = _text_of(data)
-        return self._flow(item, lane, index, text, is_whole=True) if text else []
+        return [*events, *(self._flow(item, lane, index, text, is_whole=True) if text else [])]
+
+    def _hide_shown(self, item: Item, part: int) -> list[RawEvent]:
+        """A part that people have seen is called something else now: its message is hidden, because it cannot be taken apart any more."""
+        if item.part_kinds.get(part, "output_text") in _VISIBLE_PARTS or not item.flows[TEXT].has(part):
+            return []
+        item.mark(Label("part", is_known=False))
+        return self._speech.withdraw_hidden(item)
 
     def _flow(self, item: Item, lane: str, part: int, text: str, *, is_whole: bool) -> list[RawEvent]:
         if item.kind not in (MESSAGE, REASONING, ""):
@@ -198,7 +208,7 @@ class Reducer:
         return self._whole_item(item, data)
 
     def _whole_item(self, item: Item, data: Mapping[str, Any]) -> list[RawEvent]:
-        """An item as the server says it is, at its end or in the snapshot at the end of the response."""
+        """A complete item, as the server states it at the item's end or in the final snapshot of the response."""
         events = [*self._speech.withdraw_hidden(item), *self._release(item)]
         match item.kind:
             case "message":
@@ -217,9 +227,15 @@ class Reducer:
         parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
         parts = [part for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
         self._refused = self._refused or any(part.get("type") == "refusal" and _text_of(part) for part in parts)
-        shown = [_text_of(part) for part in parts if _kind_of(part) in _VISIBLE_PARTS]
-        other = [_text_of(part) for part in parts if _kind_of(part) not in _VISIBLE_PARTS]
-        events = self._route(item, THOUGHT, item.flows[THOUGHT].complete(other), is_whole=True)
+        events: list[RawEvent] = []
+        for index, part in enumerate(parts):
+            # What a part was called once holds, whatever its message says of it in the end.
+            if item.part_kinds.get(index, "output_text") in _VISIBLE_PARTS:
+                item.part_kinds[index] = _kind_of(part)
+            events += self._hide_shown(item, index)
+        shown = [_text_of(part) for index, part in enumerate(parts) if item.part_kinds[index] in _VISIBLE_PARTS]
+        other = [_text_of(part) for index, part in enumerate(parts) if item.part_kinds[index] not in _VISIBLE_PARTS]
+        events += self._route(item, THOUGHT, item.flows[THOUGHT].complete(other), is_whole=True)
         return events + self._route(item, TEXT, item.flows[TEXT].complete(shown), is_whole=True)
 
     def _whole_reasoning(self, item: Item, data: Mapping[str, Any]) -> list[RawEvent]:
@@ -233,7 +249,7 @@ class Reducer:
         return events + self._route(item, THOUGHT, item.flows[THOUGHT].complete(thought), is_whole=True)
 
     def _opaque(self, item: Item, data: Mapping[str, Any]) -> list[RawEvent]:
-        """A tool of the server's own, or a kind that nobody knows: kept for staff, as far as it is short."""
+        """A built-in tool of the server, or an unknown kind: kept for staff, up to a limit."""
         self.oddities["other item"] += 1
         known = {name: value for name, value in data.items() if name != "encrypted_content"}
         text = json.dumps(known, ensure_ascii=False)[:_MOST_OPAQUE_CHARS]
@@ -247,7 +263,7 @@ class Reducer:
     # Who may write now
 
     def _release(self, item: Item) -> list[RawEvent]:
-        """The kind of an item is known: what waited for that goes where it belongs."""
+        """The item's kind is now known: writes the text that waited for it."""
         if not item.kind or not item.waiting:
             return []
         text, item.waiting = "".join(item.waiting), []
@@ -259,6 +275,8 @@ class Reducer:
         text = self._allowance.take(text)
         if not text:
             return []
+        if self._is_behind_call(item):
+            return self._speech.aside(behind_call(Source(item.number, lane, item.header() if lane == TEXT else ANALYSIS)), text)
         if lane != TEXT:
             header = self._summary if lane == SUMMARY and item.kind == REASONING else ANALYSIS
             return self._speech.aside(Source(item.number, lane, header), text)
@@ -266,6 +284,9 @@ class Reducer:
             item.waiting.append(text)
             return []
         return self._speech.say(item, text, is_whole=is_whole)
+
+    def _is_behind_call(self, item: Item) -> bool:
+        return any(other.kind == CALL and other.number < item.number for other in self._items)
 
     def _close(self, terminator: Terminator | None, error: ErrorCode | None, *, is_whole: bool) -> list[RawEvent]:
         events = self._speech.stop(terminator, error, is_whole=is_whole)
@@ -300,7 +321,7 @@ class Reducer:
         return EndReason.REFUSAL if self._refused else EndReason.STOP
 
     def _is_cut(self) -> bool:
-        """Several servers call an answer completed that their token limit cut."""
+        """Several servers report an answer as completed although their token limit cut it."""
         spent = self.usage.completion_tokens if self.usage else None
         if self._max_tokens and spent is not None and spent >= self._max_tokens:
             return True
@@ -308,7 +329,7 @@ class Reducer:
 
 
 def _kind_of(part: Mapping[str, Any]) -> str:
-    """The type of a part; of one that a label calls something else, a type that nobody knows."""
+    """The type of a part; empty if a label says that it is something else."""
     kind = part.get("type")
     label = other_label(part, besides=("type",))
     return "" if label or not isinstance(kind, str) else kind
@@ -320,7 +341,7 @@ def _text_of(part: Mapping[str, Any]) -> str:
 
 
 def _texts(parts: object) -> list[str]:
-    """The texts of a reasoning item's parts, whatever the parts are called."""
+    """The texts of a reasoning item's parts, whatever their type."""
     if isinstance(parts, str):
         return [parts]
     return [text for part in parts if isinstance(part, dict) and (text := _text_of(part))] if isinstance(parts, list) else []

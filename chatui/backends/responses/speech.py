@@ -13,7 +13,7 @@ from chatui.codes import ProductCode
 from renderer.errors import Code, ErrorCode
 from renderer.events import RawEvent
 from renderer.frame_kinds import ANSWER, BROKEN, PREAMBLE
-from renderer.frames import Header, Terminator
+from renderer.frames import Terminator
 
 
 class Speech:
@@ -24,26 +24,31 @@ class Speech:
         self._allowance = allowance
         self._oddities = oddities
         self._speaking: Item | None = None
+        self._answer: Item | None = None
+        """A message that is over, and whose frame stays open: a sign in a later message withdraws both."""
+        self._is_followed = False
         self._aside: list[tuple[Source, str]] = []
 
     def say(self, item: Item, text: str, *, is_whole: bool) -> list[RawEvent]:
-        """Text of a message. It comes past the leak guard, and is not interrupted until the message is done."""
+        """Text of a message. It passes the leak guard, and nothing interrupts it until the message is done."""
         if item.is_closed or item.header() is BROKEN:
             self._oddities["hidden message"] += 1
             return [*self.withdraw_hidden(item), *self.aside(_hidden_text(item), text)]
         events: list[RawEvent] = []
         if self._speaking is not item:
-            events = self.stop(Terminator.END, None, is_whole=True)
-            self._speaking = item
+            events = self._end(is_whole=True)
+            self._speaking, item.joins, self._answer = item, self._answer, None
         if item.guard is None:
-            item.guard = LeakGuard(whole=is_whole)
+            item.guard = LeakGuard(whole=is_whole, follows=item.joins is not None)
         return events + self._spans(item, item.guard.feed(text))
 
     def _spans(self, item: Item, spans: Iterable[Span]) -> list[RawEvent]:
         events: list[RawEvent] = []
         for span in spans:
             # A phase that changes in the middle changes the label of what is open, at its end.
-            said: Header = ANSWER if self._is_late_preamble(item) else item.header()
+            said = item.header()
+            if said is PREAMBLE and (item.joins or self._is_late_preamble(item)):
+                said = ANSWER
             if span.withdraws or said is BROKEN:
                 events += self._withdraw(item)
             if not span.visible or said is BROKEN:
@@ -51,16 +56,19 @@ class Speech:
                 continue
             if span.begins:
                 events += [*self._writer.close(Terminator.END), *self._write_waiting()]
-            events += self._writer.write(Source(item.number, TEXT, said), span.text)
+            source = Source(item.place, TEXT, said)
+            gap = "\n\n" if item.joins and not item.has_spoken and self._writer.open == source else ""
+            item.has_spoken = True
+            events += self._writer.write(source, gap + span.text)
         return events
 
     def withdraw_hidden(self, item: Item) -> list[RawEvent]:
-        """A server that says late who spoke, or to whom: what people saw of the item was not for them."""
+        """The server said late who spoke, or to whom: what was shown of the item is withdrawn."""
         return self._withdraw(item) if item.kind and item.header() is BROKEN else []
 
     def _hide(self, item: Item, span: Span) -> list[RawEvent]:
         """In the middle of what is shown, hidden text waits, so that the answer stays one frame, which can be withdrawn as a whole."""
-        source = leak(item.number, is_withheld=span.is_withheld) if item.header() is not BROKEN else _hidden_text(item)
+        source = leak(item.place, is_withheld=span.is_withheld) if item.header() is not BROKEN else _hidden_text(item)
         if self._is_shown(item):
             if span.text:
                 self._aside.append((source, span.text))
@@ -72,30 +80,48 @@ class Speech:
 
     def _is_shown(self, item: Item) -> bool:
         is_open = self._writer.open
-        return is_open is not None and is_open.item == item.number and is_open.header in (ANSWER, PREAMBLE)
+        return is_open is not None and is_open.item == item.place and is_open.header in (ANSWER, PREAMBLE)
 
     def aside(self, source: Source, text: str) -> list[RawEvent]:
-        """What is no message. While one is being written it waits, so that an answer stays one frame."""
+        """What is no message. While an answer is open it waits, so that all answers of a completion are one frame."""
         if self._speaking and not self._speaking.is_done:
             self._aside.append((source, text))
             return []
-        return [*self.stop(Terminator.END, None, is_whole=True), *self._writer.write(source, text)]
+        events = self._end(is_whole=True)
+        if self._answer is None:
+            return [*events, *self._writer.write(source, text)]
+        self._is_followed = True
+        self._aside.append((source, text))
+        return events
 
     def stop(self, terminator: Terminator | None, error: ErrorCode | None, *, is_whole: bool) -> list[RawEvent]:
-        """The message that is being written ends: what was held back of it, its end, and what waited meanwhile."""
+        """Nothing more comes: what was held back of the message that is being written, its end, and what waited meanwhile."""
+        events = self._end(is_whole=is_whole, terminator=terminator, error=error)
+        if self._answer:
+            # Where something came behind it the answer is whole, and that is what was cut.
+            events += self._writer.close(*((Terminator.END, None) if self._is_followed else (terminator, error)))
+            self._answer = None
+        return events + self._write_waiting()
+
+    def _end(self, *, is_whole: bool, terminator: Terminator | None = Terminator.END, error: ErrorCode | None = None) -> list[RawEvent]:
+        """The message that is being written is over. An answer stays open; what is not, is closed."""
         item, self._speaking = self._speaking, None
         if item is None or item.guard is None:
             return []
         item.is_closed = True
         events = self._spans(item, item.guard.feed(self._allowance.take(item.flows[TEXT].settle())))
         events += self._spans(item, item.guard.finish(complete=is_whole and item.status != "incomplete"))
-        if self._writer.open and self._writer.open.item == item.number:
+        self._is_followed = False
+        if self._writer.open == Source(item.place, TEXT, ANSWER) and not self._is_late_preamble(item):
+            self._answer = item
+            return events
+        if self._writer.open and self._writer.open.item == item.place:
             events += self._writer.close(terminator, error, becomes=PREAMBLE if self._is_late_preamble(item) else None)
         return events + self._write_waiting()
 
     def _is_late_preamble(self, item: Item) -> bool:
         """Whether what is open began as the answer, and the server has said since that it is commentary."""
-        return self._writer.open == Source(item.number, TEXT, ANSWER) and item.header() is PREAMBLE
+        return not item.joins and self._writer.open == Source(item.number, TEXT, ANSWER) and item.header() is PREAMBLE
 
     def _write_waiting(self) -> list[RawEvent]:
         waiting, self._aside = self._aside, []
@@ -103,6 +129,6 @@ class Speech:
 
 
 def _hidden_text(item: Item) -> Source:
-    """Where the text of a message goes that is not the answer. People are told where it is hidden because nobody knows a label of it."""
+    """The source for message text that is not the answer. People are told that something is missing if an unknown label hid it."""
     is_withheld = item.label is not None and not item.label.is_known
     return Source(item.number, TEXT, BROKEN, ProductCode.WITHHELD if is_withheld else Code.PARSE_HEADER)

@@ -8,13 +8,13 @@ from chatui.backends.spec.definition import BackendSpec
 
 
 def split_choice(choice: str) -> tuple[str, str | None]:
-    """A choice as the name of a back end and a model; None where it means that back end's default."""
+    """A choice as the name of a back end and a model; None for that back end's default."""
     name, _, model = choice.partition("/")
     return name, model or None
 
 
 def find(specs: Sequence[BackendSpec], choice: str) -> BackendSpec | None:
-    """The spec that a choice means; the first for the empty choice. None where there is no such back end any more."""
+    """The spec of a choice; the first one for the empty choice. None if that back end no longer exists."""
     if not choice:
         return next(iter(specs), None)
     name, _ = split_choice(choice)

@@ -126,7 +126,7 @@ class BackendSpec(BaseModel):
 
     @property
     def is_reviewed(self) -> bool:
-        """Whether a model judges each line of a summary. A model can be talked into writing a harmful one, so there it is on by default."""
+        """Whether a model reviews each line of a summary. On by default if a model writes them: it could be made to write a harmful one."""
         return self.summaries == "model" if self.summary_review is None else self.summary_review
 
     @model_validator(mode="after")
@@ -168,7 +168,7 @@ class BackendSpec(BaseModel):
         return self.kind == DEMO
 
     def limits(self, **changes: float) -> Limits:
-        """The deadlines, as back ends take them; ``changes`` are other fields of Limits."""
+        """The deadlines in the form that back ends take; ``changes`` are other fields of Limits."""
         deadlines = Limits(first=self.first_token_seconds, idle=self.idle_seconds, overall=self.overall_seconds)
         return replace(deadlines, **changes)  # type: ignore[arg-type]
 
@@ -196,7 +196,7 @@ _MESSAGES = {
 
 
 def _sentences(error: ValidationError) -> list[str]:
-    """Never the value: somebody may have put the key itself in the wrong place."""
+    """Never quotes the value: it could be a key in the wrong field."""
     sentences: list[str] = []
     for found in error.errors(include_input=False, include_url=False):
         field = ".".join(str(part) for part in found["loc"])
@@ -215,7 +215,7 @@ def _sentences(error: ValidationError) -> list[str]:
 
 
 def unknown(what: str, given: str, known: Iterable[str]) -> str:
-    """The sentence about a word that is none of those that are known."""
+    """The sentence about an unknown word."""
     names = list(known)
     near = get_close_matches(given, names, n=1)
     if near:

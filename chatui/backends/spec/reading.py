@@ -19,7 +19,7 @@ class SpecFile:
 
 
 def read_file(path: Path) -> SpecFile:
-    """The ``[[backend]]`` tables of a TOML file. What is wrong is left out and told; never raises for what a file holds."""
+    """The ``[[backend]]`` tables of a TOML file. Invalid tables are left out and reported; never raises for the content of a file."""
     try:
         return parse_specs(path.read_text(encoding="utf-8"), base=path.parent)
     except OSError as error:
@@ -29,7 +29,7 @@ def read_file(path: Path) -> SpecFile:
 
 
 def parse_specs(text: str, base: Path | None = None) -> SpecFile:
-    """As ``read_file``, from its text. A relative ``key_file`` is meant from ``base``."""
+    """As ``read_file``, from its text. A relative ``key_file`` is relative to ``base``."""
     try:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:

@@ -15,7 +15,7 @@ _ANY_HEADER = re.compile(r"\s*\[")
 
 
 class SpecFileError(ValueError):
-    """The file cannot be written so; the message is a sentence for the operator."""
+    """The file cannot be changed this way; the message is a sentence for the operator."""
 
 
 def has_table(text: str, name: str) -> bool:
@@ -24,7 +24,7 @@ def has_table(text: str, name: str) -> bool:
 
 
 def with_new_table(text: str, values: Mapping[str, Value]) -> str:
-    """``text`` with a further table at its end. Raises SpecFileError where it has one of that name."""
+    """``text`` with a new table at its end. Raises SpecFileError if it already has one of that name."""
     tables = _tables(text)
     if _position(tables, values["name"]) is not None:
         raise SpecFileError(f"there is a back end {values['name']} in it already")
@@ -71,7 +71,7 @@ def _set(body: list[str], key: str, written: str) -> list[str]:
 
 
 def _checked(text: str, before: str, expected: list[dict[str, Any]]) -> str:
-    """Only what says exactly what is meant, and otherwise what it said before, is written."""
+    """Returns the text only if it parses to exactly the intended change."""
     try:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from chatui.canary.answers.planting import Pause, Planter, Script, cut, event, headers
+from chatui.canary.answers.planting import ENDS_OF_A_CALL, Pause, Planter, Script, cut, event, headers
 
 _DONE = b"data: [DONE]\n\n"
 _JSON = "application/json"
@@ -61,7 +61,7 @@ def _fields(planter: Planter) -> Script:
         event({"choices": [], "usage": {"prompt_tokens": planter.word("usage"), "completion_tokens": 7}}),
         _DONE,
     ]
-    return Script("fields", tuple(chunks), (shown,), headers=headers(planter))
+    return Script("fields", tuple(chunks), (shown,), ENDS_OF_A_CALL, headers=headers(planter))
 
 
 def _call(planter: Planter) -> dict[str, object]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from chatui.canary.answers.planting import Planter, Script, event, headers
+from chatui.canary.answers.planting import ENDS_OF_A_CALL, Planter, Script, event, headers
 from renderer.harmony.pieces import ids_of_pieces, pieces_of_text
 from renderer.harmony.vocabulary import MARKER_IDS, Vocabulary
 from renderer.tokens import Token
@@ -50,7 +50,7 @@ def _call(planter: Planter, vocabulary: Vocabulary) -> Script:
         f"<|channel|>analysis<|message|>{planter.text('analysis before a call')}<|end|>"
         f"<|start|>assistant<|channel|>commentary to=functions.{name} <|constrain|>json<|message|>{arguments}<|call|>"
     )
-    return Script("call", _told(_ids(text, vocabulary), Token.CALL, ""), ends=("failed", "completed"))
+    return Script("call", _told(_ids(text, vocabulary), Token.CALL, ""), ends=("failed", *ENDS_OF_A_CALL))
 
 
 def _refused(planter: Planter) -> Script:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from chatui.canary.answers.planting import Planter, Script, cut, event, headers
+from chatui.canary.answers.planting import ENDS_OF_A_CALL, Planter, Script, cut, event, headers
 
 _JSON = "application/json"
 
@@ -17,13 +17,12 @@ def scripts(planter: Planter) -> list[Script]:
 
 def _items(planter: Planter) -> Script:
     shown, preamble = planter.show("message after every hidden item"), planter.show("message of the phase commentary")
-    hidden = [_reasoning(planter), _call(planter), *_odd_items(planter)]
+    hidden, call = [_reasoning(planter), *_odd_items(planter)], _call(planter)
     said = [_message("m1", f"I look at {preamble}.", phase="commentary"), _message("m2", f"Here is **{shown}**.", phase="final_answer")]
     echo = {"instructions": planter.text("echoed instructions"), "metadata": {"note": planter.text("metadata")}}
     steps = [_event("response.created", response={"id": planter.word("id of a response"), "status": "in_progress", **echo})]
     steps += _told_of_reasoning(planter, hidden[0])
-    steps += _told_of_call(hidden[1])
-    for index, item in enumerate(hidden[2:], 2):
+    for index, item in enumerate(hidden[1:], 1):
         steps += _told(index, item)
     for index, item in enumerate(said, len(hidden)):
         steps += [_event("response.output_item.added", output_index=index, item={**item, "content": [], "status": "in_progress"})]
@@ -32,10 +31,12 @@ def _items(planter: Planter) -> Script:
             for piece in cut(item["content"][0]["text"])
         ]
         steps += [_event("response.output_item.done", output_index=index, item=item)]
+    # The last one: what stands behind a call that nobody has answered is hidden.
+    steps += _told_of_call(len(hidden) + len(said), call)
     steps += [_event("response.debug.delta", delta=planter.text("event that nobody knows"))]
-    output = {"status": "completed", "output": [*hidden, *said], **echo, "usage": {"note": planter.word("usage"), "output_tokens": 9}}
+    output = {"status": "completed", "output": [*hidden, *said, call], **echo, "usage": {"note": planter.word("usage"), "output_tokens": 9}}
     steps += [_event("response.completed", response=output)]
-    return Script("items", tuple(steps), (shown, preamble), headers=headers(planter))
+    return Script("items", tuple(steps), (shown, preamble), ENDS_OF_A_CALL, headers=headers(planter))
 
 
 def _reasoning(planter: Planter) -> dict[str, Any]:
@@ -93,11 +94,11 @@ def _told_of_reasoning(planter: Planter, item: dict[str, Any]) -> list[bytes]:
     return [*steps, _event("response.output_item.done", output_index=0, item=item)]
 
 
-def _told_of_call(item: dict[str, Any]) -> list[bytes]:
-    steps = [_event("response.output_item.added", output_index=1, item={**item, "arguments": ""})]
-    told = {"item_id": item["id"], "output_index": 1}
+def _told_of_call(index: int, item: dict[str, Any]) -> list[bytes]:
+    steps = [_event("response.output_item.added", output_index=index, item={**item, "arguments": ""})]
+    told = {"item_id": item["id"], "output_index": index}
     steps += [_event("response.function_call_arguments.delta", **told, delta=piece) for piece in cut(item["arguments"])]
-    return [*steps, _event("response.output_item.done", output_index=1, item=item)]
+    return [*steps, _event("response.output_item.done", output_index=index, item=item)]
 
 
 def _told(index: int, item: dict[str, Any]) -> list[bytes]:

@@ -50,7 +50,7 @@ FIXED: Values = {
 """Parameters for which a run may know no better value."""
 
 QUERIES: Mapping[str, tuple[str, ...]] = {
-    "download": ("?form=openchatml", "?form=markdown", "?form=json"),
+    "download": ("?format=openchatml", "?format=markdown", "?format=json"),
 }
 """What is asked for besides the bare address."""
 

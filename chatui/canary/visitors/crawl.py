@@ -12,17 +12,20 @@ from chatui.canary.watch import CanaryError
 
 _LINK = re.compile(r'(?:href|src|action|data-[\w-]+)="(/[^"]*)"')
 _MOST_LINKS = 500
+_LINKS_OF_A_MESSAGE = 4
 _REFUSED, _NOT_FOUND, _METHOD = 403, 404, 405
 
 
 class Crawl:
     """One visitor's crawl. ``refused`` counts the answers that said no to what is hidden."""
 
-    def __init__(self, browser: Browser, *, signed_in: bool = True, follows_static: bool = False) -> None:
-        """``follows_static``: also fetch scripts and styles, which are the same for everybody."""
+    def __init__(self, browser: Browser, *, signed_in: bool = True, follows_static: bool = False, messages: int = 0) -> None:
+        """``follows_static``: also fetch scripts and styles, which are the same for everybody. ``messages``: how many this visitor has, so
+        that an end of links is told from none."""
         self._browser = browser
         self._signed_in = signed_in
         self._follows_static = follows_static
+        self._most_links = _MOST_LINKS + _LINKS_OF_A_MESSAGE * messages
         self._links: dict[str, None] = {}
         self._fetched: set[str] = set()
         self._addresses = addresses()
@@ -74,8 +77,8 @@ class Crawl:
         while new := [link for link in self._links if link not in self._fetched]:
             for link in new:
                 followed += 1
-                if followed > _MOST_LINKS:
-                    raise CanaryError(f"The pages of the {self._browser.viewer} have more than {_MOST_LINKS} links.")
+                if followed > self._most_links:
+                    raise CanaryError(f"The pages of the {self._browser.viewer} have more than {self._most_links} links.")
                 self._fetched.add(link)
                 self._collect(self._browser.get(link, f"link to {_shape(link)}"))
 

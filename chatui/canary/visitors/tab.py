@@ -13,10 +13,11 @@ from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Origin
 
 from chatui.canary.visitors.browser import Browser
-from chatui.canary.watch import CanaryError
-from chatui.live.consumer import COMMANDS_BURST, COMMANDS_PER_SECOND
+from chatui.canary.watch import SOCKET, CanaryError
+from chatui.live.paced import COMMANDS_BURST, COMMANDS_PER_SECOND
+from chatui.wire import Expander
 
-PLACE = "socket"
+PLACE = SOCKET
 _MOST_FRAME_BYTES = 16 << 20
 _SECONDS = 15.0
 _COMMANDS_PER_SECOND = COMMANDS_PER_SECOND / 2
@@ -31,12 +32,14 @@ class SilentError(CanaryError):
 
 
 class Tab:
-    """``with Tab(browser) as tab``. Events come as a flat list, in order; ``heard`` is all of it as text."""
+    """``with Tab(browser) as tab``. Events come as a flat list, in order; ``heard``: all of it as text, and each block as it stood."""
 
     def __init__(self, browser: Browser, *, address: str = "/ws/") -> None:
         self._browser = browser
+        self.watch = browser.watch
         self._address = browser.origin.replace("http", "ws", 1) + address
         self._events: list[dict[str, Any]] = []
+        self._expander = Expander()
         self._open = contextlib.ExitStack()
         self.heard: list[str] = []
         self._allowance = _COMMANDS_AT_ONCE
@@ -70,7 +73,7 @@ class Tab:
     def say(self, command: str, **fields: object) -> None:
         """One command, as soon as the pace allows it."""
         self._wait_for_turn()
-        self._browser.watch.looked[f"commands {command}"] += 1
+        self.watch.looked[f"commands {command}"] += 1
         try:
             self._connection.send(json.dumps({"type": command, **fields}))
         except ConnectionClosed as error:
@@ -106,18 +109,31 @@ class Tab:
     def _take(self, frame: str | bytes) -> None:
         text = frame if isinstance(frame, str) else frame.decode("utf-8", "replace")
         self.heard.append(text)
-        self._look("event", text)
         try:
-            events = json.loads(text)
+            events = self._expander.read(text)
         except ValueError:
-            events = None
-        if not isinstance(events, list) or not all(isinstance(event, dict) for event in events):
-            raise CanaryError("The socket sent what is no list of events.")
+            self._look("event", text)
+            raise CanaryError("The socket sent what is no list of events.") from None
+        if not self.watch.pardons:
+            self._look("event", text)
         for event in events:
-            self._browser.watch.looked["events on sockets"] += 1
+            self._look_at_one(event)
+            self.watch.looked["events on sockets"] += 1
             if str(event.get("type")).startswith(_OF_STAFF):
-                self._browser.watch.note("event of the debug view", self._browser.viewer, PLACE, "event")
+                self.watch.note("event of the debug view", self._browser.viewer, PLACE, "event")
+            if event.get("type") == "chatui:ping":
+                self.say("pong", number=event.get("number"))
         self._events += events
 
+    def _look_at_one(self, event: dict[str, Any]) -> None:
+        """One frame may hold what is shown, its withdrawal, and what comes then; and short events add up to a block."""
+        if event.get("type") == "chatui:withdrawn":
+            self.watch.withdrawn()
+        if self.watch.pardons:
+            self._look("event", json.dumps(event, ensure_ascii=False))
+        if block := str(event.get("html", "")):
+            self.heard.append(block)
+            self._look("block", block)
+
     def _look(self, part: str, text: str) -> None:
-        self._browser.watch.look(self._browser.viewer, PLACE, part, text)
+        self.watch.look(self._browser.viewer, PLACE, part, text)

@@ -13,13 +13,13 @@ from channels.db import database_sync_to_async
 
 from chatui.audit_log.record import FIRST_HASH, digest
 from chatui.live import consumer
-from chatui.models import AuditEvent, Conversation, User
+from chatui.models import AuditEvent, CountedLine, User
 from chatui.turns import running
 from tests.canary.asking import client_for, filled
-from tests.canary.listening import Layer, assert_allowed, hidden_steps, open_debug_view
+from tests.canary.listening import Ear, assert_allowed, hidden_steps, open_debug_view
 from tests.canary.markers import Canary
 from tests.canary.planting import plant
-from tests.canary.reviewed import ATTEMPT, COMMANDS, GRANT, Command
+from tests.canary.reviewed import ATTEMPT, COMMANDS, COUNTED, GRANT, Command
 from tests.chatui.conftest import PASSWORD
 from tests.support.browser_socket import ENDS, BrowserSocket
 from tests.support.scripted import ANALYSIS, CALL, FINAL, PREAMBLE, REPLY, ScriptedBackend, Step, ended, frame
@@ -65,7 +65,7 @@ async def test_each_person_is_answered_what_was_reviewed_and_the_audit_log_holds
         if name == "opened":
             await open_debug_view(grace, values["conversation"])
         person = await User.objects.aget(username=NAMES[name])
-        before = await AuditEvent.objects.acount()
+        before, looked = await AuditEvent.objects.acount(), await counted()
         async with BrowserSocket(person) as socket:
             await socket.say(command.type, **filled(command.fields, values | {"client_id": str(uuid4())}))
             first = (await socket.silence(0.25) if not expected else [await socket.next()]) or [{}]
@@ -74,10 +74,16 @@ async def test_each_person_is_answered_what_was_reviewed_and_the_audit_log_holds
             assert not canary.found(*socket.raw)
         await running.settle()
         lines = [line async for line in AuditEvent.objects.order_by("number")][before:]
-        got = f"{first[0].get('code') or first[0].get('type', '')}{_mark(lines, command, person, values)}"
+        mark = _mark(lines, command, person, values) or (COUNTED if await counted() == looked + 1 else "")
+        got = f"{first[0].get('code') or first[0].get('type', '')}{mark}"
         if got != expected:
             wrong.append(f"{name}: expected {expected!r}, got {got!r}")
     assert not wrong, "\n".join(wrong)
+
+
+async def counted() -> int:
+    """How many streams were counted in looks at hidden channels."""
+    return sum([row.counts.get("debug stream", 0) async for row in CountedLine.objects.filter(key__startswith="look:")])
 
 
 def _mark(lines: list[AuditEvent], command: Command, person: User, values: dict[str, str]) -> str:
@@ -231,7 +237,7 @@ async def test_sequence_numbers_count_only_what_this_audience_gets(canary: Canar
 
 @pytest.mark.asyncio
 async def test_if_the_audit_line_cannot_be_written_the_socket_says_nothing_hidden(
-    canary: Canary, layer: Layer, ada: User, sam: User, grace: User, monkeypatch: pytest.MonkeyPatch
+    canary: Canary, layer: Ear, ada: User, sam: User, grace: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     values = await settle_rows(canary, ada)
     await open_debug_view(grace, values["conversation"])
@@ -240,6 +246,7 @@ async def test_if_the_audit_line_cannot_be_written_the_socket_says_nothing_hidde
         raise OSError("no space left")
 
     monkeypatch.setattr("chatui.audit_log.record._append", disk_is_full)
+    monkeypatch.setattr("chatui.audit_log.counted._count", disk_is_full)
     for person in (ada, sam, grace):
         async with BrowserSocket(person) as socket:
             await socket.say("watch", conversation=values["conversation"])
@@ -249,18 +256,16 @@ async def test_if_the_audit_line_cannot_be_written_the_socket_says_nothing_hidde
 
 
 @pytest.fixture
-def layer(monkeypatch: pytest.MonkeyPatch) -> Layer:
-    return Layer(monkeypatch)
+def layer(monkeypatch: pytest.MonkeyPatch) -> Ear:
+    return Ear(monkeypatch)
 
 
 @pytest.mark.asyncio
 async def test_the_chain_of_the_audit_log_holds_when_many_ask_at_once(ada: User, bela: User, sam: User, hank: User) -> None:
-    conversation = await Conversation.objects.acreate(owner=ada)
-
     async def knock(person: User) -> None:
         async with BrowserSocket(person) as socket:
             for _ in range(5):
-                await socket.say("watch", conversation=str(conversation.pk))
+                await socket.say("watch", conversation=str(uuid4()))
                 assert (await socket.next(20))["code"] == "E-PERM-VISIBILITY"
 
     await asyncio.gather(*(knock(person) for person in (ada, bela, sam, hank)))

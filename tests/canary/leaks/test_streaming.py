@@ -16,11 +16,11 @@ from chatui.backends.base import BackendError, EndReason, SampleEnded
 from chatui.codes import ProductCode
 from chatui.live import consumer
 from chatui.models import AuditEvent, Message, Turn, User
-from chatui.turns import runner, running
+from chatui.turns import leases, running
 from renderer.events import FrameClosed, FrameOpened, FrameText
 from renderer.frames import Header
 from tests.canary.asking import client_for, whole
-from tests.canary.listening import Layer, assert_allowed, hidden_steps, open_debug_view
+from tests.canary.listening import Ear, assert_allowed, hidden_steps, open_debug_view
 from tests.canary.markers import Canary
 from tests.support.browser_socket import ENDS, BrowserSocket
 from tests.support.scripted import ANALYSIS, FINAL, PREAMBLE, ScriptedBackend, Step, answer, ended, frame
@@ -29,8 +29,8 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture
-def layer(monkeypatch: pytest.MonkeyPatch) -> Layer:
-    return Layer(monkeypatch)
+def layer(monkeypatch: pytest.MonkeyPatch) -> Ear:
+    return Ear(monkeypatch)
 
 
 @pytest.fixture(autouse=True)
@@ -74,7 +74,7 @@ async def begin(socket: BrowserSocket, **fields: object) -> dict[str, str]:
     return accepted
 
 
-def assert_silent(canary: Canary, layer: Layer, caplog: pytest.LogCaptureFixture, sockets: list[BrowserSocket], *pages: bytes) -> None:
+def assert_silent(canary: Canary, layer: Ear, caplog: pytest.LogCaptureFixture, sockets: list[BrowserSocket], *pages: bytes) -> None:
     for socket in sockets:
         assert_allowed(socket.raw)
         assert not canary.found(*socket.raw)
@@ -86,7 +86,7 @@ def assert_silent(canary: Canary, layer: Layer, caplog: pytest.LogCaptureFixture
 @pytest.mark.asyncio
 async def test_nothing_hidden_gets_out_while_it_streams_and_permitted_staff_see_it_all(
     canary: Canary,
-    layer: Layer,
+    layer: Ear,
     ada: User,
     bela: User,
     sam: User,
@@ -184,7 +184,7 @@ Act = Callable[[BrowserSocket, dict[str, str]], Awaitable[None]]
         (_nothing, lambda word: ValueError(word), "failed"),
         (_nothing, lambda word: FrameOpened(Header(word)), "failed"),
         (_nothing, lambda word: SampleEnded(EndReason.LENGTH, None, None), "incomplete"),
-        (_nothing, lambda word: SampleEnded(EndReason.STOP, None, None), "failed"),
+        (_nothing, lambda word: SampleEnded(EndReason.STOP, None, None), "incomplete"),  # a tool was asked for
         (_delete, asyncio.Event, None),
     ],
     ids=["stopped", "server failed", "our fault", "odd value", "frame in a frame", "cut", "no answer", "deleted"],
@@ -195,13 +195,13 @@ async def test_nothing_hidden_gets_out_however_a_turn_ends(
     last: Callable[..., object],
     state: str | None,
     canary: Canary,
-    layer: Layer,
+    layer: Ear,
     ada: User,
     backend: ScriptedBackend,
     caplog: pytest.LogCaptureFixture,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(runner, "RENEW_SECONDS", 0.2)
+    monkeypatch.setattr(leases, "TICK_SECONDS", 0.2)
     gate = asyncio.Event()
     final: object = last() if last is asyncio.Event else last(canary.plant("words of a failure"))
     open_frame: list[Step] = [FrameOpened(ANALYSIS), FrameText(canary.plant("frame that stays open"))]
@@ -226,15 +226,17 @@ async def test_nothing_hidden_gets_out_however_a_turn_ends(
 
 @pytest.mark.asyncio
 async def test_nothing_hidden_gets_out_of_edits_and_regenerated_answers(
-    canary: Canary, layer: Layer, ada: User, backend: ScriptedBackend, caplog: pytest.LogCaptureFixture
+    canary: Canary, layer: Ear, ada: User, backend: ScriptedBackend, caplog: pytest.LogCaptureFixture
 ) -> None:
     pages: list[bytes] = []
     async with BrowserSocket(ada) as tab:
-        backend.script = [*hidden_steps(canary), *answer("The first.", canary.plant("first thought"))]
+        # Without a call, behind which no answer is shown.
+        backend.script = [*hidden_steps(canary, without="tool call"), *answer("The first.", canary.plant("first thought"))]
         accepted = await begin(tab)
         await running.settle()
         for kind in ("edit", "regenerate", "edit", "send"):
-            backend.script = [*hidden_steps(canary), *answer(f"After {kind}.", canary.plant(f"thought of {kind}"))]
+            thought = canary.plant(f"thought of {kind}")
+            backend.script = [*hidden_steps(canary, without="tool call"), *answer(f"After {kind}.", thought)]
             ask = {"client_id": str(uuid4()), "conversation": accepted["conversation"], "question": accepted["question"]}
             await tab.say(kind, **ask, effort="low", text="Another question?")
             accepted = (await tab.until("chatui:accepted"))[-1]
@@ -249,7 +251,7 @@ async def test_nothing_hidden_gets_out_of_edits_and_regenerated_answers(
 
 @pytest.mark.asyncio
 async def test_nothing_hidden_gets_out_while_cut_answers_are_gone_on_with(
-    canary: Canary, layer: Layer, ada: User, backend: ScriptedBackend, caplog: pytest.LogCaptureFixture
+    canary: Canary, layer: Ear, ada: User, backend: ScriptedBackend, caplog: pytest.LogCaptureFixture
 ) -> None:
     pages: list[bytes] = []
     cut: list[Step] = [FrameOpened(FINAL), FrameText("One, "), FrameClosed(None, ProductCode.LENGTH)]
@@ -279,7 +281,7 @@ async def test_nothing_hidden_gets_out_while_cut_answers_are_gone_on_with(
 
 @pytest.mark.asyncio
 async def test_the_operators_secrets_stay_inside(
-    canary: Canary, layer: Layer, ada: User, grace: User, backend: ScriptedBackend, caplog: pytest.LogCaptureFixture, settings: Settings
+    canary: Canary, layer: Ear, ada: User, grace: User, backend: ScriptedBackend, caplog: pytest.LogCaptureFixture, settings: Settings
 ) -> None:
     secrets = {name: canary.plant(name) for name in ("instructions", "backend_key", "secret_key")}
     settings.ENVIRONMENT = settings.ENVIRONMENT.model_copy(update=secrets)
@@ -351,7 +353,7 @@ def _disk_is_full(*args: object, **kwargs: object) -> None:
 async def test_a_watcher_whose_permission_cannot_be_asked_again_sees_no_more(
     canary: Canary, ada: User, grace: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The permission is withdrawn, and the attempt cannot be recorded: that must close the stream, not end the asking."""
+    """The permission is withdrawn, and the database does not answer: that must close the stream, not end the asking."""
     monkeypatch.setattr(consumer, "CHECK_SECONDS", 0.05)
     gate = asyncio.Event()
     backend.script = [*frame(ANALYSIS, "before"), gate, *hidden_steps(canary, ["analysis"]), *answer()]
@@ -361,7 +363,7 @@ async def test_a_watcher_whose_permission_cannot_be_asked_again_sees_no_more(
         await open_debug_view(grace, accepted["conversation"])
         await watcher.say("watch", conversation=accepted["conversation"])
         await watcher.until("chatui:debug.snapshot")
-        monkeypatch.setattr("chatui.audit_log.record._append", _disk_is_full)
+        monkeypatch.setattr("chatui.permissions.access._debuggable", _disk_is_full)
         await database_sync_to_async(grace.user_permissions.clear)()
         await asyncio.sleep(0.4)
         gate.set()
@@ -384,7 +386,7 @@ async def test_a_watcher_whose_look_at_the_next_turn_cannot_be_recorded_sees_not
         gate = asyncio.Event()
         backend.script = [*frame(ANALYSIS, "before"), gate, *hidden_steps(canary, ["analysis"]), *answer()]
         with monkeypatch.context() as patch:
-            patch.setattr("chatui.audit_log.record._append", _disk_is_full)
+            patch.setattr("chatui.audit_log.counted._count", _disk_is_full)
             await hers.send_message("And now?", conversation=accepted["conversation"])
             await reached(backend)
         await second.say("watch", conversation=accepted["conversation"])

@@ -15,15 +15,17 @@ from django.test import Client
 
 from chatui.codes import ProductCode
 from chatui.models import ActiveLeaf, Conversation, Message, SearchEntry, ShareLink, Turn, User
-from chatui.transfer.exports import Form
+from chatui.store import turn_pieces
+from chatui.transfer.exports import Format
 from chatui.turns import running
 from chatui.turns.stream import DebugStream, EndUserStream
 from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn
 from renderer.frames import Terminator
 from tests.canary.asking import client_for, whole
 from tests.canary.leaks.test_streaming import begin, everything_of, reached
-from tests.canary.listening import Layer, assert_allowed
+from tests.canary.listening import Ear, assert_allowed
 from tests.canary.markers import Canary
+from tests.chatui.store import pieces
 from tests.support.browser_socket import ENDS, BrowserSocket
 from tests.support.scripted import FINAL, ScriptedBackend, Step, ended
 
@@ -31,8 +33,8 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture
-def layer(monkeypatch: pytest.MonkeyPatch) -> Layer:
-    return Layer(monkeypatch)
+def layer(monkeypatch: pytest.MonkeyPatch) -> Ear:
+    return Ear(monkeypatch)
 
 
 @database_sync_to_async
@@ -40,7 +42,7 @@ def leaves(person: User, conversation: str) -> list[bytes]:
     """Everything by which text leaves: downloads of each kind, the archive, copies, search, and a share link with its preview."""
     client: Client = client_for(person)
     at = f"/c/{conversation}/"
-    got = [whole(client.get(f"{at}download/?form={form.value}")) for form in Form]
+    got = [whole(client.get(f"{at}download/?format={file_format.value}")) for file_format in Format]
     with zipfile.ZipFile(io.BytesIO(b"".join(client.get("/download/").streaming_content))) as archive:  # type: ignore[attr-defined]
         got += [archive.read(name) for name in archive.namelist()]
     got += [whole(client.get(path)) for path in ("/search/?q=think", f"{at}share/")]
@@ -51,10 +53,28 @@ def leaves(person: User, conversation: str) -> list[bytes]:
     return got
 
 
+async def until_saved(header: str, text: str) -> None:
+    """Until the last piece of the turn that has a header has this one, and some piece has this text."""
+    turn = await Turn.objects.aget()
+    async with asyncio.timeout(10):
+        while True:
+            found = await database_sync_to_async(pieces.saved)(turn.pk)
+            headers = [written for written, _ in found if written]
+            if headers and header in headers[-1] and any(text in part for _, part in found):
+                return
+            await asyncio.sleep(0.02)
+
+
+@database_sync_to_async
+def frames_of_turn() -> list[tuple[object, str | None]]:
+    """What a sweep would make of the pieces: the frames, each with its channel."""
+    return [(key, frame.header.channel) for key, frame in turn_pieces.frames_of(Turn.objects.get())]
+
+
 @pytest.mark.parametrize("last", ["answer", "nothing", "stop"])
 @pytest.mark.asyncio
 async def test_what_is_withdrawn_is_in_no_stream_page_download_search_or_copy_any_more(
-    last: str, canary: Canary, layer: Layer, ada: User, backend: ScriptedBackend, caplog: pytest.LogCaptureFixture
+    last: str, canary: Canary, layer: Ear, ada: User, backend: ScriptedBackend, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
     word = canary.plant("text that is withdrawn")
@@ -69,10 +89,11 @@ async def test_what_is_withdrawn_is_in_no_stream_page_download_search_or_copy_an
         await reached(backend)
         while not canary.found(*tab.raw):
             await tab.next()  # the premise: it was shown before the sign came
-        await database_sync_to_async(Turn.objects.update)(checkpoint=f"<|start|>assistant<|channel|>final<|message|>{word}<|end|>")
+        await until_saved("<|channel|>final", word)
         shown.set()
         await reached(backend)
-        assert word not in (await Turn.objects.aget()).checkpoint.partition("<|channel|>final")[2], "a process that dies now keeps nothing"
+        await until_saved("<|channel|>analysis", "")
+        assert [header for _, header in await frames_of_turn()] == ["analysis"], "a process that dies now keeps nothing that people may see"
         await late.say("subscribe", conversation=accepted["conversation"])
         await late.until("chatui:snapshot")
         kept.set()

@@ -86,7 +86,7 @@ def test_an_account_that_is_deleted_leaves_its_lines_in_the_log(olga: User, line
         "messages__text__contains=a",
         "messages__text__regex=.",
         "turns__error_detail__contains=a",
-        "turns__checkpoint__startswith=a",
+        "turns__pieces__text__startswith=a",
         "owner__password__startswith=m",
         "debug_requests__reason__contains=a",
         "title__startswith=A",

@@ -14,7 +14,7 @@ from django.test import Client
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from chatui.live import consumer
+from chatui.live import paced
 from chatui.models import Conversation, User
 from chatui.turns import running
 from renderer.frames import Header
@@ -85,6 +85,7 @@ FIELDS = [
     "q",
     "before",
     "form",
+    "format",
     "leaf",
     "days",
     "named",
@@ -219,14 +220,15 @@ def test_no_field_to_look_a_person_up_by_is_answered_with_a_500(field: str, worl
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("segment", ["", "x", "0190a0a0-0000-7000-8000-00000000000", "0" * 32, "%00", "..", "٣" * 8, "a" * 3000, "_5F"])
-def test_no_id_in_an_address_is_answered_with_a_500(segment: str, world: World) -> None:
+def test_no_id_in_an_address_is_answered_with_a_500(world: World) -> None:
     client = client_for(User.objects.create_superuser("root", password="x"))
-    for route in ROUTES:
-        for ask in route.asks:
-            path = ask.path.format_map(dict.fromkeys(places_names(), segment)).partition("?")[0]
+    with_ids = {(ask.method, path) for ask in ASKS if "{" in (path := ask.path.partition("?")[0])}
+    assert len(with_ids) > 80
+    for segment in ("", "x", "0190a0a0-0000-7000-8000-00000000000", "0" * 32, "%00", "..", "٣" * 8, "a" * 3000, "_5F"):
+        for method, path in sorted(with_ids):
+            path = path.format_map(dict.fromkeys(places_names(), segment))
             with taken_back(client):
-                assert client.generic(ask.method, path).status_code < 500, path
+                assert client.generic(method, path).status_code < 500, path
 
 
 def places_names() -> list[str]:
@@ -302,7 +304,7 @@ def test_no_json_on_the_socket_fails_inside_or_ends_the_socket(ada: User, monkey
     from chatui.model_servers import connected
 
     monkeypatch.setattr(connected, "backend", lambda choice="": ScriptedBackend())
-    monkeypatch.setattr(consumer, "COMMANDS_BURST", 1e9)
+    monkeypatch.setattr(paced, "COMMANDS_BURST", 1e9)
     row = Conversation.objects.create(owner=ada)
     question = append(row, None, Header("user"), "Hello?")
     said: set[str] = set()
@@ -333,7 +335,7 @@ def test_no_json_on_the_socket_fails_inside_or_ends_the_socket(ada: User, monkey
 @pytest.mark.asyncio
 async def test_no_depth_of_json_ends_the_socket(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     """Something can be just shallow enough to be read and too deep to be written back."""
-    monkeypatch.setattr(consumer, "COMMANDS_BURST", 1e9)
+    monkeypatch.setattr(paced, "COMMANDS_BURST", 1e9)
     async with BrowserSocket(ada) as socket:
         for depth in [*range(1, 900, 100), *range(880, 1010, 2), 5000]:
             await socket.say_raw('{"type": "nothing", "client_id": ' + "[" * depth + "]" * depth + "}")

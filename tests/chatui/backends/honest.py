@@ -5,6 +5,8 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 
+from tests.chatui.backends.honest_labels import LABELS
+
 BY_HAND = [
     # Prose about tags
     "DeepSeek-R1 puts its reasoning between <think> and </think> tags, and the answer behind them.",
@@ -190,4 +192,4 @@ def generated(count: int) -> Iterator[str]:
         yield "\n\n".join(parts)
 
 
-HONEST = [*BY_HAND, *generated(300)]
+HONEST = [*BY_HAND, *LABELS, *generated(300)]

@@ -10,7 +10,7 @@ import pytest
 
 from chatui.backends.base import BackendError, Endpoint
 from chatui.backends.chat.backend import ChatCompletionsBackend
-from chatui.backends.discovery import Discovered, discover
+from chatui.backends.discovery import Discovered, discover, own_name
 from chatui.codes import ProductCode
 from tests.support import stub
 from tests.support.sampling import HASTY, PATIENT
@@ -67,3 +67,20 @@ async def test_models_are_asked_for_once_and_name_the_server() -> None:
         assert backend.name.startswith("vLLM at 127.0.0.1")
         await backend.aclose()
     assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("said", "asked", "shown"),
+    [
+        ("gpt-oss-20b", "gpt-oss-20b", "gpt-oss-20b"),
+        ("gpt-oss-20b-2025-08-05", "gpt-oss-20b", "gpt-oss-20b-2025-08-05"),
+        ("tiny", "gpt-oss-20b", "tiny"),
+        ("tiny", None, "tiny"),
+        ("gpt-oss-20b SECRET", "gpt-oss-20b", "gpt-oss-20b"),
+        ("SECRET", "gpt-oss-20b", "gpt-oss-20b"),
+        ("SECRET", None, None),
+        (None, "gpt-oss-20b", "gpt-oss-20b"),
+    ],
+)
+async def test_a_model_is_called_by_a_name_that_was_asked_for_or_offered(said: str | None, asked: str | None, shown: str | None) -> None:
+    assert own_name(said, asked, ("tiny", "")) == shown

@@ -9,6 +9,9 @@ from collections.abc import Iterator
 import pytest
 
 from chatui.backends.leak_guard import LeakGuard
+from chatui.backends.leaks.code import MOST_SPAN_CHARS
+from chatui.backends.leaks.names import HARMONY
+from tests.support.cases import for_each
 from tests.support.places import QUIRKS
 
 ROWS = [json.loads(line) for line in QUIRKS.read_text("utf-8").splitlines()]
@@ -73,7 +76,7 @@ def _cut(text: str, chooser: random.Random) -> Iterator[str]:
         text = text[size:]
 
 
-@pytest.mark.parametrize("text", HONEST)
+@for_each(HONEST)
 def test_an_honest_answer_is_shown_whole_at_every_cut(text: str) -> None:
     assert guarded(text) == text
     assert guarded(text, whole=True) == text
@@ -81,7 +84,7 @@ def test_an_honest_answer_is_shown_whole_at_every_cut(text: str) -> None:
         assert guarded(text, cut=random.Random(seed)) == text
 
 
-@pytest.mark.parametrize("text", LEAKS)
+@for_each(LEAKS)
 def test_text_that_begins_as_a_leak_shows_its_proven_answer_or_nothing(text: str) -> None:
     assert guarded(text) == LEAKS[text]
     assert guarded(text, whole=True) == LEAKS[text]
@@ -100,7 +103,7 @@ def test_an_answer_whose_markers_were_stripped_shows_exactly_what_is_for_people(
     assert guarded(row["raw"], whole=True) == row["visible"]
 
 
-@pytest.mark.parametrize("row", MARKED, ids=lambda row: row["id"])
+@for_each(MARKED)
 def test_raw_model_output_as_text_shows_what_is_for_people_or_less(row: dict[str, str]) -> None:
     """As text, quoted and real markers look alike, so that the guard can only hide more than a reader of tokens does."""
     assert row["visible"].endswith(guarded(row["raw"]))
@@ -111,6 +114,44 @@ def test_behind_a_late_signature_of_stripped_markers_nothing_more_is_shown() -> 
     for seed in range(50):
         text = "It is 346.assistantanalysisSECRET.assistantfinalSECRET"
         assert guarded(text, cut=random.Random(seed)) == "It is 346."
+
+
+def test_an_answer_behind_which_reasoning_begins_again_is_not_proven() -> None:
+    text = "analysisSECRET.assistantfinalHi there.assistantanalysisSECRET"
+    assert guarded(text) == guarded(text, whole=True) == ""
+    assert guarded(text.removesuffix("assistantanalysisSECRET")) == "Hi there."
+
+
+def test_an_answer_whose_sign_may_stand_in_a_quotation_is_not_proven() -> None:
+    for quoting in ('They say "so it is. Wait', "They say `so it is. Wait", "They say (", "They say:"):
+        assert guarded(f"analysis{quoting}.assistantfinalHi there." if quoting[-1] == "t" else f"analysis{quoting}assistantfinalHi") == ""
+    assert guarded('analysisThey say "so". It is. Wait.assistantfinalHi there.') == "Hi there."
+
+
+@pytest.mark.parametrize("word", HARMONY)
+def test_half_a_marker_is_waited_for_however_long_its_word_is(word: str) -> None:
+    for text in (f"Hi.{word}|>SECRET", f"Hi.<|{word}|>SECRET", f"Hi.|{word}|>SECRET"):
+        assert "SECRET" not in guarded(text)
+
+
+def test_a_tag_in_indented_code_is_code_only_where_it_is_closed_there() -> None:
+    whole, cut_off = "Look:\n\n    <think>x</think>\n\nMore.", "Look:\n\n    <think>SECRET\n\nSECRET."
+    for text in (whole, cut_off):
+        assert guarded(text) == guarded(text, cut=random.Random(1)) == text.partition("<think>SECRET")[0]
+
+
+def test_what_looks_like_a_span_of_code_is_held_up_to_a_bound() -> None:
+    guard = LeakGuard()
+    spans = guard.feed("Hi `<think>" + "SECRET " * MOST_SPAN_CHARS)
+    assert "".join(span.text for span in spans if span.visible) == "Hi `"
+    assert sum(len(span.text) for span in spans) > MOST_SPAN_CHARS, "it is hidden now, and not held until the end"
+
+
+def test_a_tag_inside_a_tag_of_its_kind_ends_nothing() -> None:
+    guard = LeakGuard()
+    spans = guard.feed("<think>One.<think>Two.</think>SECRET, which is in the outer one still. ")
+    assert not any(span.visible for span in spans), "not even for a moment"
+    assert [span.text for span in [*guard.feed("</think>Hello!"), *guard.finish(complete=True)] if span.visible] == ["Hello!"]
 
 
 def test_an_honest_answer_is_not_held_back() -> None:

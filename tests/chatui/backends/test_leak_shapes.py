@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import random
-import time
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -23,6 +23,8 @@ from renderer.gate import Audience, Gate, VisibleDelta, VisibleOpened, VisibleWi
 from renderer.harmony.vocabulary import Vocabulary
 from tests.chatui.backends.honest import HONEST
 from tests.chatui.backends.leaking import LEAKING, VISIBLE
+from tests.support.cases import for_each
+from tests.support.cost import cost, costs_at_most
 
 SHAPES = [json.loads(line) for line in (Path(__file__).parent / "data" / "shapes.jsonl").read_text("utf-8").splitlines()]
 SECRET = "SECRETzzq"
@@ -60,7 +62,7 @@ def guarded(pieces: Cut, *, complete: bool = True, whole: bool = False) -> str:
 # The guard by itself
 
 
-@pytest.mark.parametrize("text", LEAKING)
+@for_each(LEAKING)
 def test_of_reasoning_that_hides_in_an_answer_nothing_stays(text: str) -> None:
     for pieces in cuts(text):
         for complete in (True, False):
@@ -94,14 +96,20 @@ HOSTILE += ["assistant", "channel|", "x <|start|>assistant ", "<details>", "\n\n
 
 
 @pytest.mark.parametrize("unit", HOSTILE)
-@pytest.mark.parametrize("size", [1, 100_000])
-def test_a_hostile_answer_costs_time_in_proportion_to_its_length(unit: str, size: int) -> None:
-    text = (unit * (100_000 // len(unit)))[:100_000]
-    guard, started = LeakGuard(), time.process_time()
-    for at in range(0, len(text), size):
-        guard.feed(text[at : at + size])
-    guard.finish(complete=True)
-    assert time.process_time() - started < 8, "quadratic work would take minutes"
+def test_a_hostile_answer_costs_time_in_proportion_to_its_length(unit: str) -> None:
+    """Of eight times the length, quadratic work would be 64 times as much."""
+
+    def guard(length: int, piece: int) -> None:
+        text, guard = (unit * length)[:length], LeakGuard()
+        for at in range(0, length, piece):
+            guard.feed(text[at : at + piece])
+        guard.finish(complete=True)
+
+    for short, long in (
+        (partial(guard, 2_500, 1), partial(guard, 20_000, 1)),
+        (partial(guard, 2_500, 2_500), partial(guard, 20_000, 20_000)),
+    ):
+        assert costs_at_most(24 * cost(short) + 50, long)
 
 
 # Over the wire formats
@@ -146,7 +154,7 @@ def seen(events: list[RawEvent]) -> str:
     return "".join(messages)
 
 
-@pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape["id"])
+@for_each(SHAPES)
 def test_each_shape_gets_its_verdict_over_chat_completions(shape: dict[str, Any]) -> None:
     text = shape.get("content", "")
     for pieces in cuts(text):
@@ -158,7 +166,7 @@ def test_each_shape_gets_its_verdict_over_chat_completions(shape: dict[str, Any]
                 assert visible == text
 
 
-@pytest.mark.parametrize("shape", [shape for shape in SHAPES if "content" in shape], ids=lambda shape: shape["id"])
+@for_each([shape for shape in SHAPES if "content" in shape])
 def test_each_shape_gets_its_verdict_over_responses(shape: dict[str, Any]) -> None:
     text = shape["content"]
     for pieces in cuts(text):
@@ -222,6 +230,45 @@ def test_a_label_that_says_nothing_of_who_speaks_hides_nothing(label: dict[str, 
         assert seen(events_of_chat(shape, [], whole=False)) == "Hi"
     if "id" not in label and "annotations" not in label and label != {"role": ""}:
         assert seen(events_of_responses("Hi", ["H", "i"], label, whole=False)) == "Hi"
+
+
+def test_a_label_ahead_of_any_text_holds_until_the_next_role() -> None:
+    ahead: list[dict[str, Any]] = [{"role": "assistant", "channel": "analysis", "content": ""}, {"content": SECRET}]
+    assert seen(events_of_chat({"deltas": ahead}, [], whole=False)) == ""
+    assert seen(events_of_chat({"deltas": [*ahead, {"role": "assistant", "content": "Hi"}]}, [], whole=False)) == "Hi"
+
+
+def test_a_label_around_the_choices_hides_where_it_is_known() -> None:
+    def shown(**around: object) -> str:
+        reader = Deltas(lambda: "c", max_chars=1000)
+        events = reader.feed({**around, "choices": [{"index": 0, "delta": {"content": SECRET}}]})
+        return seen([*events, *reader.finish()[0]])
+
+    assert [shown(role="tool"), shown(channel="analysis"), shown(is_reasoning=True)] == [""] * 3
+    assert [shown(), shown(x_trace={"a": 1}), shown(type="chunk"), shown(role="assistant")] == [SECRET] * 4
+
+
+def test_an_unknown_label_is_empty_only_where_all_in_it_is_and_that_is_not_too_deep_to_see() -> None:
+    def nested(depth: int, value: object) -> object:
+        return value if not depth else {"a": nested(depth - 1, value)}
+
+    labels = (nested(8, None), [nested(7, "")], nested(8, 1), nested(10, None))
+    assert [seen(events_of_chat({"deltas": [{"content": "Hi", "x_new": label}]}, [], whole=False)) for label in labels] == [
+        "Hi",
+        "Hi",
+        "",
+        "",
+    ]
+
+
+def test_raw_output_shows_its_answer_only_where_the_model_itself_came_to_its_end() -> None:
+    def shown(reason: str | None) -> str:
+        reader = Deltas(lambda: "c", max_chars=1000)
+        delta = {"content": f"analysis{SECRET} is the plan.assistantfinalHi"}
+        events = reader.feed({"choices": [{"index": 0, "delta": delta, "finish_reason": reason}]})
+        return seen([*events, *(reader.finish()[0] if reason else reader.break_off())])
+
+    assert [shown(None), shown("length"), shown("content_filter"), shown("stop")] == ["", "", "", "Hi"]
 
 
 def test_a_label_that_comes_late_withdraws_what_was_shown() -> None:

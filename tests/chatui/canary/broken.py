@@ -44,11 +44,14 @@ def patch() -> None:
     import django
 
     django.setup()
+    from chatui.backends.chat import deltas
     from chatui.backends.leak_guard import LeakGuard, Span
+    from chatui.backends.responses.frames import FrameWriter
     from chatui.display import conversation, search
     from chatui.display.conversation import Notice
     from chatui.models import Conversation, Message, ShareLink
     from chatui.permissions import access, attempts
+    from chatui.store import search_index
     from chatui.transfer import exports
     from chatui.turns import summary_notes
     from renderer import gate
@@ -63,6 +66,12 @@ def patch() -> None:
         for row in access.all_own_conversations(person):
             yield f"{row.pk}.ocml", exports.transcript(row, person, Audience.DEBUG)
 
+    sound_terms = search_index._terms
+
+    def indexes_everything(row: Conversation, text: Any) -> str:
+        hidden = Message.objects.filter(conversation=row, is_visible=False).values_list("text", flat=True)
+        return f"{sound_terms(row, text)} {' '.join(hidden)[-5000:]}"
+
     def counts_hidden(person: Any, text: str, before: int | None = None) -> search.Results:
         there = Message.objects.filter(conversation__owner=person, text__contains=text).exists()
         return search.Results((), None, is_empty_query=there)
@@ -70,6 +79,10 @@ def patch() -> None:
     # Analysis passes the gate: streams, pages and everything that is made from what is kept.
     while_broken("gate", gate, "why_hidden", lambda header: None)
     while_broken("guard", LeakGuard, "feed", lambda guard, text: [Span(True, text)])
+    # A late label, or a late sign, takes nothing back; and a label in the answer field is not looked at.
+    while_broken("not withdrawn", FrameWriter, "withdraw", lambda writer: [])
+    while_broken("label", deltas, "other_label", lambda part, **_: None)
+    while_broken("index", search_index, "_terms", indexes_everything)
     while_broken("summary", summary_notes.Notes, "judge", lambda notes, candidate, *_: Verdict(candidate))
     while_broken("archive", exports, "everything", everything)
     while_broken("notice", conversation, "_notice", lambda turn: Notice("E-X", turn.error_detail, True) if turn.error_code else None)

@@ -16,6 +16,7 @@ from chatui.canary.visitors.browser import Answer, Browser, Deployment
 from chatui.canary.watch import CanaryError, Clock, Watch
 from tests.canary.reviewed import ATTEMPT, ROUTES
 from tests.canary.surface.test_reviewed import patterns
+from tests.support.cases import for_each
 
 KNOWN = {name: str(uuid4()) for name in ("conversation_id", "turn_id", "message_id")}
 WHAT_TO_DO = "Tell chatui/canary/visitors/addresses.py how this is asked for, or manage.py canary cannot be carried out any more."
@@ -29,7 +30,7 @@ def test_it_finds_every_address_of_the_url_list() -> None:
     assert [address.pattern for address in addresses()] == list(patterns(get_resolver()))
 
 
-@pytest.mark.parametrize("address", addresses(), ids=lambda address: address.pattern or "home")
+@for_each(addresses())
 def test_it_can_fill_in_every_address(address: Address) -> None:
     found = places(address, [KNOWN])
     assert found, WHAT_TO_DO

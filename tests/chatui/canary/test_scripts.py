@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import random
 from collections.abc import Sequence
+from functools import partial
 
 import pytest
 
 from chatui.backends import registry
 from chatui.backends.base import Endpoint, SampleRequest
-from chatui.canary.answers import chat, harmony, responses
+from chatui.canary.answers import catalogue, chat, harmony, labelled, responses, shaped
 from chatui.canary.answers.planting import Planter, Script
 from chatui.canary.markers import Canary
 from chatui.canary.peer import Peer
@@ -32,12 +34,27 @@ class Played:
                 self.scripts: Sequence[Script] = chat.scripts(planter)
             case "responses":
                 self.scripts = responses.scripts(planter)
-            case _:
+            case "harmony":
                 assert vocabulary is not None
                 self.scripts = harmony.scripts(planter, vocabulary)
+            case _:
+                self.scripts = of_the_catalogue(kind, planter, vocabulary)
         with Peer(("127.0.0.1", 0), {kind: self.scripts}) as peer:
             peer.release()
             self.outcomes = {script.name: asyncio.run(sampled(peer.url(kind), kind, script, vocabulary)) for script in self.scripts}
+
+
+def of_the_catalogue(kind: str, planter: Planter, vocabulary: Vocabulary | None) -> Sequence[Script]:
+    """Every label, and some of the shapes; ``make attack`` plays all of them through a whole deployment."""
+    chooser = random.Random(11)
+    shapes = catalogue.sample(catalogue.all_shapes(), 80, chooser)
+    match kind:
+        case "chat-shapes":
+            return [*labelled.by_chat(planter, list, chooser), *shaped.by_chat(planter, shapes, chooser)]
+        case "responses-shapes":
+            return [*labelled.by_items(planter, list, chooser), *shaped.by_items(planter, shapes, chooser)]
+    assert vocabulary is not None
+    return [*labelled.by_ids(planter, partial(shaped.ids_of, vocabulary=vocabulary)), *shaped.by_ids(planter, shapes, vocabulary, chooser)]
 
 
 async def sampled(url: str, kind: str, script: Script, vocabulary: Vocabulary | None) -> Outcome:
@@ -49,9 +66,9 @@ async def sampled(url: str, kind: str, script: Script, vocabulary: Vocabulary | 
         await backend.aclose()
 
 
-@pytest.fixture(scope="module", params=["chat", "responses", "harmony"])
+@pytest.fixture(scope="module", params=["chat", "responses", "harmony", "chat-shapes", "responses-shapes", "harmony-shapes"])
 def played(request: pytest.FixtureRequest) -> Played:
-    return Played(request.param, request.getfixturevalue("vocabulary") if request.param == "harmony" else None)
+    return Played(request.param, request.getfixturevalue("vocabulary") if request.param.startswith("harmony") else None)
 
 
 def test_nothing_that_a_script_hides_becomes_visible(played: Played) -> None:
@@ -67,9 +84,23 @@ def test_everything_that_a_script_shows_arrives(played: Played) -> None:
 def test_the_product_takes_the_hidden_text_in_where_it_could_leak_from_there(played: Played) -> None:
     """A server whose hidden fields were simply not read would test nothing."""
     for name, done in played.outcomes.items():
+        if name.startswith("ids with"):
+            # A label that is none of an assistant's ends the sample. That the text would be shown without it is tested below.
+            assert done.error and "calls what it sends something else" in done.error.detail
+            continue
         details = done.error.detail if done.error else ""
         headers = " ".join(str(finished.frame.header) for finished in done.finished)
         assert played.hidden.found(done.hidden, details, headers), name
+
+
+def test_ids_without_a_label_are_shown(vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(labelled, "LABELS", {"nothing": {}})
+    hidden = Canary()
+    [script] = labelled.by_ids(Planter("harmony", hidden, Canary(), BAIT), partial(shaped.ids_of, vocabulary=vocabulary))
+    with Peer(("127.0.0.1", 0), {"harmony": [script]}) as peer:
+        peer.release()
+        done = asyncio.run(sampled(peer.url("harmony"), "harmony", script, vocabulary))
+    assert hidden.found(done.visible) == ["harmony: ids with the label nothing"]
 
 
 def test_every_script_has_a_name_of_its_own_and_an_end(played: Played) -> None:

@@ -10,7 +10,7 @@ from chatui.canary.markers import Canary
 from chatui.canary.report import EXIT_CODES, as_json, as_text
 from chatui.canary.run import Report
 from chatui.canary.visitors.crawl import _shape
-from chatui.canary.watch import CanaryError, Clock, Finding, Watch
+from chatui.canary.watch import SOCKET, CanaryError, Clock, Finding, Watch
 
 SECRET = "Never speak of <cheese> & the moon."
 
@@ -26,6 +26,30 @@ def test_a_hidden_marker_is_noted_once_for_each_place_and_viewer() -> None:
     for viewer in ("owner", "owner", "stranger"):
         seen.look(viewer, "c/<uuid:conversation_id>/", "body", f"<p>{marker}</p>".encode())
     assert seen.findings == [Finding("chat: reasoning", name, "c/<uuid:conversation_id>/", "body") for name in ("owner", "stranger")]
+
+
+def test_what_is_withdrawn_may_be_on_the_owners_socket_until_then_and_nowhere_else() -> None:
+    seen, marker, _ = watch()
+    seen.pardon(["chat: reasoning"])
+    seen.look("owner", SOCKET, "event", marker[:-2])
+    seen.look("owner", SOCKET, "event", marker)
+    assert seen.findings == [] and seen.pardons
+    for viewer, place in (("owner", "c/"), ("stranger", SOCKET)):
+        seen.look(viewer, place, "body", marker)
+    assert [(finding.viewer, finding.place) for finding in seen.findings] == [("owner", "c/"), ("stranger", SOCKET)]
+    seen.withdrawn()
+    seen.look("owner", SOCKET, "event", marker)
+    seen.settle()
+    assert [str(finding) for finding in seen.findings[2:]] == ["chat: reasoning | socket | event | as owner"]
+
+
+def test_what_was_shown_and_never_withdrawn_is_found_and_what_was_never_shown_is_not() -> None:
+    seen, marker, _ = watch()
+    seen.pardon(["chat: reasoning", "chat: other"])
+    seen.look("owner", SOCKET, "event", marker)
+    seen.settle()
+    assert [finding.what for finding in seen.findings] == ["chat: reasoning, which was not withdrawn"]
+    assert not seen.pardons
 
 
 def test_what_the_owner_may_read_is_a_finding_for_strangers_but_not_where_it_was_shared() -> None:
@@ -61,7 +85,7 @@ def test_a_clock_that_has_run_down_ends_the_run() -> None:
 def report(*findings: Finding, problems: tuple[str, ...] = ()) -> Report:
     counts = {"hidden": 2, "visible": 1, "answers": 1}
     return Report(
-        "canary-x", "https://chat.example.org", 1.5, counts, {"answers to the owner": 7}, ("harmony: not here",), findings, problems
+        "canary-x", 7, "https://chat.example.org", 1.5, counts, {"answers to the owner": 7}, ("harmony: not here",), findings, problems
     )
 
 
@@ -101,7 +125,7 @@ def test_a_wall_of_leaks_is_told_in_a_hundred_lines_and_whole_as_json() -> None:
 @pytest.mark.parametrize(
     ("link", "shape"),
     [
-        ("/c/01a1f7f2-78b4-76d4-97f1-b89904ce3f6c/download/?form=json", "/c/…/download/?form"),
+        ("/c/01a1f7f2-78b4-76d4-97f1-b89904ce3f6c/download/?format=json", "/c/…/download/?format"),
         ("/s/J2eB4n2I0BszJAeYXR8oXg/", "/s/…/"),
         ("/search/?q=word&before=7", "/search/?q&before"),
         ("/pages/help/", "/pages/help/"),

@@ -267,6 +267,25 @@ async def test_a_call_is_hidden_and_one_with_broken_arguments_is_no_call() -> No
     assert (forged.calls, forged.visible) == ([], "")
 
 
+async def test_what_a_model_writes_behind_a_call_is_hidden_and_flagged() -> None:
+    call = chunk(tool_calls=[{"index": 0, "id": "c1", "function": {"name": "find", "arguments": "{}"}}])
+    result, _ = await answered(
+        then(SSE_HEAD, chunk(content="I look. <"), call, chunk(reasoning="SECRET 1"), chunk(content="SECRET 2"), chunk("stop"), DONE)
+    )
+    assert (result.visible, result.calls) == ("I look. ", [("functions.find", "{}")])
+    late = [done for done in result.finished if "SECRET" in done.frame.body]
+    assert [(done.frame.header.channel, done.frame.header.intent, done.error) for done in late] == [
+        ("analysis", "debug", Code.CALL_SCHEMA),
+        ("final", "debug", Code.CALL_SCHEMA),
+    ]
+
+
+async def test_white_space_behind_a_call_hides_nothing_of_the_words_before_it() -> None:
+    call = chunk(tool_calls=[{"index": 0, "id": "c1", "function": {"name": "find", "arguments": "{}"}}])
+    result, _ = await answered(then(SSE_HEAD, chunk(content="Is a <"), call, chunk(content="\n"), chunk("tool_calls"), DONE))
+    assert (result.visible, result.calls) == ("Is a <\n", [("functions.find", "{}")])
+
+
 async def test_an_answer_that_comes_as_plain_json_is_judged_as_a_whole() -> None:
     def body(**message: str) -> bytes:
         return json.dumps({"model": "m", "choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}).encode()

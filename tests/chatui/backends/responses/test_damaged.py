@@ -12,8 +12,8 @@ from chatui.backends.responses.reducer import Reducer
 from chatui.backends.sse import Decoder
 from renderer.events import Assembler
 from renderer.gate import Audience, may_see
+from tests.support.cases import seeds
 from tests.support.places import RECORDINGS
-from tests.support.rounds import seeds
 
 CANARY = "RAW-COT-CANARY"
 # Without a response template, transformers serve puts all of a model's output into the answer: the leak guard's matter, tested elsewhere.

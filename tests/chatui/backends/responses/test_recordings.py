@@ -59,7 +59,7 @@ EXPECTED: dict[str, tuple[str, EndReason | ErrorCode, list[tuple[str, str]]]] = 
     "vllm-literal.sse": (LITERAL, STOP, []),
     "vllm-longthink.sse": (BICYCLE, STOP, []),
     "vllm-python.sse": ("", STOP, []),
-    "vllm-trip-preamble-notools.sse": (ITINERARY, STOP, []),
+    "vllm-trip-preamble-notools.sse": (ITINERARY.replace("itinerary**", "itinerary\n\n**"), STOP, []),  # two messages
     "vllm-trip-preamble-tool.sse": (PLAN, CALLS, [PARIS]),
     "vllm-unknown.sse": (UNKNOWN, STOP, []),
     "vllm-weather-tool.sse": ("", CALLS, [TOKYO]),

@@ -149,6 +149,30 @@ def test_a_part_of_a_message_that_is_of_no_known_kind_is_hidden() -> None:
     assert SECRET in result.hidden
 
 
+def test_a_part_that_a_label_calls_something_else_is_hidden_in_the_stream_and_in_the_snapshot() -> None:
+    for label in ({"channel": "analysis"}, {"thought": True}, {"x_segment": "thinking"}):
+        odd, plain = {**part(SECRET), **label}, part("Hi")
+        begun = {"type": "response.content_part.added", "item_id": "m", "content_index": 0, "part": {**odd, "text": ""}}
+        streamed = read(message(), begun, text(SECRET, content_index=0), text("Hi", content_index=1), completed())
+        told = read(message(), done("message", "m", role="assistant", content=[odd, plain]), completed())
+        assert (streamed.visible, told.visible) == ("Hi", "Hi")
+        assert SECRET in streamed.hidden and SECRET in told.hidden
+
+
+def test_summary_events_about_a_message_are_hidden_also_where_summaries_are_trusted() -> None:
+    result = read(message(), text(SECRET, kind="reasoning_summary_text.delta"), text("Hi"), completed(), summaries_are_trusted=True)
+    assert (result.visible, SECRET in result.hidden) == ("Hi", True)
+
+
+def test_raw_output_shows_its_answer_only_where_the_model_itself_came_to_its_end() -> None:
+    told = [message(), text(f"analysis{SECRET} is the plan.assistantfinalHi")]
+    cuts: tuple[dict[str, Any], ...] = tuple(
+        {"status": "incomplete", "incomplete_details": {"reason": reason}} for reason in ("content_filter", "max_output_tokens")
+    )
+    assert [read(*told, completed(**cut)).visible for cut in cuts] == ["", ""]
+    assert (read(*told, breaks=True).visible, read(*told, completed()).visible) == ("", "Hi")
+
+
 def test_encrypted_content_is_kept_nowhere() -> None:
     more: dict[str, Any] = {"encrypted_content": SECRET, "summary": []}
     result = read(added("reasoning", "r", **more), done("reasoning", "r", **more), done("compaction", "c", **more), completed())
@@ -305,12 +329,12 @@ def test_a_message_that_has_the_id_of_the_reasoning_before_it_is_a_message() -> 
 
 def test_two_messages_with_one_id_are_two_messages() -> None:
     ended = done("message", "m", 0, role="assistant", content=[part("One.")])
-    assert read(message(), text("One."), ended, message(), text("Two."), completed()).pairs == [("final", "One."), ("final", "Two.")]
+    assert read(message(), text("One."), ended, message(), text("Two."), completed()).pairs == [("final", "One.\n\nTwo.")]
 
 
 def test_a_message_that_another_followed_gets_no_more_visible_text() -> None:
     result = read(message("m"), text("One."), message("n"), text("Two.", "n"), text("late", "m"), completed())
-    assert (result.visible, result.hidden) == ("One.Two.", "late")
+    assert (result.visible, result.hidden) == ("One.\n\nTwo.", "late")
 
 
 # Calls
@@ -325,6 +349,15 @@ def test_the_call_id_of_the_snapshot_is_the_one_that_counts() -> None:
     snapshot = {"type": "function_call", "id": "f9", "call_id": "call_final", "name": "weather", "arguments": '{"a":1}'}
     result = read(*events, completed(snapshot))
     assert (result.calls, result.reason) == ([("call_final", '{"a":1}')], EndReason.TOOL_CALLS)
+
+
+def test_what_a_model_writes_behind_a_call_is_hidden_and_flagged() -> None:
+    call = done("function_call", "f", 1, name="weather", arguments="{}", call_id="call_1")
+    thought = done("reasoning", "r", 2, content=[part("hm")])
+    result = read(message("m", 0), text("I look."), call, thought, message("n", 3), text(SECRET, "n"), completed())
+    assert (result.visible, result.calls) == ("I look.", [("call_1", "{}")])
+    late = [(done.frame.header.channel, done.frame.header.intent, done.frame.body, done.error) for done in result.finished[1:-1]]
+    assert late == [("analysis", "debug", "hm", Code.CALL_SCHEMA), ("final", "debug", SECRET, Code.CALL_SCHEMA)]
 
 
 def test_parallel_calls_keep_their_own_arguments() -> None:
@@ -427,6 +460,23 @@ def test_a_suspected_answer_that_was_cut_is_hidden() -> None:
     leak = text(f"analysis{SECRET}assistantfinalHel")
     assert read(message(), leak, completed(status="incomplete")).visible == ""
     assert read(message(), leak, breaks=True).visible == ""
+
+
+def test_a_message_that_the_server_itself_calls_incomplete_is_a_cut_one_although_another_follows() -> None:
+    leak = f"analysis{SECRET}assistantfinalHel"
+    ended = done("message", "m", role="assistant", status="incomplete", content=[part(leak)])
+    assert read(message(), text(leak), ended, message("n"), text("Next", "n"), completed()).visible == "Next"
+
+
+def test_what_is_withdrawn_because_a_label_came_late_is_said_to_people() -> None:
+    late = done("message", "m", role="assistant", channel="analysis", content=[part(SECRET)])
+    result = read(message(), text(SECRET), late, completed())
+    assert (result.visible, result.finished[0].error) == ("", ProductCode.WITHHELD)
+
+
+def test_a_sample_that_is_full_takes_nothing_more_from_the_last_event() -> None:
+    result = read(message(), text("x" * 30), completed({"type": "web_search_call", "id": "w", "query": "more"}), max_chars=10)
+    assert (result.visible, result.hidden, result.reason) == ("x" * 10, "", EndReason.LENGTH)
 
 
 def test_echoes_of_markers_that_were_made_harmless_are_restored() -> None:

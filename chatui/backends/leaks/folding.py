@@ -1,0 +1,85 @@
+"""Folds text for the leak guard: look-alikes and escapes become the characters that a reader takes them for, each at its place."""
+
+from __future__ import annotations
+
+import html
+import re
+import string
+import unicodedata
+
+ZERO = "\u200b"
+"""Stands for what nobody sees, and fills up the places of a longer escape."""
+
+_ANGLES_OPEN = "\u2039\u3008\u27e8\ufe64\u2329\u276c\u276e\u2770"
+_ANGLES_CLOSE = "\u203a\u3009\u27e9\ufe65\u232a\u276d\u276f\u2771"
+_BARS = "\u2223\u2502\uffe8\u01c0\u2758"
+_FILLERS = "\u115f\u1160\u3164\uffa0"
+_MOST_KEPT = 20_000
+_CYRILLIC = dict(zip("\u0430\u0435\u043e\u0440\u0441\u0445\u0443\u0456\u0455\u04bb\u0501\u03bf\u03bd", "aeopcxyishdov", strict=True))
+
+
+class _Looks(dict[int, str]):
+    """What each character looks like, found out when it first comes."""
+
+    def __missing__(self, code: int) -> str:
+        looks = _look(chr(code))
+        if len(self) < _MOST_KEPT:
+            self[code] = looks
+        return looks
+
+
+def _look(character: str) -> str:
+    if character in "\t\n\r":
+        return character
+    if unicodedata.category(character) in ("Cf", "Mn", "Me", "Cc") or character in _FILLERS:
+        return ZERO
+    plain = unicodedata.normalize("NFKC", character)
+    return plain if len(plain) == 1 and plain.isascii() else character
+
+
+_LOOKS = _Looks(
+    {
+        **dict.fromkeys(map(ord, _ANGLES_OPEN), "<"),
+        **dict.fromkeys(map(ord, _ANGLES_CLOSE), ">"),
+        **dict.fromkeys(map(ord, _BARS), "|"),
+        ord("\u2581"): "_",
+    }
+)
+# A letter of another script in the middle of a Latin word; a word of that script stays what it is.
+_FOREIGN = re.compile(rf"(?<=[A-Za-z])[{''.join(_CYRILLIC)}]+|[{''.join(_CYRILLIC)}]+(?=[A-Za-z])")
+# Neither a line's end nor a backtick: what is code is told by the characters themselves.
+_UNESCAPED = frozenset(string.ascii_letters + string.digits + "<>|/[]{}_:=\"'-().")
+_NAMES = "lt|gt|vert|verbar|VerticalLine|sol|lsqb|rsqb|lbrack|rbrack|lowbar|colon"
+_ESCAPE = re.compile(
+    rf"&(?:amp;){{0,4}}(?P<named>{_NAMES}|\#0{{0,6}}\d{{2,3}}|\#x0{{0,6}}[0-9a-f]{{2}});?"
+    r"|\\{1,8}(?:u00|x)(?P<hexadecimal>[2-7][0-9a-f])",
+    re.IGNORECASE,
+)
+BEGUN = re.compile(r"(?:\\+(?:u0{0,2}[2-7]?|x[2-7]?)?|&(?:amp;){0,4}(?:[a-z]{0,12}|\#x?[0-9a-f]{0,9}))\Z", re.IGNORECASE)
+"""At the end of a text, what may be the beginning of an escape."""
+_PLAIN = re.compile(r"[^&\\\x00-\x08\x0b\x0c\x0e-\x1f\x7f]*")
+
+
+def folded(text: str) -> str:
+    """``text`` with each look-alike and each escape replaced; every character stays at its place."""
+    if text.isascii() and _PLAIN.fullmatch(text):
+        return text
+    return _ESCAPE.sub(_unescaped, _FOREIGN.sub(_latin, text.translate(_LOOKS)))
+
+
+def _latin(match: re.Match[str]) -> str:
+    return "".join(_CYRILLIC[letter] for letter in match[0])
+
+
+def bare(text: str) -> str:
+    """Folded text without invisible characters."""
+    return text.replace(ZERO, "")
+
+
+def _unescaped(match: re.Match[str]) -> str:
+    if named := match["named"]:
+        known = named if named.startswith("#") or named == "VerticalLine" else named.lower()
+        character = html.unescape(f"&{known};")
+    else:
+        character = chr(int(match["hexadecimal"], 16))
+    return character + ZERO * (len(match[0]) - 1) if character in _UNESCAPED else match[0]

@@ -1,0 +1,210 @@
+"""Recognizes reasoning that plain words announce (``Here is my thought process:``), and where the answer behind it begins.
+
+Such words also stand in honest answers, so an answer that begins with them is judged as a whole, at its end: only where a second label
+says that the answer comes now, the part before it is reasoning. Of an answer that was cut that cannot be known.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import Enum, auto
+
+from chatui.backends.leaks.folding import ZERO, folded
+
+
+class Manner(Enum):
+    """How strongly a label says that reasoning follows."""
+
+    ANNOUNCED = auto()
+    """A sentence of its own, as Granite and Apriel write it. Its answer is announced in the same way."""
+    PRIVATE = auto()
+    """Words that hardly stand over anything else, such as ``Thinking:``."""
+    COMMON = auto()
+    """Words that stand over honest answers as well, such as ``Analysis:``. Only what is called by the name of the channel ends them."""
+    BLOCK = auto()
+    """A fenced block whose language is such a word."""
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """A label at the beginning of an answer, and where what it announces begins."""
+
+    manner: Manner
+    end: int
+    is_raw: bool = False
+    """Nobody begins an answer so: without an answer behind it, all of it is reasoning."""
+
+
+class Undecided:
+    """With more text it may become a label."""
+
+
+UNDECIDED = Undecided()
+
+_MY = (
+    "thought process",
+    "thinking process",
+    "reasoning process",
+    "reasoning",
+    "reasoning steps",
+    "thinking",
+    "thoughts",
+    "analysis",
+    "chain of thought",
+)
+_ANNOUNCED = frozenset(f"{begin} my {what}" for begin in ("here is", "here's", "here are", "this is") for what in _MY)
+_PRIVATE = frozenset(
+    (
+        *(
+            "thinking",
+            "thought",
+            "thoughts",
+            "think",
+            "thinking process",
+            "thought process",
+            "my thought process",
+            "my thinking",
+            "my reasoning",
+        ),
+        *(
+            "reasoning process",
+            "reasoning steps",
+            "reasoning trace",
+            "raw reasoning",
+            "internal reasoning",
+            "internal thoughts",
+            "internal monologue",
+        ),
+        *(
+            "inner monologue",
+            "inner thoughts",
+            "chain of thought",
+            "scratchpad",
+            "analysis channel",
+            "assistant analysis",
+            "private reasoning",
+        ),
+    )
+)
+_COMMON = frozenset(("analysis", "reasoning", "commentary"))
+_WORDS = _ANNOUNCED | _PRIVATE | _COMMON
+_LONGEST = max(map(len, _WORDS))
+_CJK = re.compile(r"(?:思考|推理|思维|思維)(?:过程|過程|链|鏈|步骤)?")
+_CJK_CHARS = 4
+
+_MARKUP = r"[>#*_\[(~\s\u200b]{0,12}(?:[\U0001f300-\U0001faff\u2600-\u27bf][\u200b\s]*)?"
+_BEGIN = re.compile(rf"(?P<markup>{_MARKUP}[*_]{{0,3}})(?P<words>(?:[a-z'’ ]|(?<=[a-z])-(?=[a-z])){{0,{_LONGEST + 2}}})", re.IGNORECASE)
+_END = re.compile(r"[ \t]*[*_\])]{0,4}[ \t]*(?P<mark>[:：]|\.\.\.|…|[-–—][ \t]|\n|(?<=[*_\])])(?=[ \t]|\n))[*_\])]{0,3}")
+_FENCE = re.compile(r"\s{0,3}(?P<run>`{3,12}|~{3,12}|:{3,12})[ \t]*(?P<word>[a-z_]{0,20})(?P<rest>[^\n]*)(?P<line>\n)?", re.IGNORECASE)
+_FENCE_BEGUN = re.compile(r"\s{0,3}(?:`{1,2}|~{1,2}|:{1,2})\Z")
+_MOST_FENCE_CHARS = 60
+_FENCED = ("think", "thinking", "thought", "thoughts", "reasoning", "analysis", "scratchpad", "thought_process", "chain_of_thought")
+
+_HEAD = r"^[>#*_\[(\s-]{0,8}"
+_TAIL = r"[ \t]*[*_\])]{0,4}[ \t]*(?:[:：]|[-–—][ \t]|(?<=[*_\])])(?=[ \t]|\n)|(?=\n))[*_\])]{0,3}"
+_HERE = r"here(?:'s|’s| is) my (?:final )?(?:response|answer|reply)[ \t]*[*_]{0,2}:[*_]{0,3}"
+_ANSWERS = {
+    Manner.ANNOUNCED: re.compile(_HERE, re.IGNORECASE),
+    Manner.PRIVATE: re.compile(
+        rf"{_HEAD}(?:(?:my )?(?:final )?(?:answer|response|reply|output)|final(?: channel| message)?|assistant(?: final)?){_TAIL}"
+        rf"|^[ \t]*\.\.\.[ \t]*done thinking\.?[ \t]*$|{_HERE}"
+        rf"|{_HEAD}(?:最终|最終)?(?:回答|答案|回复|答复|输出){_TAIL}",
+        re.IGNORECASE | re.MULTILINE,
+    ),
+    Manner.COMMON: re.compile(
+        rf"{_HEAD}(?:final(?: channel| message| response| output)?|response|assistant(?: final)?){_TAIL}", re.IGNORECASE | re.MULTILINE
+    ),
+}
+
+
+def label_of(begun: str, *, is_end: bool) -> Label | Undecided | None:
+    """The label that ``begun``, the folded beginning of an answer, begins with. ``is_end``: no more text comes."""
+    if fence := _FENCE.match(begun):
+        return _of_fence(fence, is_end=is_end)
+    if not is_end and _FENCE_BEGUN.match(begun):
+        return UNDECIDED
+    head = _BEGIN.match(begun)
+    if head is None:
+        return None
+    written = head["words"].lower().replace("’", "'").replace("-", " ")
+    words = written.rstrip()
+    if not words:
+        return _of_cjk(begun, head.end(), is_end=is_end)
+    after = head.start("words") + len(head["words"].rstrip())
+    if words not in _WORDS:
+        may_grow = not is_end and head.end() == len(begun) and any(known.startswith(written) for known in _WORDS)
+        return UNDECIDED if may_grow else None
+    return _of_words(begun, words, head["markup"], after, is_end=is_end)
+
+
+def answer_behind(text: str, label: Label) -> int | None:
+    """Where the answer begins behind what ``label`` announces, in an answer that has ended; None where nothing says so."""
+    view = folded(text).replace(ZERO, " ")
+    if label.manner is Manner.BLOCK:
+        return _behind_block(view)
+    ends = [found.end() for found in _ANSWERS[label.manner].finditer(view, label.end)]
+    if ends:
+        # The reasoning may have quoted the label: the last one counts.
+        return ends[-1]
+    return _behind_quotation(view, label) if label.manner is Manner.PRIVATE else None
+
+
+def _of_fence(fence: re.Match[str], *, is_end: bool) -> Label | Undecided | None:
+    word = fence["word"].lower()
+    if not fence["line"] and not is_end:
+        may_grow = len(fence[0]) < _MOST_FENCE_CHARS and not fence["rest"].strip() and any(known.startswith(word) for known in _FENCED)
+        return UNDECIDED if may_grow else None
+    is_label = word in _FENCED and not fence["rest"].strip("` \t")
+    return Label(Manner.BLOCK, fence.end(), is_raw=True) if is_label else None
+
+
+def _of_cjk(begun: str, at: int, *, is_end: bool) -> Label | Undecided | None:
+    match = _CJK.match(begun, at)
+    if match is None:
+        rest = begun[at:]
+        may_grow = not rest or (len(rest) < 2 and rest in "思推")
+        # Nothing but markup has come.
+        return UNDECIDED if may_grow and not is_end else None
+    if not is_end and len(begun) - match.end() < 2 and len(match[0]) <= _CJK_CHARS:
+        return UNDECIDED
+    end = _END.match(begun, match.end())
+    return Label(Manner.PRIVATE, end.end()) if end else None
+
+
+def _of_words(begun: str, words: str, markup: str, after: int, *, is_end: bool) -> Label | Undecided | None:
+    if not is_end and len(begun) - after < _CJK_CHARS and not re.search(r"[:：]\s?|\n", begun[after:]):
+        return UNDECIDED
+    end = _END.match(begun, after)
+    if end is None:
+        return None
+    manner = Manner.ANNOUNCED if words in _ANNOUNCED else Manner.PRIVATE if words in _PRIVATE else Manner.COMMON
+    if manner is Manner.COMMON and "#" in markup:
+        # A heading over a part of the answer; nobody writes a channel's name so.
+        return None
+    is_bare = end["mark"] == "\n" and not markup.strip()
+    is_alone = is_bare and begun[: len(words)] == words
+    if is_bare and not is_alone and manner is Manner.COMMON:
+        return None
+    return Label(manner, end.end(), is_raw=is_alone and manner is Manner.PRIVATE)
+
+
+def _behind_block(view: str) -> int | None:
+    fence = _FENCE.match(view)
+    if fence is None:
+        return None
+    run = re.escape(fence["run"][0]) + "{" + str(len(fence["run"])) + ",}"
+    end = re.compile(rf"^\s{{0,3}}{run}[ \t]*$\n?", re.MULTILINE).search(view, fence.end())
+    return end.end() if end else None
+
+
+def _behind_quotation(view: str, label: Label) -> int | None:
+    """The label stands over, or in, a quotation: what comes behind it is the answer."""
+    at = view.rfind("\n", 0, label.end) + 1
+    lines = view[at:].splitlines(keepends=True)
+    first = next((number for number, line in enumerate(lines) if number and line.strip()), None)
+    begins = 0 if lines and lines[0].lstrip().startswith(">") else first
+    if begins is None or not lines[begins].lstrip().startswith(">"):
+        return None
+    count = next((number for number, line in enumerate(lines[begins:], begins) if not line.lstrip().startswith(">")), len(lines))
+    return at + sum(map(len, lines[:count]))

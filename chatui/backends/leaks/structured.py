@@ -1,0 +1,117 @@
+"""Recognizes answers that are data of a server's own: the parts of a message, or a call, written out as JSON or as Python would show them.
+
+A server or a proxy that does not know a model's parts turns the whole list into text. It is judged when it is whole; what is no text of
+the answer is hidden.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+_KEYS = frozenset(
+    (
+        *(
+            "reasoning",
+            "reasoning_content",
+            "reasoning_details",
+            "reasoning_text",
+            "thinking",
+            "thought",
+            "thoughts",
+            "analysis",
+            "rationale",
+        ),
+        *("chain_of_thought", "thought_process", "scratchpad", "inner_monologue", "internal_monologue", "tool_calls", "function_call"),
+    )
+)
+_ANSWERS = ("final", "final_answer", "answer", "response", "output", "content")
+_HIDDEN: dict[str, tuple[str, ...]] = {
+    "type": (
+        *("reasoning", "thinking", "thought", "redacted_thinking", "reasoning_text", "reasoning_content", "summary_text"),
+        *("function_call", "tool_call", "tool_use", "tool_result"),
+    ),
+    "channel": ("analysis", "commentary"),
+    "phase": ("analysis", "commentary"),
+    "role": ("tool", "function"),
+}
+"""Labels, and the values under which a part is no text of the answer."""
+_CALL = (frozenset(("name", "arguments")), frozenset(("name", "parameters")), frozenset(("id", "name", "arguments")))
+_BEGUN = re.compile(r"\s*(?:\[\s*)?(?:\{\s*)?\Z")
+_BEGINS = re.compile(r"\s*(?:\[\s*)?\{\s*[\"']")
+_SIGN = re.compile(
+    "|".join(
+        (
+            rf"[\"'](?:{'|'.join(sorted(_KEYS))})[\"']\s*:",
+            *(rf"[\"']{name}[\"']\s*:\s*[\"'](?:{'|'.join(values)})[\"']" for name, values in _HIDDEN.items()),
+            r"[\"']name[\"']\s*:\s*[\"'][^\"']*[\"']\s*,\s*[\"'](?:arguments|parameters)[\"']",
+        )
+    ),
+    re.IGNORECASE,
+)
+_MOST_UNDECIDED = 80
+_MOST_CHARS = 1 << 20
+
+
+def begins(begun: str) -> bool | None:
+    """Whether an answer begins as data. None where more text is needed."""
+    if _BEGINS.match(begun):
+        return True
+    return None if begun.strip() and len(begun) < _MOST_UNDECIDED and _BEGUN.fullmatch(begun) else False
+
+
+def visible_of(text: str) -> str | None:
+    """What of data that has ended may be shown: None where it is nothing special, so that all of it may."""
+    if not _SIGN.search(text):
+        return None
+    value = _read(text)
+    if isinstance(value, list) and value and all(isinstance(part, dict) for part in value):
+        return _of_parts(value)
+    if isinstance(value, dict):
+        return _of_object(value)
+    # It cannot be read, and something in it has the name of hidden text.
+    return ""
+
+
+def _read(text: str) -> object:
+    if len(text) > _MOST_CHARS:
+        return None
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        pass
+    try:
+        return ast.literal_eval(text.strip())
+    except (ValueError, SyntaxError, RecursionError, MemoryError):
+        return None
+
+
+def _of_parts(parts: list[Mapping[str, Any]]) -> str | None:
+    if not any(_is_hidden(part) for part in parts):
+        return None
+    shown = (part.get("text") for part in parts if not _is_hidden(part) and part.get("type") in ("text", "output_text"))
+    return "".join(text for text in shown if isinstance(text, str))
+
+
+def _of_object(value: Mapping[str, Any]) -> str | None:
+    if _labelled(value) or frozenset(value) in _CALL:
+        return ""
+    if not any(_folded(name) in _KEYS for name in value):
+        return None
+    answers = (value[name] for known in _ANSWERS for name in value if _folded(name) == known)
+    return next((answer for answer in answers if isinstance(answer, str)), "")
+
+
+def _is_hidden(part: Mapping[str, Any]) -> bool:
+    return _labelled(part) or part.get("thought") is True or frozenset(part) in _CALL
+
+
+def _labelled(value: Mapping[str, Any]) -> bool:
+    return any(str(value.get(name)).lower() in hidden for name, hidden in _HIDDEN.items())
+
+
+def _folded(name: object) -> str:
+    return str(name).lower().replace(" ", "_").replace("-", "_")

@@ -1,0 +1,74 @@
+"""A sample that is cancelled is judged to its end: a sign that had come, and was held back, withdraws what was shown."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from contextlib import aclosing
+
+import pytest
+
+from chatui.backends import retries
+from chatui.backends.base import Backend, Endpoint, SampleRequest
+from chatui.backends.chat.backend import ChatCompletionsBackend
+from chatui.backends.continuation import continue_in_words
+from chatui.backends.responses.backend import ResponsesBackend
+from renderer.events import FrameWithdrawn, RawEvent
+from tests.chatui.backends.test_withdrawing_all import Event, bodies, frames, said
+from tests.support import stub
+from tests.support.sampling import PATIENT, asked
+from tests.support.stub import SSE_HEAD, chunk
+
+
+def sse(event: Event) -> bytes:
+    return f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode()
+
+
+def in_chat(text: str) -> list[bytes]:
+    return [chunk(content=piece) for piece in text.partition("</")]
+
+
+def in_responses(text: str) -> list[bytes]:
+    return [sse(event) for event in said(0, text)[:2]]
+
+
+HELD = "SECRET thoughts about the question, and how to say it.</think>"
+
+
+@pytest.mark.asyncio
+@pytest.mark.served
+@pytest.mark.parametrize("in_words", [False, True])
+@pytest.mark.parametrize(("new", "written"), [(ChatCompletionsBackend, in_chat), (ResponsesBackend, in_responses)])
+async def test_a_sign_that_waits_when_the_sample_is_cancelled_withdraws(
+    new: Callable[[Endpoint], Backend], written: Callable[[str], list[bytes]], in_words: bool
+) -> None:
+    shown, events = asyncio.Event(), list[RawEvent]()
+
+    async def answer(writer: asyncio.StreamWriter) -> None:
+        for piece in (SSE_HEAD, *written(HELD)):
+            writer.write(piece)
+            await writer.drain()
+        await asyncio.sleep(30)
+
+    async def take(backend: Backend, request: SampleRequest) -> None:
+        sample = continue_in_words(request, backend.sample) if in_words else retries.sample(backend, request)
+        async with aclosing(sample) as sampled:
+            async for event in sampled:
+                assert not isinstance(event, FrameWithdrawn) or task.cancelling(), "the premise: it was held back"
+                events.append(event)  # type: ignore[arg-type]
+                if "SECRET" in getattr(event, "text", ""):
+                    shown.set()
+
+    async with stub.running(answer) as server:
+        backend = new(Endpoint(server.url, limits=PATIENT))
+        task = asyncio.create_task(take(backend, asked("Hello!")))
+        await asyncio.wait_for(shown.wait(), 10)
+        await asyncio.sleep(0.2)  # the rest has come, and is held back
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        await backend.aclose()
+    finished = frames(events)
+    assert bodies(finished) == []
+    assert [done.error for done in finished][:1] != [None]

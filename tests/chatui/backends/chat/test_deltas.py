@@ -1,0 +1,51 @@
+"""Chunks of a Chat Completions stream, without a server: what of them is the answer, and how it ended."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from chatui.backends.base import EndReason
+from chatui.backends.chat.deltas import Deltas
+from renderer.events import Assembler, Finished, RawEvent
+from renderer.gate import Audience, may_see
+
+SECRET = "SECRETzzq"
+
+
+def read(*choices: dict[str, Any], max_chars: int = 1000) -> tuple[list[Finished], EndReason]:
+    """The frames, and how the sample ended."""
+    reader, assembler = Deltas(lambda: "c", max_chars=max_chars), Assembler()
+    events: list[RawEvent] = [event for choice in choices for event in reader.feed({"choices": [choice]})]
+    rest, reason = reader.finish()
+    return [done for event in [*events, *rest] if (done := assembler.feed(event))], reason
+
+
+def shown(frames: list[Finished]) -> str:
+    return "".join(done.frame.body for done in frames if may_see(done.frame.header, Audience.END_USER))
+
+
+def test_only_the_first_choice_is_read() -> None:
+    frames, _ = read({"index": 1, "delta": {"content": SECRET}}, {"index": 0, "delta": {"content": "Hi"}}, {"delta": {"content": "!"}})
+    assert [done.frame.body for done in frames] == ["Hi!"]
+
+
+def test_of_a_list_only_parts_that_say_that_they_are_text_are_the_answer() -> None:
+    parts = [{"type": "text", "text": "Hi"}, {"text": SECRET}, {"type": None, "text": SECRET}, {"type": "thinking", "text": SECRET}, SECRET]
+    assert shown(read({"index": 0, "delta": {"content": parts}})[0]) == "Hi"
+
+
+def test_reasoning_in_a_refusal_is_hidden_as_in_an_answer() -> None:
+    frames, reason = read({"index": 0, "delta": {"refusal": f"<think>{SECRET}</think>I cannot help."}})
+    assert (shown(frames), reason) == ("I cannot help.", EndReason.REFUSAL)
+
+
+def test_a_sample_that_the_limit_cut_ended_so_although_there_are_calls() -> None:
+    call = {"tool_calls": [{"index": 0, "id": "c1", "function": {"name": "look", "arguments": "{}"}}]}
+    for said, expected in (("length", EndReason.LENGTH), ("stop", EndReason.TOOL_CALLS), ("tool_calls", EndReason.TOOL_CALLS)):
+        assert read({"index": 0, "delta": call, "finish_reason": said})[1] is expected
+
+
+def test_the_arguments_of_a_call_count_towards_the_limit() -> None:
+    call = {"tool_calls": [{"index": 0, "id": "c1", "function": {"name": "look", "arguments": "x" * 50}}]}
+    frames, reason = read({"index": 0, "delta": call}, {"index": 0, "delta": call}, max_chars=60)
+    assert (sum(len(done.frame.body) for done in frames), reason) == (60, EndReason.LENGTH)

@@ -1,0 +1,200 @@
+"""Every shape of the canary's catalogue through the readers of each wire format, at many cuts; and what the guard's rules say of it."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from chatui.backends.chat.deltas import Deltas
+from chatui.backends.leak_guard import LeakGuard
+from chatui.backends.leaks.folding import bare, folded
+from chatui.backends.leaks.structured import visible_of
+from chatui.canary.answers.catalogue import Shape, all_shapes, sample
+from renderer.events import RawEvent
+from renderer.gate import Audience, Gate, VisibleDelta
+from tests.chatui.backends.honest_labels import HEADINGS, LABELS
+from tests.chatui.backends.test_leak_shapes import Cut, cuts, events_of_chat, events_of_responses, guarded, seen
+
+SHAPES = all_shapes()
+HIDDEN, SHOWN = "ghjkmnpqrtvw00004", "zyxwvtrqpnmk00007"
+
+
+def filled(shape: Shape) -> str:
+    return shape.filled(f"{HIDDEN} bcdflbcdfl is what nobody may read.", f"Answer {SHOWN}.")
+
+
+def ever_seen(events: list[RawEvent]) -> str:
+    """All that a person could have read at some time."""
+    gate = Gate(Audience.END_USER)
+    return "".join(event.text for raw in events if isinstance(event := gate.admit(raw), VisibleDelta))
+
+
+def ways(text: str) -> Iterator[tuple[Cut, list[RawEvent], bool]]:
+    """The events of an answer over the wire formats that have a field for it: cut in many ways, and whole."""
+    for pieces in cuts(text):
+        yield pieces, events_of_chat({}, pieces, whole=False), False
+        yield pieces, events_of_responses(text, pieces, {}, whole=False), False
+    yield [text], events_of_chat({}, [text], whole=True), True
+    yield [text], events_of_responses(text, [text], {}, whole=True), True
+
+
+def test_the_catalogue_is_large_and_each_shape_has_a_name_of_its_own_and_hides_something() -> None:
+    assert len(SHAPES) > 550 and len({shape.name for shape in SHAPES}) == len(SHAPES)
+    assert all("{hidden}" in shape.text and shape.name.isprintable() and len(shape.name) < 60 for shape in SHAPES)
+    assert sum(shape.shows for shape in SHAPES) > len(SHAPES) / 2, "a guard that hides everything would be no good"
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.name)
+def test_of_each_shape_nothing_hidden_stays_and_only_what_is_called_so_late_was_ever_seen(shape: Shape) -> None:
+    text = filled(shape)
+    for pieces, events, is_whole in ways(text):
+        visible = seen(events)
+        assert HIDDEN not in visible, pieces
+        assert HIDDEN not in ever_seen(events) or (shape.is_late and not is_whole), pieces
+        assert not shape.shows or SHOWN in visible, pieces
+
+
+@pytest.mark.parametrize("shape", sample(SHAPES, 150, random.Random(9)), ids=lambda shape: shape.name)
+def test_of_a_shape_that_was_cut_off_anywhere_nothing_hidden_stays_but_what_could_be_no_sign_yet(shape: Shape) -> None:
+    text = filled(shape)
+    first = text.index(HIDDEN)
+    if shape.is_late or shape.name == "json-cut":
+        return
+    for length in range(first, len(text)):
+        assert HIDDEN not in guarded([text[:length]], complete=False), text[:length]
+
+
+def test_a_sample_has_as_many_as_it_is_asked_for_in_their_order_and_another_seed_has_others() -> None:
+    some, others = (sample(SHAPES, 30, random.Random(seed)) for seed in (1, 2))
+    assert len(some) == 30 and some != others
+    assert some == sorted(some, key=SHAPES.index) == sample(SHAPES, 30, random.Random(1))
+    assert sample(SHAPES, None, random.Random(1)) == SHAPES
+
+
+# Labels in plain words
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("Here is my thought process: SECRET Here is my response: Forty two.", " Forty two."),
+        ("Analysis: SECRET\n\nFinal: Forty two.", " Forty two."),
+        ("**Thinking**\n\nSECRET\n\n**Answer:** Forty two.", " Forty two."),
+        ("Thought: SECRET\nFinal Answer: Forty two.", " Forty two."),
+        ("```thinking\nSECRET\n```\nForty two.", "Forty two."),
+        ("> **Thinking**\n> SECRET\n\nForty two.", "\nForty two."),
+        ("思考过程：SECRET\n\n最终回答：42", "42"),
+        ("Thinking: SECRET\nI will write\nAnswer: and go on. SECRET\nAnswer: 42", " 42"),
+    ],
+)
+def test_where_a_second_label_begins_the_answer_the_part_before_it_is_hidden(text: str, shown: str) -> None:
+    for pieces in cuts(text):
+        assert guarded(pieces) == shown
+        assert guarded(pieces, complete=False) == "", "of an answer that was cut it is not known which label is the last"
+    assert guarded([text], whole=True) == shown
+
+
+def test_headings_without_a_second_label_are_shown_whole_and_there_are_enough_to_say_so() -> None:
+    assert len(HEADINGS) >= 40
+    assert [text for text in LABELS if any(guarded(pieces) != text for pieces in cuts(text))] == []
+
+
+@pytest.mark.parametrize("text", ["thought\nSECRET\n42", "```thinking\nSECRET", "think\nSECRET"])
+def test_what_nobody_begins_an_answer_with_hides_all_of_it(text: str) -> None:
+    assert [guarded(pieces) for pieces in cuts(text)] == [""] * 4
+
+
+def test_a_sign_in_an_answer_that_begins_doubtfully_ends_it_and_is_judged_once() -> None:
+    """Judged again and again, it was an endless recursion."""
+    for text in ("analysis of <|start|> SECRET<|end|>", "assistant\nanalysis\nSECRET\nassistant\nfinal\n42", "Analysis: a\n<|call|>SECRET"):
+        for pieces in cuts(text):
+            assert "SECRET" not in guarded(pieces)
+
+
+# Data
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ('{"reasoning": "SECRET", "answer": "42"}', "42"),
+        ('[{"type": "thinking", "thinking": "SECRET"}, {"type": "text", "text": "42"}]', "42"),
+        ("[{'type': 'thinking', 'thinking': 'SECRET'}, {'type': 'text', 'text': '42'}]", "42"),
+        ('{"name": "look", "arguments": {"q": "SECRET"}}', ""),
+        ('{"reasoning": "SECRET", "answer": "<think>SECRET</think>42"}', "42"),
+        ('{"reasoning": "SECR', ""),
+        ('{"thinking": "SECRET"} and more', ""),
+        (json.dumps({"role": "assistant", "reasoning_content": "SECRET", "content": "42"}), "42"),
+    ],
+)
+def test_of_parts_that_were_written_out_only_the_text_of_the_answer_is_shown(text: str, shown: str) -> None:
+    for pieces in cuts(text):
+        assert guarded(pieces) == shown
+    assert "SECRET" not in (visible_of(text) or "").replace("<think>SECRET</think>", "")
+
+
+@pytest.mark.parametrize("text", ['{"a": 1}', "[1]", '{"name": "Ada", "age": 36}', '{"reason": "late"}', "{", '{"open": '])
+def test_other_data_is_shown_as_it_is(text: str) -> None:
+    assert visible_of(text) is None
+    assert [guarded(pieces) for pieces in cuts(text)] == [text] * 4
+
+
+# Folding
+
+
+@pytest.mark.parametrize(
+    ("text", "looks"),
+    [
+        ("&lt;think&gt;", "<think>"),
+        ("&amp;lt;think&amp;gt", "<think>"),
+        ("&#60;&#x3C;&#0060;&LT;", "<<<<"),
+        ("\\u003cthink\\x3e", "<think>"),
+        ("＜ｔｈｉｎｋ＞", "<think>"),
+        ("<th\u0301ink\ufe0f>", "<think>"),
+        ("<\x00think\u202e>", "<think>"),
+        ("<thіnk>", "<think>"),
+        ("&copy; \\u2028 &quot; \\n `", "&copy; \\u2028 &quot; \\n `"),
+        ("&#96;&#10;", "&#96;&#10;"),
+    ],
+)
+def test_what_a_text_looks_like_has_each_character_at_its_place(text: str, looks: str) -> None:
+    assert len(folded(text)) == len(text)
+    assert bare(folded(text)) == looks
+
+
+def test_many_different_characters_are_not_all_kept_in_memory() -> None:
+    from chatui.backends.leaks import folding
+
+    folded("".join(map(chr, range(0x10000, 0x30000))))
+    assert len(folding._LOOKS) <= folding._MOST_KEPT
+
+
+# The same text twice
+
+
+def test_text_that_a_server_sends_as_reasoning_and_as_the_answer_at_once_is_reasoning() -> None:
+    deltas: list[dict[str, Any]] = [{"reasoning": word, "content": word} for word in ("We ", "think ", "SECRET.")]
+    assert seen(events_of_chat({"deltas": [*deltas, {"content": "42"}]}, [], whole=False)) == "42"
+    whole = {"role": "assistant", "reasoning_content": "SECRET", "content": "SECRET"}
+    assert seen(events_of_chat({"deltas": [whole]}, [], whole=True)) == ""
+
+
+def test_a_line_end_in_both_fields_is_none_of_that() -> None:
+    reader = Deltas(lambda: "c", max_chars=100)
+    events = reader.feed({"choices": [{"delta": {"reasoning": "\n", "content": "\n"}}]})
+    events += [*reader.feed({"choices": [{"delta": {"content": "42"}}]}), *reader.finish()[0]]
+    assert seen(events) == "\n42"
+
+
+@pytest.mark.parametrize(
+    "unit", ["```", "[ ", "思", "&amp;", "\\u00", "thinking ", "> ", "<a", "{ ", "**", "\u0301", "commentary to=", "<|open|>"]
+)
+def test_a_hostile_beginning_is_decided_soon(unit: str) -> None:
+    guard = LeakGuard()
+    for _ in range(2000):
+        guard.feed(unit)
+        assert len(guard._held) < 400

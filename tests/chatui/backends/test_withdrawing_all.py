@@ -1,0 +1,162 @@
+"""A sign of raw output withdraws all that a completion has shown, whatever came between the pieces."""
+
+from __future__ import annotations
+
+from itertools import count
+from typing import Any
+
+import pytest
+
+from chatui.backends.chat.deltas import Deltas
+from chatui.backends.leak_guard import LeakGuard
+from chatui.backends.responses.reducer import Reducer
+from chatui.codes import ProductCode
+from renderer.events import Assembler, Finished, RawEvent
+from renderer.frame_kinds import ANSWER, PREAMBLE
+from renderer.gate import Audience, may_see
+
+Event = dict[str, Any]
+
+BETWEEN: dict[str, list[Event]] = {
+    "nothing": [],
+    "reasoning": [{"reasoning_content": "x"}],
+    "reasoning by another name": [{"thinking": "x"}, {"reasoning": "y"}],
+    "a part that is reasoning": [{"content": [{"type": "reasoning", "text": "x"}]}],
+    "a part that nobody knows": [{"content": [{"type": "new", "text": "x"}]}],
+    "a trusted summary": [{"reasoning_details": [{"type": "reasoning.summary", "text": "x"}]}],
+    "another role": [{"role": "tool", "content": "x"}, {"role": "assistant"}],
+    "a channel": [{"channel": "analysis", "content": "x"}, {"channel": "final"}],
+    "a call": [{"tool_calls": [{"index": 0, "id": "c", "function": {"name": "f", "arguments": "{}"}}]}],
+}
+SIGNS = {
+    "a closing tag": "SECRET two </think>Answer.",
+    "stripped markers": "SECRET two.assistantfinalAnswer.",
+    "stripped markers at once": "assistantfinalAnswer.",
+    "markers": "SECRET two<|end|><|start|>assistant<|channel|>final<|message|>Answer.",
+    "markers at once": "<|end|><|start|>assistant<|channel|>final<|message|>Answer.",
+}
+FIRST = "SECRET one of the thoughts. "
+
+
+def frames(events: list[RawEvent]) -> list[Finished]:
+    assembler = Assembler()
+    finished = [done for event in events if (done := assembler.feed(event))]
+    assert assembler.finish() is None
+    return finished
+
+
+def bodies(finished: list[Finished]) -> list[str]:
+    return [done.frame.body for done in finished if may_see(done.frame.header, Audience.END_USER)]
+
+
+def chat(deltas: list[Event], *, breaks: bool = False) -> list[Finished]:
+    reader = Deltas(lambda: "c1", max_chars=10_000, summaries_are_trusted=True)
+    events = [event for delta in deltas for event in reader.feed({"choices": [{"index": 0, "delta": delta}]})]
+    return frames([*events, *(reader.break_off() if breaks else reader.finish()[0])])
+
+
+@pytest.mark.parametrize("breaks", [False, True])
+@pytest.mark.parametrize("sign", SIGNS)
+@pytest.mark.parametrize("between", BETWEEN)
+def test_chat_completions_withdraw_what_came_before_something_else(between: str, sign: str, breaks: bool) -> None:
+    if between == "nothing" and sign.endswith("at once"):
+        sign = sign.removesuffix(" at once")
+    finished = chat([{"content": FIRST}, *BETWEEN[between], {"content": SIGNS[sign]}], breaks=breaks)
+    assert "SECRET" not in "".join(bodies(finished))
+    assert ProductCode.WITHHELD in {done.error for done in finished} or between == "a call" or breaks
+    assert "SECRET" in "".join(done.frame.body for done in finished), "it is kept for staff"
+
+
+def test_reasoning_in_the_chunk_of_the_sign_does_not_save_what_came_before() -> None:
+    finished = chat([{"content": FIRST}, {"reasoning_content": "x", "content": "</think>Answer."}])
+    assert bodies(finished) == ["Answer."]
+
+
+def test_an_honest_answer_that_reasoning_interrupts_is_one_answer_with_a_paragraph_for_each_part() -> None:
+    finished = chat([{"content": "Let me look."}, {"reasoning_content": "hm"}, {"reasoning_content": "m"}, {"content": "It is 4."}])
+    assert [(done.frame.header.channel, done.frame.body) for done in finished] == [
+        ("final", "Let me look.\n\nIt is 4."),
+        ("analysis", "hmm"),
+    ]
+    assert all(done.error is None for done in finished)
+
+
+# Responses
+
+
+def item(kind: str, number: int, text: str, *, streams: bool, **labels: Any) -> list[Event]:
+    named = {"type": kind, "id": f"{kind}{number}", **labels}
+    lane = "output_text" if kind == "message" else "reasoning_text"
+    at = {"output_index": number, "item_id": named["id"], "content_index": 0}
+    deltas = [{"type": f"response.{lane}.delta", **at, "delta": text}] if streams else []
+    whole = {**named, "status": "completed", "content": [{"type": lane, "text": text}]}
+    return [
+        {"type": "response.output_item.added", "output_index": number, "item": {**named, "content": []}},
+        *deltas,
+        {"type": "response.output_item.done", "output_index": number, "item": whole},
+    ]
+
+
+def said(number: int, text: str, *, streams: bool = True, **labels: Any) -> list[Event]:
+    return item("message", number, text, streams=streams, role="assistant", **labels)
+
+
+ITEMS_BETWEEN: dict[str, list[Event]] = {
+    "nothing": [],
+    "reasoning": item("reasoning", 1, "x", streams=True),
+    "reasoning that comes whole": item("reasoning", 1, "x", streams=False),
+    "a tool of the server's own": [
+        {"type": "response.output_item.done", "output_index": 1, "item": {"type": "web_search_call", "id": "w"}},
+    ],
+    "a message for somebody else": item("message", 1, "x", streams=True, role="tool"),
+    "another message": said(1, "SECRET too."),
+    "a preamble": said(1, "SECRET too.", phase="commentary"),
+    "an empty message": said(1, ""),
+}
+
+
+def responses(events: list[Event], *, breaks: bool = False) -> list[Finished]:
+    numbers = count()
+    reducer = Reducer(lambda: f"c{next(numbers)}", max_chars=10_000)
+    raws = [raw for event in events for raw in reducer.feed(event["type"], event)]
+    if breaks:
+        return frames([*raws, *reducer.break_off()])
+    raws += reducer.feed("response.completed", {"response": {"status": "completed"}})
+    return frames([*raws, *reducer.finish()[0]])
+
+
+@pytest.mark.parametrize("breaks", [False, True])
+@pytest.mark.parametrize("streams", [True, False])
+@pytest.mark.parametrize("sign", SIGNS)
+@pytest.mark.parametrize("between", ITEMS_BETWEEN)
+def test_responses_withdraw_earlier_messages_too(between: str, sign: str, streams: bool, breaks: bool) -> None:
+    finished = responses([*said(0, FIRST), *ITEMS_BETWEEN[between], *said(2, SIGNS[sign], streams=streams)], breaks=breaks)
+    assert "SECRET" not in "".join(bodies(finished))
+    assert ProductCode.WITHHELD in {done.error for done in finished} or breaks
+    assert "SECRET" in "".join(done.frame.body for done in finished), "it is kept for staff"
+
+
+@pytest.mark.parametrize("streams", [True, False])
+def test_honest_messages_are_one_answer_and_what_came_between_follows_it(streams: bool) -> None:
+    finished = responses([*said(0, "One."), *ITEMS_BETWEEN["reasoning"], *said(2, "Analysis of it: two.", streams=streams)])
+    assert [(done.frame.header.channel, done.frame.body, done.error) for done in finished] == [
+        ("final", "One.\n\nAnalysis of it: two.", None),
+        ("analysis", "x", None),
+    ]
+
+
+def test_an_answer_is_whole_where_what_comes_behind_it_is_cut() -> None:
+    finished = responses([*said(0, "One."), *item("reasoning", 1, "x", streams=True)[:2]], breaks=True)
+    assert [(done.frame.body, done.complete) for done in finished] == [("One.", True), ("x", False)]
+
+
+def test_a_preamble_before_the_answer_stays_a_frame_of_its_own() -> None:
+    finished = responses([*said(0, "I look.", phase="commentary"), *ITEMS_BETWEEN["reasoning"], *said(2, "Found.", phase="final_answer")])
+    seen = [(done.frame.header, done.frame.body) for done in finished if may_see(done.frame.header, Audience.END_USER)]
+    assert seen == [(PREAMBLE, "I look."), (ANSWER, "Found.")]
+
+
+def test_raw_output_that_follows_an_answer_is_judged_by_itself_and_withdraws_it() -> None:
+    guard = LeakGuard(follows=True)
+    spans = [*guard.feed("analysisWe need SECRET.assistantfinalHello."), *guard.finish(complete=True)]
+    assert spans[0].withdraws and [span.text for span in spans if span.visible] == ["Hello."]
