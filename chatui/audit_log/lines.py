@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from uuid import UUID
 
 from django.db.models import QuerySet
 
+from chatui.audit_log import counted
 from chatui.models import AuditEvent
 
 PAGE_LINES = 50
@@ -16,7 +17,10 @@ PAGE_LINES = 50
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """Selects lines: by exact names, and by time from ``since`` to before ``before`` (UTC). Empty fields select everything."""
+    """Selects lines: by exact names, and by time from ``since`` to before ``before`` (UTC). Empty fields select everything.
+
+    ``except_ways`` leaves out the lines that came by one of these ways. ``actor`` is the key of the account that ``person`` names.
+    """
 
     person: str = ""
     whose: str = ""
@@ -26,6 +30,8 @@ class Filters:
     conversation: UUID | None = None
     since: datetime | None = None
     before: datetime | None = None
+    except_ways: tuple[str, ...] = ()
+    actor: UUID | None = None
 
     def __str__(self) -> str:
         times = {"since": _minute(self.since), "before": _minute(self.before)}
@@ -36,7 +42,10 @@ class Filters:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line of the log, as a page shows it."""
+    """One line of the log, as a page shows it.
+
+    ``sum`` is what happened again after it, in words, and ``sum_number`` the line that says so (None while it is being counted).
+    """
 
     number: int
     at: datetime
@@ -48,6 +57,11 @@ class Line:
     owner_name: str
     address: str
     detail: str
+    sum: str = ""
+    sum_number: int | None = None
+
+
+_COLUMNS = tuple(field.name for field in fields(Line))[:-2]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,23 +84,43 @@ def rows(filters: Filters) -> QuerySet[AuditEvent]:
         "conversation_id": filters.conversation,
         "at__gte": filters.since,
         "at__lt": filters.before,
+        "actor_id": filters.actor,
     }
-    return AuditEvent.objects.filter(**{name: value for name, value in conditions.items() if value})
+    return AuditEvent.objects.filter(**{name: value for name, value in conditions.items() if value}).exclude(way__in=filters.except_ways)
 
 
 def page(filters: Filters, *, below: int | None = None, above: int | None = None) -> Page:
-    """The newest lines, the next ones below a number (older), or the next ones above a number (newer)."""
-    found = rows(filters).values_list(*Line.__slots__)
+    """The newest lines, the next ones below a number (older), or the next ones above a number (newer).
+
+    A sum is shown with the line that began, where the filter selects both, and then has no place of its own.
+    """
+    found = rows(filters).values_list(*_COLUMNS)
     if above is not None:
         taken = list(found.filter(number__gt=above).order_by("number")[: PAGE_LINES + 1])
         lines = tuple(Line(*row) for row in reversed(taken[:PAGE_LINES]))
-        return Page(lines, lines[-1].number if lines else None, lines[0].number if len(taken) > PAGE_LINES else None)
+        return Page(_folded(filters, lines), lines[-1].number if lines else None, lines[0].number if len(taken) > PAGE_LINES else None)
     if below is not None:
         found = found.filter(number__lt=below)
     taken = list(found.order_by("-number")[: PAGE_LINES + 1])
     lines = tuple(Line(*row) for row in taken[:PAGE_LINES])
     is_first = below is None or not lines
-    return Page(lines, lines[-1].number if len(taken) > PAGE_LINES else None, None if is_first else lines[0].number)
+    older = lines[-1].number if len(taken) > PAGE_LINES else None
+    return Page(_folded(filters, lines), older, None if is_first else lines[0].number)
+
+
+def _folded(filters: Filters, lines: tuple[Line, ...]) -> tuple[Line, ...]:
+    sums = counted.sums_among(line.number for line in lines)
+    began = set(rows(filters).filter(number__in=sums.values()).values_list("number", flat=True))
+    # The table that connects two lines can be changed, the lines cannot: a line goes only where its own words name the other one.
+    kept = [line for line in lines if sums.get(line.number) not in began or not counted.is_sum_of(line.detail, sums[line.number])]
+    kept = kept or list(lines)  # a page of nothing but sums would look like the end of the log
+    sums_after = counted.sums_after(line.number for line in kept)
+    return tuple(_with_sum(line, *sums_after[line.number]) if line.number in sums_after else line for line in kept)
+
+
+def _with_sum(line: Line, words: str, number: int | None) -> Line:
+    """The day is beside it already, where it is the same."""
+    return replace(line, sum=words.replace(f"last {line.at:%Y-%m-%d} ", "last "), sum_number=number)
 
 
 def named(column: str) -> list[str]:

@@ -8,6 +8,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from enum import StrEnum
 from uuid import UUID
 
 from django.db import IntegrityError, connection, transaction
@@ -22,16 +23,32 @@ _LOCK = 0x63686174  # any number that no other program uses
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
+class Cause(StrEnum):
+    """Why a browser sent a request, where its person did not ask for the address themselves: the way of an attempt that follows from it."""
+
+    PERSON = ""
+    LINK = "another site's link"
+    EMBEDDED = "another site's page"
+    PREFETCH = "prefetch"
+    RECONNECT = "reconnect"
+
+
+NOT_BY_PERSON = tuple(cause.value for cause in Cause if cause is not Cause.PERSON)
+"""Ways of attempts that say nothing against the person in whose browser they were made."""
+
+
 @dataclass(frozen=True, slots=True)
 class Visitor:
-    """Who asks (None: not signed in), from which network address, and by which way.
+    """Who asks (None: not signed in), from which network address, by which way, and why their browser does.
 
-    The ways are page, socket, download, admin and shell. Lines from before the admin pages had that name say office.
+    The ways are page, socket, download, admin and shell; server for a sum that the product writes by itself. Lines from before the admin
+    pages had that name say office. An attempt that the person did not make themselves has its cause as its way.
     """
 
     user: User | None
     address: str
     way: str
+    cause: Cause = Cause.PERSON
 
 
 SHELL = Visitor(None, "", "shell")
@@ -81,6 +98,11 @@ def record(
         address=visitor.address[:64],
         detail=_CONTROL.sub("\ufffd", detail)[:200],
     )
+    return append(event)
+
+
+def append(event: AuditEvent) -> AuditEvent:
+    """Give a line its number, time and hashes, and write it. Raises a database error as ``record`` does."""
     for attempt in range(_ATTEMPTS):
         try:
             with transaction.atomic():
@@ -91,6 +113,13 @@ def record(
             if attempt == _ATTEMPTS - 1:
                 raise
     raise AssertionError("unreachable")
+
+
+def lock() -> None:
+    """Be the only one who writes until the end of the transaction. On SQLite whoever has begun one is that already."""
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK])
 
 
 def digest(event: AuditEvent) -> str:
@@ -119,10 +148,8 @@ def _plain(value: object) -> object:
 
 
 def _append(event: AuditEvent) -> None:
-    if connection.vendor == "postgresql":
-        # One writer at a time: with many at once, retrying with new numbers would starve some. The lock ends with the transaction.
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK])
+    # With many writers at once, retrying with new numbers would starve some.
+    lock()
     last = AuditEvent.objects.select_for_update().order_by("-number").first()
     event.number = last.number + 1 if last else 1
     event.previous_hash = last.hash if last else FIRST_HASH

@@ -1,9 +1,12 @@
-"""The database tables, one in each file. A Conversation is a tree of Messages; each Message is one stored OpenChatML frame."""
+"""The database tables, each in a file of its own; a turn's pieces are beside the turn. A Conversation is a tree of Messages; each Message
+is one stored OpenChatML frame.
+"""
 
 from chatui.models.account_change import AccountChange
 from chatui.models.active_leaf import ActiveLeaf
-from chatui.models.attempt_warning import AttemptWarning
-from chatui.models.audit_event import AuditEvent
+from chatui.models.audit.attempt_warning import AttemptWarning
+from chatui.models.audit.audit_event import AuditEvent
+from chatui.models.audit.counted_line import CountedLine
 from chatui.models.conversation import Conversation
 from chatui.models.debug_request import DebugRequest
 from chatui.models.first_account_code import FirstAccountCode
@@ -12,7 +15,7 @@ from chatui.models.password_link import PasswordLink
 from chatui.models.search_entry import SearchEntry
 from chatui.models.share_link import ShareLink
 from chatui.models.stored_backend import StoredBackend
-from chatui.models.turn import Turn
+from chatui.models.turn import Turn, TurnPiece
 from chatui.models.user import User
 
 __all__ = [
@@ -21,6 +24,7 @@ __all__ = [
     "AttemptWarning",
     "AuditEvent",
     "Conversation",
+    "CountedLine",
     "DebugRequest",
     "FirstAccountCode",
     "Message",
@@ -29,5 +33,6 @@ __all__ = [
     "ShareLink",
     "StoredBackend",
     "Turn",
+    "TurnPiece",
     "User",
 ]

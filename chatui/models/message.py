@@ -46,6 +46,8 @@ class Message(models.Model):
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["conversation", "position"], name="one_message_per_position")]
+        # For the metrics: few frames have a problem.
+        indexes = [models.Index(fields=["error_code"], condition=~models.Q(error_code=""), name="messages_with_a_problem")]
 
     def __str__(self) -> str:
         return f"Message {self.id}"

@@ -26,7 +26,8 @@ class Turn(models.Model):
     ``error_detail`` is for staff only: it may quote what a server answered. ``turns_left_out``: how many of the oldest turns the model
     did not see, because the conversation is longer than its context window. ``request`` is what was sent to the model, compressed; hidden
     like a hidden frame. ``continued_message`` is the cut message whose answer the turn continues. ``thought_seconds``: how long hidden
-    work took before the answer began; NULL where there was none.
+    work took before the answer began; NULL where there was none. ``stop_requested``: somebody pressed Stop in another process than the one
+    that runs the turn.
     """
 
     id = models.UUIDField(primary_key=True, default=new_key, editable=False)
@@ -37,7 +38,7 @@ class Turn(models.Model):
     state = models.CharField(max_length=12, choices=TurnState, default=TurnState.RUNNING)
     lease_owner = models.CharField(max_length=64, blank=True)
     lease_until = models.DateTimeField()
-    checkpoint = models.TextField(blank=True)
+    stop_requested = models.BooleanField(default=False)
     effort = models.CharField(max_length=8, choices=Effort)
     choice = models.CharField(max_length=260, blank=True)
     continued_message = models.ForeignKey("chatui.Message", on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
@@ -61,3 +62,24 @@ class Turn(models.Model):
 
     def __str__(self) -> str:
         return f"Turn {self.id}"
+
+
+class TurnPiece(models.Model):
+    """Text of a running turn that no message holds yet, in case its process dies: what was added to the frame ``frame``
+    between two writes. As hidden as the frame, and deleted when the turn ends.
+
+    ``frame`` is the key that the message will have. ``header`` is the frame's header, as a frame without a body; empty where it is the same
+    as in the piece before. The last one counts, because a frame can be withdrawn from people.
+    """
+
+    turn = models.ForeignKey(Turn, on_delete=models.CASCADE, related_name="pieces")
+    number = models.PositiveIntegerField()
+    frame = models.UUIDField()
+    header = models.TextField(blank=True)
+    text = models.TextField(blank=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["turn", "number"], name="one_piece_per_number")]
+
+    def __str__(self) -> str:
+        return f"Piece {self.number} of {self.turn_id}"

@@ -6,19 +6,22 @@ exists or not, and is recorded before it is refused.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from datetime import timedelta
 from typing import NoReturn
 from uuid import UUID
 
 from django.db.models import F, Q, QuerySet
+from django.db.models.expressions import Combinable
 from django.utils import timezone
 
-from chatui.audit_log.record import Visitor, record
+from chatui.audit_log.record import Cause, Visitor
 from chatui.codes import ProductCode
 from chatui.env import environment
 from chatui.models import Conversation, DebugRequest, Message, ShareLink, Turn, User
-from chatui.permissions import attempts
+from chatui.permissions import attempts, looks
 from renderer.errors import Code
 
 
@@ -45,8 +48,9 @@ def as_person(user: object) -> User | None:
     return user if isinstance(user, User) else None
 
 
-def own_conversation(user: User | None, conversation_id: object, *, deleted: bool = False) -> Conversation:
-    """The conversation of that id if it is this person's own. ``deleted`` asks for one in the bin instead.
+def own_conversation(user: User | None, conversation_id: object, *, deleted: bool = False, **also: Combinable) -> Conversation:
+    """The conversation of that id if it is this person's own. ``deleted`` asks for one in the bin instead. ``also``: what else to read in
+    the same statement, as attributes of the row.
 
     Raises:
         NotFoundError: for everything else.
@@ -55,7 +59,7 @@ def own_conversation(user: User | None, conversation_id: object, *, deleted: boo
         raise NotFoundError
     try:
         # An import that is still being written is in the bin, too, and nobody takes it out of there.
-        mine = Conversation.objects.filter(owner=user, unfinished_until=None)
+        mine = Conversation.objects.filter(owner=user, unfinished_until=None).annotate(**also)
         return mine.get(pk=_key(conversation_id), deleted_at__isnull=not deleted)
     except Conversation.DoesNotExist:
         raise NotFoundError from None
@@ -111,18 +115,19 @@ def _live_links() -> QuerySet[ShareLink]:
     return found if most < 0 else found.filter(created_at__gt=now - timedelta(days=most)) if most else found.none()
 
 
-def message_of(conversation: Conversation, message_id: object) -> Message:
-    """A message, looked up through its conversation, so that an id from another conversation is not found."""
+def message_of(conversation: Conversation, message_id: object, **also: Combinable) -> Message:
+    """A message, looked up through its conversation, so that an id from another conversation is not found. ``also``: what else to read."""
     try:
-        return Message.objects.get(pk=_key(message_id), conversation=conversation)
+        return Message.objects.annotate(**also).get(pk=_key(message_id), conversation=conversation)
     except Message.DoesNotExist:
         raise NotFoundError from None
 
 
-def turn_of(conversation: Conversation, turn_id: object) -> Turn:
-    """A turn, looked up through its conversation."""
+def turn_of(conversation: Conversation, turn_id: object, **also: Combinable) -> Turn:
+    """A turn, looked up through its conversation. ``also``: what else to read in the same statement."""
+    turns = Turn.objects.annotate(**also).select_related("question", "continued_message").defer("request")
     try:
-        return Turn.objects.select_related("question").defer("request").get(pk=_key(turn_id), conversation=conversation)
+        return turns.get(pk=_key(turn_id), conversation=conversation)
     except Turn.DoesNotExist:
         raise NotFoundError from None
 
@@ -161,39 +166,58 @@ def debuggable_conversation(visitor: Visitor, conversation_id: object, *, action
         RefusedError: without the permission; recorded as ``E-PERM-VISIBILITY``.
         NotFoundError: with the permission, but there is no such conversation.
     """
-    if not can_see_hidden(visitor.user):
-        refuse(visitor, conversation_id, action)
     try:
-        conversation = Conversation.objects.select_related("owner").get(pk=_key(conversation_id), deleted_at=None)
-    except (Conversation.DoesNotExist, NotFoundError):
-        # Without permission for other people's conversations, "no such thing" must look like "not yours".
-        if not can_view_any(visitor.user):
-            refuse(visitor, conversation_id, action)
-        raise NotFoundError from None
-    if not may_view_hidden(visitor.user, conversation):
+        return _debuggable(visitor.user, conversation_id)
+    except RefusedError:
         refuse(visitor, conversation_id, action)
-    return conversation
 
 
 def view_hidden(visitor: Visitor, conversation_id: object, *, action: str) -> Conversation:
     """Grant one access to hidden channels: check permission and opt-in, and record the access before anything is shown.
 
     Raises:
-        RefusedError, NotFoundError: see ``debuggable_conversation``.
+        RefusedError, NotFoundError: see ``debuggable_conversation``. Also refused is what a browser loads without anybody looking at it.
         OptInNeededError: permitted, but the debug view of this conversation is not open. This does not count as an attempt.
-        DatabaseError: the line could not be written, so access is refused.
+        DatabaseError: the access could not be recorded, so it is refused.
     """
     conversation = debuggable_conversation(visitor, conversation_id, action=action)
-    if not open_request(visitor, conversation):
+    request = open_request(visitor, conversation)
+    if not request:
         raise OptInNeededError
-    record(action, visitor, conversation)
+    if visitor.cause in (Cause.PREFETCH, Cause.EMBEDDED):
+        refuse(visitor, conversation.pk, action)
+    looks.record_access(visitor, request, action)
     return conversation
 
 
-def recheck_hidden(visitor: Visitor, conversation_id: UUID) -> None:
-    """Check that an open debug stream may continue; raises as ``view_hidden`` if not. Continuing is not a new access."""
-    if not open_request(visitor, debuggable_conversation(visitor, conversation_id, action="debug stream")):
+def recheck_hidden(visitor: Visitor, conversation_id: UUID, *, more: str = "") -> Conversation:
+    """Check that an open debug stream may continue; raises as ``view_hidden`` if not.
+
+    Here the product asks by itself: losing the permission meanwhile is not an attempt. ``more``: something new is shown from now on, such
+    as another turn, and is recorded as that.
+    """
+    conversation = _debuggable(visitor.user, conversation_id)
+    request = open_request(visitor, conversation)
+    if not request:
         raise OptInNeededError
+    if more:
+        looks.record_access(visitor, request, more)
+    return conversation
+
+
+def _debuggable(user: User | None, conversation_id: object) -> Conversation:
+    if not can_see_hidden(user):
+        raise RefusedError
+    try:
+        conversation = Conversation.objects.select_related("owner").get(pk=_key(conversation_id), deleted_at=None)
+    except (Conversation.DoesNotExist, NotFoundError):
+        # Without permission for other people's conversations, "no such thing" must look like "not yours".
+        if not can_view_any(user):
+            raise RefusedError from None
+        raise NotFoundError from None
+    if not may_view_hidden(user, conversation):
+        raise RefusedError
+    return conversation
 
 
 def open_request(visitor: Visitor, conversation: Conversation) -> DebugRequest | None:
@@ -208,8 +232,32 @@ def debug_requests_of(visitor: Visitor, conversation: Conversation) -> QuerySet[
 
 def refuse(visitor: Visitor, conversation_id: object, action: str) -> NoReturn:
     """Record the attempt, then refuse."""
-    attempts.record_attempt(visitor, _as_uuid(conversation_id), action)
+    key = _as_uuid(conversation_id)
+    conversation = Conversation.objects.select_related("owner").filter(pk=key).first() if key else None
+    if conversation and visitor.way == "socket" and open_request(visitor, conversation):
+        # The page was open when the permission was revoked, and its socket came back by itself.
+        visitor = replace(visitor, cause=Cause.RECONNECT)
+    attempts.record_attempt(visitor, conversation or key, action)
     raise RefusedError
+
+
+def visible_message(visitor: Visitor, conversation_id: object, message_id: object, *, action: str) -> Message:
+    """A visible message of one's own conversation.
+
+    Asking for a hidden one by its id, in whosever conversation, is recorded as an attempt.
+
+    Raises:
+        NotFoundError: for everything else.
+    """
+    with contextlib.suppress(NotFoundError):
+        message = message_of(own_conversation(visitor.user, conversation_id), message_id)
+        if message.is_visible:
+            return message
+    key = _as_uuid(message_id)
+    hidden = Message.objects.select_related("conversation__owner").filter(pk=key, is_visible=False).first() if key else None
+    if hidden is not None and not may_view_hidden(visitor.user, hidden.conversation):
+        attempts.record_attempt(visitor, hidden.conversation, action)
+    raise NotFoundError
 
 
 def person_of(visitor: Visitor) -> User:

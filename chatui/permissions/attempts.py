@@ -1,18 +1,26 @@
-"""Records attempts to see hidden channels without permission, and warns staff of people who keep trying."""
+"""Records attempts to see hidden channels without permission, and warns staff of people who keep trying.
+
+The first attempt on something is a line at once. Repetitions within an hour are counted, and so is whatever goes beyond a number of
+conversations: nobody can fill the log.
+"""
 
 from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from uuid import UUID
 
+from django.db import transaction
 from django.utils import timezone
 
-from chatui.audit_log.record import Visitor, record
+from chatui.audit_log import counted
+from chatui.audit_log.counts import tallies
+from chatui.audit_log.lines import Filters
+from chatui.audit_log.record import NOT_BY_PERSON, Cause, Visitor, lock, record
 from chatui.env import environment
 from chatui.guess_limits import address_group
-from chatui.models import AttemptWarning, AuditEvent, User
+from chatui.models import AttemptWarning, AuditEvent, Conversation, User
 from chatui.throttle import Throttle
 from renderer.errors import Code
 
@@ -24,7 +32,14 @@ LISTED_PER_HOUR = 20
 LISTED_PER_HOUR_IN_ALL = 500
 """The same for all such addresses together, so that many addresses cannot flood the log either."""
 
+LISTED_OF_PERSON = 20
+"""On how many different things (an address of a conversation, say) a person's attempts within an hour get lines of their own."""
+
+COUNTED_TOGETHER = timedelta(hours=1)
+"""How long repetitions are counted after a first attempt, before one line says how many there were."""
+
 NOT_LISTED = "further attempts not listed"
+ONLY_COUNTED = "further attempts on other conversations are only counted"
 
 _by_address = Throttle("stranger", attempts=LISTED_PER_HOUR, seconds=3600)
 _in_all = Throttle("strangers", attempts=LISTED_PER_HOUR_IN_ALL, seconds=3600)
@@ -40,13 +55,25 @@ class Warned:
     attempts: int
 
 
-def record_attempt(visitor: Visitor, conversation_id: UUID | None, action: str) -> None:
-    """Record an attempt as ``E-PERM-VISIBILITY`` before it is refused. Raises a database error if that fails."""
+def record_attempt(visitor: Visitor, target: Conversation | UUID | None, action: str) -> None:
+    """Record an attempt as ``E-PERM-VISIBILITY`` before it is refused. Raises a database error if that fails.
+
+    ``target``: the conversation, or the id of one that does not exist.
+    """
+    counted.end_overdue()
+    visitor = Visitor(visitor.user, visitor.address, visitor.cause or visitor.way, visitor.cause)
     if visitor.user is None:
-        _record_stranger(visitor, conversation_id, action)
+        _record_stranger(visitor, target, action)
         return
-    record(action, visitor, conversation_id, code=Code.PERM_VISIBILITY)
-    _warn(visitor.user)
+    _record_person(visitor, visitor.user, target, action)
+    if visitor.cause is Cause.PERSON:
+        _warn(visitor.user)
+
+
+def attempts_of(person: User, since: datetime | None = None) -> int:
+    """How many attempts a person made themselves, with those that were only counted. A count that reaches into the time is whole."""
+    filters = Filters(actor=person.pk, code=Code.PERM_VISIBILITY, since=since, except_ways=NOT_BY_PERSON)
+    return sum(tally.times for tally in tallies(filters, by=frozenset({"person"})))
 
 
 def unacknowledged() -> list[Warned]:
@@ -65,7 +92,24 @@ def acknowledge(visitor: Visitor, warning_id: UUID) -> None:
     AttemptWarning.objects.filter(pk=row.pk, acknowledged_at=None).update(acknowledged_at=timezone.now(), acknowledged_by=name)
 
 
-def _record_stranger(visitor: Visitor, conversation_id: UUID | None, action: str) -> None:
+def _record_person(visitor: Visitor, person: User, target: Conversation | UUID | None, action: str) -> None:
+    # What a person did not do themselves is limited apart: no other site can use up the lines of their own attempts.
+    kind = f"{'attempt' if visitor.cause is Cause.PERSON else 'caused'}:{person.pk}:"
+    conversation_id = target.pk if isinstance(target, Conversation) else target
+    key, ends_at = f"{kind}{visitor.way}:{action}:{conversation_id or ''}", timezone.now() + COUNTED_TOGETHER
+
+    def line(detail: str = "") -> AuditEvent:
+        return record(action, visitor, target, code=Code.PERM_VISIBILITY, detail=detail)
+
+    with transaction.atomic():
+        lock()
+        if counted.is_open(key) or counted.number_open(person, kind) < LISTED_OF_PERSON:
+            counted.count(key, counted.MORE, visitor, ends_at, line)
+        else:
+            counted.count(f"further {kind}", counted.MORE_ELSEWHERE, visitor, ends_at, lambda: line(ONLY_COUNTED))
+
+
+def _record_stranger(visitor: Visitor, target: Conversation | UUID | None, action: str) -> None:
     over = _by_address.count(address_group(visitor.address)) - LISTED_PER_HOUR
     if over < 1:
         # Counted only while its own address is below the limit, so one stranger cannot use up the limit for all.
@@ -74,7 +118,7 @@ def _record_stranger(visitor: Visitor, conversation_id: UUID | None, action: str
         return
     # The first line over the limit says that further attempts are not listed.
     detail = NOT_LISTED if over == 1 else ""
-    record(action, visitor, conversation_id, code=Code.PERM_VISIBILITY, detail=detail)
+    record(action, visitor, target, code=Code.PERM_VISIBILITY, detail=detail)
 
 
 def _warn(person: User) -> None:
@@ -82,8 +126,7 @@ def _warn(person: User) -> None:
     if not env.alert_attempts:
         return
     now = timezone.now()
-    since = now - timedelta(hours=env.alert_hours)
-    attempts = AuditEvent.objects.filter(actor=person, code=Code.PERM_VISIBILITY, at__gte=since).count()
+    attempts = attempts_of(person, now - timedelta(hours=env.alert_hours))
     if attempts < env.alert_attempts:
         return
     name = person.get_username()

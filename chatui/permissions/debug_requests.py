@@ -17,7 +17,7 @@ from chatui.audit_log.record import Visitor, record
 from chatui.codes import ProductCode
 from chatui.env import environment
 from chatui.models import Conversation, DebugRequest, User
-from chatui.permissions import access, four_eyes
+from chatui.permissions import access, four_eyes, looks
 from chatui.permissions.access import NotFoundError
 
 MINUTES = (15, 60, 240)
@@ -90,25 +90,37 @@ def open_debug_view(visitor: Visitor, conversation_id: object, reason: str, minu
     minutes = minutes_to_choose()[0] if minutes is None else minutes
     if len(reason) not in REASON_CHARS or minutes not in minutes_to_choose():
         raise ReasonNeededError
-    record(action, visitor, conversation, detail=f"{minutes} min: {reason}")
     now = timezone.now()
     # A person has at most one request; a view that is opened again counts from now.
     earlier = access.debug_requests_of(visitor, conversation)
-    (earlier.filter(expires_at=None) if waits else earlier).update(closed_at=now)
-    expires_at = None if waits else now + timedelta(minutes=minutes)
-    DebugRequest.objects.create(
-        conversation=conversation, person=access.person_of(visitor), reason=reason, minutes=minutes, expires_at=expires_at
-    )
+    with transaction.atomic():
+        _close(earlier.filter(expires_at=None) if waits else earlier, now)
+        line = record(action, visitor, conversation, detail=f"{minutes} min: {reason}")
+        expires_at = None if waits else now + timedelta(minutes=minutes)
+        request = DebugRequest.objects.create(
+            conversation=conversation, person=access.person_of(visitor), reason=reason, minutes=minutes, expires_at=expires_at
+        )
+        looks.begin(line, request)
     return conversation
 
 
 def close_debug_view(visitor: Visitor, conversation_id: object) -> Conversation:
-    """Close the debug view, or withdraw the request for it. Recorded if there was one."""
+    """Close the debug view, or withdraw the request for it. Recorded if there was one, with the sum of what was shown."""
     conversation = access.debuggable_conversation(visitor, conversation_id, action="close debug view")
     now = timezone.now()
-    if access.debug_requests_of(visitor, conversation).filter(Q(expires_at__gt=now) | Q(expires_at=None)).update(closed_at=now):
-        record("close debug view", visitor, conversation)
+    open_or_waiting = access.debug_requests_of(visitor, conversation).filter(Q(expires_at__gt=now) | Q(expires_at=None))
+    with transaction.atomic():
+        closed, has_sum = _close(open_or_waiting, now, visitor)
+        if closed and not has_sum:
+            record("close debug view", visitor, conversation)
     return conversation
+
+
+def _close(requests: QuerySet[DebugRequest], now: datetime, visitor: Visitor | None = None) -> tuple[int, bool]:
+    """How many were closed, and whether a look was summed up with them."""
+    taken = list(requests.select_for_update(of=("self",)))
+    DebugRequest.objects.filter(pk__in=[request.pk for request in taken]).update(closed_at=now)
+    return len(taken), looks.end(taken, visitor)
 
 
 def requests_to_open() -> QuerySet[DebugRequest]:

@@ -9,9 +9,12 @@ import pytest
 from django.utils import timezone
 
 from chatui.audit_log.record import FIRST_HASH, Visitor, digest, record
-from chatui.models import AuditEvent, Conversation, DebugRequest, User
+from chatui.models import AuditEvent, Conversation, DebugRequest, Message, ShareLink, Turn, User
+from chatui.models.message import Author
 from chatui.permissions import access, debug_requests
 from chatui.permissions.access import NotFoundError, OptInNeededError, RefusedError
+from chatui.store import transcripts
+from renderer.frames import Frame, Header
 
 pytestmark = pytest.mark.django_db
 
@@ -50,6 +53,50 @@ def test_a_deleted_conversation_is_found_only_in_the_bin(ada: User, conversation
     with pytest.raises(NotFoundError):
         access.own_conversation(ada, conversation.pk)
     assert access.own_conversation(ada, conversation.pk, deleted=True) == conversation
+
+
+def say(row: Conversation, body: str, channel: str | None = None) -> Message:
+    header = Header("assistant", channel=channel) if channel else Header("user")
+    return transcripts.append(row, None, Frame(header, body), Author.MODEL if channel else Author.PERSON)
+
+
+def test_of_keys_from_an_index_only_ones_own_visible_messages_outside_the_bin_are_had(
+    ada: User, bela: User, conversation: Conversation
+) -> None:
+    shown, hidden = say(conversation, "Why?"), say(conversation, "A plan.", "analysis")
+    other = say(Conversation.objects.create(owner=bela), "Another person's")
+    gone = say(Conversation.objects.create(owner=ada, deleted_at=timezone.now()), "In the bin")
+    assert list(access.own_messages(ada, [row.pk for row in (shown, hidden, other, gone)])) == [shown.pk]
+    keys = [row.conversation_id for row in (shown, other, gone)]
+    assert list(access.own_conversations_of(ada, keys)) == [conversation.pk]
+
+
+def test_a_message_or_turn_of_another_conversation_is_not_found_through_ones_own(ada: User, bela: User, conversation: Conversation) -> None:
+    row = Conversation.objects.create(owner=bela)
+    question = say(row, "Another person's")
+    turn = Turn.objects.create(
+        conversation=row, question=question, asked_by=bela, client_id=uuid4(), effort="low", lease_until=timezone.now(), lease_owner="x"
+    )
+    assert (access.message_of(row, question.pk), access.turn_of(row, turn.pk)) == (question, turn)
+    for look_up, key in ((access.message_of, question.pk), (access.turn_of, turn.pk)):
+        with pytest.raises(NotFoundError):
+            look_up(conversation, key)
+
+
+def test_a_share_link_ends_when_the_conversation_changes_its_owner(ada: User, bela: User, conversation: Conversation) -> None:
+    ShareLink.objects.create(token="token", conversation=conversation, leaf=say(conversation, "Why?"), title="", created_by=ada)
+    assert access.share_link("token").created_by == ada
+    Conversation.objects.update(owner=bela)
+    with pytest.raises(NotFoundError):
+        access.share_link("token")
+
+
+def test_hidden_channels_of_a_deleted_conversation_are_gone_for_permitted_staff_too(grace: User, conversation: Conversation) -> None:
+    debug_requests.open_debug_view(visitor(grace), conversation.pk, "a fault was reported")
+    access.recheck_hidden(visitor(grace), conversation.pk)
+    Conversation.objects.update(deleted_at=timezone.now())
+    with pytest.raises(NotFoundError):
+        access.recheck_hidden(visitor(grace), conversation.pk)
 
 
 def test_permitted_staff_see_hidden_channels_after_they_opened_the_view(grace: User, conversation: Conversation) -> None:
@@ -135,9 +182,15 @@ def test_if_the_line_cannot_be_written_there_is_no_look(grace: User, conversatio
     def disk_is_full(*args: object, **kwargs: object) -> None:
         raise OSError("no space left")
 
+    with monkeypatch.context() as patch, pytest.raises(OSError, match="no space left"):
+        patch.setattr("chatui.audit_log.counted._count", disk_is_full)
+        access.view_hidden(visitor(grace), conversation.pk, action="debug page")
     monkeypatch.setattr("chatui.audit_log.record._append", disk_is_full)
     with pytest.raises(OSError, match="no space left"):
-        access.view_hidden(visitor(grace), conversation.pk, action="debug page")
+        access.view_hidden(visitor(grace, "download"), conversation.pk, action="whole download")
+    with pytest.raises(OSError, match="no space left"):
+        debug_requests.open_debug_view(visitor(grace), conversation.pk, "a fault was reported")
+    assert DebugRequest.objects.count() == 1, "what cannot be recorded is not opened"
 
 
 def test_lines_are_numbered_and_chained(grace: User, conversation: Conversation) -> None:

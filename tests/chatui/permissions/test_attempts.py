@@ -11,9 +11,11 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from chatui.audit_log.record import Visitor
-from chatui.models import AttemptWarning, AuditEvent, Conversation, User
+from chatui.audit_log import chain
+from chatui.audit_log.record import Cause, Visitor
+from chatui.models import AttemptWarning, AuditEvent, Conversation, CountedLine, User
 from chatui.permissions import access, attempts
+from chatui.store import erasure
 from tests.chatui.conftest import signed_in
 from tests.support.environment import change
 from tests.support.html_text import lean
@@ -77,10 +79,121 @@ def test_many_addresses_together_do_not_flood_the_log_either(conversation: Conve
     assert lines == [""] * 40 + [attempts.NOT_LISTED]
 
 
-def test_a_person_who_signed_in_is_always_recorded(bela: User, conversation: Conversation) -> None:
-    for _ in range(attempts.LISTED_PER_HOUR + 10):
+def lines() -> list[tuple[str, str, str]]:
+    return list(AuditEvent.objects.order_by("number").values_list("actor_name", "owner_name", "detail"))
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[timedelta], None]:
+    """Lets time pass."""
+    passed = [timezone.now()]
+    monkeypatch.setattr(timezone, "now", lambda: passed[0])
+
+    def wait(time: timedelta) -> None:
+        passed[0] += time
+
+    return wait
+
+
+def test_the_first_attempt_of_a_person_is_a_line_at_once_and_repetitions_are_one_more(
+    bela: User, conversation: Conversation, clock: Callable[[timedelta], None]
+) -> None:
+    for number in range(300):
+        attempt(bela, conversation.pk, f"192.0.2.{number % 3}")
+        assert lines() == [("bela", "ada", "")], "the owner's name is in it"
+        clock(timedelta(seconds=10))
+    assert attempts.attempts_of(bela) == 300, "none is lost while no line says so"
+    last = timezone.now() - timedelta(seconds=10)
+    clock(timedelta(hours=1))
+    attempt(bela, conversation.pk)
+    assert lines()[1:] == [("bela", "ada", f"after line 1: 299 more; from 3 networks; last {last:%Y-%m-%d %H:%M:%S}"), ("bela", "ada", "")]
+    summed = AuditEvent.objects.get(number=2)
+    assert (summed.code, summed.action, summed.way, summed.conversation_id) == ("E-PERM-VISIBILITY", "debug page", "page", conversation.pk)
+    assert attempts.attempts_of(bela) == 301 and chain.verify().is_whole
+
+
+def test_an_attempt_that_is_not_repeated_needs_no_second_line(
+    bela: User, sam: User, conversation: Conversation, clock: Callable[[timedelta], None]
+) -> None:
+    attempt(bela, conversation.pk)
+    clock(timedelta(hours=2))
+    attempt(sam, conversation.pk)
+    assert [name for name, _, _ in lines()] == ["bela", "sam"]
+    assert CountedLine.objects.count() == 1, "nothing is kept of what has ended"
+
+
+def test_attempts_on_more_and_more_conversations_get_a_line_each_up_to_a_number_and_are_then_counted_together(
+    bela: User, sam: User, conversation: Conversation, clock: Callable[[timedelta], None]
+) -> None:
+    for _ in range(200):
+        attempt(bela, uuid4())
+    attempt(bela, conversation.pk)
+    details = [detail for _, _, detail in lines()]
+    assert details == [""] * attempts.LISTED_OF_PERSON + [attempts.ONLY_COUNTED]
+    assert attempts.attempts_of(bela) == 201
+    attempt(sam, conversation.pk)
+    assert lines()[-1] == ("sam", "ada", ""), "one person does not use up another one's lines"
+    moment = timezone.now()
+    clock(timedelta(hours=2))
+    attempt(sam, conversation.pk)
+    assert lines()[-2] == ("bela", "", f"after line 21: 180 more on other conversations; last {moment:%Y-%m-%d %H:%M:%S}")
+    assert attempts.attempts_of(bela) == 201
+
+
+def test_nobody_gets_more_lines_than_that_by_any_mixture(
+    bela: User, conversation: Conversation, clock: Callable[[timedelta], None]
+) -> None:
+    for number in range(600):
+        visitor = Visitor(bela, "192.0.2.7", ("page", "socket", "download")[number % 3])
+        with pytest.raises(access.RefusedError):
+            access.view_hidden(visitor, conversation.pk if number % 2 else uuid4(), action=f"debug {number % 7}")
+        clock(timedelta(seconds=6))
+    most = attempts.LISTED_OF_PERSON + 1
+    assert AuditEvent.objects.filter(detail__startswith="after line").count() < most
+    assert AuditEvent.objects.exclude(detail__startswith="after line").count() <= 2 * most, "in an hour, and what began in the one before"
+    assert attempts.attempts_of(bela) == 600
+
+
+def test_the_owners_name_outlives_the_conversation_and_the_sum_has_it_too(
+    bela: User, conversation: Conversation, clock: Callable[[timedelta], None]
+) -> None:
+    for _ in range(3):
         attempt(bela, conversation.pk)
-    assert AuditEvent.objects.count() == attempts.LISTED_PER_HOUR + 10
+    key = conversation.pk
+    erasure.erase_conversation(key)
+    clock(timedelta(hours=2))
+    attempt(bela, key)
+    assert [(name, owner) for name, owner, _ in lines()] == [("bela", "ada"), ("bela", "ada"), ("bela", "")]
+    assert {line.conversation_id for line in AuditEvent.objects.all()} == {key}
+
+
+def test_a_repetition_that_cannot_be_counted_is_an_error_and_not_silently_dropped(
+    bela: User, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    attempt(bela, conversation.pk)
+
+    def disk_is_full(*args: object, **kwargs: object) -> None:
+        raise OSError("no space left")
+
+    monkeypatch.setattr("chatui.audit_log.counted._count", disk_is_full)
+    with pytest.raises(OSError, match="no space left"):
+        access.view_hidden(Visitor(bela, "192.0.2.7", "page"), conversation.pk, action="debug page")
+
+
+@pytest.mark.parametrize("cause", [Cause.LINK, Cause.EMBEDDED, Cause.PREFETCH])
+def test_what_a_persons_browser_was_made_to_do_is_recorded_as_that_and_warns_of_nobody(
+    cause: Cause, bela: User, conversation: Conversation
+) -> None:
+    for _ in range(300):
+        with pytest.raises(access.RefusedError):
+            access.view_hidden(Visitor(bela, "192.0.2.7", "page", cause), uuid4(), action="debug page")
+    assert AuditEvent.objects.count() == attempts.LISTED_OF_PERSON + 1
+    assert set(AuditEvent.objects.values_list("code", "way")) == {("E-PERM-VISIBILITY", cause.value)}
+    assert attempts.unacknowledged() == [] and attempts.attempts_of(bela) == 0
+    for _ in range(5):
+        attempt(bela, conversation.pk)
+    assert AuditEvent.objects.filter(way="page").count() == 1, "their own attempts have lines of their own all the same"
+    assert [warned.attempts for warned in attempts.unacknowledged()] == [5]
 
 
 def test_staff_are_warned_once_per_person_and_day(

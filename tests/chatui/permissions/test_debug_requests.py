@@ -256,6 +256,21 @@ def test_asking_again_leaves_one_request_and_withdrawing_leaves_none(
     assert debug_requests.waiting(visitor(vera)) == []
 
 
+def test_asking_for_more_time_leaves_the_view_open_that_was_approved(
+    asked: DebugRequest, grace: User, vera: User, conversation: Conversation
+) -> None:
+    debug_requests.decide(visitor(vera), conversation.pk, asked.pk, approves=True)
+    debug_requests.open_debug_view(visitor(grace), conversation.pk, REASON, 240)
+    assert can_look(grace, conversation), "until somebody has decided"
+    assert debug_requests.own_request(visitor(grace), conversation) is not None
+
+
+def test_a_request_for_a_deleted_conversation_is_not_listed(asked: DebugRequest, vera: User, conversation: Conversation) -> None:
+    assert len(debug_requests.waiting(visitor(vera))) == 1 == debug_requests.to_decide(vera)
+    Conversation.objects.update(deleted_at=timezone.now())
+    assert debug_requests.waiting(visitor(vera)) == [] and debug_requests.to_decide(vera) == 0
+
+
 def test_a_longest_time_that_was_lowered_meanwhile_holds_for_the_approval(
     asked: DebugRequest, grace: User, vera: User, conversation: Conversation, settings: pytest_django.Settings
 ) -> None:

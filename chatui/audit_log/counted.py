@@ -1,0 +1,227 @@
+"""Counts what happens again and again after a line of the audit log, and sums it up in one more line when it has ended.
+
+The first line is always written at once, and each repetition is counted in the database before anything is shown: when a process dies,
+what was counted stays, and whoever comes next writes the sum. Lines are only ever added. Rows that count are written by whoever holds the
+log's lock.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from django.db import transaction
+from django.db.models import Q
+from django.utils import timezone
+
+from chatui.audit_log.record import Visitor, append, lock
+from chatui.guess_limits import address_group
+from chatui.models import AuditEvent, CountedLine, User
+
+BY_PRODUCT = "server"
+"""The way of a line that the product writes by itself."""
+
+MORE = "more"
+MORE_ELSEWHERE = "more on other conversations"
+"""What repeated attempts are counted as; everything else is counted in a look at hidden channels."""
+
+SUM_BEGINS = "after line "
+MOST_NETWORKS = 20
+_CLOSED_AT_ONCE = 50
+_MORE = re.compile(rf"{SUM_BEGINS}\d+: (\d+) more\b.*; last (\d{{4}}-\d\d-\d\d \d\d:\d\d:\d\d)")
+
+
+@dataclass(frozen=True, slots=True)
+class Repetition:
+    """One more time. ``number``: how many times this was counted. ``is_new_network``: the first from there."""
+
+    number: int
+    is_new_network: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Attempts:
+    """Repeated attempts: how many, and when the last one was."""
+
+    number: int
+    last_at: datetime
+
+
+def begin(line: AuditEvent, key: str, person: User | None, ends_at: datetime) -> CountedLine:
+    """From this line on, count what has that key: no other may have it that is open."""
+    return CountedLine.objects.create(
+        line=line.number,
+        key=key,
+        person_id=person.pk if person else None,
+        networks=[address_group(line.address)],
+        ends_at=ends_at,
+    )
+
+
+def count(key: str, what: str, visitor: Visitor, ends_at: datetime, first: Callable[[], AuditEvent]) -> Repetition | None:
+    """Count one of ``what``, after the line that began. Where nothing is open under that key, write ``first`` and begin with it (None).
+
+    In a look that line is counted as well; an attempt is counted by its own line. Raises a database error if that fails.
+    """
+    with transaction.atomic():
+        lock()
+        row = _open(key)
+        if row is not None and row.ends_at <= timezone.now():
+            _close(row)
+            row = None
+        if row is not None:
+            return _count(row, what, address_group(visitor.address))
+        began = first()
+        row = begin(began, key, visitor.user, ends_at)
+        if not began.code:
+            _count(row, what, address_group(visitor.address))
+    return None
+
+
+def is_open(key: str) -> bool:
+    """Whether something is being counted under that key."""
+    return CountedLine.objects.filter(key=key).exists()
+
+
+def number_open(person: User, prefix: str) -> int:
+    """How many are open of a person whose key begins so."""
+    return CountedLine.objects.filter(person_id=person.pk, key__startswith=prefix, ends_at__gt=timezone.now()).count()
+
+
+def end(key: str, visitor: Visitor | None = None) -> AuditEvent | None:
+    """Write the sum of what has this key, if anything has; ``visitor`` ended it, or, without one, the product. Returns the line."""
+    with transaction.atomic():
+        lock()
+        row = _open(key)
+        return _close(row, visitor) if row else None
+
+
+def end_overdue(most: int = _CLOSED_AT_ONCE) -> None:
+    """Write the sums of what has ended by itself, at most so many."""
+    overdue = CountedLine.objects.filter(sum_line=None, ends_at__lte=timezone.now()).order_by("ends_at")
+    _end_all(overdue.values_list("key", flat=True)[:most])
+
+
+def end_all_of(person: User) -> None:
+    """Write the sums of whatever is open of a person, or about what is theirs, before the account goes."""
+    open_rows = CountedLine.objects.filter(sum_line=None)
+    about = AuditEvent.objects.filter(number__in=open_rows.values("line"), owner_name=person.get_username())
+    _end_all(open_rows.filter(Q(person_id=person.pk) | Q(line__in=about.values("number"))).values_list("key", flat=True))
+
+
+def words_of(row: CountedLine) -> str:
+    """The sum in words, such as ``3 × page, 1 × stream; last 2026-11-20 10:14:03``."""
+    if not row.last_at:
+        return "nothing was shown"
+    here = len(row.networks)
+    networks = f"; from {here}{' or more' if here >= MOST_NETWORKS else ''} networks" if here > 1 else ""
+    return f"{_listed(row.counts)}{networks}; last {row.last_at:%Y-%m-%d %H:%M:%S}"
+
+
+def attempts_in(detail: str) -> Attempts:
+    """The attempts that a sum of attempts stands for, by its detail. A look is none."""
+    found = _MORE.match(detail)
+    return (
+        Attempts(int(found[1]), datetime.fromisoformat(found[2]).replace(tzinfo=UTC))
+        if found
+        else Attempts(0, datetime.min.replace(tzinfo=UTC))
+    )
+
+
+def sums_among(lines: Iterable[int]) -> dict[int, int]:
+    """The sums among these lines, by number, with the line after which each was counted."""
+    rows = CountedLine.objects.filter(sum_line__in=list(lines)).values_list("sum_line", "line")
+    return {sum_line: line for sum_line, line in rows if sum_line is not None}
+
+
+def is_sum_of(detail: str, line: int) -> bool:
+    """Whether a line with this detail is the sum of what was counted after that line."""
+    return detail.startswith(f"{SUM_BEGINS}{line}: ")
+
+
+def sums_after(lines: Iterable[int]) -> dict[int, tuple[str, int | None]]:
+    """What was counted after these lines, in words, by their number, and the line that says so (None: it is still being counted)."""
+    rows = list(CountedLine.objects.filter(line__in=list(lines)))
+    summed = dict(AuditEvent.objects.filter(number__in=[row.sum_line for row in rows if row.sum_line]).values_list("number", "detail"))
+    found: dict[int, tuple[str, int | None]] = {}
+    for row in rows:
+        detail = summed.get(row.sum_line or 0, "")
+        if is_sum_of(detail, row.line):
+            found[row.line] = detail.partition(": ")[2], row.sum_line
+        elif row.sum_line is None and row.last_at:
+            found[row.line] = f"so far {words_of(row)}", None
+    return found
+
+
+def attempts_after() -> dict[int, Attempts]:
+    """The lines after which attempts are still being counted, by number, with those so far."""
+    rows = CountedLine.objects.filter(sum_line=None).exclude(last_at=None)
+    return {row.line: Attempts(number, row.last_at) for row in rows if row.last_at and (number := _attempts(row))}
+
+
+def _attempts(row: CountedLine) -> int:
+    return sum(row.counts.get(what, 0) for what in (MORE, MORE_ELSEWHERE))
+
+
+def _open(key: str) -> CountedLine | None:
+    return CountedLine.objects.filter(key=key).first()
+
+
+def _count(row: CountedLine, what: str, network: str) -> Repetition:
+    number = row.counts.get(what, 0) + 1
+    row.counts[what] = number
+    # Behind a Unix socket nobody knows where a request came from.
+    is_new = network != "" and network not in row.networks and len(row.networks) < MOST_NETWORKS
+    if is_new:
+        row.networks.append(network)
+    row.last_at = timezone.now()
+    row.save(update_fields=["counts", "networks", "last_at"])
+    return Repetition(number, is_new)
+
+
+def _end_all(keys: Iterable[str | None]) -> None:
+    for key in list(keys):
+        if key is not None:
+            end(key)
+
+
+def _close(row: CountedLine, visitor: Visitor | None = None) -> AuditEvent | None:
+    """The sum as a line. A single attempt needs none; a look always has an end."""
+    began = AuditEvent.objects.get(number=row.line)
+    if began.code and not row.counts:
+        row.delete()
+        return None
+    line = append(_sum_of(row, began, visitor))
+    row.sum_line, row.key, row.person_id, row.counts, row.networks, row.last_at = line.number, None, None, {}, [], None
+    row.save()
+    return line
+
+
+def _sum_of(row: CountedLine, began: AuditEvent, visitor: Visitor | None) -> AuditEvent:
+    """About the same person, conversation and owner as the line that began, whether or not they are still there."""
+    if began.code:
+        action, way, address = began.action, began.way, began.address
+    elif visitor:
+        action, way, address = "close debug view", visitor.way, visitor.address
+    else:
+        action, way, address = "debug view ended", BY_PRODUCT, ""
+    is_elsewhere = MORE_ELSEWHERE in row.counts
+    return AuditEvent(
+        action=action,
+        code=began.code,
+        way=way,
+        actor_id=began.actor_id,
+        actor_name=began.actor_name,
+        conversation_id=None if is_elsewhere else began.conversation_id,
+        owner_name="" if is_elsewhere else began.owner_name,
+        address=address[:64],
+        detail=f"{SUM_BEGINS}{row.line}: {words_of(row)}"[:200],
+    )
+
+
+def _listed(counts: dict[str, int]) -> str:
+    attempts = [f"{number} {what}" for what, number in counts.items() if what in (MORE, MORE_ELSEWHERE)]
+    looks = [f"{number} × {what.removeprefix('debug ')}" for what, number in counts.items() if what not in (MORE, MORE_ELSEWHERE)]
+    return ", ".join([*attempts, *looks])

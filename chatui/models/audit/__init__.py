@@ -1,0 +1,1 @@
+"""The tables of the audit log: its lines, what is counted after them, and warnings to staff."""

@@ -1,0 +1,36 @@
+"""What happened again after a line of the audit log: counted here until one more line of the log holds the sum."""
+
+from __future__ import annotations
+
+from django.db import models
+
+from chatui.models.keys import new_key
+
+
+class CountedLine(models.Model):
+    """One for each look at hidden channels, and for each attempt that may be repeated.
+
+    ``line`` is the number of the line that began it. While it is open, ``key`` names it, ``counts`` says how often what happened, and
+    ``networks`` from where. It ends at ``ends_at`` or earlier. When it has ended, ``sum_line`` is the number of the line with the sum, and
+    the row holds nothing else: it only connects two lines for the page.
+    """
+
+    id = models.UUIDField(primary_key=True, default=new_key, editable=False)
+    line = models.PositiveBigIntegerField(unique=True)
+    sum_line = models.PositiveBigIntegerField(null=True, unique=True)
+    key = models.CharField(max_length=200, null=True, unique=True)
+    person_id = models.UUIDField(null=True)
+    counts = models.JSONField(default=dict)
+    networks = models.JSONField(default=list)
+    last_at = models.DateTimeField(null=True)
+    ends_at = models.DateTimeField()
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["sum_line", "ends_at"], name="counted_line_open"),
+            models.Index(fields=["person_id", "key"], name="counted_line_by_person"),
+        ]
+        default_permissions = ()
+
+    def __str__(self) -> str:
+        return f"Counted since line {self.line}"
