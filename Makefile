@@ -12,6 +12,7 @@ UV_VERSION = 0.13.8
 LOCK_FLAGS =
 PYTEST_FLAGS =
 CHECK_FLAGS =
+BENCH_FLAGS =
 ROUNDS = 10
 ALONE_WORDS = not browser and not llama and not served and not services
 ALONE = "$(ALONE_WORDS)"
@@ -50,11 +51,13 @@ faults: development ## The races and faults that make test tries once, many time
 wire: development ## Make the types of the scripts anew from chatui/wire
 	@$(PY) -m tests.tools.wire_types
 
-attack: development chromium ## Load every known attack in a real browser; takes long
+attack: development chromium ## Load every known attack in a real browser, and play every shape of the canary; takes long
 	@$(PY) -m tests.attacks
+	@CHATUI_TEST_SHAPES=all $(PY) -m pytest --quiet tests/chatui/canary/test_runs.py -k every_shape $(PYTEST_FLAGS)
 
-bench: development ## Measure what exists, as ratios within one run
+bench: development ## Measure what things cost, as ratios within one run (BENCH_FLAGS=--short)
 	@$(PY) -m tests.bench
+	@$(PY) -m tests.bench.delivery $(BENCH_FLAGS)
 
 image-steps: development ## Carry out the Dockerfile's steps in a clean directory; needs no Docker and builds no image
 	@$(PY) -m tests.tools.docker_steps

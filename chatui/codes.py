@@ -5,6 +5,9 @@ A code follows an error from the database to the page. Its message never quotes 
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
+
 from renderer.errors import Code, ErrorCode
 
 
@@ -27,11 +30,15 @@ class ProductCode(ErrorCode):
     COMMAND = "E-X-COMMAND"
     RATE = "E-X-RATE"
     REASON = "E-X-REASON"
+    SERVER_BUSY = "E-X-SERVER-BUSY"
     SIGNED_OUT = "E-X-SIGNED-OUT"
+    STORAGE_FULL = "E-X-STORAGE-FULL"
     SUMMARY_BLOCKED = "E-X-SUMMARY-BLOCKED"
     TIMEOUT = "E-X-TIMEOUT"
+    TOOL = "E-X-TOOL"
     TOO_LARGE = "E-X-TOO-LARGE"
     TOO_MANY = "E-X-TOO-MANY"
+    OTHER_RELEASE = "E-X-OTHER-RELEASE"
     TOO_MANY_PAGES = "E-X-TOO-MANY-PAGES"
     WITHHELD = "E-X-WITHHELD"
 
@@ -39,6 +46,11 @@ class ProductCode(ErrorCode):
     def sentence(self) -> str:
         """The message that a person reads with this code. It never says what the hidden text was."""
         return _SENTENCES[self]
+
+
+def counted(codes: Iterable[ErrorCode]) -> str:
+    """Codes with how often each came, for a line of the log; empty where there is none."""
+    return ", ".join(f"{code} × {count}" for code, count in sorted(Counter(codes).items()))
 
 
 def code_of(value: str) -> ErrorCode:
@@ -66,11 +78,15 @@ _SENTENCES: dict[ProductCode, str] = {
     ProductCode.COMMAND: "The server did not understand the page's request. Reload the page.",
     ProductCode.RATE: "Too many requests at once. Wait a moment.",
     ProductCode.REASON: "Give a reason of 10 to 180 characters, and choose one of the times.",
+    ProductCode.SERVER_BUSY: "The server is too busy to store this now. Try again in a moment.",
     ProductCode.SIGNED_OUT: "You are signed out. Sign in again to continue.",
+    ProductCode.STORAGE_FULL: "The server has no room left to store anything, so this was not accepted. Tell whoever runs it.",
     ProductCode.SUMMARY_BLOCKED: "A line of a reasoning summary could not be shown.",
     ProductCode.TIMEOUT: "The model server took too long.",
+    ProductCode.TOOL: "The answer could not be finished: the model asked for a tool, and no tool can be used here.",
     ProductCode.TOO_LARGE: "The message is too long.",
     ProductCode.TOO_MANY: "Several answers are still being written for you. Wait for one of them, or stop it.",
+    ProductCode.OTHER_RELEASE: "The server has a new release. Reload this page; your text is kept.",
     ProductCode.TOO_MANY_PAGES: "Too many pages are open. Close some, then load this one again.",
     ProductCode.WITHHELD: "A part of this answer was withheld, because it looked like the model's private reasoning.",
 }

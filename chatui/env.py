@@ -57,6 +57,14 @@ class Environment(BaseSettings):
     backends_file: Path | None = Field(None, description="TOML file with several back ends, in the place of the variables for one.")
     max_message_chars: int = Field(64_000, gt=0, description="Longest message that a person may send, in characters.")
     max_running_answers: int = Field(4, gt=0, description="How many answers may be written for one person at a time.")
+    max_answers_at_once: int = Field(
+        200,
+        gt=0,
+        description="How many answers may be written at a time in one process. The others wait, and read their place in the queue.",
+    )
+    drain_seconds: float = Field(
+        20.0, ge=0, description="How long answers may still be written after the process was told to end (SIGTERM)."
+    )
     max_answer_tokens: int = Field(0, ge=0, description="Longest answer in tokens. 0: the model server decides.")
     demo_tokens_per_second: float = Field(60.0, ge=0, description="Pace of the demo. 0: as fast as it goes.")
     instructions: str = Field("", description="Developer instructions sent with each request; hidden from people.", repr=False)

@@ -123,7 +123,7 @@ def _words(error: BaseException) -> str:
     return f": {error}" if isinstance(error, _QUOTED) else ""
 
 
-def log_without_content(log: logging.Logger, turn_id: UUID, error: Exception) -> None:
+def log_without_content(log: logging.Logger, turn_id: UUID, error: BaseException) -> None:
     """Log an exception without its message, which may quote a transcript."""
     frames = "".join(traceback.format_tb(error.__traceback__))
     log.error("turn %s failed: %s\n%s", turn_id, type(error).__name__, frames)

@@ -7,14 +7,16 @@ from collections.abc import Iterator, Mapping
 from django.db.models import Count, Sum
 from django.utils import timezone
 
+from chatui.codes import ProductCode
 from chatui.models import AuditEvent, Turn
 from chatui.models.turn import TurnState
+from chatui.store import transcripts
 from renderer.errors import Code
 
 
 def text() -> str:
     """All counts in Prometheus's text format. They are gauges: they count what the database holds, and a purge lowers them."""
-    return "".join(f"{line}\n" for line in (*_turns(), *_tokens(), *_attempts()))
+    return "".join(f"{line}\n" for line in (*_turns(), *_tokens(), *_attempts(), *_problems()))
 
 
 def _turns() -> Iterator[str]:
@@ -34,7 +36,13 @@ def _tokens() -> Iterator[str]:
 
 def _attempts() -> Iterator[str]:
     count = AuditEvent.objects.filter(code=Code.PERM_VISIBILITY).count()
-    yield from _gauge("chatui_refused_looks", "Refused attempts to see hidden channels, in the audit log.", {"": count})
+    yield from _gauge("chatui_refused_looks", "Lines of the audit log about refused attempts to see hidden channels.", {"": count})
+
+
+def _problems() -> Iterator[str]:
+    counts = transcripts.problem_counts()
+    by_code = {f'{{code="{code}"}}': counts.get(code, 0) for code in (*Code, *ProductCode)}
+    yield from _gauge("chatui_frames_with_problems", "Stored frames with a problem, by error code.", by_code)
 
 
 def _gauge(name: str, says: str, values: Mapping[str, int]) -> Iterator[str]:

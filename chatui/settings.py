@@ -82,15 +82,6 @@ else:
         }
     }
 
-CHANNEL_LAYERS: dict[str, dict[str, object]] = {
-    "default": {"BACKEND": "channels.layers.InMemoryChannelLayer", "CONFIG": {"capacity": 1000}}
-}
-if ENVIRONMENT.redis_url:
-    CHANNEL_LAYERS["default"] = {
-        "BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer",
-        "CONFIG": {"hosts": [ENVIRONMENT.redis_url], "prefix": "chatui"},
-    }
-
 # Throttles count here. Django's own limit of 300 entries would let anybody flush the counts away.
 CACHES: dict[str, dict[str, object]] = {
     "default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache", "OPTIONS": {"MAX_ENTRIES": 100_000}}
@@ -165,7 +156,7 @@ CSRF_COOKIE_NAME = "__Host-csrf" if _HTTPS else "chatui_csrf"
 CSRF_COOKIE_SECURE = _HTTPS
 CSRF_COOKIE_HTTPONLY = True
 CSRF_COOKIE_SAMESITE = "Lax"
-CSRF_FAILURE_VIEW = "chatui.web.errors.csrf_failure"
+CSRF_FAILURE_VIEW = "chatui.web.guards.csrf_failure"
 DATA_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024
 FILE_UPLOAD_HANDLERS = ["chatui.transfer.upload_handler.BoundedUploadHandler"]
 MESSAGE_STORAGE = "django.contrib.messages.storage.session.SessionStorage"

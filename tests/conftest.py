@@ -16,7 +16,7 @@ import hypothesis
 import pytest
 
 from tests.support import places
-from tests.support.rounds import ROUNDS
+from tests.support.cases import ROUNDS
 from tests.tools import chromium, not_run
 
 # Said by whoever runs the tests; every other CHATUI_… variable is a setting of their own product and must not reach a test.
@@ -28,6 +28,7 @@ OF_TESTS = {
     "CHATUI_TEST_LONG",
     "CHATUI_TEST_NEW_EXAMPLES",
     "CHATUI_TEST_REDIS_URL",
+    "CHATUI_TEST_SHAPES",
 }
 TOGETHER = ("tests/llama/", "tests/services/")
 SERVICES = ("CHATUI_TEST_DATABASE_URL", "CHATUI_TEST_REDIS_URL")

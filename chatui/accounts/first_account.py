@@ -20,7 +20,7 @@ def is_needed() -> bool:
 
 
 def new_code() -> str | None:
-    """A new code to print, such as ``7KQM-2XWP-…``; None where there is an account already."""
+    """A new code to print, such as ``7KQM-2XWP-…``; None if there is already an account."""
     if not is_needed():
         return None
     code = "-".join("".join(secrets.choice(_ALPHABET) for _ in range(4)) for _ in range(5))
@@ -35,7 +35,7 @@ def code_is_good(code: str) -> bool:
 
 @transaction.atomic
 def make(username: str, password: str) -> User | None:
-    """The first account: staff, with every permission of ours. None where another request was first; its codes are gone, too."""
+    """Create the first account: staff, with every permission of the product. None if another request was first. All codes are deleted."""
     # Taking the codes locks them: of two people with a good code, one gets the account.
     taken = list(FirstAccountCode.objects.select_for_update())
     if not taken or not is_needed():

@@ -6,7 +6,7 @@ from typing import Any
 
 from django import forms
 from django.contrib.auth import get_user_model
-from django.contrib.auth.forms import AuthenticationForm, BaseUserCreationForm, PasswordChangeForm
+from django.contrib.auth.forms import AuthenticationForm, BaseUserCreationForm, PasswordChangeForm, SetPasswordForm
 
 from chatui.accounts import first_account, sign_in
 from chatui.audit_log.record import Visitor
@@ -16,7 +16,15 @@ from chatui.guess_limits import GuessLimit, MustWaitError, Scope
 CODES = GuessLimit("code", address=Scope(free=9, longest=600, window=3600))
 
 
-class FirstAccountForm(BaseUserCreationForm):  # type: ignore[type-arg]
+class NewPassword:
+    """For a form with a new password twice: what is wrong with the password is said where it was chosen, not where it was repeated."""
+
+    def validate_password_for_user(self, user: Any, password_field_name: str = "password2") -> None:  # noqa: S107 - a field
+        """See Django, which says it at the second field."""
+        super().validate_password_for_user(user, password_field_name.removesuffix("2") + "1")  # type: ignore[misc]
+
+
+class FirstAccountForm(NewPassword, BaseUserCreationForm):  # type: ignore[type-arg]
     """Name, password twice, and the code from the console."""
 
     code = forms.CharField(
@@ -27,7 +35,7 @@ class FirstAccountForm(BaseUserCreationForm):  # type: ignore[type-arg]
     field_order = ["code", "username", "password1", "password2"]
 
     def __init__(self, *args: Any, address: str = "", **kwargs: Any) -> None:
-        """The code is the first thing to type. ``address``: of whoever types it."""
+        """The code is the first field. ``address``: the visitor's network address."""
         super().__init__(*args, **kwargs)
         self._address = address
         self.fields["username"].widget.attrs.pop("autofocus", None)
@@ -38,7 +46,7 @@ class FirstAccountForm(BaseUserCreationForm):  # type: ignore[type-arg]
         fields = ("username",)
 
     def clean_code(self) -> str:
-        """A wrong code says only that; after too many of them a good one says no more than another wrong one."""
+        """A wrong code is only called wrong. After too many guesses no code is checked, so that a right one looks the same."""
         code: str = self.cleaned_data["code"]
         try:
             guess = CODES.admit(self._address)
@@ -54,13 +62,13 @@ class SignInForm(AuthenticationForm):
     """Name and password."""
 
     def __init__(self, *args: Any, visitor: Visitor, device: str = "", **kwargs: Any) -> None:
-        """``device``: the value of the cookie that says whether this browser was signed in before."""
+        """``device``: the cookie that tells whether somebody signed in with this browser before."""
         super().__init__(*args, **kwargs)
         self._visitor = visitor
         self._device = device
 
     def clean(self) -> dict[str, Any]:
-        """Count before asking, so that a guess in flight counts too."""
+        """Count before checking, so that simultaneous guesses count, too."""
         name = self.cleaned_data.get("username", "")
         if not name or not self.cleaned_data.get("password"):
             return super().clean()
@@ -78,11 +86,11 @@ class SignInForm(AuthenticationForm):
         return cleaned
 
 
-class PasswordForm(PasswordChangeForm):
+class PasswordForm(NewPassword, PasswordChangeForm):
     """The old password, and a new one twice."""
 
     def __init__(self, *args: Any, visitor: Visitor, **kwargs: Any) -> None:
-        """``visitor``: whose password it is, and where they are."""
+        """``visitor``: the owner of the password, and their address."""
         super().__init__(*args, **kwargs)
         self._visitor = visitor
 
@@ -100,3 +108,7 @@ class PasswordForm(PasswordChangeForm):
             raise
         guess.succeeded()
         return password
+
+
+class LinkedPasswordForm(NewPassword, SetPasswordForm):  # type: ignore[type-arg]
+    """A new password twice, for whoever has a link for it."""

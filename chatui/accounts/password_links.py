@@ -21,7 +21,7 @@ LASTS = timedelta(hours=24)
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """What a person is told of a link for their account. ``used_at`` None: nobody has used it."""
+    """A notice to a person about a link for their account. ``used_at`` None: the link is unused."""
 
     made_by: str
     made_at: datetime
@@ -30,7 +30,7 @@ class Notice:
 
 
 def make(visitor: Visitor, person: User, *, voids_password: bool) -> str:
-    """The path of a new link; earlier ones end. ``voids_password``: the old password, and every session, end at once. Recorded."""
+    """Create a link and return its path; earlier links end. ``voids_password``: the password and every session end at once. Recorded."""
     with transaction.atomic():
         if voids_password:
             person.set_unusable_password()
@@ -45,7 +45,7 @@ def make(visitor: Visitor, person: User, *, voids_password: bool) -> str:
 
 
 def person_of(link_id: UUID, token: str) -> User:
-    """Whose password a link is for. Raises NotFoundError where it is not good, or not any more."""
+    """The person that a link is for. Raises NotFoundError if the link is not valid (any more)."""
     return _good(link_id, token).user
 
 
@@ -53,7 +53,7 @@ def use(visitor: Visitor, link_id: UUID, token: str, password: str) -> User:
     """Set the password that the person has chosen, once. Recorded.
 
     Raises:
-        NotFoundError: as ``person_of``; also where somebody else was faster.
+        NotFoundError: as ``person_of``; also if the link was used in the meantime.
     """
     with transaction.atomic():
         link = _good(link_id, token, locks=True)
@@ -70,13 +70,13 @@ def use(visitor: Visitor, link_id: UUID, token: str, password: str) -> User:
 
 
 def notices(person: User) -> list[Notice]:
-    """The links for this person's account that they have not put away yet, the latest first."""
+    """Notices of links for this person's account that they have not dismissed yet, the latest first."""
     rows = PasswordLink.objects.filter(user=person, dismissed_at=None).order_by("-made_at")[:20]
     return [Notice(row.made_by_name, row.made_at, row.used_at, row.used_from) for row in rows]
 
 
 def dismiss(person: User) -> None:
-    """Put the notices away. One of a link that is used after that comes back."""
+    """Dismiss the notices. A notice returns if its link is used later."""
     PasswordLink.objects.filter(user=person, dismissed_at=None).update(dismissed_at=timezone.now())
 
 

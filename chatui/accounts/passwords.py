@@ -1,7 +1,7 @@
 """The rules for new passwords, after NIST SP 800-63B-4: long, not easily guessed, any characters.
 
-There is no second factor yet, so a password has at least 15 characters. Spaces and every script count; there is no longest one that a
-person would type, and nobody is asked to change theirs as time goes by.
+There is no second factor yet, so a password has at least 15 characters. Spaces and all scripts are allowed; the maximum is longer than
+anybody would type, and passwords do not expire.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class LengthValidator:
     """Long enough; each character counts as one, whatever its script."""
 
     def validate(self, password: str, user: object = None) -> None:
-        """Raises ValidationError where it is too short, and says by how much."""
+        """Raises ValidationError if it is too short, and says by how much."""
         chars = len(_form(password))
         if chars < MIN_CHARS:
             raise ValidationError(
@@ -42,12 +42,12 @@ class LengthValidator:
             )
 
     def get_help_text(self) -> str:
-        """What the page says beside the field."""
+        """The help text next to the field."""
         return f"At least {MIN_CHARS} characters. Spaces and every kind of letter are welcome: a few words are easy to remember."
 
 
 class GuessedFirstValidator:
-    """None that an attacker tries first: known ones, patterns, and what is made of the person's or the service's names."""
+    """Rejects what an attacker tries first: known passwords, patterns, and variations of the person's or the service's names."""
 
     def validate(self, password: str, user: object = None) -> None:
         """Raises ValidationError, which says what is wrong with it."""
@@ -62,7 +62,7 @@ class GuessedFirstValidator:
             raise ValidationError(words, code="password_too_similar")
 
     def get_help_text(self) -> str:
-        """What the page says beside the field."""
+        """The help text next to the field."""
         return "None of the best-known passwords, no pattern, and not just your name or the name of this service."
 
 
@@ -80,18 +80,18 @@ def _is_common(text: str) -> bool:
 
 
 def _word(letters: str) -> str:
-    """What ``letters`` repeats, without the digits around it: of ``password1password1`` and ``password2026`` it is ``password``."""
+    """The word that ``letters`` repeats, without digits around it: for ``password1password1`` and ``password2026``, ``password``."""
     return _repeated(re.sub(r"^\d+|\d+$", "", _repeated(letters)))
 
 
 def _repeated(text: str) -> str:
-    """The shortest beginning that the whole text repeats; the last time it may break off. The text itself where it does not."""
+    """The shortest prefix that the whole text repeats (the last repetition may be incomplete), else the text itself."""
     size = next((size for size in range(1, len(text) // 2 + 1) if text[size:] == text[:-size]), len(text))
     return text[:size]
 
 
 def _is_pattern(letters: str) -> bool:
-    """Whether it repeats something too short to be a password, or walks along the alphabet, the digits or a keyboard."""
+    """Whether it repeats something too short to be a password, or follows the alphabet, the digits or a keyboard row."""
     unit = _repeated(letters)
     return (unit != letters and len(unit) < MIN_CHARS) or not unit or any(unit in line or unit in line[::-1] for line in _lines())
 
@@ -103,7 +103,7 @@ def _lines() -> tuple[str, ...]:
 
 
 def _without_names(letters: str, user: object) -> str | None:
-    """What is left without the names, where there was one and too little is left to be a password; else None."""
+    """The rest without the names, if there was a name and the rest is too short to be a password; else None."""
     left = letters
     for name in sorted(set(_names(user)), key=len, reverse=True):
         left = left.replace(name, "")

@@ -1,14 +1,18 @@
-"""Finds the person behind a socket, fresh from the database: a sign-out or deactivation counts at once."""
+"""Finds the person behind a socket in the database each time, so that a sign-out or deactivation takes effect at once."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
 
 from django.conf import settings
 from django.contrib import auth
 from django.contrib.sessions.models import Session
+from django.db.models import Exists, QuerySet
 from django.http import HttpRequest
+from django.utils import timezone
+from django.utils.crypto import constant_time_compare
 
 from chatui.models import User
 from chatui.proxies import visitor_address
@@ -16,8 +20,35 @@ from chatui.proxies import visitor_address
 CLIENT_ADDRESS_UNKNOWN = ""
 
 
+@dataclass(frozen=True, slots=True)
+class SignedIn:
+    """A session that was good when it was looked at: whose, and the hash of the password that it was made with."""
+
+    person: User
+    key: str = field(repr=False)
+    password_hash: str = field(repr=False)
+
+
+def signed_in(cookies: dict[str, str]) -> SignedIn | None:
+    """The session of the session cookie, if it is still good and its person still active. Two statements."""
+    person = signed_in_user(cookies)
+    return SignedIn(person, cookies[settings.SESSION_COOKIE_NAME], person.get_session_auth_hash()) if person else None
+
+
+def people_of(session: SignedIn) -> QuerySet[User]:
+    """The person of a session, read again, if they are active and the session was not ended; check them with ``is_same``."""
+    lasts = Session.objects.filter(pk=session.key, expire_date__gt=timezone.now())
+    people: QuerySet[User] = User.objects.filter(Exists(lasts), pk=session.person.pk, is_active=True)
+    return people
+
+
+def is_same(session: SignedIn, person: User | None) -> bool:
+    """Whether the password is the one that the session was made with."""
+    return person is not None and constant_time_compare(person.get_session_auth_hash(), session.password_hash)
+
+
 def signed_in_user(cookies: dict[str, str]) -> User | None:
-    """The person of the session cookie, if the session is still good and the person still active."""
+    """The person of the session cookie, if the session is still valid and the person still active."""
     key = cookies.get(settings.SESSION_COOKIE_NAME)
     if not key:
         return None
@@ -28,7 +59,7 @@ def signed_in_user(cookies: dict[str, str]) -> User | None:
 
 
 def end_all(person: User) -> int:
-    """End every session of a person; how many there were."""
+    """End every session of a person; returns how many there were."""
     ended = 0
     # Whose a session is stands inside of it, so each is looked at.
     for row in Session.objects.iterator(chunk_size=500):
@@ -39,7 +70,7 @@ def end_all(person: User) -> int:
 
 
 def client_address(scope: dict[str, Any]) -> str:
-    """The network address of the socket's other end; behind a trusted proxy the one that the proxy names."""
+    """The client's network address; behind a trusted proxy, the one that the proxy reports."""
     client = scope.get("client") or [CLIENT_ADDRESS_UNKNOWN]
     forwarded = b",".join(value for name, value in scope.get("headers", []) if name == b"x-forwarded-for")
     return visitor_address(str(client[0]), forwarded.decode("latin-1"))

@@ -36,14 +36,14 @@ def admit(visitor: Visitor, name: str, device: str) -> Guess:
     ``device`` is the value of DEVICE_COOKIE, or empty.
 
     Raises:
-        MustWaitError: nothing may be judged now, whether or not there is such an account.
+        MustWaitError: no guess is checked now, whether or not there is such an account.
     """
     person = _account(name)
     return _passwords.admit(visitor.address, account=folded(name), known=_known(person, visitor.address, device) if person else "")
 
 
 def admit_old_password(visitor: Visitor) -> Guess:
-    """Count a guess at the password of somebody who is signed in: whoever found the session open may not find that out, too.
+    """Count a guess at the password of somebody who is signed in: a person who finds an open session must not be able to guess it.
 
     Raises:
         MustWaitError: as ``admit``.
@@ -52,24 +52,24 @@ def admit_old_password(visitor: Visitor) -> Guess:
 
 
 def new_device(person: User) -> str:
-    """DEVICE_COOKIE for a browser in which this person has just signed in. It opens nothing; guesses from there count apart."""
+    """DEVICE_COOKIE for a browser in which this person has just signed in. It grants nothing; guesses from there are counted separately."""
     return signing.dumps([str(person.pk), secrets.token_urlsafe(12)], salt=_SALT, compress=False)
 
 
 def record_signed_in(visitor: Visitor) -> None:
-    """Before the session begins. Raises a database error where the line cannot be written."""
+    """Call before the session begins. Raises a database error if the line cannot be written."""
     _record_own(SIGNED_IN, visitor)
 
 
 def record_signed_out(visitor: Visitor) -> None:
-    """After the session has ended."""
+    """Call after the session has ended."""
     _record_own(SIGNED_OUT, visitor)
 
 
 def record_refused(visitor: Visitor, name: str, *, waits: bool) -> None:
-    """A wrong name or password, or one that was not looked at because it has to wait (``waits``).
+    """Record a wrong name or password, or one that was not checked because of the limit (``waits``).
 
-    The name is recorded only where it is an account's: people type their password into the wrong field.
+    The name is recorded only if it is an account's: people type their password into the wrong field.
     """
     person = _account(name)
     detail = "had to wait" if waits else "wrong password" if person else "no such account"
@@ -94,7 +94,7 @@ def _account(name: str) -> User | None:
 
 
 def _known(person: User, address: str, device: str) -> str:
-    """The device, else the address, that this person has signed in from before; empty where neither is known."""
+    """The device, else the address, from which this person has signed in before; empty if neither is known."""
     try:
         owner, number = signing.loads(device, salt=_SALT, max_age=DEVICE_SECONDS)
     except (signing.BadSignature, ValueError, TypeError):

@@ -21,6 +21,10 @@ from chatui.models import StoredBackend
 from chatui.permissions import access
 from chatui.web.visitors import visitor_of
 
+_TOLD_FIRST = ("address", "kind", "name of the key", "groups", "summaries", "summarizer")
+_VALUE_CHARS = 80
+_DESCRIPTION_CHARS = 180
+
 
 class ReviewSelect(forms.NullBooleanSelect):
     """Yes, no, or default."""
@@ -160,15 +164,18 @@ class StoredBackendAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
         """The last step: what is different now is recorded, in the same transaction."""
         super().save_related(request, form, formsets, change)
-        now = _standing(form.instance)
-        if not change:
-            _record(request, form.instance, "created", "")
-        for name, value in now.items():
-            if form.before.get(name) != value and (change or value not in ("", "False")):
+        if change:
+            self._record_changes(request, form)
+        else:
+            _record(request, form.instance, "created", _description(form.instance))
+        transaction.on_commit(connected.forget_rows)
+
+    def _record_changes(self, request: HttpRequest, form: Any) -> None:
+        for name, value in _standing(form.instance).items():
+            if form.before.get(name) != value:
                 _record(request, form.instance, "changed", f"{name} is now {value or 'empty'}")
         if form.instance.unconfirmed_by != form.waited_for:
             _record(request, form.instance, *_confirmation(form.instance))
-        transaction.on_commit(connected.forget_rows)
 
     def delete_model(self, request: HttpRequest, obj: Any) -> None:
         """One row, from its own page."""
@@ -181,6 +188,18 @@ class StoredBackendAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         with transaction.atomic():
             for obj in queryset:
                 self.delete_model(request, obj)
+
+
+def _description(row: StoredBackend) -> str:
+    """A new row in one line: whether it is offered, then what differs from the defaults, first what decides who is sent what."""
+    usual = {str(field.verbose_name): str(field.get_default()) for field in StoredBackend._meta.fields}
+    told = {name: value for name, value in _standing(row).items() if value != usual.get(name, "") and name != "name"}
+    parts = [f"{name} {value if len(value) <= _VALUE_CHARS else value[:_VALUE_CHARS] + '…'}" for name, value in told.items()]
+    parts.sort(key=lambda part: not part.startswith(_TOLD_FIRST))
+    words = "waits for confirmation" if row.unconfirmed_by else "confirmed"
+    while parts and len(words) + len(parts[0]) < _DESCRIPTION_CHARS:
+        words += f"; {parts.pop(0)}"
+    return f"{words}; and {len(parts)} more" if parts else words
 
 
 def _confirmation(row: StoredBackend) -> tuple[str, str]:

@@ -33,7 +33,7 @@ class RecordedAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     """Every way to make, change or delete a row is recorded, in the same transaction as the change."""
 
     def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
-        """The last step of saving; what the database had before was kept by the first."""
+        """The last step of saving; compares with the state that the first step read."""
         super().save_related(request, form, formsets, change)
         if change:
             audit.record_changed(request, form.instance, form.before)
@@ -63,7 +63,7 @@ class RecordedAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
 
 
 def _tell_sockets(row: User | Group) -> None:
-    """Whoever may do less now is not left with an open stream until the next regular look."""
+    """Tell sockets to check permissions now, so that an open stream ends at once after a permission was removed."""
     keys = [row.pk] if isinstance(row, User) else list(row.user_set.filter(is_staff=True).values_list("pk", flat=True))
     transaction.on_commit(partial(_tell, keys))
 
@@ -75,7 +75,7 @@ def _tell(keys: list[UUID]) -> None:
 
 @admin.register(User)
 class PersonAdmin(ErasingAdmin, RecordedAdmin, UserAdmin):  # type: ignore[type-arg]
-    """People. Nobody can hand out more than they hold themselves."""
+    """People. Nobody can grant a permission that they do not have."""
 
     list_display = ("username", "is_active", "is_staff", "last_login")
     list_filter = ("is_active", "is_staff", "groups")
@@ -97,15 +97,15 @@ class PersonAdmin(ErasingAdmin, RecordedAdmin, UserAdmin):  # type: ignore[type-
         return super().formfield_for_manytomany(db_field, request, **kwargs)
 
     def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        """A member of staff cannot take over an account that may do more (by giving it a password, say)."""
+        """Staff cannot change an account with more permissions than theirs, because they could take it over."""
         return super().has_change_permission(request, obj) and _is_no_more(request, obj)
 
     def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        """As for changes; nobody erases the account with which they do it."""
+        """As for changes; nobody can erase their own account."""
         return super().has_delete_permission(request, obj) and obj != request.user and _is_no_more(request, obj)
 
     def user_change_password(self, request: HttpRequest, id: str, form_url: str = "") -> HttpResponse:  # noqa: A002
-        """A password that staff set would open the account to them: they make a link instead, with which the person chooses one."""
+        """Staff do not set passwords, as they could sign in with them: they create a link with which the person chooses one."""
         person = self.get_object(request, unquote(id))
         if not isinstance(person, User) or not self.has_change_permission(request, person):
             raise PermissionDenied
@@ -119,7 +119,7 @@ def _is_no_more(request: HttpRequest, obj: Model | None) -> bool:
 
 
 def _held(whose: Q) -> set[str]:
-    """Permissions by name, as the rows have them. Django says that a deactivated account has none, until somebody activates it again."""
+    """The permissions in the database, by name. Django reports none for a deactivated account, but it would have them after activation."""
     return {f"{app}.{name}" for app, name in Permission.objects.filter(whose).values_list("content_type__app_label", "codename")}
 
 
@@ -133,13 +133,13 @@ class PeopleGroupAdmin(RecordedAdmin, GroupAdmin):
     filter_horizontal = ()
 
     def formfield_for_manytomany(self, db_field: Any, request: HttpRequest | None = None, **kwargs: Any) -> Any:
-        """As for people: only what the member of staff holds."""
+        """As for people: only permissions that the member of staff has."""
         if db_field.name == "permissions" and request is not None:
             kwargs |= {"queryset": offered(request), "form_class": PermissionsField}
         return super().formfield_for_manytomany(db_field, request, **kwargs)
 
     def has_change_permission(self, request: HttpRequest, obj: Group | None = None) -> bool:
-        """Not of a group that holds more: saving it would take away what the form does not offer."""
+        """Not for a group with more permissions: saving the form would remove those that it does not offer."""
         return super().has_change_permission(request, obj) and _group_is_no_more(request, obj)
 
     def has_delete_permission(self, request: HttpRequest, obj: Group | None = None) -> bool:
@@ -176,7 +176,7 @@ admin.site.register(StoredBackend, StoredBackendAdmin)
 
 @admin.register(Conversation)
 class ConversationAdmin(ReadOnlyAdmin):
-    """Conversations by owner and time, without title or content; the way into the debug view for those who may."""
+    """Conversations by owner and time, without title or content; with a link to the debug view for those with the permission."""
 
     list_display = ("id", "owner", "debug_view", "active_at", "created_at")
     list_filter = ("active_at",)
@@ -185,11 +185,11 @@ class ConversationAdmin(ReadOnlyAdmin):
     readonly_fields = fields
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest | None = None) -> bool:
-        """By time only. Django would filter by any column that is asked for, and so tell a title letter by letter."""
+        """By time only. Django would filter by any requested column, which would reveal a title letter by letter."""
         return lookup.partition("__")[0] == "active_at" and super().lookup_allowed(lookup, value, request)  # type: ignore[arg-type]
 
     def has_view_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        """Only those who may open any conversation need the list."""
+        """Only for those with the permission to open any conversation."""
         return isinstance(request.user, User) and access.can_view_any(request.user)
 
     def has_module_permission(self, request: HttpRequest) -> bool:
@@ -198,5 +198,5 @@ class ConversationAdmin(ReadOnlyAdmin):
 
     @admin.display(description="Debug view")
     def debug_view(self, row: Conversation) -> str:
-        """A link; what lies behind it asks for the permission itself."""
+        """A link; the page behind it checks the permission."""
         return format_html('<a href="{}">Open</a>', reverse("debug", args=[row.pk]))

@@ -28,7 +28,7 @@ class ChatUiAdminSite(AdminSite):
     index_title = "People, groups and back ends"
 
     def login(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
-        """There is one sign-in, and it is throttled: whoever may come in goes on, a stranger goes there, anybody else is refused."""
+        """There is one sign-in page, with limits: staff are sent on, visitors are sent to the sign-in, anybody else is refused."""
         if self.has_permission(request):
             return redirect("admin:index")
         if request.user.is_authenticated:
@@ -38,13 +38,13 @@ class ChatUiAdminSite(AdminSite):
         return redirect_to_login(request.GET.get(REDIRECT_FIELD_NAME, reverse("admin:index")))
 
     def logout(self, request: HttpRequest, extra_context: Any = None) -> Any:
-        """As on every other page, so that this person's sockets hear of it."""
+        """As on every other page, so that this person's sockets are closed."""
         from chatui.web import people  # as above
 
         return people.sign_out(request)
 
     def password_change(self, request: HttpRequest, extra_context: Any = None) -> Any:
-        """There is one page for that, too."""
+        """There is one page for changing passwords."""
         return redirect("password")
 
     def admin_view(self, view: Any, cacheable: bool = False) -> Any:
@@ -55,7 +55,7 @@ class ChatUiAdminSite(AdminSite):
 
 
 def _bounded(view: Any) -> Any:
-    """A number too large for the database, or an odd field to look a row up by, is a bad request, not a fault of ours."""
+    """Answers a number too large for the database, or an invalid lookup field, as a bad request instead of a server error."""
 
     @wraps(view)
     def answer(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
@@ -77,6 +77,6 @@ class ChatUiAdminConfig(AdminConfig):
     default_site = "chatui.admin.site.ChatUiAdminSite"
 
     def ready(self) -> None:
-        """Register what the site shows. Django looks for that in each app's ``admin`` module, which for us is this folder."""
+        """Register the models of the site. Django looks for them in each app's ``admin`` module, which here is this folder."""
         super().ready()
         from chatui.admin import people  # noqa: F401 - models cannot be imported before now

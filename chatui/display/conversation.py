@@ -9,6 +9,7 @@ from uuid import UUID
 
 from django.urls import reverse
 
+from chatui.audit_log.record import Visitor
 from chatui.backends.demo.backend import DemoBackend
 from chatui.backends.spec.choices import split_choice
 from chatui.codes import code_of
@@ -176,12 +177,9 @@ def shown_exchange(row: Conversation, turn: Turn) -> ShownExchange:
     return _Page(row, messages, versions).exchanges()[0]
 
 
-def visible_text(row: Conversation, message_id: object) -> VisibleText:
+def visible_text(visitor: Visitor, conversation_id: object, message_id: object) -> VisibleText:
     """The Markdown source of a visible message. A hidden message raises NotFoundError, like one that does not exist."""
-    message = access.message_of(row, message_id)
-    if not message.is_visible:
-        raise access.NotFoundError
-    return _text_of(message)
+    return _text_of(access.visible_message(visitor, conversation_id, message_id, action="message text"))
 
 
 def _text_of(message: Message) -> VisibleText:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.db import transaction
 from django.utils import timezone
 
+from chatui.audit_log.record import Visitor
 from chatui.models import Conversation, User
 from chatui.permissions import access
 from chatui.store import search_index, transcripts
@@ -48,12 +49,10 @@ def open_branch(person: User, conversation_id: object, message_id: object) -> Co
     return row
 
 
-def open_at(person: User, conversation_id: object, message_id: object) -> Conversation:
+def open_at(visitor: Visitor, conversation_id: object, message_id: object) -> Conversation:
     """Open a branch with this visible message, unless the open one has it. A hidden message is treated as if it did not exist."""
-    row = access.own_conversation(person, conversation_id)
-    message = access.message_of(row, message_id)
-    if not message.is_visible:
-        raise access.NotFoundError
+    message = access.visible_message(visitor, conversation_id, message_id, action="link to message")
+    row, person = message.conversation, access.person_of(visitor)
     if not transcripts.is_on_branch(row, transcripts.active_leaf(row, person), message):
         transcripts.activate(row, person, transcripts.deepest(row, message))
     return row

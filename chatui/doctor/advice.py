@@ -11,10 +11,10 @@ from chatui.doctor.report import Report
 
 
 def recommended_settings(report: Report, before: BackendSpec) -> dict[str, Value]:
-    """The settings that should differ from ``before``, and with them make a good spec. Empty where there is nothing to change.
+    """The settings that should change from ``before``, so that the result is a valid spec. Empty if nothing should change.
 
     Raises:
-        ValueError: no wire format works, so there is nothing to advise.
+        ValueError: no wire format works, so there are no recommended settings.
     """
     best = report.best
     if best is None:
@@ -37,5 +37,5 @@ def recommended_settings(report: Report, before: BackendSpec) -> dict[str, Value
 
 
 def name_for(report: Report) -> str:
-    """A name for a back end that has none yet: its product's, else ``main``."""
+    """A name for a back end without one: its product name, else ``main``."""
     return re.sub(r"[^A-Za-z0-9_.-]+", "-", report.identity.product or "main")[:60]

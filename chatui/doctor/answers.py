@@ -18,10 +18,10 @@ _MOST_NAMES = 5
 
 @dataclass(slots=True)
 class Answers:
-    """``kind`` as configured. ``not_tried``: why nothing was asked. ``findings``: what was found before anything was asked.
+    """``kind`` as configured. ``not_tried``: why nothing was asked. ``findings``: those from before the first question.
 
-    ``summary`` is the first question again, with a summary asked for. Each question is None where it was not asked. ``read_again``: what
-    a second reading of token ids found.
+    ``summary`` is the first question again, with a summary requested. A question that was not asked is None. ``read_again``: the
+    findings of the second reading of token ids.
     """
 
     kind: str
@@ -41,13 +41,13 @@ class Answers:
 
     @property
     def named_trials(self) -> dict[str, Trial]:
-        """Those that were made, by what to call the question."""
+        """The trials that were made, by the name of the question."""
         asked = {"sum": self.sum, "count": self.cut, "plan": self.plan, "summary": self.summary}
         return {name: trial for name, trial in asked.items() if trial}
 
     @property
     def trials(self) -> list[Trial]:
-        """Those that were made, in their order."""
+        """The trials that were made, in order."""
         return list(self.named_trials.values())
 
     def report(self, identity: Identity, words: Questions, *, by_ids: Trial | None, summaries: str) -> FormatReport:
@@ -88,7 +88,7 @@ class Answers:
 
 
 def _once(findings: Iterator[Finding]) -> Iterator[Finding]:
-    """The worst of each fault, in the order in which they were found."""
+    """The most serious finding of each fault, in order."""
     found: dict[Fault, Finding] = {}
     for finding in findings:
         if finding.fault not in found or finding.level > found[finding.fault].level:

@@ -41,9 +41,9 @@ LEAST_SECONDS = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The back end that is examined. ``key`` is in no repr. ``summaries``: as in its spec. ``vocabulary``: reads it, for token ids.
+    """The back end that is examined. ``key`` is in no repr. ``summaries``: as in its spec. ``vocabulary``: loads it, for token ids.
 
-    ``second``: reads what came as token ids once more; None to do without.
+    ``second``: reads token ids a second time; None to skip that.
     """
 
     name: str
@@ -57,10 +57,10 @@ class Target:
 
 
 async def examine(target: Target, *, seconds: float = SECONDS, questions: Questions | None = None) -> Report:
-    """Ask ten questions at most, one after the other, within ``seconds``.
+    """Ask at most ten questions, one after the other, within ``seconds``.
 
     Raises:
-        ValueError: the address is none, or the kind is not known.
+        ValueError: the address is invalid, or the kind is unknown.
     """
     if target.kind not in registry.KINDS:
         raise ValueError(f"no such kind of model server: {target.kind!r}; known are: {', '.join(registry.KINDS)}")
@@ -124,7 +124,7 @@ class _Examination:
             yield Finding(Fault.CONTEXT_SMALL, Level.FAULT if context < _CONTEXT_TOO_SMALL else Level.NOTE, f"{context} tokens.")
 
     async def _asked(self, kind: str) -> Answers:
-        """Every question, in one wire format; fewer where one could not be answered or the time is up."""
+        """Ask every question in one wire format; fewer if one failed or the time is up."""
         answers = Answers(kind)
         if kind.startswith("harmony") and not await self._can_speak_ids(answers):
             return answers
@@ -144,7 +144,7 @@ class _Examination:
         return answers
 
     async def _can_speak_ids(self, answers: Answers) -> bool:
-        """Whether token ids can be tried; else ``answers`` says why not, as a finding where they are what is configured."""
+        """Whether token ids can be tried; otherwise ``answers`` says why not, as a finding if token ids are configured."""
         is_configured = answers.kind == self._target.kind
         product, is_gpt_oss = self._identity.product, self._identity.is_gpt_oss
         finding: Finding | None = None
@@ -167,7 +167,7 @@ class _Examination:
         return False
 
     async def _read_again(self, asked: list[Answers]) -> None:
-        """What came as token ids, by openai-harmony, in what is left of the time."""
+        """Read the token ids with openai-harmony, in the remaining time."""
         for answers in asked:
             if answers.family == "harmony" and answers.trials and self._target.second:
                 answers.read_again = await self._findings_of(answers, self._target.second)
@@ -210,7 +210,7 @@ class _Examination:
 
 
 def _not_there(error: BackendError) -> Finding:
-    """What keeps it from saying what it is."""
+    """The finding for a server that could not be identified."""
     status = error.detail[5:8] if error.detail.startswith("HTTP ") else ""
     match status:
         case "401" | "403":

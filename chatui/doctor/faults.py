@@ -8,7 +8,7 @@ from enum import IntEnum, StrEnum
 
 
 class Level(IntEnum):
-    """How serious a finding is; of several the highest counts. UNASKED: the server could not be asked, so nothing is known."""
+    """How serious a finding is; the highest of several counts. UNASKED: the server could not be asked, so nothing is known."""
 
     NOTE = 0
     FAULT = 1
@@ -75,7 +75,7 @@ class Fault(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One detected fault. ``seen``: the evidence, in our own words; it quotes only names and numbers from what the server sent."""
+    """One detected fault. ``seen``: the evidence; it quotes only names and numbers from the server."""
 
     fault: Fault
     level: Level

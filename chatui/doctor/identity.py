@@ -31,8 +31,8 @@ _VERSIONS = {
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """``model``: the one that is examined. ``context``: tokens of question and answer together. ``is_gpt_oss``: None where nothing tells;
-    ``why`` says by what it was told. What could not be found out is None."""
+    """``model``: the examined model. ``context``: tokens of question and answer together. ``is_gpt_oss``: None if unknown;
+    ``why`` says how it was detected. Everything that is unknown is None."""
 
     place: str
     product: str | None = None
@@ -45,10 +45,10 @@ class Identity:
 
 
 async def identify(upstream: Upstream, model: str | None, dialect: str | None = None) -> Identity:
-    """``model``: the configured one; else the server's first. ``dialect``: what the operator says that it is.
+    """``model``: the configured one; else the server's first. ``dialect``: as configured by the operator.
 
     Raises:
-        BackendError: it cannot be reached, refuses the key, or answers nobody now. One that only lists no models raises nothing.
+        BackendError: it cannot be reached, refuses the key, or is busy. A server that only lists no models raises nothing.
     """
     product, models = await _product(upstream)
     product = dialect or product
@@ -67,7 +67,7 @@ async def identify(upstream: Upstream, model: str | None, dialect: str | None = 
 
 
 async def loaded_context(upstream: Upstream, model: str | None) -> int | None:
-    """The context that Ollama has loaded the model with, once it has: by default far less than the model can."""
+    """The context length with which Ollama has loaded the model: by default far less than the model supports. None if not loaded."""
     body = _map(await _get(upstream, "/api/ps"))
     running = body.get("models")
     entries = [_map(entry) for entry in running] if isinstance(running, list) else []
@@ -108,7 +108,7 @@ async def _context(upstream: Upstream, product: str | None, model: str | None) -
 
 
 async def _family(upstream: Upstream, product: str | None, model: str | None) -> tuple[bool | None, str]:
-    """Its tokenizer is proof. A name is none, but all that there is elsewhere."""
+    """The tokenizer is proof; the name is not, but other servers give nothing else."""
     if product in DIALECTS:
         ids = await _ids_of_markers(upstream, product, model)
         if ids is not None:
@@ -125,7 +125,7 @@ async def _family(upstream: Upstream, product: str | None, model: str | None) ->
 
 
 async def _ids_of_markers(upstream: Upstream, product: str | None, model: str | None) -> list[int] | None:
-    """None where it was not said."""
+    """None if unknown."""
     text = "".join(map(str, _MARKERS))
     payload: dict[str, object] = {"content": text, "parse_special": True, "add_special": False}
     if product != "llama.cpp":
@@ -141,7 +141,7 @@ async def _ids_of_markers(upstream: Upstream, product: str | None, model: str | 
 
 
 async def _get(upstream: Upstream, path: str) -> object:
-    """None where it does not say."""
+    """None if the server does not say."""
     try:
         async with asyncio.timeout(upstream.limits.discover):
             _, body = await upstream.get(path)

@@ -38,7 +38,7 @@ def _is_half(answer: str) -> bool:
 
 
 def judge_sum(trial: Trial, words: Questions) -> Iterator[Finding]:
-    """Leaks without a form, and whether answer and reasoning come at all."""
+    """Leaks without a known form, and whether there are an answer and reasoning at all."""
     if leak := _formless_leak(trial, words):
         yield leak
     if trial.error is None and not trial.visible:
@@ -72,7 +72,7 @@ def _without_answer(trial: Trial) -> Finding:
 
 
 def _lost_reasoning(trial: Trial) -> str | None:
-    """What shows that there was reasoning; None where some came, or nothing shows it."""
+    """The evidence of lost reasoning; None if reasoning arrived, or there is no evidence."""
     if trial.error or trial.thought or trial.caught or not trial.visible:
         return None
     if trial.observed.reasoned:
@@ -100,7 +100,7 @@ def judge_cut(trial: Trial) -> Iterator[Finding]:
 
 
 def judge_plan(trial: Trial, words: Questions, by_ids: Trial | None) -> Iterator[Finding]:
-    """What became of the announcement. ``by_ids``: the same question by token ids, which lose nothing; None where that is not to be had."""
+    """What happened to the announcement. ``by_ids``: the same question with token ids, which lose nothing; None if not available."""
     if trial.error or any(is_preamble(frame.header) for frame in trial.answers):
         return
     texts = [frame.body for frame in trial.answers]
@@ -132,7 +132,7 @@ def _compared(trial: Trial, words: Questions, by_ids: Trial) -> Iterator[Finding
 
 
 def judge_summary(trial: Trial, words: Questions, *, was_asked_for: bool, are_shown: bool) -> Iterator[Finding]:
-    """Whether summaries are what they are called. ``are_shown``: the operator trusts them, so people read them."""
+    """Whether summaries are really summaries. ``are_shown``: the operator trusts them, so people read them."""
     observed = trial.observed
     if not observed.summary.strip():
         return
@@ -156,7 +156,7 @@ def _why_raw(summary: str, thought: str, sealed: str, words: Questions) -> str |
 
 
 def _quoted(word: str) -> str:
-    """The server's word for the end. One that is no such word is not quoted: it could be anything."""
+    """The server's word for the end. An unknown word is not quoted: it could be anything."""
     if not word:
         return "nothing about the end"
     return f"“{word}”" if re.fullmatch(r"[a-z_]{1,30}", word) else "a word of its own"

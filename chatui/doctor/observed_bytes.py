@@ -1,4 +1,4 @@
-"""Reads from an answer's raw bytes what frames do not keep: the end reason, token counts, summaries and token ids."""
+"""Reads from an answer's raw bytes what frames do not contain: the end reason, token counts, summaries and token ids."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _TEXT_FIELDS = ("content", "reasoning", "reasoning_content", "reasoning_details"
 
 @dataclass(frozen=True, slots=True)
 class IdEvent:
-    """One event that brought text or token ids, of which only those are here that are new. Both are hidden text."""
+    """One event with text or token ids (only new ids). Both are hidden text."""
 
     text: str = field(repr=False)
     ids: tuple[int, ...] = field(repr=False)
@@ -49,7 +49,7 @@ class Observed:
 
 
 def observe(exchange: Exchange) -> Observed:
-    """All three wire formats alike: they have no field in common that means two things."""
+    """All three wire formats together: no field has different meanings in two of them."""
     observed = Observed(is_stream=exchange.suffix != ".json")
     for seconds, chunk in _chunks(exchange, is_stream=observed.is_stream):
         before = observed.pieces
@@ -79,7 +79,7 @@ def _whole(exchange: Exchange) -> tuple[float, str]:
 
 
 def _texts_of(exchange: Exchange) -> Iterator[tuple[float, str]]:
-    """The data of each event, and when it came."""
+    """The data of each event, and its time."""
     decoder, raw, at, seconds = Decoder(max(len(exchange.raw), 1)), bytes(exchange.raw), 0, 0.0
     for seconds, size in exchange.chunks:
         for event in decoder.feed(raw[at : at + size]):
@@ -144,7 +144,7 @@ def _note(observed: Observed, text: str, ids: tuple[int, ...]) -> None:
 
 
 def _new(observed: Observed, ids: tuple[int, ...], sampled: object) -> tuple[int, ...]:
-    """Those of SGLang's ids that are new: an event has all of them so far, or with a server option only these."""
+    """The new ids of SGLang: an event has all ids so far, or with a server option only the new ones."""
     return ids[observed.noted :] if isinstance(sampled, int) and len(ids) >= max(sampled, observed.noted) else ids
 
 
@@ -170,7 +170,7 @@ def _responses(observed: Observed, chunk: Mapping[str, Any]) -> None:
 
 
 def _item(observed: Observed, item: Mapping[str, Any]) -> None:
-    """A reasoning item as it ended; it repeats what was streamed, if anything was."""
+    """A finished reasoning item; it repeats what was streamed, if anything was."""
     if item.get("type") != "reasoning":
         return
     observed.summary = observed.summary or _texts(item.get("summary"))

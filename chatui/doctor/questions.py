@@ -17,7 +17,7 @@ _ANIMALS = ("badger", "cormorant", "dormouse", "heron", "ibex", "jackdaw", "lynx
 
 @dataclass(frozen=True, slots=True)
 class Questions:
-    """Marker words, and what is asked with them. ``thought`` belongs into reasoning only, ``first`` ends the announcement, ``last``
+    """The marker words and the questions. ``thought`` belongs in the reasoning only, ``first`` ends the announcement, ``last``
     begins the answer."""
 
     thought: str
@@ -26,7 +26,7 @@ class Questions:
 
     @classmethod
     def new(cls) -> Questions:
-        """With words that no answer has by chance."""
+        """Questions with new words that no answer contains by chance."""
         chosen = secrets.SystemRandom().sample(_ANIMALS, 3)
         return cls(*(f"{animal}-{secrets.randbelow(9000) + 1000}" for animal in chosen))
 

@@ -20,7 +20,7 @@ _WHY = {
 class FormatReport:
     """One wire format. ``kind`` as it is configured. ``not_tried``: why not; then there are no findings.
 
-    ``first_seconds``: the shortest wait for the first word; None where none came.
+    ``first_seconds``: the shortest wait for the first word; None if none arrived.
     """
 
     kind: str
@@ -35,7 +35,7 @@ class FormatReport:
 
     @property
     def works(self) -> bool:
-        """Whether people could be answered by it without seeing what is hidden."""
+        """Whether people would get answers without hidden text."""
         return not self.not_tried and self.level in (Level.NOTE, Level.FAULT)
 
     @property
@@ -68,13 +68,13 @@ class Report:
 
     @property
     def best(self) -> FormatReport | None:
-        """The wire format that fits best: the one with the least serious findings, among equals the most precise. None if none works."""
+        """The best wire format: the one with the least serious findings, and among equals the most precise. None if none works."""
         working = [report for report in self.formats if report.works]
         return min(working, key=lambda report: (report.level, _RANK[report.family]), default=None)
 
     @property
     def why_best(self) -> str:
-        """Why it is that one, in a sentence or two; empty where there is none."""
+        """Why that one, in a sentence or two; empty if there is none."""
         best = self.best
         if best is None:
             return ""
@@ -88,7 +88,7 @@ class Report:
 
 
 def _spared(best: FormatReport, formats: Sequence[FormatReport]) -> str:
-    """The faults of the others, in few words."""
+    """The faults that only the other formats have, in a few words."""
     mine = {finding.fault for finding in best.findings}
     faults = [
         f"{report.kind} ({', '.join(names)})"

@@ -20,7 +20,7 @@ _HARMLESS = frozenset({Kind.REPLY_WITHOUT_RECIPIENT, Kind.CONSTRAINT_IS_NO_RECIP
 
 
 def read_again(trials: Mapping[str, Trial], vocabulary: Vocabulary, second: SecondReader, *, is_llama: bool) -> Iterator[Finding]:
-    """``trials``: what was asked by token ids, by what to call the question. ``is_llama``: its streams have ids missing. It blocks."""
+    """``trials``: the questions asked with token ids, by name. ``is_llama``: ids are missing in its streams. Blocks."""
     whole = {name: trial for name, trial in trials.items() if _is_whole(trial)}
     if not whole:
         return
@@ -36,12 +36,12 @@ def read_again(trials: Mapping[str, Trial], vocabulary: Vocabulary, second: Seco
 
 
 def sampled_ids(events: Sequence[IdEvent], vocabulary: Vocabulary, *, is_llama: bool) -> list[int]:
-    """All ids that were sampled, in order; where llama.cpp leaves some out, which it does inside a character, those of its text."""
+    """All sampled ids in order; where llama.cpp leaves some out (inside a character), those of its text."""
     return list(chain.from_iterable(_filled(event, vocabulary) if is_llama else event.ids for event in events))
 
 
 def _is_whole(trial: Trial) -> bool:
-    """Whether our reader and the record both have all of it, so that one could differ from the other for no other reason."""
+    """Whether our reader and the recording both have the complete answer, so that nothing else could explain a difference."""
     return trial.error is None and trial.is_recorded_whole and bool(trial.observed.id_events) and trial.observed.chars < _MOST_CHARS
 
 
@@ -61,7 +61,7 @@ def _filled(event: IdEvent, vocabulary: Vocabulary) -> list[int]:
 
 
 def _told(name: str, trial: Trial, messages: Sequence[Said], differences: Sequence[Difference]) -> str:
-    """In our own words: a body that the readers do not agree on is hidden text."""
+    """Quotes nothing: a body on which the readers disagree is hidden text."""
     named = "; ".join(map(_named, differences[:_MOST_TOLD]))
     more = f"; and {len(differences) - _MOST_TOLD} more" if len(differences) > _MOST_TOLD else ""
     noticed = "Our reader noticed that it is not well-formed." if trial.is_flawed else "Our reader noticed nothing."

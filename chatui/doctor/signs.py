@@ -14,7 +14,7 @@ _MOST_CHARS = 20_000
 
 
 def sign_of_leak(text: str) -> Fault | None:
-    """Which form of a leak ``text``, the answer to a question that is about no markers, has; None where it has none."""
+    """The form of leak in ``text``, the answer to a question that has nothing to do with markers; None if there is none."""
     if _MARKER.search(text):
         return Fault.LEAK_MARKERS
     if _TAG.search(text):
@@ -23,7 +23,7 @@ def sign_of_leak(text: str) -> Fault | None:
 
 
 def share_a_stretch(one: str, other: str, length: int) -> bool:
-    """Whether ``length`` characters in a row, white space aside, are in both. Of very long texts only the beginning is compared."""
+    """Whether both contain the same ``length`` characters in a row, ignoring white space. Only the beginning of long texts is compared."""
     return not _stretches(one, length).isdisjoint(_stretches(other, length))
 
 

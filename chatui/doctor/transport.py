@@ -25,7 +25,7 @@ _NO_MODEL = re.compile(
 
 
 def judge_failure(trial: Trial, *, by_ids: bool) -> Finding | None:
-    """What kept the question from being answered; None where it was answered. ``by_ids``: the kind speaks in token ids."""
+    """Why the question was not answered; None if it was. ``by_ids``: the kind uses token ids."""
     if trial.error is None:
         return None
     detail = f"HTTP {trial.status}." if trial.status else ""
@@ -63,7 +63,7 @@ def _without_status(trial: Trial, *, by_ids: bool) -> Finding:
 
 
 def judge_ids(trial: Trial, product: str | None) -> Finding | None:
-    """Whether all ids came. llama.cpp's streams have gaps by their nature, which its dialect knows."""
+    """Whether all ids arrived. Streams from llama.cpp always have gaps, which its dialect handles."""
     ids, sampled = trial.observed.ids, trial.observed.sampled
     if trial.error or product != "vLLM" or ids is None or sampled is None or ids >= sampled - 1:
         return None
@@ -71,7 +71,7 @@ def judge_ids(trial: Trial, product: str | None) -> Finding | None:
 
 
 def judge_pace(trials: Sequence[Trial], slow_seconds: float = SLOW_SECONDS) -> Iterator[Finding]:
-    """Streaming, by the longest answer, and the wait for the first word, by the quickest: the first may have had to load the model."""
+    """Streaming, by the longest answer, and the wait for the first word, by the quickest: the first may include loading the model."""
     answered = [trial.observed for trial in trials if trial.error is None and trial.observed.began is not None]
     if not answered:
         return

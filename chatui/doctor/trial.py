@@ -20,9 +20,9 @@ MOST_BYTES = 4 << 20
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What came of it. ``status`` is 0 where no answer came at all; ``said`` is what a server that refused it said. Text is in no repr.
+    """The result of one question. ``status`` is 0 if there was no response; ``said``: a refusing server's message. Text is in no repr.
 
-    ``is_flawed``: what came was repaired or hidden because it broke a rule. ``is_recorded_whole``: ``observed`` is about all of it.
+    ``is_flawed``: output was repaired or hidden because it broke a rule. ``is_recorded_whole``: ``observed`` covers all of it.
     """
 
     frames: tuple[Frame, ...] = field(repr=False)
@@ -36,28 +36,28 @@ class Trial:
 
     @property
     def answers(self) -> list[Frame]:
-        """What people see."""
+        """The visible frames."""
         return [frame for frame in self.frames if may_see(frame.header, Audience.END_USER)]
 
     @property
     def visible(self) -> str:
-        """All of that, in order."""
+        """The visible text, in order."""
         return "".join(show(frame, Audience.END_USER) for frame in self.answers)
 
     @property
     def caught(self) -> list[Frame]:
-        """What the leak guard took out of the answer."""
+        """The text that the leak guard removed from the answer."""
         return [frame for frame in self.frames if frame.header.intent == Intent.DEBUG]
 
     @property
     def thought(self) -> str:
-        """The reasoning that came apart from the answer, under whatever name."""
+        """The reasoning that arrived separately from the answer, in any field."""
         frames = (frame for frame in self.frames if frame.header.channel == Channel.ANALYSIS and frame.header.intent is None)
         return "\n\n".join([*(frame.body for frame in frames), self.observed.summary])
 
     @property
     def was_cut(self) -> bool:
-        """Whether the back end took it for cut by the length limit."""
+        """Whether the back end treated it as cut by the length limit."""
         return self.ended is not None and self.ended.reason is EndReason.LENGTH
 
 

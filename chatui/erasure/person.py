@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
 from dataclasses import dataclass
 
-from asgiref.sync import async_to_sync
 from django.contrib.admin.models import LogEntry
 from django.contrib.contenttypes.models import ContentType
 
 from chatui.accounts import sessions
+from chatui.audit_log import counted
 from chatui.audit_log.record import Visitor, record
+from chatui.delivery import groups
+from chatui.delivery.bus import send_from_thread
 from chatui.erasure import traces
 from chatui.erasure.contents import Contents, contents_of
 from chatui.models import AccountChange, ActiveLeaf, AttemptWarning, Conversation, DebugRequest, PasswordLink, ShareLink, Turn, User
@@ -18,7 +19,7 @@ from chatui.models.turn import TurnState
 from chatui.permissions import four_eyes
 from chatui.store import erasure
 from chatui.store.short_transactions import short_transaction
-from chatui.turns import groups, running
+from chatui.turns import running
 
 ACTION = "account erased"
 """What the line in the audit log says. Its detail begins with the person's id; the log keeps the name."""
@@ -42,6 +43,7 @@ def erase(visitor: Visitor, person: User, *, vacuum: bool = False) -> Erased:
     record(ACTION, visitor, name, detail=f"id {person.pk}: {contents}")
     four_eyes.note(visitor.user, [person.pk], ACTION)
     _close_account(person)
+    counted.end_all_of(person)
     for key in list(Conversation.objects.filter(owner=person).values_list("pk", flat=True)):
         erasure.erase_conversation(key)
     with short_transaction():
@@ -57,11 +59,10 @@ def _close_account(person: User) -> None:
     person.save(update_fields=["is_active", "password"])
     sessions.end_all(person)
     turns = Turn.objects.filter(asked_by=person, state=TurnState.RUNNING)
-    # A channel layer that is down costs seconds, no more: a turn whose conversation has gone may not write, and notices.
-    with contextlib.suppress(*groups.LAYER_ERRORS):
-        async_to_sync(groups.layer().group_send)(groups.person(person.pk), {"type": "session.check"})
-        for key in list(turns.values_list("pk", flat=True)):
-            async_to_sync(running.stop)(key)
+    # What is lost while Redis is away costs seconds, no more: a turn whose conversation has gone may not write, and notices.
+    send_from_thread(groups.person(person.pk), {"type": "session.check"})
+    for key, process in list(turns.values_list("pk", "lease_owner")):
+        running.stop_from_thread(running.Place(key, process))
 
 
 def _erase_rows(person: User, name: str) -> None:

@@ -1,42 +1,51 @@
 """Carries out the commands that a browser sends over the WebSocket.
 
-Synchronous: each runs in a thread. ``access`` decides whether the person may do it, ``turns.start`` stores what they asked for. A refused
-command raises an error with a code.
+Each is for a thread of a pool, but for ``ask``, which the writer stores. ``access`` decides whether the person may do it. A refused command
+raises an error with a code.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeVar
 from uuid import UUID
 
 from django.urls import reverse
 
 from chatui import wire
+from chatui.accounts.sessions import SignedIn, is_same, people_of
 from chatui.audit_log.record import Visitor
 from chatui.codes import ProductCode
 from chatui.permissions import access
 from chatui.permissions.access import NotFoundError
-from chatui.turns import sweep
-from chatui.turns.running import LEASE_OWNER
-from chatui.turns.start import Ask, AskRefusedError, Kind, Started, start
+from chatui.turns import running, sweep
+from chatui.turns.running import Place
+from chatui.turns.start import Ask, AskRefusedError, Kind
 
 if TYPE_CHECKING:
-    from chatui.models import User
+    from chatui.models import Conversation, User
+
+C = TypeVar("C")
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class Following:
-    """What a socket follows: a conversation and its running turn, or its last turn where none runs."""
+    """What a socket follows: a conversation and its last turn. ``running``: where that turn runs; None where it has ended."""
 
     conversation_id: UUID
     turn_id: UUID | None
     state: str | None
+    running: Place | None
 
-    @property
-    def is_running(self) -> bool:
-        """Whether the turn still runs."""
-        return self.state == "running"
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """The other end of a socket: its session when it connected, None where it had none, and its network address."""
+
+    session: SignedIn | None
+    address: str
 
 
 class SignedOutError(Exception):
@@ -45,12 +54,25 @@ class SignedOutError(Exception):
     code = ProductCode.SIGNED_OUT
 
 
-def ask(visitor: Visitor, command: wire.Ask) -> tuple[Started, wire.Accepted]:
-    """Store the question. Returns the new turn and the reply to the browser."""
-    person = _person(visitor)
-    started = start(person, _wanted(command), LEASE_OWNER)
-    turn = started.turn
-    return started, wire.Accepted(
+def carry_out(caller: Caller, command: Callable[[Visitor, C], T], asked: C) -> T:
+    """Run one of the commands below, for whoever the caller is by now."""
+    return command(visitor_of(caller), asked)
+
+
+def visitor_of(caller: Caller) -> Visitor:
+    """Who the caller is, read from the database again: nobody, where the session was ended, or the password or account changed."""
+    if caller.session is None:
+        return Visitor(None, caller.address, "socket")
+    person = people_of(caller.session).first()
+    return Visitor(person if is_same(caller.session, person) else None, caller.address, "socket")
+
+
+async def ask(caller: Caller, command: wire.Ask) -> wire.Accepted:
+    """Store the question, and launch its turn. Returns the reply to the browser. The session is checked where the question is stored."""
+    if caller.session is None:
+        raise SignedOutError
+    turn = (await running.ask(caller.session.person, replace(_wanted(command), session=caller.session))).turn
+    return wire.Accepted(
         client_id=str(_client_id(command)),
         conversation=str(turn.conversation_id),
         turn=str(turn.pk),
@@ -63,24 +85,39 @@ def ask(visitor: Visitor, command: wire.Ask) -> tuple[Started, wire.Accepted]:
 def subscribe(visitor: Visitor, command: wire.Subscribe) -> Following:
     """Follow one's own conversation."""
     conversation = access.own_conversation(_person(visitor), command.conversation)
-    sweep.interrupt_abandoned(conversation)
-    last = conversation.turns.order_by("-started_at").first()
-    return Following(conversation.pk, last.pk if last else None, last.state if last else None)
+    return _following(conversation)
 
 
 def watch(visitor: Visitor, command: wire.Watch) -> Following:
-    """Follow the hidden channels of a conversation. Permission and opt-in are checked, and an audit row is written, every time."""
+    """Follow the hidden channels of a conversation. Permission and opt-in are checked, and the access is recorded, every time."""
     if visitor.user is None:
         raise SignedOutError
-    conversation = access.view_hidden(visitor, command.conversation, action="debug stream")
-    last = conversation.turns.order_by("-started_at").first()
-    return Following(conversation.pk, last.pk if last else None, last.state if last else None)
+    return _following(access.view_hidden(visitor, command.conversation, action="debug stream"))
 
 
-def stoppable(visitor: Visitor, command: wire.Stop) -> UUID:
-    """The id of a turn that this person may stop: one in their own conversation."""
+def watch_on(visitor: Visitor, before: Following) -> Following:
+    """Go on following. Permission and opt-in are checked again; another turn than before is recorded as another stream."""
+    if visitor.user is None:
+        raise SignedOutError
+    following = _following(access.recheck_hidden(visitor, before.conversation_id))
+    if following.turn_id != before.turn_id:
+        access.recheck_hidden(visitor, before.conversation_id, more="debug stream")
+    return following
+
+
+def stoppable(visitor: Visitor, command: wire.Stop) -> Place:
+    """A turn that this person may stop: one in their own conversation."""
     conversation = access.own_conversation(_person(visitor), command.conversation)
-    return access.turn_of(conversation, command.turn).pk
+    turn = access.turn_of(conversation, command.turn)
+    return Place(turn.pk, turn.lease_owner)
+
+
+def _following(conversation: Conversation) -> Following:
+    last = sweep.last_turn(conversation)
+    if last is None:
+        return Following(conversation.pk, None, None, None)
+    place = Place(last.pk, last.lease_owner) if last.state == "running" else None
+    return Following(conversation.pk, last.pk, last.state, place)
 
 
 def _person(visitor: Visitor) -> User:

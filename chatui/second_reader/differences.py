@@ -7,12 +7,13 @@ from enum import StrEnum
 
 
 class Kind(StrEnum):
-    """A difference by the name that reports and scripts use."""
+    """The kinds of differences, by the names that reports and scripts use."""
 
     NAME_LEFT_OUT = "name-left-out"
     CHANNEL_ADDED = "channel-added"
     CONTENT_TYPE_LEFT_OUT = "content-type-left-out"
     NO_CALL = "no-call"
+    HIDDEN_ON_ANALYSIS = "hidden-on-analysis"
     REASONING_KEPT = "reasoning-kept"
     REPLY_WITHOUT_RECIPIENT = "reply-without-recipient"
     CONSTRAINT_IS_NO_RECIPIENT = "constraint-is-no-recipient"
@@ -26,18 +27,18 @@ class Kind(StrEnum):
 
     @property
     def is_on_purpose(self) -> bool:
-        """Whether ours is meant to differ."""
+        """Whether our reader or writer differs on purpose."""
         return self in _ON_PURPOSE
 
     @property
     def sentence(self) -> str:
-        """What differs, and why where it is on purpose."""
+        """What differs, and why if it is on purpose."""
         return _ON_PURPOSE.get(self) or _OTHERS[self]
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """``message`` counts from 1; 0 is the whole. ``detail``: what of it differs, in words of ours; it quotes nothing."""
+    """``message`` counts from 1; 0 means the whole. ``detail``: what differs; it quotes nothing."""
 
     kind: Kind
     message: int = 0
@@ -58,6 +59,10 @@ _ON_PURPOSE: dict[Kind, str] = {
         "openai-harmony writes it and then reads it as the recipient."
     ),
     Kind.NO_CALL: "We end a message that is no call with <|end|>: openai-harmony ends any message that has a recipient as a call.",
+    Kind.HIDDEN_ON_ANALYSIS: (
+        "We write on analysis what people may not see, but would be shown if this were read without the side record: "
+        "Harmony has no place for intents, and openai-harmony leaves them out."
+    ),
     Kind.REASONING_KEPT: (
         "A transcript is the record, so we write all of it: openai-harmony drops the reasoning before the first answer, "
         "where a prompt has to drop that before the last."

@@ -19,7 +19,7 @@ _NOWHERE = dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy"
 
 
 class SecondReaderError(Exception):
-    """There is no second opinion; the message is a sentence for the operator, and quotes nothing."""
+    """The second reader gave no result; the message is a sentence for the operator, and quotes nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """Stands where openai-harmony could not read a message; ``problem`` is a word of a closed list."""
+    """A message that openai-harmony could not read; ``problem`` is a word of a closed list."""
 
     problem: str
 
@@ -46,7 +46,7 @@ Said = Message | Unreadable
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """Token ids to read. ``is_completion``: they begin behind ``<|start|>assistant``."""
+    """Token ids to read. ``is_completion``: they begin after ``<|start|>assistant``."""
 
     ids: Sequence[int] = field(repr=False)
     is_completion: bool
@@ -61,8 +61,8 @@ class Write:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """``ids``: of each message, None where it cannot be written. ``kept``: of the whole, less what openai-harmony drops by itself;
-    empty where there is no whole."""
+    """``ids``: of each message, None if it cannot be written. ``kept``: of the whole without what openai-harmony drops by itself; empty if
+    it cannot be written."""
 
     ids: tuple[tuple[int, ...] | None, ...] = field(repr=False)
     kept: tuple[int, ...] = field(repr=False)
@@ -70,26 +70,26 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class SecondReader:
-    """openai-harmony. ``rank_file`` finds its vocabulary on this machine, None where there is none; nothing is ever fetched."""
+    """openai-harmony. ``rank_file`` finds the vocabulary file on this machine, None if there is none; nothing is ever downloaded."""
 
     rank_file: Callable[[], Path | None]
     seconds: float = SECONDS
     command: Sequence[str] = COMMAND
 
     def read(self, completions: Sequence[Read]) -> list[tuple[Said, ...]]:
-        """The messages of each. It blocks, for ``seconds`` at most.
+        """The messages of each request. Blocks for at most ``seconds``.
 
         Raises:
-            SecondReaderError: no vocabulary, no answer in time, a crash, or an answer that makes no sense.
+            SecondReaderError: no vocabulary, no answer in time, a crash, or an invalid answer.
         """
         return self.write_and_read((), completions)[1]
 
     def write(self, conversations: Sequence[Write]) -> list[Written]:
-        """The token ids of each. Blocks and raises as ``read``."""
+        """The token ids of each conversation. Blocks and raises as ``read``."""
         return self.write_and_read(conversations, ())[0]
 
     def write_and_read(self, conversations: Sequence[Write], completions: Sequence[Read]) -> tuple[list[Written], list[tuple[Said, ...]]]:
-        """Both, by one process. Blocks and raises as ``read``."""
+        """Write and read with one process. Blocks and raises as ``read``."""
         to_write = [{"write": [_plain(message) for message in one.messages]} for one in conversations]
         to_read = [{"read": list(one.ids), "completion": one.is_completion} for one in completions]
         answers = self._answers([*to_write, *to_read])
@@ -97,7 +97,7 @@ class SecondReader:
         return written, [_said(answer) for answer in answers[len(to_write) :]]
 
     def within(self, seconds: float) -> SecondReader:
-        """The same with less time, where ``seconds`` is less."""
+        """A copy whose time limit is at most ``seconds``."""
         return SecondReader(self.rank_file, min(self.seconds, seconds), self.command)
 
     def _answers(self, requests: Sequence[object]) -> list[object]:
@@ -110,7 +110,7 @@ class SecondReader:
         except (ValueError, RecursionError) as error:
             raise _senseless() from error
         if answers == [{"error": "vocabulary"}]:
-            raise SecondReaderError("openai-harmony does not accept the vocabulary that is here.")
+            raise SecondReaderError("openai-harmony does not accept the installed vocabulary.")
         if len(answers) != len(requests):
             raise _senseless()
         return answers
@@ -129,7 +129,7 @@ class SecondReader:
                 check=False,
             )
         except subprocess.TimeoutExpired as error:
-            raise SecondReaderError(f"openai-harmony gave no answer within {self.seconds:g} seconds and was ended.") from error
+            raise SecondReaderError(f"openai-harmony did not answer within {self.seconds:g} seconds and was stopped.") from error
         except OSError as error:
             raise SecondReaderError(f"openai-harmony could not be started: {error.strerror or 'no reason was given'}.") from error
         if done.returncode:
@@ -185,4 +185,4 @@ def _ids(told: object) -> tuple[int, ...]:
 
 
 def _senseless() -> SecondReaderError:
-    return SecondReaderError("openai-harmony gave an answer that makes no sense.")
+    return SecondReaderError("openai-harmony gave an invalid answer.")

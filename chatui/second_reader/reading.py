@@ -15,7 +15,7 @@ _FIELDS = {"role": "role", "name": "name", "channel": "channel", "recipient": "r
 
 
 def compare_readings(ours: Sequence[Frame], theirs: Sequence[Said]) -> Iterator[Difference]:
-    """What differs, in order; both read the same ids. A header in which the ids end is no message for either."""
+    """The differences in order; both read the same ids. A header at the end without a body is no message for either."""
     ours, theirs = _without_cut_header(list(ours), list(theirs))
     for number, (frame, said) in enumerate(zip(ours, theirs, strict=False), 1):
         yield from (Difference(kind, number, detail) for kind, detail in _differing(frame, said))
@@ -24,14 +24,14 @@ def compare_readings(ours: Sequence[Frame], theirs: Sequence[Said]) -> Iterator[
 
 
 def as_message(frame: Frame) -> Message:
-    """The message that openai-harmony would make of a frame, with all that it has a place for."""
+    """A frame as a message of openai-harmony, with everything that such a message can hold."""
     header = frame.header
     kind = f"{CONSTRAIN}{header.constrain}" if header.constrain is not None else header.content_type
     return Message(header.role, header.name, header.channel, header.recipient, kind, frame.body)
 
 
 def shown(said: Sequence[Said]) -> str:
-    """All text that people would see if openai-harmony's reading were the one that counts."""
+    """All text that people would see with openai-harmony's reading."""
     return "".join(one.text for one in said if isinstance(one, Message) and may_see(_header(one), Audience.END_USER))
 
 
@@ -70,7 +70,7 @@ def _differing(frame: Frame, said: Said) -> Iterator[tuple[Kind, str]]:
 
 
 def _on_purpose(ours: Message, said: Message) -> tuple[list[Kind], Message]:
-    """``said`` as ours reads the same header, and the rules by which that differs. What is left then is not on purpose."""
+    """``said`` as our reader reads the same header, and the rules that explain the difference. Any other difference is not on purpose."""
     kinds = []
     if ours.recipient is None and said.content_type is None and (said.recipient or "").startswith(CONSTRAIN):
         kinds.append(Kind.CONSTRAINT_IS_NO_RECIPIENT)
@@ -82,7 +82,7 @@ def _on_purpose(ours: Message, said: Message) -> tuple[list[Kind], Message]:
 
 
 def _constraint(content_type: str | None) -> str | None:
-    """A constraint as our reader takes it; anything else as it is."""
+    """A constraint as our reader normalises it; anything else unchanged."""
     if content_type is None or not content_type.startswith(CONSTRAIN):
         return content_type
     word = content_type.removeprefix(CONSTRAIN).lower()

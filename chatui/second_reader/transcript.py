@@ -19,7 +19,7 @@ _START, _END, _CALL = MARKER_IDS[Token.START], MARKER_IDS[Token.END], MARKER_IDS
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """``tokens`` and ``messages``: how many were compared."""
+    """The result. ``tokens`` and ``messages``: how many were compared."""
 
     tokens: int
     messages: int
@@ -27,23 +27,23 @@ class Comparison:
 
     @property
     def is_as_meant(self) -> bool:
-        """Whether there is no difference but those on purpose."""
+        """Whether all differences are on purpose."""
         return all(difference.kind.is_on_purpose for difference in self.differences)
 
 
 def compare(frames: Sequence[Frame], vocabulary: Vocabulary, second: SecondReader) -> Comparison:
-    """Token for token, and message for message.
+    """Compare token by token and message by message.
 
     Raises:
         ParseHeaderError: the transcript cannot be written as Harmony.
-        SecondReaderError: there is no second opinion.
+        SecondReaderError: the second reader gave no result.
     """
     [compared] = compare_all([frames], vocabulary, second)
     return compared
 
 
 def compare_all(transcripts: Sequence[Sequence[Frame]], vocabulary: Vocabulary, second: SecondReader) -> list[Comparison]:
-    """Each of several; the second reader is started once. Raises as ``compare``."""
+    """Compare several; the second reader is started once. Raises as ``compare``."""
     ours = [hip1.to_tokens(frames, vocabulary)[0] for frames in transcripts]
     wanted = [Write([form(frame) for frame in frames]) for frames in transcripts for form in (as_message, _meant)]
     written, said = second.write_and_read(wanted, [Read(ids, is_completion=bool(ids) and ids[0] != _START) for ids in ours])
@@ -57,7 +57,8 @@ def compare_all(transcripts: Sequence[Sequence[Frame]], vocabulary: Vocabulary, 
 
 
 def _meant(frame: Frame) -> Message:
-    """The message that openai-harmony has to be given to write what we mean to write."""
+    """The message with which openai-harmony writes what we write."""
+    frame = hip1.as_written(frame)
     message = as_message(frame)
     is_tool, is_constraint = message.role == Role.TOOL, frame.header.constrain is not None
     is_called = frame.terminator is Terminator.CALL  # openai-harmony ends a message to all as a call, and so do we where it is one
@@ -73,7 +74,7 @@ def _meant(frame: Frame) -> Message:
 
 
 def _segments(ids: Sequence[int], vocabulary: Vocabulary) -> list[tuple[int, ...]]:
-    """The ids message by message. No body holds a start, so each of them begins one; a completion lacks its first and the role."""
+    """The ids by message. No body contains a start token, so each one begins a message; a completion lacks the first one and the role."""
     opened = [*ids] if not ids or ids[0] == _START else [_START, *vocabulary.encode(Role.ASSISTANT.value), *ids]
     starts = [place for place, number in enumerate(opened) if number == _START]
     return [tuple(opened[start:end]) for start, end in itertools.pairwise([*starts, len(opened)])]
@@ -91,9 +92,12 @@ def _compare_writings(frames: Sequence[Frame], ours: Sequence[tuple[int, ...]], 
 
 
 def _rules(frame: Frame, ours: tuple[int, ...], as_meant: tuple[int, ...] | None) -> list[Kind]:
-    """The rules by which we write ``frame`` as we do; not on purpose where these do not account for every id of it."""
+    """The rules that explain how we write ``frame``; if they do not explain every id, the difference is not on purpose."""
     if as_meant is None:
         return [Kind.NOT_WRITTEN]
+    written = hip1.as_written(frame)
+    if written != frame:
+        return [Kind.HIDDEN_ON_ANALYSIS if ours == as_meant else Kind.WRITTEN_OTHERWISE]
     message, meant = as_message(frame), _meant(frame)
     kinds = [kind for name, kind in _BY_FIELD.items() if getattr(message, name) != getattr(meant, name)]
     if message.role == Role.ASSISTANT and message.recipient is not None and frame.terminator is not Terminator.CALL:
@@ -107,7 +111,7 @@ _BY_FIELD = {"name": Kind.NAME_LEFT_OUT, "channel": Kind.CHANNEL_ADDED, "content
 
 
 def _dropped(frames: Sequence[Frame], plain: Written) -> Difference | None:
-    """What openai-harmony does to reasoning, where it writes a conversation by its own defaults."""
+    """The reasoning that openai-harmony drops by default when it writes a conversation."""
     if None in plain.ids or plain.kept == _joined(plain, range(len(frames))):
         return None
     first_answer = next((place for place, frame in enumerate(frames) if frame.header.channel == Channel.FINAL), 0)

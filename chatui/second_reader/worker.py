@@ -1,12 +1,12 @@
 """The worker process that runs openai-harmony: JSON requests on standard input, JSON answers on standard output.
 
-It is started as a file, isolated, with nothing of the product in it. What openai-harmony says of an error may quote a conversation, so
-errors leave this process as words of a closed list, and its standard error goes nowhere.
+It is started as a file, isolated, and imports nothing of the product. openai-harmony's error messages may quote a conversation, so
+errors are returned as words of a closed list, and standard error is discarded.
 
 - ``{"read": [ids], "completion": bool}`` is answered by ``{"messages": [...]}``, each a message or ``{"problem": word}``. A completion
-  begins behind ``<|start|>assistant``.
-- ``{"write": [messages]}`` is answered by ``{"ids": [[ids of a message] or null, ...], "kept": [ids]}``: null where it cannot be written;
-  ``kept`` is the whole conversation, from which openai-harmony drops reasoning by itself, and empty where it cannot be written.
+  begins after ``<|start|>assistant``.
+- ``{"write": [messages]}`` is answered by ``{"ids": [[ids of a message] or null, ...], "kept": [ids]}``: null if it cannot be written;
+  ``kept`` is the whole conversation, from which openai-harmony drops reasoning by itself, and empty if it cannot be written.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _REFUSALS = (harmony.HarmonyError, OverflowError, RuntimeError, TypeError, Value
 
 
 def main() -> None:
-    """Load the vocabulary, then answer each line until there is none left."""
+    """Load the vocabulary, then answer each line of input."""
     try:
         encoding = harmony.load_harmony_encoding("HarmonyGptOss")
     except harmony.HarmonyError:
@@ -52,7 +52,7 @@ def _say(answer: dict[str, Any]) -> None:
 
 
 def _read(encoding: Any, ids: list[int], *, is_completion: bool) -> Iterator[dict[str, Any]]:
-    """Every message; after one that cannot be read it goes on at the next start, where openai-harmony itself would give up."""
+    """Every message; after an unreadable one, reading continues at the next start token, where openai-harmony itself would stop."""
     role = harmony.Role.ASSISTANT if is_completion else None
     position = 0
     while position < len(ids) or role:
@@ -65,7 +65,7 @@ def _read(encoding: Any, ids: list[int], *, is_completion: bool) -> Iterator[dic
 
 
 def _fed(parser: Any, ids: list[int], position: int) -> tuple[str, int]:
-    """The problem that came up, or nothing, and the place at which the next parser has to begin."""
+    """The problem, if any, and the position at which the next parser has to begin."""
     place = position
     try:
         for place in range(position, len(ids)):
@@ -114,7 +114,7 @@ def _ids(encoding: Any, message: Any) -> list[int] | None:
 
 
 def _kept(encoding: Any, messages: list[Any]) -> list[int]:
-    """With its own defaults, by which it drops reasoning before the first answer."""
+    """The ids with openai-harmony's defaults, which drop reasoning before the first answer."""
     try:
         return list(encoding.render_conversation(harmony.Conversation.from_messages(messages)))
     except (*_REFUSALS, AttributeError):

@@ -35,9 +35,9 @@ def continuation_of(turn: Turn, end: Message | None) -> Continuation | None:
     return Continuation.FINISH
 
 
-def end_of(turn: Turn) -> Message | None:
+def end_of(turn: Turn, *, with_text: bool = False) -> Message | None:
     """The last message of a turn's answer; where the turn added nothing, the message that it continued. None where there is neither."""
-    messages = list(turn.messages.order_by("position").defer("text", "raw"))
+    messages = list(turn.messages.order_by("position").defer("raw", *(() if with_text else ("text",))))
     if turn.continued_message is not None and not any(map(is_answer, messages)) and is_answer(turn.continued_message):
         return turn.continued_message
     return last_of(messages) or turn.continued_message

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from chatui.models import Conversation
 from renderer.errors import OpenChatMLError, ParseHeaderError
-from renderer.frames import Frame, Transcript
-from renderer.ocml import document_header
+from renderer.frames import Channel, Frame, Header, Role, Terminator, Transcript
+from renderer.ocml import capabilities, document_header
 from renderer.ocml.calls import Pairing
 from renderer.ocml.document_header import DocumentHeader
 
@@ -57,9 +57,30 @@ def header_of(row: Conversation) -> DocumentHeader:
 
 def transcript(row: Conversation, frames: Iterable[Frame]) -> Transcript:
     """Frames of a conversation under its header."""
-    header, found = header_of(row), tuple(frames)
+    header, found = header_of(row), tuple(_with_unique_calls(frames))
     extra = header.extra if _keep_to(header, found) else _without_profile(header)
+    if row.sampled_with is not None:
+        extra = capabilities.covering(extra, found)
     return Transcript(found, model=header.model, settings=header.settings, extra=extra)
+
+
+def unmet_capabilities(row: Conversation) -> list[str]:
+    """What the capabilities of an imported transcript ask for and is not known here, or do not list and an answer here uses."""
+    header = _kept(row).extra
+    hints = capabilities.hints(header)
+    if capabilities.covering(header, _AN_ANSWER) != header:
+        hints.append("an answer uses roles or channels that the capabilities do not list")
+    return hints
+
+
+_AN_ANSWER = [Frame(Header(Role.USER), ""), *(Frame(Header(Role.ASSISTANT, channel), "") for channel in Channel)]
+
+
+def _with_unique_calls(frames: Iterable[Frame]) -> Iterator[Frame]:
+    """Model servers may give two calls of a conversation one id. A document may not: the second is written as no call, as it is read."""
+    pairing = Pairing(document_header.Profile())
+    for frame in frames:
+        yield replace(frame, terminator=Terminator.END) if pairing.closed(frame.header, frame.terminator) else frame
 
 
 def _kept(row: Conversation) -> DocumentHeader:

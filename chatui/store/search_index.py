@@ -7,6 +7,7 @@ index: what others wrote is not found, not counted, and does not slow a search d
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -36,10 +37,11 @@ class Entry:
     message_id: UUID | None
 
 
-def add(message: Message, text: VisibleText) -> None:
-    """Take in a visible message. One row; the caller's transaction."""
-    if found := entry(message, text):
-        found.save(force_insert=True)
+def add(messages: Iterable[tuple[Message, VisibleText]]) -> None:
+    """Take in visible messages. One row each; the caller's transaction."""
+    entries = [found for message, text in messages if (found := entry(message, text))]
+    if entries:
+        SearchEntry.objects.bulk_create(entries)
 
 
 def entry(message: Message, text: VisibleText) -> SearchEntry | None:

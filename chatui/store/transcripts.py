@@ -8,11 +8,12 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Max, Q
+from django.db.models import Count, Max, OuterRef, Q, Subquery
+from django.db.models.expressions import RawSQL
 
 from chatui.models import ActiveLeaf, Conversation, Message, Turn, User
 from chatui.models.message import Author
-from chatui.store import document_headers, search_index
+from chatui.store import branch_walk, document_headers, search_index
 from renderer.errors import Code
 from renderer.frame_kinds import PRODUCT_NAMES
 from renderer.frames import Frame, Header, Role, Transcript
@@ -44,6 +45,8 @@ class Kept:
 
 
 _BY_ITSELF = Kept()
+COLUMN_CHARS = 128
+"""Header values of imports can be longer than what we make ourselves; the frame's text has all of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,14 +57,34 @@ class Row:
     found_by: VisibleText | None = field(repr=False)
 
 
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a message goes: its parent's key, None for a root, and the next free position in its conversation."""
+
+    parent_id: UUID | None
+    position: int
+
+
 def append(conversation: Conversation, parent: Message | None, frame: Frame, author: Author, kept: Kept = _BY_ITSELF) -> Message:
     """Keep a frame as a child of ``parent``. Call inside a transaction: the next position is read first."""
-    row = row_of(conversation, frame, author, kept)
-    row.message.parent, row.message.position = parent, _next_position(conversation)
-    row.message.save(force_insert=True)
-    if row.found_by is not None:
-        search_index.add(row.message, row.found_by)
-    return row.message
+    return append_at(conversation, Place(parent.pk if parent else None, _next_position(conversation)), frame, author, kept)
+
+
+def append_at(conversation: Conversation, place: Place, frame: Frame, author: Author, kept: Kept = _BY_ITSELF) -> Message:
+    """Keep a frame at a place that was read in the same transaction. Reads nothing: of ``conversation`` it needs the keys only."""
+    return append_chain_at(conversation, place, [(frame, author, kept)])
+
+
+def append_chain_at(conversation: Conversation, place: Place, frames: Sequence[tuple[Frame, Author, Kept]]) -> Message:
+    """The same for some frames, each under the one before it, in two statements. Returns the last message."""
+    rows = [row_of(conversation, frame, author, kept) for frame, author, kept in frames]
+    parent_id = place.parent_id
+    for offset, row in enumerate(rows):
+        row.message.parent_id, row.message.position = parent_id, place.position + offset
+        parent_id = row.message.pk
+    Message.objects.bulk_create([row.message for row in rows])
+    search_index.add([(row.message, row.found_by) for row in rows if row.found_by is not None])
+    return rows[-1].message
 
 
 def row_of(conversation: Conversation, frame: Frame, author: Author, kept: Kept) -> Row:
@@ -91,13 +114,19 @@ def _columns(frame: Frame) -> dict[str, Any]:
         "text": ocml.dump_frame(frame),
         "role": header.role,
         "channel": header.channel or "",
-        "intent": header.intent or "",
-        "recipient": header.recipient or "",
-        "name": header.name or "",
-        "call_id": header.call_id or "",
+        "intent": (header.intent or "")[:COLUMN_CHARS],
+        "recipient": (header.recipient or "")[:COLUMN_CHARS],
+        "name": (header.name or "")[:COLUMN_CHARS],
+        "call_id": (header.call_id or "")[:COLUMN_CHARS],
         "terminator": frame.terminator,
         "is_visible": may_see(header, Audience.END_USER),
     }
+
+
+def problem_counts() -> dict[str, int]:
+    """How many stored frames have a problem, by error code."""
+    stored = Message.objects.exclude(error_code="")
+    return dict(stored.values_list("error_code").annotate(count=Count("pk")).order_by())
 
 
 def branch(conversation: Conversation, leaf: Message | None, since: UUID | None = None) -> list[Message]:
@@ -117,15 +146,7 @@ def is_on_branch(conversation: Conversation, leaf: Message | None, message: Mess
 
 def _path(conversation: Conversation, leaf: Message | None) -> list[UUID]:
     """The keys from ``leaf`` up to the root."""
-    if leaf is None:
-        return []
-    parents = dict(Message.objects.filter(conversation=conversation).values_list("pk", "parent_id"))
-    path: list[UUID] = []
-    step: UUID | None = leaf.pk
-    while step is not None:
-        path.append(step)
-        step = parents.get(step)
-    return path
+    return branch_walk.path(conversation.pk, leaf.pk) if leaf else []
 
 
 def active_leaf(conversation: Conversation, person: User) -> Message | None:
@@ -141,14 +162,15 @@ def active_leaf(conversation: Conversation, person: User) -> Message | None:
 
 def activate(conversation: Conversation, person: User, leaf: Message) -> None:
     """Make the branch that ends in ``leaf`` this person's open one."""
-    ActiveLeaf.objects.update_or_create(conversation=conversation, person=person, defaults={"message": leaf})
+    row = ActiveLeaf(conversation=conversation, person=person, message=leaf)
+    ActiveLeaf.objects.bulk_create([row], update_conflicts=True, unique_fields=["conversation", "person"], update_fields=["message"])
 
 
-def follow(conversation: Conversation, person: User, leaf: Message, *, instead_of: UUID | None = None) -> None:
-    """Move this person's open branch on to ``leaf``, if that branch ends in its parent or in the message that it replaces. A branch that
+def follow(person_id: UUID, leaf: Message, end: UUID | None, *, instead_of: UUID | None = None) -> None:
+    """Move this person's open branch on to ``leaf``, if that branch ends in ``end`` or in the message that is replaced. A branch that
     they have switched to stays open."""
-    ends = [end for end in (leaf.parent_id, instead_of) if end]
-    ActiveLeaf.objects.filter(conversation=conversation, person=person, message__in=ends).update(message=leaf)
+    ends = [each for each in (end, instead_of) if each]
+    ActiveLeaf.objects.filter(conversation=leaf.conversation_id, person=person_id, message__in=ends).update(message=leaf)
 
 
 def deepest(conversation: Conversation, message: Message) -> Message:
@@ -180,17 +202,20 @@ def answers(conversation: Conversation, questions: Iterable[UUID]) -> list[Messa
     return list(rows.select_related("turn").only(*fields).order_by("position"))
 
 
-def question_before(conversation: Conversation, message: Message) -> UUID | None:
-    """The key of the last user message above ``message``. Reads no text."""
-    rows = Message.objects.filter(conversation=conversation).values_list("pk", "parent_id", "role", "is_visible")
-    above = {key: (parent, role == Role.USER and is_visible) for key, parent, role, is_visible in rows}
-    step = message.parent_id
-    while step is not None:
-        parent, is_question = above[step]
-        if is_question:
-            return step
-        step = parent
-    return None
+def question_before() -> RawSQL:
+    """The key of the last question above a message, as a part of a query that reads that one message; NULL where it is the first."""
+    return branch_walk.nearest_question("chatui_message.parent_id")
+
+
+def open_leaf(person_id: UUID) -> Subquery:
+    """The key of the message in which this person's open branch ends, as a part of a query for the conversation."""
+    return Subquery(ActiveLeaf.objects.filter(conversation=OuterRef("pk"), person=person_id).values("message")[:1])
+
+
+def last_question(person_id: UUID) -> RawSQL:
+    """The key of the last question on this person's open branch, as a part of a query for the conversation."""
+    leaf = "(SELECT message_id FROM chatui_activeleaf WHERE conversation_id = chatui_conversation.id AND person_id = %s)"
+    return branch_walk.nearest_question(leaf, person_id)
 
 
 def transcript(conversation: Conversation, messages: Sequence[Message], audience: Audience) -> Transcript:
@@ -230,6 +255,12 @@ def header_text(text: str) -> str:
 def storable(text: str) -> str:
     """``text`` without what a database or UTF-8 refuses: NUL and lone surrogates become U+FFFD."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").replace("\x00", "\ufffd")
+
+
+def last_position(conversation_id: UUID | OuterRef) -> Subquery:
+    """The position of a conversation's last message, as a part of a query; NULL where there is none."""
+    messages = Message.objects.filter(conversation=conversation_id).order_by("-position")
+    return Subquery(messages.values("position")[:1])
 
 
 def _next_position(conversation: Conversation) -> int:

@@ -20,7 +20,7 @@ from renderer.gate import Audience, show
 from renderer.ocml import document, interchange
 
 
-class Form(StrEnum):
+class Format(StrEnum):
     """How a download is written."""
 
     MARKDOWN = "markdown"
@@ -28,21 +28,21 @@ class Form(StrEnum):
     JSON = "json"
 
     @property
-    def ending(self) -> str:
-        """The longest part of a file name that is taken from the title."""
-        return {Form.MARKDOWN: "md", Form.OPENCHATML: "ocml", Form.JSON: "json"}[self]
+    def extension(self) -> str:
+        """The file name extension."""
+        return {Format.MARKDOWN: "md", Format.OPENCHATML: "ocml", Format.JSON: "json"}[self]
 
 
-def transcript(row: Conversation, person: User, audience: Audience, form: Form = Form.OPENCHATML) -> str:
+def transcript(row: Conversation, person: User, audience: Audience, file_format: Format = Format.OPENCHATML) -> str:
     """The open branch as a document. DEBUG only behind ``access.view_hidden``."""
     messages = transcripts.branch(row, transcripts.active_leaf(row, person))
     found = transcripts.transcript(row, messages, audience)
-    match form:
-        case Form.OPENCHATML:
+    match file_format:
+        case Format.OPENCHATML:
             return document.dump(found)
-        case Form.JSON:
+        case Format.JSON:
             return interchange.dump_json(found)
-        case Form.MARKDOWN:
+        case Format.MARKDOWN:
             return _markdown(transcripts.title_text(row), found, audience)
 
 
@@ -55,8 +55,8 @@ def file_name(row: Conversation) -> str:
 def everything(person: User) -> Iterator[tuple[str, str]]:
     """File name and text of all the person's conversations, one at a time: as Markdown to read, as OpenChatML to import elsewhere."""
     for row in access.all_own_conversations(person):
-        for form in (Form.MARKDOWN, Form.OPENCHATML):
-            yield f"{file_name(row)}.{form.ending}", transcript(row, person, Audience.END_USER, form)
+        for file_format in (Format.MARKDOWN, Format.OPENCHATML):
+            yield f"{file_name(row)}.{file_format.extension}", transcript(row, person, Audience.END_USER, file_format)
 
 
 def _markdown(title: str, found: Transcript, audience: Audience) -> str:

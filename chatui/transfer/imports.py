@@ -6,12 +6,13 @@ too. It is marked as imported for good, whatever it is called later.
 
 from __future__ import annotations
 
+import logging
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from django.db import DatabaseError
 
-from chatui.codes import ProductCode
+from chatui.codes import ProductCode, counted
 from chatui.models import Conversation, User
 from chatui.models.conversation import Effort
 from chatui.models.message import Author
@@ -28,6 +29,8 @@ from renderer.gate import Audience, VisibleText, may_see, show
 from renderer.ocml.document_header import DocumentHeader
 
 __all__ = ["ImportRefusedError", "Imported", "import_transcript"]
+
+log = logging.getLogger(__name__)
 
 TITLE_CHARS = 60
 UNTITLED = "Imported conversation"
@@ -58,6 +61,8 @@ def import_transcript(person: User, data: bytes) -> Imported:
         refuse(ProductCode.EMPTY, "the transcript holds no message that you may see")
     conversation = _conversation(person, read.header, show(first, Audience.END_USER))
     _keep(conversation, frames)
+    if read.codes:
+        log.info("conversation %s was imported with problems: %s", conversation.pk, counted(read.codes.elements()))
     return Imported(conversation, len(frames), read.problems)
 
 

@@ -107,10 +107,8 @@ def make(visitor: Visitor, conversation_id: object, leaf_id: object, days: int, 
     person = visitor.user
     if person is None or days not in days_to_choose():
         raise access.NotFoundError
+    leaf = access.visible_message(visitor, conversation_id, leaf_id, action="make share link")
     row = _shareable(person, conversation_id)
-    leaf = access.message_of(row, leaf_id)
-    if not leaf.is_visible:
-        raise access.NotFoundError
     with transaction.atomic():
         record("make share link", visitor, row, detail=f"for {days} days" if days != FOR_EVER else "without end")
         link = ShareLink.objects.create(

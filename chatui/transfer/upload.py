@@ -1,11 +1,12 @@
 """Reads an uploaded transcript within bounds: reading stops where a bound is passed, not at the end of the file.
 
-OpenChatML text is read leniently: what can be kept is kept, and hidden where in doubt; JSON by its own strict reading.
+Text and JSON are read leniently: what can be kept is kept, and hidden where in doubt.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import NoReturn
@@ -37,13 +38,19 @@ class ImportRefusedError(Exception):
 
 @dataclass(slots=True)
 class Upload:
-    """What was read: the header, the frames, and how many problems were passed over."""
+    """What was read: the header, the frames, and the problems that were passed over."""
 
     header: DocumentHeader = field(default_factory=DocumentHeader)
     finished: list[Finished] = field(default_factory=list)
-    problems: int = 0
+    codes: Counter[ErrorCode] = field(default_factory=Counter)
+    """How often each problem was found."""
     refused: Problem | None = None
     """The first problem that a strict reading would have stopped at."""
+
+    @property
+    def problems(self) -> int:
+        """How many problems were found."""
+        return self.codes.total()
 
 
 def read(data: bytes) -> Upload:
@@ -70,6 +77,11 @@ def _read_text(data: bytes) -> Upload:
     for begin in range(0, len(data), _PIECE):
         _take(upload, reader.feed(data[begin : begin + _PIECE]))
     _take(upload, reader.finish())
+    return _checked(upload)
+
+
+def _checked(upload: Upload) -> Upload:
+    _check_bounds(upload)
     if upload.refused is not None and not upload.finished:
         raise ImportRefusedError(upload.refused)
     return upload
@@ -81,13 +93,11 @@ def _take(upload: Upload, events: list[DocumentOpened | ProblemFound | Finished]
             case DocumentOpened(document=document):
                 upload.header = document
             case ProblemFound(problem=problem):
-                upload.problems += 1
+                upload.codes[problem.code] += 1
                 upload.refused = upload.refused or (problem if problem.is_refused else None)
             case Finished():
                 upload.finished.append(event)
-    _check_frames(upload)
-    if upload.problems > MAX_PROBLEMS:
-        refuse(ProductCode.TOO_LARGE, f"the transcript has more than {MAX_PROBLEMS} problems")
+    _check_bounds(upload)
 
 
 def _is_json(data: bytes) -> bool:
@@ -99,16 +109,17 @@ def _read_json(data: bytes) -> Upload:
     # What Python makes of JSON takes up to forty times as much room: it is counted before it is made.
     if next(islice(_JSON_MARK.finditer(data), MAX_JSON_MARKS, None), None) is not None:
         refuse(ProductCode.TOO_LARGE, "the transcript has more values than its frames can have")
-    transcript = interchange.parse_json(data)
-    header = DocumentHeader(transcript.version, transcript.model, transcript.settings, transcript.extra)
-    upload = Upload(header, [Finished(frame) for frame in transcript.frames])
-    _check_frames(upload)
-    return upload
+    reading = interchange.read_leniently(data)
+    refused = next((problem for problem in reading.problems if problem.is_refused), None)
+    codes = Counter(problem.code for problem in reading.problems)
+    return _checked(Upload(reading.document, list(reading.finished), codes, refused))
 
 
-def _check_frames(upload: Upload) -> None:
+def _check_bounds(upload: Upload) -> None:
     if len(upload.finished) > MAX_FRAMES:
         refuse(ProductCode.TOO_LARGE, f"the transcript has more than {MAX_FRAMES} frames")
+    if upload.problems > MAX_PROBLEMS:
+        refuse(ProductCode.TOO_LARGE, f"the transcript has more than {MAX_PROBLEMS} problems")
 
 
 _JSON_BEGINS = re.compile(rb"(?:\xef\xbb\xbf)?[ \t\r\n]*+[{\[]")

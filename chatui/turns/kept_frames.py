@@ -1,136 +1,174 @@
-"""Assembles a running turn's raw events into frames. Each finished frame is stored, and only then shown as closed."""
+"""Assembles a running turn's raw events into frames. Each finished frame is handed to the writer, and the text goes on meanwhile.
+
+Nothing here waits for the database, until ``saved`` at the end of the turn.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Callable
+from functools import partial
+from typing import Any
 from uuid import UUID
 
-from chatui.codes import ProductCode
+from chatui.codes import ProductCode, counted
+from chatui.database.writer import writer
 from chatui.error_reports import log_without_content
 from chatui.models.keys import new_key
 from chatui.store import transcripts
+from chatui.store.turn_pieces import Pieces
 from chatui.turns import ledger
 from chatui.turns.continued_text import TextBeforeCut
-from chatui.turns.database import with_retries
-from chatui.turns.ledger import Job, LeaseLostError
+from chatui.turns.leases import leases
+from chatui.turns.ledger import Job
 from chatui.turns.publisher import Publisher
 from chatui.turns.summarizing import Summarizing
-from renderer.errors import Code, ErrorCode, OpenChatMLError
+from renderer.errors import Code, ErrorCode
 from renderer.events import Assembler, Finished, FrameClosed, FrameOpened, FrameText, FrameWithdrawn, RawEvent
 from renderer.frame_kinds import is_answer
-from renderer.frames import Frame
+from renderer.frames import Frame, Role, Terminator
 from renderer.gate import Audience, may_see
-from renderer.ocml import document
 
 log = logging.getLogger(__name__)
+
+MOST_UNSAVED = 20
 
 
 class KeptFrames:
     """One for each turn, across all its samplings. ``feed`` takes what a model writes, ``add`` what the product adds; ``close`` ends it."""
 
-    def __init__(self, job: Job, publisher: Publisher, summary: Summarizing) -> None:
+    def __init__(
+        self, job: Job, publisher: Publisher, summary: Summarizing, pieces: Pieces, failed: Callable[[BaseException], None]
+    ) -> None:
+        """``pieces`` takes the text of frames that are not stored yet; ``failed`` is called where a frame cannot be stored at all."""
         self.written: list[Frame] = []
-        """The frames of the turn that are stored so far, in order."""
+        """The finished frames of the turn so far, in order."""
         self.has_answer = False
         self.is_withheld = False
         """Whether text of the answer was hidden because it may not have been part of the answer."""
-        self.last_error: ErrorCode | None = None
+        self._codes: list[ErrorCode] = []
         self._job = job
         self._publisher = publisher
         self._summary = summary
         self._before_cut = TextBeforeCut(job.cut_answer)
         self._assembler = Assembler()
         self._key = new_key()
-        self._parent_id = job.place_id or job.question_id
-        self._writing: asyncio.Future[None] | None = None
+        self._parents = [job.place_id or job.question_id]
+        self._pieces = pieces
+        self._failed = failed
+        self._unsaved: list[tuple[UUID, Finished]] = []
+        self._saving: set[asyncio.Future[None]] = set()
+
+    @property
+    def last_error(self) -> ErrorCode | None:
+        """What was wrong with a frame of the turn, the last time that something was."""
+        return self._codes[-1] if self._codes else None
 
     @property
     def continues_text(self) -> bool:
         """Whether the turn continues an answer that has text already."""
         return bool(self._before_cut)
 
-    async def feed(self, event: RawEvent) -> None:
+    @property
+    def waits_for_tool(self) -> bool:
+        """Whether the model called a tool in this turn and got no reply."""
+        calls = {frame.header.call_id for frame in self.written if frame.terminator is Terminator.CALL}
+        return not calls <= {frame.header.call_id for frame in self.written if frame.header.role == Role.TOOL}
+
+    def feed(self, event: RawEvent) -> None:
         """The next event of a sampling."""
         if isinstance(event, FrameText):
             event = FrameText(transcripts.storable(event.text))
         for each in self._before_cut.feed(self._summary.take(event)):
-            await self._take(each)
+            self._take(each)
 
-    async def add(self, frame: Frame) -> None:
+    def add(self, frame: Frame) -> None:
         """A whole frame that the product wrote, such as a tool's reply."""
         for event in (FrameOpened(frame.header), FrameText(frame.body), FrameClosed(frame.terminator)):
-            await self._take(self._summary.take(event))
+            self._take(self._summary.take(event))
 
     async def close(self) -> None:
-        """End the turn's frames: finish a running write, store an open frame as cut off, and store the summary if that is still to do.
-
-        Raises:
-            LeaseLostError: another process has the turn by now, and nothing may be written.
-        """
-        if self._writing is not None:
-            await asyncio.gather(self._writing, return_exceptions=True)
+        """End the turn's frames: store an open frame as cut off, and the summary if that is still to do."""
         await self._summary.aclose()
         try:
             if self._assembler.open_frame() is not None:
-                await self._take(FrameClosed(None, Code.STREAM_TRUNCATED))
-            await self._write_summary()
-        except LeaseLostError:
-            raise
+                self._take(FrameClosed(None, Code.STREAM_TRUNCATED))
+            self._write_summary()
+            self._save_frames()
         except Exception as error:  # noqa: BLE001 - a frame that cannot be stored or shown must not keep the turn from ending
             log_without_content(log, self._job.turn_id, error)
+        finally:
+            if self._codes:
+                log.warning("turn %s: frames with problems: %s", self._job.turn_id, counted(self._codes))
 
-    def checkpoint(self) -> str:
-        """What the open frame holds so far, as OpenChatML; empty where there is nothing to save."""
-        frame = self._assembler.open_frame()
-        if frame is None or not frame.body:
-            return ""
-        try:
-            return document.dump_frame(document.writable(frame))
-        except OpenChatMLError:
-            return ""
+    async def saved(self) -> None:
+        """Wait until everything is in the database, however long that takes."""
+        while self._saving:
+            await asyncio.wait(self._saving)
 
-    async def _take(self, event: RawEvent) -> None:
+    def _take(self, event: RawEvent) -> None:
         if isinstance(event, FrameOpened):
             self._key = new_key()
         finished = self._assembler.feed(event)
+        self._pieces.take(event, self._key)
         try:
             if finished is not None:
-                # What a person saw must be what is stored, so a frame is stored before it is shown as closed.
-                await self._keep(finished)
+                self._keep(finished)
         finally:
-            # Also when Stop arrives at this moment: the write completes, and the frame is closed.
             self._publisher.take(event, self._key)
         if isinstance(event, FrameWithdrawn):
-            # Only now, so that nothing is sent before. Without this a process that dies would leave a checkpoint that people may still see.
-            await with_retries(ledger.renew, self._job, self.checkpoint())
+            # Without this a process that dies within the next second would leave text that people may still see.
+            leases.hurry()
 
-    async def _keep(self, finished: Finished) -> None:
-        self.last_error = finished.error or self.last_error
+    def _keep(self, finished: Finished) -> None:
+        if finished.error:
+            self._codes.append(finished.error)
         self.is_withheld = self.is_withheld or finished.error is ProductCode.WITHHELD
         if not self._before_cut.is_exceeded_by(finished.frame) and may_see(finished.frame.header, Audience.END_USER):
+            self._pieces.drop(self._key)
             return  # no empty answer, and none stored twice
-        # Stop must not leave a row behind that the turn does not know of, so the write always completes.
-        self._writing = asyncio.ensure_future(self._write(finished))
-        await asyncio.shield(self._writing)
+        if is_answer(finished.frame.header):
+            self._write_summary()
+        self._unsaved.append((self._key, finished))
+        # Hidden frames wait for the next one that people see, so that both are one write. Until then they are stored in pieces.
+        if may_see(finished.frame.header, Audience.END_USER) or len(self._unsaved) == MOST_UNSAVED:
+            self._save_frames()
         self.written.append(finished.frame)
         self.has_answer = self.has_answer or is_answer(finished.frame.header)
 
-    async def _write(self, finished: Finished) -> None:
-        if is_answer(finished.frame.header):
-            await self._write_summary()
-        await with_retries(ledger.keep, self._job, self._parent_id, self._key, finished)
-        self._parent_id = self._key
+    def _save_frames(self) -> None:
+        unsaved, self._unsaved = self._unsaved, []
+        if unsaved:
+            keys = [key for key, _ in unsaved]
+            self._save(ledger.keep, unsaved).add_done_callback(partial(self._are_kept, keys))
+            self._parents = [keys[-1]]
 
-    async def _write_summary(self) -> None:
+    def _write_summary(self) -> None:
         """Store the lines that people saw: before the answer, or at the end of a turn without one."""
         written: list[tuple[UUID, Finished]] = [(new_key(), item) for item in self._summary.finish()]
-        if not written:
+        if written:
+            self._save_frames()
+            kept = self._save(ledger.keep_summary, written)
+            kept.add_done_callback(self._log_failure)
+            # A failure here may lose the summary, never the answer after it.
+            self._parents = [written[-1][0], *self._parents]
+
+    def _save(self, job: Callable[..., None], *arguments: Any) -> asyncio.Future[None]:
+        saving = writer.post(job, self._job, tuple(self._parents), *arguments, order=self._job.turn_id)
+        self._saving.add(saving)
+        saving.add_done_callback(self._saving.discard)
+        return saving
+
+    def _are_kept(self, keys: list[UUID], saving: asyncio.Future[None]) -> None:
+        if saving.cancelled():
             return
-        try:
-            await with_retries(ledger.keep_summary, self._job, self._parent_id, written)
-            self._parent_id = written[-1][0]
-        except LeaseLostError:
-            raise
-        except Exception as error:  # noqa: BLE001 - a failure here may lose the summary, never the answer after it
+        if error := saving.exception():
+            self._failed(error)
+        else:
+            for key in keys:
+                self._pieces.drop(key)
+
+    def _log_failure(self, saving: asyncio.Future[None]) -> None:
+        if not saving.cancelled() and (error := saving.exception()):
             log_without_content(log, self._job.turn_id, error)

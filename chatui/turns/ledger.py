@@ -1,26 +1,37 @@
-"""Database writes of a running turn: its frames, its lease, its end. Each write checks that the turn still belongs to this process."""
+"""Database writes of a running turn: its frames and its end. Each write checks that the turn still belongs to this process.
+
+They are writes for the writer, which gives each its transaction. Each may be run again after a commit of which nobody knows.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import logging
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import dropwhile
 from uuid import UUID
 
-from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 from django.utils import timezone
 
+from chatui.database import clock
 from chatui.env import environment
-from chatui.models import Message, Turn
+from chatui.models import Conversation, Message, Turn, TurnPiece
 from chatui.models.message import Author
 from chatui.models.turn import TurnState
-from chatui.store import continuation, requests, transcripts
-from chatui.turns.start import LEASE
+from chatui.store import branch_walk, continuation, document_headers, requests, transcripts
+from chatui.store.branch_walk import SeenMessage
 from renderer import history
 from renderer.errors import ErrorCode
 from renderer.events import Finished
 from renderer.frame_kinds import ANSWER
 from renderer.frames import Frame, Header, Role
+from renderer.ocml import document
+
+SEEN_CHARS = 1_000_000
+"""How much of a branch is read, from its end: more than the context of a gpt-oss model holds (131,072 tokens)."""
+
+log = logging.getLogger(__name__)
 
 
 class LeaseLostError(Exception):
@@ -47,6 +58,7 @@ class Job:
     shown_before: tuple[tuple[UUID, Frame], ...] = field(default=(), repr=False)
     cut_answer: Frame | None = None
     cut_message_id: UUID | None = None
+    turns_left_out: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,22 +100,36 @@ def job_of(turn: Turn) -> Job:
     )
 
 
-def load(turn_id: UUID) -> Job:
-    """The job of a turn, with the branch up to its question as the model may see it again."""
-    turn = Turn.objects.select_related("conversation", "question", "continued_message__parent").get(pk=turn_id)
-    place, cut = continuation.place_of(turn), continuation.cut_answer(turn)
-    messages = transcripts.branch(turn.conversation, place)
-    seen = [transcripts.frame_of(message) for message in messages if not _is_order(message)]
-    job = replace(job_of(turn), frames=(*_orders(), *history.seen_again(seen)), place_id=place.pk)
+def load(turn: Turn) -> Job:
+    """The job of a turn, with the branch up to its question as the model may see it again. ``turn`` comes with its conversation,
+    question and continued message. At most one statement, but in a conversation that is longer than any model reads."""
+    if hints := document_headers.unmet_capabilities(turn.conversation):
+        log.info("turn %s: %s", turn.pk, "; ".join(hints))
+    cut = continuation.cut_answer(turn)
+    place_id = (cut.parent_id if cut else turn.continued_message_id) or turn.question_id
+    messages = _branch(turn, place_id)
+    left_out = branch_walk.questions_from(messages[0].parent_id) if messages[0].parent_id else 0
+    if left_out:
+        messages = list(dropwhile(lambda message: message.role != Role.USER, messages))
+    seen = [document.parse_frame(message.text) for message in messages if not _is_order(message)]
+    job = replace(job_of(turn), frames=(*_orders(), *history.seen_again(seen)), place_id=place_id, turns_left_out=left_out)
     if turn.continued_message is None:
         return job
-    answer = [*messages[[message.pk for message in messages].index(turn.question_id) + 1 :], *([cut] if cut else [])]
+    answer = list(dropwhile(lambda message: message.key != turn.question_id, messages))[1:]
+    shown = [(message.key, document.parse_frame(message.text)) for message in answer if message.is_visible and not message.name]
     return replace(
         job,
-        shown_before=tuple((message.pk, transcripts.frame_of(message)) for message in answer if message.is_visible and not message.name),
+        shown_before=(*shown, *([(cut.pk, transcripts.frame_of(cut))] if cut else [])),
         cut_answer=transcripts.frame_of(cut) if cut else _NO_ANSWER_YET,
         cut_message_id=cut.pk if cut else None,
     )
+
+
+def _branch(turn: Turn, place_id: UUID) -> list[SeenMessage]:
+    question = turn.question
+    if place_id == question.pk and question.parent_id is None:
+        return [SeenMessage(question.pk, None, question.role, question.name, question.is_visible, question.text)]
+    return branch_walk.seen(place_id, SEEN_CHARS)
 
 
 _NO_ANSWER_YET = Frame(ANSWER, "")
@@ -115,60 +141,53 @@ def _orders() -> tuple[Frame, ...]:
     return (Frame(Header(Role.DEVELOPER), instructions),) if instructions else ()
 
 
-def _is_order(message: Message) -> bool:
+def _is_order(message: SeenMessage) -> bool:
     """Stored system and developer frames are only a record: an import must not give instructions, and the operator's may have changed."""
     return message.role in (Role.SYSTEM, Role.DEVELOPER)
 
 
-def keep(job: Job, parent_id: UUID, key: UUID, finished: Finished) -> None:
-    """Store a finished frame under ``parent_id``. The asking person's open branch moves on to it, unless they opened another one meanwhile.
+def keep(job: Job, parents: Sequence[UUID], written: Sequence[tuple[UUID, Finished]]) -> None:
+    """Store finished frames, each under the one before it, and the first under the first of ``parents`` that is stored. The asking person's
+    open branch moves on to the last, unless they opened another one meanwhile."""
+    _keep(job, parents, written, lambda frame: Author.PRODUCT if frame.header.role == Role.TOOL else Author.MODEL)
 
-    A caller that does not know whether the first call succeeded may call again with the same ``key``.
-    """
-    with transaction.atomic():
-        turn = _locked(job)
-        if Message.objects.filter(pk=key, turn=turn).exists():
-            return
-        message = transcripts.append(
-            turn.conversation,
-            Message.objects.get(pk=parent_id, conversation=turn.conversation),
+
+def keep_summary(job: Job, parents: Sequence[UUID], written: Sequence[tuple[UUID, Finished]]) -> None:
+    """The same for what the product wrote about a turn's hidden work."""
+    _keep(job, parents, written, lambda _: Author.PRODUCT)
+
+
+def _keep(job: Job, parents: Sequence[UUID], written: Sequence[tuple[UUID, Finished]], author: Callable[[Frame], Author]) -> None:
+    position = _next_position(job, written[0][0])
+    if position is None:
+        return
+    turn, parent_id = Turn(pk=job.turn_id), _parent(parents)
+    frames = [
+        (
             finished.frame,
-            Author.PRODUCT if finished.frame.header.role == Role.TOOL else Author.MODEL,
+            author(finished.frame),
             transcripts.Kept(turn=turn, key=key, is_complete=finished.complete, error_code=finished.error or ""),
         )
-        transcripts.follow(
-            turn.conversation, turn.asked_by, message, instead_of=job.cut_message_id if continuation.is_answer(message) else None
-        )
-        Turn.objects.filter(pk=turn.pk).exclude(checkpoint="").update(checkpoint="")
+        for key, finished in written
+    ]
+    last = transcripts.append_chain_at(_conversation(job), transcripts.Place(parent_id, position), frames)
+    instead_of = job.cut_message_id if continuation.is_answer(last) else None
+    transcripts.follow(job.asked_by_id, last, parent_id, instead_of=instead_of)
 
 
-def keep_summary(job: Job, parent_id: UUID, written: Sequence[tuple[UUID, Finished]]) -> None:
-    """Store what the product wrote about a turn's hidden work: a chain of frames, each under the one before. May be called again."""
-    with transaction.atomic():
-        turn = _locked(job)
-        if Message.objects.filter(pk__in=[key for key, _ in written], turn=turn).exists():
-            return
-        last = Message.objects.get(pk=parent_id, conversation=turn.conversation)
-        for key, finished in written:
-            kept = transcripts.Kept(turn=turn, key=key, error_code=finished.error or "")
-            last = transcripts.append(turn.conversation, last, finished.frame, Author.PRODUCT, kept)
-            transcripts.follow(turn.conversation, turn.asked_by, last)
+def let_go(job: Job, pieces: Sequence[TurnPiece]) -> None:
+    """Give up the lease at once, and store what the open frames hold: this process is ending, and the next sweep closes the turn."""
+    if _mine(job).update(lease_until=clock.now()):
+        TurnPiece.objects.bulk_create(pieces, ignore_conflicts=True)
 
 
-def renew(job: Job, checkpoint: str) -> None:
-    """Renew the lease, and store what the open frame holds so far in case this process dies."""
-    changed = _mine(job).update(lease_until=timezone.now() + LEASE, checkpoint=checkpoint)
-    if not changed:
-        raise LeaseLostError
+def ask_to_stop(turn_id: UUID) -> None:
+    """Have the process that runs the turn stop it within about a second."""
+    Turn.objects.filter(pk=turn_id, state=TurnState.RUNNING).update(stop_requested=True)
 
 
-def let_go(job: Job, checkpoint: str) -> None:
-    """Give up the lease at once, and store what the open frame holds: this process is ending, and the next sweep closes the turn."""
-    _mine(job).update(lease_until=timezone.now(), checkpoint=checkpoint)
-
-
-def finish(job: Job, outcome: Outcome, account: Account) -> bool:
-    """Give the turn its one terminal state. False where it already has one."""
+def finish(job: Job, outcome: Outcome, account: Account, *, has_pieces: bool = True) -> bool:
+    """Give the turn its one terminal state. False where it already has one. ``has_pieces``: whether any may be stored."""
     now = timezone.now()
     # The server's own name for its model goes into the header of transcripts, which must not hold control tokens.
     model = transcripts.header_text(account.model)
@@ -184,15 +203,16 @@ def finish(job: Job, outcome: Outcome, account: Account) -> bool:
         thought_seconds=account.thought_seconds,
         request=requests.pack(*account.request) if account.request else None,
         finished_at=now,
-        checkpoint="",
     )
     if ended:
-        conversation = Turn.objects.select_related("conversation").get(pk=job.turn_id).conversation
-        conversation.active_at = now
-        conversation.model = model or conversation.model
+        changed: dict[str, object] = {"active_at": now}
+        if model:
+            changed["model"] = model
         if account.sampled_with is not None:
-            conversation.sampled_with = dict(account.sampled_with)
-        conversation.save(update_fields=["active_at", "model", "sampled_with"])
+            changed["sampled_with"] = dict(account.sampled_with)
+        Conversation.objects.filter(pk=job.conversation_id).update(**changed)
+    if ended and has_pieces:
+        TurnPiece.objects.filter(turn=job.turn_id).delete()
     return bool(ended)
 
 
@@ -200,8 +220,25 @@ def _mine(job: Job) -> QuerySet[Turn]:
     return Turn.objects.filter(pk=job.turn_id, state=TurnState.RUNNING, lease_owner=job.lease_owner, conversation__deleted_at=None)
 
 
-def _locked(job: Job) -> Turn:
-    turn = _mine(job).select_for_update(of=("self",)).select_related("conversation", "asked_by").first()
-    if turn is None:
+def _next_position(job: Job, key: UUID) -> int | None:
+    """Lock the turn, and find the place for the message ``key``. None where that one is stored already."""
+    mine = _mine(job).select_for_update(of=("self",), no_key=True)
+    mine = mine.annotate(last=transcripts.last_position(OuterRef("conversation")), is_kept=Exists(Message.objects.filter(pk=key)))
+    found = mine.values_list("last", "is_kept").first()
+    if found is None:
         raise LeaseLostError
-    return turn
+    last, is_kept = found
+    return None if is_kept else last + 1
+
+
+def _parent(keys: Sequence[UUID]) -> UUID:
+    """The first of these that is stored; only what may have failed is looked for."""
+    if len(keys) == 1:
+        return keys[0]
+    stored = set(Message.objects.filter(pk__in=keys).values_list("pk", flat=True))
+    return next((key for key in keys if key in stored), keys[-1])
+
+
+def _conversation(job: Job) -> Conversation:
+    """The keys of the conversation: whoever asks in it owns it."""
+    return Conversation(pk=job.conversation_id, owner_id=job.asked_by_id)

@@ -1,17 +1,21 @@
-"""Sends a running turn's events to everybody who follows it, with snapshots for pages that join late."""
+"""Sends a running turn's events to everybody who follows it, with snapshots for pages that join late.
+
+Nothing here waits: what is new is handed to the sockets of this process in the step that brought it, at most every FLUSH_SECONDS.
+"""
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from uuid import UUID
 
 from chatui import wire
-from chatui.turns import groups
-from chatui.turns.stream import DebugStream, EndUserStream, publish
+from chatui.delivery import groups
+from chatui.delivery.bus import PROCESS, bus
+from chatui.error_reports import log_without_content
+from chatui.turns.stream import DebugStream, EndUserStream
 from renderer.events import RawEvent
 from renderer.frames import Frame
 from renderer.gate import Audience, VisibleText
@@ -19,23 +23,32 @@ from renderer.gate import Audience, VisibleText
 log = logging.getLogger(__name__)
 
 FLUSH_SECONDS = 0.05
-WATCH_SECONDS = 75.0
+BEAT_SECONDS = 2.0
+"""After so long without an event, pages are told that the turn still runs, and what its latest number is."""
+FOLLOWED_SECONDS = 75.0
+"""How long another process is sent events after it said that somebody there follows."""
+FIRST_SECONDS = 2.0
+"""Events of a turn's beginning are sent to every process: who follows there can only say so afterwards."""
 
 
 class Publisher:
-    """One for each turn. ``take`` and ``add_event`` collect; the task ``flush_often`` sends. A failing channel layer ends nothing."""
+    """One for each turn. ``take`` and ``add_event`` collect and see to it that what they collected is sent; ``stop`` ends that."""
 
     def __init__(self, turn_id: UUID, conversation_id: UUID, *, is_continuation: bool = False) -> None:
         """``is_continuation``: the turn continues an answer, which ``show_before`` will provide."""
         self._turn_id = turn_id
-        self._conversation_id = conversation_id
+        self._group = {audience: groups.audience(conversation_id, audience) for audience in Audience}
         self._people = EndUserStream(turn_id)
         self._debug = DebugStream(turn_id)
-        self._news = asyncio.Event()
-        self._publishing = asyncio.Lock()
+        self._compactor = wire.Compactor()
+        self._bus = bus()
+        self._loop = asyncio.get_running_loop()
         self._started = time.monotonic()
-        self._watched_until = 0.0
+        self._elsewhere_until = {Audience.END_USER: self._loop.time() + FIRST_SECONDS, Audience.DEBUG: 0.0}
         self._is_ready = not is_continuation
+        self._next_flush: asyncio.Handle | None = None
+        self._last_flush = 0.0
+        self._next_beat = self._loop.call_later(BEAT_SECONDS, self._beat)
 
     def show_before(self, frames: Sequence[tuple[UUID, Frame]], cut: UUID | None) -> None:
         """The turn continues an answer of which ``frames`` are already shown. Until this is known, nobody is sent a snapshot."""
@@ -46,71 +59,97 @@ class Publisher:
         """A raw event of the frame ``key``, for each audience through its own gate."""
         self._people.take(event, key, self.elapsed())
         self._debug.take(event, key)
-        self._news.set()
+        self._flush_soon()
 
     def add_event(self, event: wire.Event) -> None:
         """An event of the turn itself, for people."""
         self._people.add_event(event)
-        self._news.set()
+        self._flush_soon()
 
     def step(self, text: VisibleText) -> None:
         """A line of the summary, for people."""
         self._people.step(text)
-        self._news.set()
+        self._flush_soon()
 
     def end_thinking(self) -> int | None:
         """The turn ends. Returns how many seconds it thought before it answered; None where nothing was hidden."""
         self._people.end_thinking(self.elapsed())
         return self._people.thought_seconds
 
-    def watched(self) -> None:
-        """Somebody with the permission is watching the hidden channels."""
-        self._watched_until = time.monotonic() + WATCH_SECONDS
+    def followed(self, audience: Audience) -> None:
+        """Somebody of this audience follows in another process. For DEBUG, that process has checked the permission."""
+        self._elsewhere_until[audience] = self._loop.time() + FOLLOWED_SECONDS
 
     def elapsed(self) -> int:
         """Milliseconds since the turn began."""
         return int((time.monotonic() - self._started) * 1000)
 
-    async def flush_often(self) -> None:
-        """Publish what is new, at most every FLUSH_SECONDS. Runs until it is cancelled."""
-        while True:
-            await self._news.wait()
-            self._news.clear()
-            await self.flush()
-            await asyncio.sleep(FLUSH_SECONDS)
+    def flush(self) -> None:
+        """Send what is new."""
+        self._last_flush = self._loop.time()
+        if self._next_flush is not None:
+            self._next_flush.cancel()
+            self._next_flush = None
+        self._send(Audience.END_USER, self._people.flush())
+        self._send(Audience.DEBUG, self._debug.flush())
 
-    async def flush(self) -> None:
-        """Publish what is new. Under a lock, so that events and snapshots leave in the order of their numbers."""
-        async with self._publishing:
-            await self._publish(self._people.flush(), self._debug.flush())
+    def end(self, event: wire.TurnEnded) -> None:
+        """Send the turn's end, to all processes."""
+        self._elsewhere_until[Audience.END_USER] = self._loop.time() + FIRST_SECONDS
+        self._people.add_event(event)
+        self.flush()
 
-    async def send_snapshot(self, audience: Audience, reply_to: str) -> None:
-        """Send everything so far to one socket. A socket that gets no reply asks again."""
+    def stop(self) -> None:
+        """Send nothing more."""
+        self._next_beat.cancel()
+        if self._next_flush is not None:
+            self._next_flush.cancel()
+
+    def queued(self, place: int) -> None:
+        """The turn waits for others; 0: not any more. Told only where the place is another one."""
+        if self._people.queue(place):
+            self._flush_soon()
+
+    def saving(self) -> None:
+        """The answer is whole, but the database is slow to take it."""
+        self.add_event(wire.Saving())
+
+    def send_snapshot(self, audience: Audience, process: str, group: str) -> None:
+        """Send everything so far to the ``group`` of one socket in a process. A socket that gets no reply asks again."""
         if not self._is_ready:
             return
-        async with self._publishing:
-            # Nothing is awaited between the flush and the snapshot: what comes in between would be in it and be sent once more.
-            people, debug = self._people.flush(), self._debug.flush()
-            if audience is Audience.DEBUG:
-                self.watched()
-                snapshot: wire.Event = self._debug.snapshot()
-            else:
-                snapshot = self._people.snapshot(self.elapsed())
-            reply = {"type": "turn.snapshot", "audience": audience.value, "json": wire.encode([snapshot])}
-            await self._publish(people, debug)
-            with self.without_layer():
-                await groups.layer().send(reply_to, reply)
+        if process != PROCESS:
+            self.followed(audience)
+        # Right after a flush, so that what comes next is not in it already.
+        self.flush()
+        self._compactor.forget()
+        snapshot: wire.Event = self._debug.snapshot() if audience is Audience.DEBUG else self._people.snapshot(self.elapsed())
+        self._bus.send_to(process, group, {"type": "turn.snapshot", "audience": audience.value, "json": wire.encode([snapshot])})
 
-    @contextlib.contextmanager
-    def without_layer(self) -> Iterator[None]:
-        """Ignore a channel layer that is down or full: it must not end the turn, and pages catch up by a snapshot or a reload."""
+    def _flush_soon(self) -> None:
+        """In this step of the event loop, when all that came with it is taken; but not sooner than FLUSH_SECONDS after the last flush."""
+        if self._next_flush is None:
+            wait = self._last_flush + FLUSH_SECONDS - self._loop.time()
+            self._next_flush = self._loop.call_later(wait, self._flush_safely) if wait > 0 else self._loop.call_soon(self._flush_safely)
+
+    def _flush_safely(self) -> None:
+        self._next_flush = None
         try:
-            yield
-        except groups.LAYER_ERRORS as error:
-            log.warning("turn %s: the channel layer failed (%s)", self._turn_id, type(error).__name__)
+            self.flush()
+        except Exception as error:  # noqa: BLE001 - the answer is stored all the same, and the page loads it from there
+            log_without_content(log, self._turn_id, error)
 
-    async def _publish(self, people: list[wire.Numbered], debug: list[wire.Numbered]) -> None:
-        with self.without_layer():
-            await publish(self._conversation_id, Audience.END_USER, people)
-            if time.monotonic() < self._watched_until:
-                await publish(self._conversation_id, Audience.DEBUG, debug)
+    def _beat(self) -> None:
+        silent = self._loop.time() - self._last_flush
+        if silent >= BEAT_SECONDS:
+            self._last_flush, silent = self._loop.time(), 0.0
+            self._send(Audience.END_USER, [self._people.beat()])
+        self._next_beat = self._loop.call_later(BEAT_SECONDS - silent, self._beat)
+
+    def _send(self, audience: Audience, events: Sequence[wire.Event | wire.Numbered]) -> None:
+        """Encoded once for everybody in this audience, and not at all where nobody is there."""
+        group, is_elsewhere = self._group[audience], self._loop.time() < self._elsewhere_until[audience]
+        if events and (is_elsewhere or self._bus.is_heard(group)):
+            frame = self._compactor.encode(events) if audience is Audience.END_USER else wire.encode(events)
+            message = {"type": "turn.events", "turn": str(self._turn_id), "process": PROCESS, "json": frame}
+            self._bus.send(group, message, elsewhere=is_elsewhere)

@@ -7,27 +7,32 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import replace
-
-from channels.db import database_sync_to_async
-from django.db import DatabaseError, InterfaceError
+from functools import partial
+from typing import Any
 
 from chatui import wire
 from chatui.backends.base import BackendError, Effort, EndReason, SampleRequest
 from chatui.backends.spec.choices import split_choice
 from chatui.backends.spec.definition import BackendSpec
 from chatui.codes import ProductCode
+from chatui.database import pools
+from chatui.database.writer import writer
+from chatui.delivery import groups
+from chatui.delivery.bus import Message, bus
 from chatui.env import environment
 from chatui.error_reports import log_without_content
 from chatui.model_servers import connected
 from chatui.models.turn import TurnState
-from chatui.turns import groups, ledger
-from chatui.turns.database import with_retries
+from chatui.store.turn_pieces import Pieces
+from chatui.turns import ledger
 from chatui.turns.kept_frames import KeptFrames
+from chatui.turns.leases import Held, leases
 from chatui.turns.ledger import Job, LeaseLostError, Outcome
 from chatui.turns.publisher import Publisher
 from chatui.turns.sampling import Sampling, account_of
+from chatui.turns.slots import slots
 from chatui.turns.start import Started
 from chatui.turns.summarizing import Summarizing
 from renderer import history
@@ -37,8 +42,8 @@ from renderer.gate import Audience
 
 log = logging.getLogger(__name__)
 
-RENEW_SECONDS = 5.0
-LAYER_PAUSE = 1.0
+SAVING_SECONDS = 1.0
+"""After so long, people are told that their answer is being saved."""
 
 FollowUp = Callable[[Sequence[Frame]], Awaitable[Sequence[Frame]]]
 """Called between two samplings with what the turn has written so far. Returns what the product adds; an empty result ends the turn."""
@@ -59,19 +64,17 @@ class Runner:
         self._turn_id = started.turn.pk
         self._job = ledger.job_of(started.turn)
         self._publisher = Publisher(self._turn_id, self._job.conversation_id, is_continuation=started.continued_turn is not None)
+        self._pieces = Pieces(self._turn_id)
         self._frames: KeptFrames | None = None
         self._samplings: list[Sampling] = []
         self._work: asyncio.Task[Outcome] | None = None
         self._is_stopped = False
         self._is_lost = False
-        self._control_channel = ""
+        self._failure: BaseException | None = None
 
-    async def listen(self) -> None:
-        """Join the turn's group, so that sockets and other processes can reach it. Retried later where the channel layer is down."""
-        layer = groups.layer()
-        with self._publisher.without_layer():
-            self._control_channel = self._control_channel or await layer.new_channel()
-            await layer.group_add(groups.control(self._turn_id), self._control_channel)
+    def listen(self) -> None:
+        """Join the turn's group, so that sockets can reach it, through the bus also those of other processes."""
+        bus().join(groups.control(self._turn_id), self._receive, elsewhere=False)
 
     def stop(self) -> None:
         """The person pressed Stop: the upstream request ends at once, and what was shown is stored."""
@@ -79,25 +82,21 @@ class Runner:
         self._cancel()
 
     def let_go(self) -> None:
-        """The process is ending: store what the open frame holds and give up the lease. Synchronous."""
-        ledger.let_go(self._job, self._checkpoint())
+        """The process is ending: store what the open frames hold and give up the lease. Synchronous."""
+        ledger.let_go(self._job, self._pieces.rows())
 
     async def run(self) -> None:
         """Run the whole turn. Never raises: whatever happens, the turn gets one terminal state and people get a message."""
         self._publisher.add_event(_created(self._started))
-        background = [asyncio.create_task(task) for task in (self._flush_often(), self._renew_often(), self._receive())]
+        leases.hold(self._turn_id, Held(self._pieces, self._lose, self.stop))
         try:
-            outcome = await self._outcome()
-            await self._close_frames()
-            await self._end(outcome)
+            await self._end(await self._saved(await self._outcome()))
         except Exception as error:  # noqa: BLE001 - the last resort; the sweep closes the turn when its lease runs out
             log_without_content(log, self._turn_id, error)
         finally:
-            for task in background:
-                task.cancel()
-            await asyncio.gather(*background, return_exceptions=True)
-            with self._publisher.without_layer():
-                await groups.layer().group_discard(groups.control(self._turn_id), self._control_channel)
+            leases.release(self._turn_id)
+            self._publisher.stop()
+            bus().leave(groups.control(self._turn_id), self._receive)
 
     async def _outcome(self) -> Outcome:
         self._work = asyncio.create_task(self._conduct())
@@ -106,28 +105,29 @@ class Runner:
         try:
             return await self._work
         except asyncio.CancelledError:
-            if self._is_stopped or self._is_lost:
+            if self._is_stopped or self._is_lost or self._failure:
                 return Outcome(TurnState.STOPPED)
             self._work.cancel()
             return Outcome(TurnState.INTERRUPTED, Code.STREAM_TRUNCATED)
-        except LeaseLostError:
-            self._is_lost = True
-            return Outcome(TurnState.STOPPED)
         except BackendError as error:
             return Outcome(TurnState.FAILED, error.code, error.detail)
         except Exception as error:  # noqa: BLE001 - any other failure is the product's own, and the person gets a message for it
-            log_without_content(log, self._turn_id, error)
-            return Outcome(TurnState.FAILED, ProductCode.INTERNAL, type(error).__name__)
+            return self._failed_with(error)
 
     async def _conduct(self) -> Outcome:
+        """Wait for a slot, if there is a queue, and write the answer."""
+        async with slots().one(self._publisher.queued):
+            return await self._write()
+
+    async def _write(self) -> Outcome:
         """Sample, let the product add what follows from it, and sample again, until nothing follows."""
-        job = self._job = await with_retries(ledger.load, self._turn_id)
+        job = self._job = await pools.turns.run_patiently(ledger.load, self._started.turn)
         self._publisher.show_before(job.shown_before, job.cut_message_id)
         # In a thread, because this may read rows of the admin pages; the back end itself belongs to this event loop.
-        spec = await database_sync_to_async(connected.spec_of)(job.choice)
+        spec = await pools.turns.run_patiently(connected.spec_of, job.choice)
         backend = connected.backend(job.choice)
         summary = Summarizing(spec, job.choice, job.frames, self._publisher.step)
-        frames = self._frames = KeptFrames(job, self._publisher, summary)
+        frames = self._frames = KeptFrames(job, self._publisher, summary, self._pieces, self._fail)
         request = _first_request(job, spec)
         while True:
             sampling = Sampling(backend, request, frames)
@@ -137,20 +137,24 @@ class Runner:
             if not added:
                 return _verdict(sampling.end_reason, frames)
             for frame in added:
-                await frames.add(frame)
+                frames.add(frame)
             request = replace(request, frames=history.seen_again((*job.frames, *frames.written)), cut_answer=None)
 
-    async def _close_frames(self) -> None:
-        if self._frames is not None and not self._is_lost:
-            try:
-                await self._frames.close()
-            except LeaseLostError:
-                self._is_lost = True
+    async def _saved(self, outcome: Outcome) -> Outcome:
+        """Store all frames; the outcome, which is another one where that failed."""
+        if self._frames is None or self._is_lost:
+            return outcome
+        await self._frames.close()
+        await self._patiently(self._frames.saved())
+        return outcome if self._failure is None or self._is_lost else self._failed_with(self._failure)
 
     async def _end(self, outcome: Outcome) -> None:
         if not self._is_lost:
-            await with_retries(ledger.finish, self._job, outcome, account_of(self._samplings, self._publisher.end_thinking()))
-        self._publisher.add_event(
+            account = account_of(self._samplings, self._publisher.end_thinking())
+            account = replace(account, turns_left_out=account.turns_left_out + self._job.turns_left_out)
+            end = partial(ledger.finish, self._job, outcome, account, has_pieces=self._pieces.are_written)
+            await self._patiently(writer.run(end, order=self._turn_id))
+        self._publisher.end(
             wire.TurnEnded(
                 _WIRE_TYPES.get(outcome.state, "response.failed"),
                 outcome.state,
@@ -159,54 +163,44 @@ class Runner:
                 self._publisher.elapsed(),
             )
         )
-        await self._publisher.flush()
 
-    async def _flush_often(self) -> None:
-        try:
-            await self._publisher.flush_often()
-        except Exception as error:  # noqa: BLE001 - the answer is stored all the same, and the page loads it from there
-            log_without_content(log, self._turn_id, error)
+    async def _patiently(self, saving: Coroutine[Any, Any, object]) -> None:
+        """Wait for the database, and tell people where that takes long."""
+        task = asyncio.ensure_future(saving)
+        done, _ = await asyncio.wait([task], timeout=SAVING_SECONDS)
+        if not done:
+            self._publisher.saving()
+        await task
 
-    async def _renew_often(self) -> None:
-        while True:
-            await asyncio.sleep(RENEW_SECONDS)
-            try:
-                await database_sync_to_async(ledger.renew)(self._job, self._checkpoint())
-            except LeaseLostError:
-                self._is_lost = True
-                self._cancel()
-                return
-            except (DatabaseError, InterfaceError) as error:
-                # The next attempt may still come in time, and a lease that has run out can be renewed until a sweep closes the turn.
-                log.warning("turn %s: could not renew its lease (%s)", self._turn_id, type(error).__name__)
+    def _lose(self) -> None:
+        """The turn has ended without us, or another process has it: nothing may be written any more."""
+        self._is_lost = True
+        self._cancel()
 
-    async def _receive(self) -> None:
-        while True:
-            try:
-                message = await groups.layer().receive(self._control_channel)
-            except groups.LAYER_ERRORS:
-                await asyncio.sleep(LAYER_PAUSE)
-                await self.listen()
-                continue
-            if message["type"] == "turn.stop":
-                self.stop()
-            elif message["type"] == "turn.watched":
-                self._publisher.watched()
-            elif message["type"] == "turn.snapshot":
-                await self._send_snapshot(Audience(message["audience"]), message["reply_to"])
+    def _fail(self, error: BaseException) -> None:
+        """A frame could not be stored."""
+        if isinstance(error, LeaseLostError):
+            self._lose()
+        elif self._failure is None:
+            self._failure = error
+            self._cancel()
 
-    async def _send_snapshot(self, audience: Audience, reply_to: str) -> None:
-        try:
-            await self._publisher.send_snapshot(audience, reply_to)
-        except Exception as error:  # noqa: BLE001 - a snapshot that fails must not keep the turn from receiving Stop
-            log_without_content(log, self._turn_id, error)
+    def _failed_with(self, error: BaseException) -> Outcome:
+        log_without_content(log, self._turn_id, error)
+        return Outcome(TurnState.FAILED, ProductCode.INTERNAL, type(error).__name__)
+
+    def _receive(self, group: str, message: Message) -> None:
+        audience = Audience(str(message.get("audience", Audience.END_USER)))
+        if message["type"] == "turn.stop":
+            self.stop()
+        elif message["type"] == "turn.followed":
+            self._publisher.followed(audience)
+        elif message["type"] == "turn.snapshot":
+            self._publisher.send_snapshot(audience, str(message["process"]), str(message["group"]))
 
     def _cancel(self) -> None:
         if self._work is not None:
             self._work.cancel()
-
-    def _checkpoint(self) -> str:
-        return self._frames.checkpoint() if self._frames else ""
 
 
 def _created(started: Started) -> wire.TurnCreated:
@@ -233,6 +227,8 @@ def _verdict(reason: EndReason, frames: KeptFrames) -> Outcome:
     """The outcome of a turn whose last sample was complete."""
     if reason is EndReason.LENGTH:
         return Outcome(TurnState.INCOMPLETE, ProductCode.LENGTH)
+    if frames.waits_for_tool:
+        return Outcome(TurnState.INCOMPLETE, ProductCode.TOOL)
     if frames.has_answer:
         return Outcome(TurnState.COMPLETED, ProductCode.WITHHELD if frames.is_withheld else None)
     if frames.is_withheld:

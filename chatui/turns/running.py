@@ -1,60 +1,169 @@
-"""The turns that are running in this process. Other processes reach them through their channel-layer group."""
+"""The turns that are running in this process. Other processes reach them through the bus."""
 
 from __future__ import annotations
 
 import asyncio
 import atexit
-import contextlib
 import logging
-import os
-import socket
-from uuid import UUID, uuid4
+from collections import deque
+from dataclasses import dataclass
+from datetime import timedelta
+from uuid import UUID
 
-from django.db import DatabaseError, InterfaceError
+from django.db import DatabaseError, IntegrityError, InterfaceError
 
-from chatui.turns import groups
+from chatui import wire
+from chatui.database import clock, pools
+from chatui.database.faults import DatabaseBusyError, outages, passes
+from chatui.database.writer import writer
+from chatui.delivery import groups
+from chatui.delivery.bus import PROCESS, bus, send_to_from_thread
+from chatui.models import Turn, User
+from chatui.models.turn import TurnState
+from chatui.turns import leases, ledger, start, sweep
 from chatui.turns.runner import Runner
-from chatui.turns.start import Started
+from chatui.turns.start import Ask, Started
 from renderer.gate import Audience
 
 log = logging.getLogger(__name__)
 
-LEASE_OWNER = f"{socket.gethostname()[:30]}:{os.getpid()}:{uuid4().hex[:8]}"
-"""Identifies this process in leases."""
+DRAIN_SECONDS = 5.0
+"""A process that ends waits so long for what is not written yet."""
+REAP_SECONDS = 10.0
+LAUNCH_GRACE = timedelta(seconds=5)
+ASK_PATIENCE = 20.0
+STOP_PATIENCE = 10.0
+"""How long a question or a Stop waits for a database that is locked or away, in seconds, before it is refused."""
 
 _runners: dict[UUID, tuple[Runner, asyncio.Task[None]]] = {}
+_ended: deque[UUID] = deque(maxlen=1000)
+_reaper: asyncio.Task[None] | None = None
 
 
-async def launch(started: Started) -> None:
-    """Start a turn as a task of the server. Returns once others can reach it. The turn outlives the socket that asked for it."""
+async def ask(person: User, wanted: Ask) -> Started:
+    """Store what a person asks for, and launch the turn. It goes on where the caller is cancelled: a stored question gets its answer.
+
+    Raises:
+        AskRefusedError, access.NotFoundError: see ``start.start``.
+        DatabaseBusyError: it could not be stored in time, and is not.
+    """
+    return await asyncio.shield(asyncio.create_task(_ask(person, wanted)))
+
+
+async def _ask(person: User, wanted: Ask) -> Started:
+    try:
+        started = await writer.run(start.start, person, wanted, leases.OWNER, patience=ASK_PATIENCE)
+    except IntegrityError:
+        started = await pools.commands.run(start.started_before, person, wanted)
+    # After a commit of which nobody heard, the second attempt finds the turn of the first.
+    if started.is_new or (started.turn.state == TurnState.RUNNING and started.turn.lease_owner == leases.OWNER):
+        launch(started)
+    return started
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A turn, and the process that runs it."""
+
+    turn_id: UUID
+    process: str
+
+
+def launch(started: Started) -> None:
+    """Start a turn as a task of the server. Others can reach it at once. The turn outlives the socket that asked for it."""
     turn_id = started.turn.pk
+    if turn_id in _runners:
+        return
     runner = Runner(started)
-    await runner.listen()
+    runner.listen()
     task = asyncio.create_task(runner.run(), name=f"turn {turn_id}")
     # The event loop keeps only a weak reference to a task.
     _runners[turn_id] = (runner, task)
-    task.add_done_callback(lambda _: _runners.pop(turn_id, None))
-    with contextlib.suppress(*groups.LAYER_ERRORS):  # the turn runs anyway
-        await groups.layer().group_send(groups.turns_of(started.turn.conversation_id), {"type": "turn.begun"})
+    task.add_done_callback(lambda _: _forget(turn_id))
+    bus().send(groups.turns_of(started.turn.conversation_id), {"type": "turn.begun"})
 
 
-async def stop(turn_id: UUID) -> None:
-    """Stop a turn wherever it runs."""
-    if turn_id in _runners:
-        _runners[turn_id][0].stop()
-    else:
-        await groups.layer().group_send(groups.control(turn_id), {"type": "turn.stop"})
+def _forget(turn_id: UUID) -> None:
+    del _runners[turn_id]
+    _ended.append(turn_id)
 
 
-async def ask_snapshot(turn_id: UUID, audience: Audience, reply_to: str) -> None:
-    """Ask the turn's runner, in whichever process it is, to send a snapshot to a socket's channel."""
-    message = {"type": "turn.snapshot", "audience": audience.value, "reply_to": reply_to}
-    await groups.layer().group_send(groups.control(turn_id), message)
+async def stop(place: Place) -> None:
+    """Stop a turn wherever it runs: at once over the bus, and within about a second where Redis is away.
+
+    Raises:
+        DatabaseBusyError: it runs elsewhere, and the database could not be told.
+    """
+    bus().send_to(place.process, groups.control(place.turn_id), {"type": "turn.stop"})
+    if place.process != PROCESS:
+        await writer.run(ledger.ask_to_stop, place.turn_id, patience=STOP_PATIENCE)
 
 
-async def keep_watching(turn_id: UUID) -> None:
-    """Tell the turn's runner that somebody with the permission still watches its hidden channels."""
-    await groups.layer().group_send(groups.control(turn_id), {"type": "turn.watched"})
+def stop_from_thread(place: Place) -> None:
+    """As ``stop``, from synchronous code."""
+    send_to_from_thread(place.process, groups.control(place.turn_id), {"type": "turn.stop"})
+
+
+def ask_snapshot(place: Place, audience: Audience, group: str) -> None:
+    """Ask the turn's runner, in whichever process it is, to send a snapshot to a group of this process."""
+    message = {"type": "turn.snapshot", "audience": audience.value, "process": PROCESS, "group": group}
+    bus().send_to(place.process, groups.control(place.turn_id), message)
+
+
+def keep_following(place: Place, audience: Audience) -> None:
+    """Tell the turn's runner that somebody of this audience still follows it here. For DEBUG, only after a check of the permission."""
+    if place.process != PROCESS:
+        bus().send_to(place.process, groups.control(place.turn_id), {"type": "turn.followed", "audience": audience.value})
+
+
+def count() -> int:
+    """How many turns run in this process."""
+    return len(_runners)
+
+
+def reap() -> None:
+    """From now on, look every REAP_SECONDS for turns whose process has died, and for questions of this one that were never launched."""
+    global _reaper
+    _reaper = asyncio.get_running_loop().create_task(_reap_often(), name="reaper")
+
+
+async def _reap_often() -> None:
+    while True:
+        pause = REAP_SECONDS
+        try:
+            await _reap()
+        except Exception as error:  # noqa: BLE001 - whatever it is, it must not end the looking
+            log.warning("the search for abandoned turns failed (%s)", type(error).__name__)
+            if isinstance(error, DatabaseBusyError) or passes(error):
+                outages.note()
+                pause = 1.0  # so that it is known when the outage ends
+        await asyncio.sleep(pause)
+
+
+async def _reap() -> None:
+    for turn in await pools.reaper.run(sweep.abandoned):
+        if await pools.reaper.run(sweep.interrupt, turn):
+            log.warning("turn %s was abandoned by its process, and is closed", turn.pk)
+            _tell_interrupted(turn)
+    for started in await pools.reaper.run(_never_launched):
+        log.warning("turn %s was stored and never launched", started.turn.pk)
+        launch(started)
+
+
+def _tell_interrupted(turn: Turn) -> None:
+    """Pages that still wait for an event of the turn read from the database how it ended."""
+    event = wire.Idle(str(turn.conversation_id), str(turn.pk), TurnState.INTERRUPTED)
+    message = {"type": "turn.events", "json": wire.encode([event]), "turn": str(turn.pk), "process": PROCESS}
+    for audience in Audience:
+        bus().send(groups.audience(turn.conversation_id, audience), message)
+
+
+def _never_launched() -> list[Started]:
+    """Questions that this process has stored some time ago, and that no task of it answers."""
+    known = [*_runners, *_ended, *leases.leases.keys()]
+    lease = clock.after(leases.LEASE - LAUNCH_GRACE)  # a lease that was given before, and never renewed
+    turns = Turn.objects.filter(state=TurnState.RUNNING, lease_owner=leases.OWNER, lease_until__lt=lease).exclude(pk__in=known)
+    return [start.started_again(turn) for turn in turns.select_related("conversation", "question", "continued_message")]
 
 
 async def settle() -> None:
@@ -65,6 +174,7 @@ async def settle() -> None:
 
 def let_go() -> None:
     """The process exits normally: its turns store what was shown and give up their leases, so that the next sweep closes them."""
+    writer.drain(DRAIN_SECONDS)
     for turn_id, (runner, _) in list(_runners.items()):
         try:
             runner.let_go()

@@ -10,6 +10,7 @@ from chatui.backends import retries
 from chatui.backends.base import Backend, EndReason, SampleEnded, SampleRequest
 from chatui.turns.kept_frames import KeptFrames
 from chatui.turns.ledger import Account
+from renderer.unanswered_calls import UnansweredCalls
 
 
 class Sampling:
@@ -22,13 +23,13 @@ class Sampling:
         self._sent: tuple[str, bytes] | None = None
         self._ended: SampleEnded | None = None
         self._has_answered = False
+        self._calls = UnansweredCalls()
 
     async def run(self) -> None:
         """Ask the model and take all that it writes.
 
         Raises:
             BackendError: the server refused, failed, was silent or broke off.
-            LeaseLostError: another process has the turn by now.
         """
         async with contextlib.aclosing(retries.sample(self._backend, self._request)) as events:
             async for event in events:
@@ -36,7 +37,7 @@ class Sampling:
                 if isinstance(event, SampleEnded):
                     self._ended = event
                 else:
-                    await self._frames.feed(event)
+                    self._frames.feed(self._calls.feed(event))
 
     @property
     def end_reason(self) -> EndReason:

@@ -1,20 +1,20 @@
 """Starts a turn: checks the question, stores it, and creates the turn's row, in one transaction.
 
-Nothing is sent to a model here. ``running.launch`` then runs the new turn.
+Nothing is sent to a model here. ``running.ask`` has the writer do this, and then launches the new turn.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from datetime import timedelta
 from enum import StrEnum
 from uuid import UUID
 
-from django.db import IntegrityError, transaction
-from django.db.models import QuerySet
+from django.db.models import Count, Exists, OuterRef, Subquery
 from django.utils import timezone
 
+from chatui.accounts.sessions import SignedIn, is_same, people_of
 from chatui.codes import ProductCode
+from chatui.database import clock
 from chatui.env import environment
 from chatui.model_servers import model_choice
 from chatui.models import Conversation, Message, Turn, User
@@ -24,11 +24,11 @@ from chatui.models.turn import TurnState
 from chatui.permissions import access
 from chatui.store import continuation, transcripts
 from chatui.turns import sweep
+from chatui.turns.leases import LEASE
 from renderer.errors import ErrorCode
 from renderer.frames import Frame, Header, Role
 from renderer.gate import Audience, show
 
-LEASE = timedelta(seconds=15)
 TITLE_CHARS = 60
 
 
@@ -53,11 +53,13 @@ class Ask:
     kind: Kind
     client_id: UUID
     effort: str
-    conversation: object | None = None
+    conversation: UUID | None = None
     question: object | None = None
     continued_turn: object | None = None
     choice: str | None = None
     text: str = field(default="", repr=False)
+    session: SignedIn | None = field(default=None, repr=False)
+    """Checked once more where it is given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,37 +82,67 @@ class AskRefusedError(Exception):
 
 
 def start(person: User, ask: Ask, lease_owner: str) -> Started:
-    """Store the question and create the turn.
+    """Store the question and create the turn. Call inside a transaction.
 
     Raises:
-        AskRefusedError: the text is empty or too long, an answer is still being written here or too many elsewhere, the answer cannot be
-            continued, or the model is not available to this person.
+        IntegrityError: another process was faster, with the same ask or with another one in this conversation; see ``started_before``.
+        AskRefusedError: the person is signed out by now, the text is empty or too long, an answer is still being written here or too many
+            elsewhere, the answer cannot be continued, or the model is not available to this person.
         access.NotFoundError: the conversation, the question or the answer does not belong to this person.
     """
     if ask.kind is not Kind.CONTINUE and ask.effort not in Effort:
         raise AskRefusedError(ProductCode.COMMAND)
     text = _checked(ask)
-    try:
-        with transaction.atomic():
-            # A page may ask again over a new socket, in another process, while its first ask is still being stored: one after the other.
-            User.objects.select_for_update(no_key=True).only("pk").get(pk=person.pk)
-            return _twin(person, ask) or _start(person, ask, text, lease_owner)
-    except IntegrityError:
-        # Database constraints make an ask unique, and a conversation's running turn. Checks in code could race.
-        if twin := _twin(person, ask):
-            return twin
-        raise AskRefusedError(ProductCode.BUSY) from None
+    person = _locked(person, ask)
+    if vars(person)["twin"]:
+        return started_before(person, ask)
+    return _start(person, _Wanted(ask, text, lease_owner, running=vars(person)["running"] or 0))
+
+
+def _locked(person: User, ask: Ask) -> User:
+    """The person's row, locked, if they are still signed in. Read with it: ``twin``, the turn that the same ask has started already, and
+    ``running``, how many answers are being written for them in other conversations.
+
+    A page may ask again over a new socket, in another process, while its first ask is still being stored: one after the other.
+    """
+    turns = Turn.objects.filter(asked_by=OuterRef("pk"))
+    elsewhere = turns.filter(state=TurnState.RUNNING, lease_until__gte=clock.now()).order_by().values("asked_by")
+    if ask.conversation is not None:
+        elsewhere = elsewhere.exclude(conversation=ask.conversation)
+    people = people_of(ask.session) if ask.session else User.objects.filter(pk=person.pk)
+    twin = Subquery(turns.filter(client_id=ask.client_id).values("pk")[:1])
+    running = Subquery(elsewhere.annotate(count=Count("pk")).values("count"))
+    found = people.annotate(twin=twin, running=running).select_for_update(of=("self",), no_key=True).first()
+    if found is None or (ask.session and not is_same(ask.session, found)):
+        raise AskRefusedError(ProductCode.SIGNED_OUT)
+    return found
+
+
+def started_before(person: User, ask: Ask) -> Started:
+    """What the same ask has started elsewhere. Database constraints make an ask unique, and a conversation's running turn: checks in code
+    could race.
+
+    Raises:
+        AskRefusedError: nothing; an answer is being written here, to another ask.
+    """
+    if twin := _twin(person, ask):
+        return twin
+    raise AskRefusedError(ProductCode.BUSY)
+
+
+def started_again(turn: Turn, kind: Kind | None = None) -> Started:
+    """A turn that is stored already. ``turn`` comes with its conversation, question and continued message."""
+    cut = turn.continued_message
+    kind = kind or (Kind.CONTINUE if cut else Kind.SEND)
+    question = access.message_of(turn.conversation, turn.question_id, after=transcripts.question_before())
+    return Started(turn, vars(question)["after"], kind, is_new=False, continued_turn=cut.turn_id if cut else None)
 
 
 def _twin(person: User, ask: Ask) -> Started | None:
     """What the same ask has already started, if it was received before."""
-    turn = Turn.objects.filter(asked_by=person, client_id=ask.client_id).select_related("conversation", "question").first()
-    if turn is None:
-        return None
-    continued_turn = access.turn_of(turn.conversation, ask.continued_turn).pk if ask.continued_turn else None
-    return Started(
-        turn, transcripts.question_before(turn.conversation, turn.question), ask.kind, is_new=False, continued_turn=continued_turn
-    )
+    turns = Turn.objects.filter(asked_by=person, client_id=ask.client_id)
+    turn = turns.select_related("conversation", "question", "continued_message").first()
+    return started_again(turn, ask.kind) if turn else None
 
 
 def _checked(ask: Ask) -> str:
@@ -122,60 +154,91 @@ def _checked(ask: Ask) -> str:
     return text
 
 
-def _start(person: User, ask: Ask, text: str, lease_owner: str) -> Started:
-    if ask.conversation is None:
-        conversation = _new_conversation(person, text, ask.effort)
-    else:
-        conversation = access.own_conversation(person, ask.conversation)
-        sweep.interrupt_abandoned(conversation)
-    if _running_for(person).exclude(conversation=conversation).count() >= environment().max_running_answers:
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """An ask with what was found out about it: its checked text, who will run it, and how many other answers are being written."""
+
+    ask: Ask
+    text: str = field(repr=False)
+    lease_owner: str
+    running: int
+
+    def turn(self, person: User, question: Message, choice: str, effort: str, continued: Message | None = None) -> Turn:
+        """The stored turn."""
+        return Turn.objects.create(
+            conversation=question.conversation,
+            question=question,
+            asked_by=person,
+            client_id=self.ask.client_id,
+            effort=effort,
+            choice=choice,
+            continued_message=continued,
+            lease_owner=self.lease_owner,
+            lease_until=clock.after(LEASE),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Tree:
+    """A conversation, and where the open branch ends: the keys of its last message and last question, and the next free position."""
+
+    conversation: Conversation
+    leaf_id: UUID | None = None
+    last_question: UUID | None = None
+    position: int = 0
+
+
+def _start(person: User, wanted: _Wanted) -> Started:
+    ask = wanted.ask
+    tree = None if ask.conversation is None else _own(person, ask.conversation)
+    if wanted.running >= environment().max_running_answers:
         raise AskRefusedError(ProductCode.TOO_MANY)
-    if ask.kind is Kind.CONTINUE:
-        return _continue_answer(person, conversation, ask, lease_owner)
-    wanted = conversation.choice if ask.choice is None else ask.choice
-    choice = _chosen(person, wanted)
-    question = _question(person, conversation, ask, text)
-    transcripts.activate(conversation, person, question)
-    turn = Turn.objects.create(
-        conversation=conversation,
-        question=question,
-        asked_by=person,
-        client_id=ask.client_id,
-        effort=ask.effort,
-        choice=choice,
-        lease_owner=lease_owner,
-        lease_until=timezone.now() + LEASE,
+    if tree is not None and ask.kind is Kind.CONTINUE:
+        return _continue_answer(person, tree.conversation, wanted)
+    choice = (tree.conversation.choice if tree else "") if ask.choice is None else ask.choice
+    chosen = _chosen(person, choice)
+    if tree is None:
+        tree = _Tree(_new_conversation(person, wanted.text, ask.effort, choice))
+    else:
+        conversation = tree.conversation
+        conversation.effort, conversation.choice, conversation.active_at = ask.effort, choice, timezone.now()
+        conversation.save(update_fields=["effort", "choice", "active_at"])
+    question, after = _question(tree, wanted)
+    transcripts.activate(tree.conversation, person, question)
+    return Started(wanted.turn(person, question, chosen, ask.effort), after, ask.kind)
+
+
+def _own(person: User, key: object) -> _Tree:
+    running = Turn.objects.filter(conversation=OuterRef("pk"), state=TurnState.RUNNING)
+    conversation = access.own_conversation(
+        person,
+        key,
+        last=transcripts.last_position(OuterRef("pk")),
+        leaf=transcripts.open_leaf(person.pk),
+        last_question=transcripts.last_question(person.pk),
+        is_abandoned=Exists(running.filter(lease_until__lt=clock.now())),
     )
-    conversation.effort = ask.effort
-    conversation.choice = wanted
-    conversation.active_at = timezone.now()
-    conversation.save(update_fields=["effort", "choice", "active_at"])
-    return Started(turn, transcripts.question_before(conversation, question), ask.kind)
+    found = vars(conversation)
+    if found["is_abandoned"] and sweep.interrupt_abandoned(conversation):
+        return _own(person, key)
+    position = 0 if found["last"] is None else found["last"] + 1
+    return _Tree(conversation, found["leaf"], found["last_question"], position)
 
 
-def _continue_answer(person: User, conversation: Conversation, ask: Ask, lease_owner: str) -> Started:
+def _continue_answer(person: User, conversation: Conversation, wanted: _Wanted) -> Started:
     """A turn that continues the answer of an earlier one. What came after that answer remains, on a branch of its own."""
-    cut = access.turn_of(conversation, ask.continued_turn)
-    end = continuation.end_of(cut)
+    cut = access.turn_of(conversation, wanted.ask.continued_turn, after=transcripts.question_before())
+    end = continuation.end_of(cut, with_text=True)
     if cut.state == TurnState.RUNNING:
         raise AskRefusedError(ProductCode.BUSY)
     if end is None or continuation.continuation_of(cut, end) is None:
         raise AskRefusedError(ProductCode.COMMAND)
+    cut.question.conversation = conversation
     transcripts.activate(conversation, person, end)
-    turn = Turn.objects.create(
-        conversation=conversation,
-        question=cut.question,
-        asked_by=person,
-        client_id=ask.client_id,
-        effort=cut.effort,
-        choice=_chosen(person, cut.choice),
-        continued_message=end,
-        lease_owner=lease_owner,
-        lease_until=timezone.now() + LEASE,
-    )
+    turn = wanted.turn(person, cut.question, _chosen(person, cut.choice), cut.effort, end)
     conversation.active_at = timezone.now()
     conversation.save(update_fields=["active_at"])
-    return Started(turn, transcripts.question_before(conversation, cut.question), ask.kind, continued_turn=cut.pk)
+    return Started(turn, vars(cut)["after"], Kind.CONTINUE, continued_turn=cut.pk)
 
 
 def _chosen(person: User, choice: str) -> str:
@@ -186,34 +249,34 @@ def _chosen(person: User, choice: str) -> str:
         raise AskRefusedError(error.code) from None
 
 
-def _running_for(person: User) -> QuerySet[Turn]:
-    return Turn.objects.filter(asked_by=person, state=TurnState.RUNNING, lease_until__gte=timezone.now())
+def _new_conversation(person: User, text: str, effort: str, choice: str) -> Conversation:
+    title = transcripts.title_of(show(Frame(Header(Role.USER), text), Audience.END_USER), TITLE_CHARS)
+    return Conversation.objects.create(owner=person, title=title or "New conversation", effort=effort, choice=choice)
 
 
-def _new_conversation(person: User, text: str, effort: str) -> Conversation:
-    return Conversation.objects.create(
-        owner=person,
-        title=transcripts.title_of(show(Frame(Header(Role.USER), text), Audience.END_USER), TITLE_CHARS) or "New conversation",
-        effort=effort,
-    )
-
-
-def _question(person: User, conversation: Conversation, ask: Ask, text: str) -> Message:
+def _question(tree: _Tree, wanted: _Wanted) -> tuple[Message, UUID | None]:
+    """The question of the new turn, and the one before it on its branch."""
+    ask, conversation = wanted.ask, tree.conversation
     if ask.kind is Kind.SEND:
-        parent = transcripts.active_leaf(conversation, person) or _root(conversation)
+        place, after = _end(tree), tree.last_question
     else:
-        old = access.message_of(conversation, ask.question)
+        old = access.message_of(conversation, ask.question, after=transcripts.question_before())
         if old.role != Role.USER or not old.is_visible:
             raise access.NotFoundError
+        old.conversation = conversation
+        after = vars(old)["after"]
         if ask.kind is Kind.REGENERATE:
-            return old
-        parent = old.parent
-    return transcripts.append(conversation, parent, Frame(Header(Role.USER), text), Author.PERSON)
+            return old, after
+        place = transcripts.Place(old.parent_id, tree.position)
+    return transcripts.append_at(conversation, place, Frame(Header(Role.USER), wanted.text), Author.PERSON), after
 
 
-def _root(conversation: Conversation) -> Message | None:
-    """The operator's instructions, stored as the first frame so that the transcript is complete. None where there are none."""
+def _end(tree: _Tree) -> transcripts.Place:
+    """Behind the open branch; in an empty one, behind the operator's instructions, which are stored as the first frame so that the
+    transcript is complete."""
     instructions = environment().instructions
-    if not instructions:
-        return None
-    return transcripts.append(conversation, None, Frame(Header(Role.DEVELOPER), instructions), Author.PRODUCT)
+    if tree.leaf_id is not None or not instructions:
+        return transcripts.Place(tree.leaf_id, tree.position)
+    start = transcripts.Place(None, tree.position)
+    root = transcripts.append_at(tree.conversation, start, Frame(Header(Role.DEVELOPER), instructions), Author.PRODUCT)
+    return transcripts.Place(root.pk, tree.position + 1)

@@ -1,7 +1,7 @@
 """Turns raw events into the numbered events that each audience may see.
 
 An EndUserStream and a DebugStream take the same raw events; each has a gate of its own, and collects events between flushes. Neither does
-any I/O: ``publish`` sends what they flushed to the channel-layer group of their audience.
+any I/O: the publisher sends what they flushed to the group of their audience.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from chatui import wire
-from chatui.turns import groups
 from renderer.events import RawEvent
 from renderer.frame_kinds import is_preamble
 from renderer.frames import Frame
@@ -31,13 +30,6 @@ from renderer.gate import (
 from renderer.markup import html
 from renderer.markup.blocks import BlockClosed, BlockOpen, BlockPatched
 from renderer.markup.growing import GrowingMarkdown, MoreText
-
-
-async def publish(conversation_id: UUID, audience: Audience, events: Sequence[wire.Event | wire.Numbered]) -> None:
-    """Send events to everybody in this audience who follows the conversation. They are encoded once for all of them."""
-    if events:
-        message = {"type": "turn.events", "json": wire.encode(events)}
-        await groups.layer().group_send(groups.audience(conversation_id, audience), message)
 
 
 @dataclass(slots=True)
@@ -67,6 +59,7 @@ class EndUserStream:
         self._open: _OpenMessage | None = None
         self._cut: str | None = None
         self._working = False
+        self._place = 0
         self._steps: list[VisibleText] = []
         self._is_thinking = self._has_answer = False
         self.thought_seconds: int | None = None
@@ -95,6 +88,13 @@ class EndUserStream:
             self._steps.append(text)
             self._pending.append(wire.SummaryStep(text))
 
+    def queue(self, place: int) -> bool:
+        """The turn's place in the queue, 0 once it is not in it. Returns whether that is news."""
+        is_news, self._place = place != self._place, place
+        if is_news:
+            self._pending.append(wire.Queued(place))
+        return is_news
+
     def end_thinking(self, elapsed: int) -> None:
         """The answer begins, or the turn ends. Later hidden work is not counted."""
         if self._is_thinking:
@@ -111,12 +111,17 @@ class EndUserStream:
         self._number += len(numbered)
         return numbered
 
+    def beat(self) -> wire.Beat:
+        """That the turn still runs, and the latest number."""
+        return wire.Beat(self._turn, self._number)
+
     def snapshot(self, elapsed: int) -> wire.Snapshot:
         """The whole turn so far, for a page that joins late. Flush right before, so that the sequence numbers fit."""
         messages = list(self._done)
         if self._open is not None:
             messages.append(wire.MessageSoFar(self._open.key, self._open.kind, self._open.markdown.html()))
-        return wire.Snapshot(self._turn, self._number, elapsed, self._working, tuple(self._steps), self.thought_seconds, tuple(messages))
+        steps = tuple(self._steps)
+        return wire.Snapshot(self._turn, self._number, elapsed, self._working, steps, self.thought_seconds, tuple(messages), self._place)
 
     def _show(self, event: VisibleEvent, key: str, elapsed: int) -> None:
         match event:

@@ -10,12 +10,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from weakref import WeakKeyDictionary
 
-from channels.db import database_sync_to_async
-
 from chatui.backends.base import Backend, BackendError, EndReason, SampleEnded, SampleRequest
 from chatui.backends.spec.choices import split_choice
 from chatui.backends.spec.definition import BackendSpec
 from chatui.codes import ProductCode
+from chatui.database import pools
 from chatui.model_servers import connected
 from chatui.store import transcripts
 from chatui.turns import summary_notes
@@ -128,7 +127,7 @@ class Summarizing:
     async def _model(self) -> None:
         """Ask a model to summarize what is new, one request at a time."""
         # The spec may be a row of the admin pages, which only a thread may read.
-        await database_sync_to_async(connected.spec_of)(self._asked)
+        await pools.turns.run(connected.spec_of, self._asked)
         backend, model = connected.backend(self._asked), split_choice(self._asked)[1]
         pause, failures = FIRST_SECONDS, 0
         while len(self._steps) < summary_notes.MOST_STEPS and failures < MOST_FAILURES:
@@ -159,7 +158,7 @@ class Summarizing:
         """Check a line, have it reviewed where that is configured, and show it. Returns whether it is shown."""
         verdict = self._notes.judge(candidate, self._steps)
         if verdict.reason is None and self._spec.is_reviewed:
-            await database_sync_to_async(connected.spec_of)(self._asked)
+            await pools.turns.run(connected.spec_of, self._asked)
             request = self._notes.review(verdict.line, split_choice(self._asked)[1])
             if not summary_notes.is_allowed(await ask(connected.backend(self._asked), request)):
                 return self._block(verdict.line, Reason.REVIEW)

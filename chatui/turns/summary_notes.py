@@ -11,6 +11,7 @@ from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn,
 from renderer.frame_kinds import BROKEN, SUMMARY_NAME
 from renderer.frames import Channel, Frame, Header, Intent, Role
 from renderer.gate import Audience, may_see
+from renderer.summary import new_words
 from renderer.summary.check import Verdict, check
 from renderer.summary.index import HiddenText, SeenText
 
@@ -51,6 +52,7 @@ class Notes:
             else:
                 self.hidden.feed(frame.body)
                 self.hidden.settle(is_end=True)
+        new_words.prepare(self.seen)
 
     def feed(self, event: RawEvent) -> None:
         """An event of the running turn."""

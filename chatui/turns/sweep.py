@@ -1,67 +1,94 @@
-"""Closes turns whose process has died: once their lease has run out, they end as interrupted, and what was shown is stored."""
+"""Closes turns whose process has died: once their lease has run out, they end as interrupted, and what was shown is stored.
+
+Leases are told by the database's clock. Nobody sweeps a turn that this very process runs, and after an outage nobody sweeps anything until
+every owner has had the time to renew its leases.
+"""
 
 from __future__ import annotations
 
 import logging
 
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import BooleanField, ExpressionWrapper, Q, QuerySet
 from django.utils import timezone
 
-from chatui.models import Conversation, Turn
+from chatui.database import clock
+from chatui.database.faults import outages
+from chatui.models import Conversation, Message, Turn
 from chatui.models.message import Author
 from chatui.models.turn import TurnState
-from chatui.store import continuation, transcripts
-from renderer.errors import Code, OpenChatMLError
-from renderer.ocml import document
+from chatui.store import continuation, transcripts, turn_pieces
+from chatui.turns.leases import leases
+from renderer.errors import Code
+from renderer.frames import Frame
 
 log = logging.getLogger(__name__)
 
+GRACE_SECONDS = 30.0
+"""After the database did not answer: so long owners have to renew their leases."""
 
-def interrupt_abandoned(conversation: Conversation | None = None) -> int:
-    """Close every abandoned turn, of one conversation or of all. Returns how many there were."""
-    return sum(_interrupt(turn) for turn in _abandoned(conversation))
+
+def interrupt_abandoned(conversation: Conversation | None = None) -> list[Turn]:
+    """Close every abandoned turn, of one conversation or of all. Returns those that it closed."""
+    return [turn for turn in abandoned(conversation) if interrupt(turn)]
+
+
+def last_turn(conversation: Conversation) -> Turn | None:
+    """The last turn of a conversation, with its state. An abandoned one is closed first; otherwise it is one statement."""
+    turns = conversation.turns.order_by("-started_at").only("state", "lease_owner", "conversation")
+    is_late = Q(state=TurnState.RUNNING, lease_until__lt=clock.now())
+    last = turns.annotate(is_late=ExpressionWrapper(is_late, BooleanField())).first()
+    if last is None or not last.is_late or not interrupt_abandoned(conversation):
+        return last
+    return turns.first()
+
+
+def abandoned(conversation: Conversation | None = None) -> list[Turn]:
+    """The turns that may be closed, of one conversation or of all; none within GRACE_SECONDS of an outage."""
+    if outages.seconds_since() < GRACE_SECONDS:
+        return []
+    found = list(_abandoned(conversation).defer("request"))
+    return found if found and clock.seconds_since_start() >= GRACE_SECONDS else []
 
 
 def _abandoned(conversation: Conversation | None) -> QuerySet[Turn]:
-    turns = Turn.objects.filter(state=TurnState.RUNNING, lease_until__lt=timezone.now())
+    turns = Turn.objects.filter(state=TurnState.RUNNING, lease_until__lt=clock.now()).exclude(pk__in=leases.keys())
     return turns if conversation is None else turns.filter(conversation=conversation)
 
 
-def _interrupt(turn: Turn) -> bool:
+def interrupt(turn: Turn) -> bool:
+    """Close an abandoned turn. False where it is none any more."""
     with transaction.atomic():
         # Read again under a lock: meanwhile the owner may have renewed its lease or stored its frame, or another sweep closed the turn.
         held = _abandoned(None).select_for_update(of=("self",)).select_related("conversation", "question", "asked_by")
-        abandoned = held.filter(pk=turn.pk).first()
-        if abandoned is None:
+        found = held.filter(pk=turn.pk).first()
+        if found is None:
             return False
-        Turn.objects.filter(pk=turn.pk).update(
-            state=TurnState.INTERRUPTED,
-            error_code=Code.STREAM_TRUNCATED,
-            finished_at=timezone.now(),
-            checkpoint="",
-        )
-        if abandoned.checkpoint:
-            _keep_checkpoint(abandoned)
+        Turn.objects.filter(pk=turn.pk).update(state=TurnState.INTERRUPTED, error_code=Code.STREAM_TRUNCATED, finished_at=timezone.now())
+        _keep_pieces(found)
+        found.pieces.all().delete()
     return True
 
 
-def _keep_checkpoint(turn: Turn) -> None:
-    try:
-        frame = document.parse_frame(turn.checkpoint)
-    except OpenChatMLError:
-        # This text is lost. But the conversation must stay usable, and the server, which sweeps when it starts, must start.
-        log.warning("turn %s: its checkpoint could not be read", turn.pk)
-        return
+def _keep_pieces(turn: Turn) -> None:
+    """Store the frames that the process had not stored yet. Only the last one was still open."""
+    found = turn_pieces.frames_of(turn)
+    stored = Message.objects.in_bulk([key for key, _ in found])
     cut = continuation.cut_answer(turn)
-    if cut is not None and transcripts.frame_of(cut).body == frame.body:
-        return  # nothing was added to the answer that the turn continued
-    message = transcripts.append(
-        turn.conversation,
-        turn.messages.order_by("position").last() or continuation.place_of(turn),
-        frame,
-        Author.MODEL,
-        transcripts.Kept(turn=turn, is_complete=False, error_code=Code.STREAM_TRUNCATED),
-    )
-    instead_of = cut.pk if cut is not None and continuation.is_answer(message) else None
-    transcripts.follow(turn.conversation, turn.asked_by, message, instead_of=instead_of)
+    frames = [(key, frame) for key, frame in found if key not in stored and _says_something(frame, cut)]
+    for number, (key, frame) in enumerate(frames, start=1):
+        is_last = number == len(frames)
+        message = transcripts.append(
+            turn.conversation,
+            turn.messages.order_by("position").last() or continuation.place_of(turn),
+            frame,
+            Author.MODEL,
+            transcripts.Kept(turn=turn, key=key, is_complete=not is_last, error_code=Code.STREAM_TRUNCATED if is_last else ""),
+        )
+        instead_of = cut.pk if cut is not None and continuation.is_answer(message) else None
+        transcripts.follow(turn.asked_by_id, message, message.parent_id, instead_of=instead_of)
+
+
+def _says_something(frame: Frame, cut: Message | None) -> bool:
+    """Whether a frame has text, and more than the cut answer that the turn continued."""
+    return bool(frame.body.strip()) and (cut is None or transcripts.frame_of(cut).body != frame.body)

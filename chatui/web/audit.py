@@ -16,9 +16,9 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_GET, require_POST
 
-from chatui.audit_log import chain, counts, files, lines
+from chatui.audit_log import chain, counted, counts, files, lines
 from chatui.audit_log.lines import Filters
-from chatui.audit_log.record import record
+from chatui.audit_log.record import NOT_BY_PERSON, record
 from chatui.codes import ProductCode
 from chatui.permissions import access, attempts
 from chatui.web.errors import refuse
@@ -98,6 +98,7 @@ def audit_export(request: HttpRequest, kind: str) -> HttpResponse:
     if lines.rows(filters)[: EXPORT_MOST + 1].count() > EXPORT_MOST:
         asked.add_error(None, f"More than {EXPORT_MOST:,} lines. Narrow the filter, or use manage.py audit export.")
         return _page(request, asked, lines.Page((), None, None), status=400)
+    counted.end_overdue()
     record("audit export", visitor, detail=f"{kind}: {filters}")
     response = HttpResponse("".join(islice(files.FORMATS[kind](filters), EXPORT_MOST + 2)), content_type=f"{_KINDS[kind]}; charset=utf-8")
     response.headers["Content-Disposition"] = f'attachment; filename="audit-log-{timezone.now():%Y-%m-%d}.{kind}"'
@@ -118,7 +119,7 @@ def audit_acknowledge(request: HttpRequest, warning_id: UUID) -> HttpResponse:
 def _page(request: HttpRequest, form: FilterForm, page: lines.Page, status: int = 200) -> HttpResponse:
     asked = {name: value for name in form.fields if (value := form.data.get(name, ""))}
     since = datetime.combine(timezone.now().date(), time.min, UTC) - timedelta(days=COUNTED_DAYS - 1)
-    refused = Filters(code=Code.PERM_VISIBILITY, since=since)
+    refused = Filters(code=Code.PERM_VISIBILITY, since=since, except_ways=NOT_BY_PERSON)
     context = {
         "form": form,
         "asked": asked,

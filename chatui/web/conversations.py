@@ -13,6 +13,8 @@ from django.views.decorators.http import require_GET, require_POST
 
 from chatui import wire
 from chatui.accounts import first_account
+from chatui.delivery import groups
+from chatui.delivery.bus import send_from_thread
 from chatui.display import conversation_actions
 from chatui.display.conversation import (
     EFFORTS,
@@ -28,10 +30,11 @@ from chatui.display.operator_pages import examples, welcome
 from chatui.env import environment
 from chatui.model_servers import model_choice
 from chatui.permissions import access, access_notices
-from chatui.turns import groups, sweep
+from chatui.turns import sweep
 from chatui.web.guards import guarded
 from chatui.web.middleware.context import SIDEBAR_LENGTH
 from chatui.web.people import person_of
+from chatui.web.visitors import visitor_of
 
 if TYPE_CHECKING:
     from chatui.models import Conversation, User
@@ -117,7 +120,7 @@ def rename(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
     """Rename a conversation."""
     row = conversation_actions.rename(person_of(request), conversation_id, request.POST.get("title", ""))
     changed = wire.TitleChanged(str(row.pk), row.title)
-    groups.tell_person(row.owner_id, {"type": "person.events", "json": wire.encode([changed])})
+    send_from_thread(groups.person(row.owner_id), {"type": "person.events", "json": wire.encode([changed])})
     return _done(request, reverse("conversation", args=[row.pk]), title=row.title)
 
 
@@ -153,8 +156,7 @@ def branch(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
 @guarded
 def message_text(request: HttpRequest, conversation_id: UUID, message_id: UUID) -> HttpResponse:
     """The Markdown source of a visible message, for the clipboard. 404 for a hidden one."""
-    row = access.own_conversation(person_of(request), conversation_id)
-    text = visible_text(row, message_id)
+    text = visible_text(visitor_of(request, "page"), conversation_id, message_id)
     return HttpResponse(text, content_type="text/plain; charset=utf-8")
 
 

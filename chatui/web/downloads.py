@@ -14,9 +14,9 @@ from django.views.decorators.http import require_GET
 from chatui.permissions import access
 from chatui.throttle import Throttle
 from chatui.transfer import exports
-from chatui.transfer.exports import Form
+from chatui.transfer.exports import Format
 from chatui.web import archive
-from chatui.web.guards import guarded
+from chatui.web.guards import guarded, hidden_channels
 from chatui.web.people import person_of
 from chatui.web.visitors import visitor_of
 from renderer.gate import Audience
@@ -35,17 +35,16 @@ def download(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
     """The owner's transcript, with what they may see."""
     person = person_of(request)
     row = access.own_conversation(person, conversation_id)
-    form = _form(request)
-    return _attachment(row, exports.transcript(row, person, Audience.END_USER, form), form)
+    file_format = _format_of(request)
+    return _attachment(row, exports.transcript(row, person, Audience.END_USER, file_format), file_format)
 
 
-@require_GET
-@guarded
+@hidden_channels("GET", "whole download")
 def download_whole(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
     """The whole transcript, hidden channels included. Like the debug view it needs the permission and opt-in, and is recorded."""
     row = access.view_hidden(visitor_of(request, "download"), conversation_id, action="whole download")
-    form = _form(request)
-    return _attachment(row, exports.transcript(row, person_of(request), Audience.DEBUG, form), form, "-whole")
+    file_format = _format_of(request)
+    return _attachment(row, exports.transcript(row, person_of(request), Audience.DEBUG, file_format), file_format, "-whole")
 
 
 @require_GET
@@ -63,15 +62,17 @@ def download_everything(request: HttpRequest) -> HttpResponseBase:
     return response
 
 
-def _form(request: HttpRequest) -> Form:
+def _format_of(request: HttpRequest) -> Format:
+    # Links that were kept from earlier versions say ``form``.
+    asked = request.GET.get("format", request.GET.get("form", Format.OPENCHATML))
     try:
-        return Form(request.GET.get("form", Form.OPENCHATML))
+        return Format(asked)
     except ValueError:
         raise access.NotFoundError from None
 
 
-def _attachment(row: Conversation, text: str, form: Form, suffix: str = "") -> HttpResponse:
+def _attachment(row: Conversation, text: str, file_format: Format, suffix: str = "") -> HttpResponse:
     # Served as a file that no browser opens in place: a transcript may hold anything.
     response = HttpResponse(text, content_type="text/plain; charset=utf-8")
-    response.headers["Content-Disposition"] = f'attachment; filename="conversation-{row.pk}{suffix}.{form.ending}"'
+    response.headers["Content-Disposition"] = f'attachment; filename="conversation-{row.pk}{suffix}.{file_format.extension}"'
     return response

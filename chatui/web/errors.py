@@ -42,11 +42,6 @@ def server_error(request: HttpRequest) -> HttpResponse:
     return refuse(request, ProductCode.INTERNAL, 500)
 
 
-def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
-    """403 for a form whose token is missing or old."""
-    return refuse(request, ProductCode.COMMAND, 403)
-
-
 def _answer(request: HttpRequest, code: ErrorCode, status: int, wait_seconds: int) -> HttpResponse:
     incident = uuid4().hex[:12]
     if status >= 500:

@@ -1,19 +1,24 @@
-"""The decorator of all views that check access: it turns what ``access`` raises into the right response."""
+"""The decorators of all views that check access: they turn what ``access`` raises into the right response."""
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
+from uuid import UUID
 
 from django.contrib.auth.views import redirect_to_login
-from django.http import HttpRequest, HttpResponseBase
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseNotAllowed
 
+from chatui.codes import ProductCode
 from chatui.guess_limits import MustWaitError
+from chatui.permissions import access
 from chatui.permissions.access import NotFoundError, OptInNeededError, RefusedError
 from chatui.permissions.debug_requests import NotIndependentError
 from chatui.throttle import ThrottledError
 from chatui.web.errors import refuse
+from chatui.web.visitors import visitor_of
 
 View = Callable[..., HttpResponseBase]
 
@@ -21,8 +26,7 @@ View = Callable[..., HttpResponseBase]
 def guarded(view: View) -> View:
     """ "Not found" and "not yours" are the same 404. Refused access to hidden channels is a 403 that names nothing.
 
-    Somebody who is signed out is then sent to the sign-in page. Views of hidden channels rely on this instead of ``login_required``,
-    because this way the attempt is recorded first.
+    Somebody who is signed out is then sent to the sign-in page.
     """
 
     @wraps(view)
@@ -41,3 +45,41 @@ def guarded(view: View) -> View:
             return refuse(request, error.code, 429, wait_seconds=error.seconds)
 
     return answer
+
+
+def hidden_channels(method: str, action: str) -> Callable[[View], View]:
+    """Guards a view of hidden channels, which takes only this method. ``action`` is what its lines in the audit log say.
+
+    Any request to such an address without the permission is an attempt, also with another method or without a CSRF token. The view itself
+    asks ``access``, instead of ``login_required``, because this way the attempt of somebody who is signed out is recorded first.
+    """
+
+    def decorate(view: View) -> View:
+        inner = guarded(view)
+
+        @wraps(view)
+        def answer(request: HttpRequest, conversation_id: UUID, *args: Any, **kwargs: Any) -> HttpResponseBase:
+            if request.method == method:
+                return inner(request, conversation_id, *args, **kwargs)
+            _record_attempt(request, conversation_id, action)
+            return HttpResponseNotAllowed([method])
+
+        answer.hidden_action = action  # type: ignore[attr-defined]
+        return answer
+
+    return decorate
+
+
+def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
+    """403 for a form whose token is missing or old."""
+    match = request.resolver_match
+    action = getattr(match.func, "hidden_action", "") if match else ""
+    if match and action:
+        _record_attempt(request, match.kwargs["conversation_id"], action)
+    return refuse(request, ProductCode.COMMAND, 403)
+
+
+def _record_attempt(request: HttpRequest, conversation_id: UUID, action: str) -> None:
+    """A request that is refused anyway is an attempt where its person lacks the permission."""
+    with contextlib.suppress(RefusedError, NotFoundError):
+        access.debuggable_conversation(visitor_of(request, "page"), conversation_id, action=action)

@@ -5,14 +5,13 @@ from __future__ import annotations
 from uuid import UUID
 
 from django.contrib.auth.decorators import login_required
-from django.contrib.auth.forms import SetPasswordForm
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
 from chatui.accounts import password_links
-from chatui.accounts.forms import CODES
+from chatui.accounts.forms import CODES, LinkedPasswordForm
 from chatui.codes import ProductCode
 from chatui.permissions.access import NotFoundError
 from chatui.web.errors import refuse
@@ -32,7 +31,7 @@ def password_link(request: HttpRequest, link_id: UUID, token: str) -> HttpRespon
     except NotFoundError:
         CODES.admit(visitor.address)  # a valid link is never refused; guesses have to wait
         return refuse(request, ProductCode.LINK, 404)
-    form = SetPasswordForm(person, request.POST or None)
+    form = LinkedPasswordForm(person, request.POST or None)
     if request.method == "POST" and form.is_valid():
         tell_sockets(password_links.use(visitor, link_id, token, form.cleaned_data["new_password1"]))
         return redirect("sign_in")

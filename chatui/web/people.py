@@ -23,8 +23,9 @@ from django.views.decorators.http import require_http_methods, require_POST
 from chatui.accounts import first_account, sign_in
 from chatui.accounts.forms import FirstAccountForm, PasswordForm, SignInForm
 from chatui.audit_log.record import Visitor, record
+from chatui.delivery import groups
+from chatui.delivery.bus import send_from_thread
 from chatui.permissions.access import as_person
-from chatui.turns import groups
 from chatui.web.visitors import visitor_of
 
 if TYPE_CHECKING:
@@ -126,4 +127,4 @@ def _on_known_device(response: HttpResponse, person: User) -> HttpResponse:
 
 def tell_sockets(person: User) -> None:
     """Have this person's sockets check their session and permissions again. Best effort: they also do so by themselves."""
-    groups.tell_person(person.pk, {"type": "session.check"})
+    send_from_thread(groups.person(person.pk), {"type": "session.check"})

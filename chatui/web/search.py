@@ -14,6 +14,7 @@ from chatui.display import conversation_actions, search
 from chatui.throttle import Throttle
 from chatui.web.guards import guarded
 from chatui.web.people import person_of
+from chatui.web.visitors import visitor_of
 
 # Somebody who types fast causes a few requests a second, but not for minutes.
 _searches = Throttle("search", attempts=120, seconds=60)
@@ -36,7 +37,7 @@ def results(request: HttpRequest) -> HttpResponse:
 @guarded
 def message(request: HttpRequest, conversation_id: UUID, message_id: UUID) -> HttpResponse:
     """Redirect to a visible message. Opens the branch that it is on, where another one is open."""
-    row = conversation_actions.open_at(person_of(request), conversation_id, message_id)
+    row = conversation_actions.open_at(visitor_of(request, "page"), conversation_id, message_id)
     return redirect(f"{reverse('conversation', args=[row.pk])}#m-{message_id}")
 
 

@@ -1,6 +1,6 @@
 """The WebSocket protocol: every command that a browser may send, every event that the server may send, with their fields and types.
 
-Python encodes and reads by these definitions alone. ``static/js/models/wire.js`` is generated from them (``make wire``).
+Python encodes and reads by these definitions alone. ``static/js/wire/wire.js`` is generated from them (``make wire``).
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from chatui.wire.commands import (
     Command,
     Continue,
     Edit,
+    Pong,
     Reference,
     Regenerate,
     Send,
@@ -21,9 +22,11 @@ from chatui.wire.commands import (
     Watch,
     read_command,
 )
+from chatui.wire.compact import Compactor, Expander
 from chatui.wire.debug_events import DebugSnapshot, FrameBegan, FrameEnded, FrameGrew, FrameHidden, FrameSoFar
-from chatui.wire.replies import Accepted, Closing, Idle, Refused, TitleChanged
+from chatui.wire.replies import Accepted, Closing, Idle, Ping, Refused, TitleChanged
 from chatui.wire.turn_events import (
+    Beat,
     BlockFlushed,
     BlockGrew,
     BlockReplaced,
@@ -34,6 +37,8 @@ from chatui.wire.turn_events import (
     MessageSoFar,
     MessageWithdrawn,
     PartKind,
+    Queued,
+    Saving,
     Snapshot,
     SummaryStep,
     ThoughtEnded,
@@ -43,12 +48,16 @@ from chatui.wire.turn_events import (
     WorkingBegan,
 )
 
+PROTOCOL = 1
+"""The version of the protocol. A page of another version is told to reload, so every change that such a page would not bear raises it."""
+
 END_USER_EVENTS: tuple[type[Event], ...] = (
     Accepted,
     Refused,
     Idle,
     TitleChanged,
     Closing,
+    Ping,
     TurnCreated,
     WorkingBegan,
     SummaryStep,
@@ -59,7 +68,10 @@ END_USER_EVENTS: tuple[type[Event], ...] = (
     BlockReplaced,
     BlockGrew,
     BlockFlushed,
+    Queued,
+    Saving,
     TurnEnded,
+    Beat,
     Snapshot,
 )
 """All events that the chat page may be sent."""
@@ -67,7 +79,7 @@ END_USER_EVENTS: tuple[type[Event], ...] = (
 DEBUG_EVENTS: tuple[type[Event], ...] = (FrameBegan, FrameGrew, FrameHidden, FrameEnded, DebugSnapshot)
 """Events for staff only: they need the permission to see hidden channels, and must have opened the debug view."""
 
-DEBUG_PAGE_EVENTS: tuple[type[Event], ...] = (Refused, Idle, TitleChanged, Closing, *DEBUG_EVENTS)
+DEBUG_PAGE_EVENTS: tuple[type[Event], ...] = (Refused, Idle, TitleChanged, Closing, Ping, *DEBUG_EVENTS)
 """All events that the debug view's page may be sent."""
 
 __all__ = [
@@ -75,19 +87,23 @@ __all__ = [
     "DEBUG_EVENTS",
     "DEBUG_PAGE_EVENTS",
     "END_USER_EVENTS",
+    "PROTOCOL",
     "Accepted",
     "Ask",
+    "Beat",
     "BlockFlushed",
     "BlockGrew",
     "BlockReplaced",
     "Closing",
     "Command",
+    "Compactor",
     "Continue",
     "DebugSnapshot",
     "DeltaType",
     "Edit",
     "EndType",
     "Event",
+    "Expander",
     "FrameBegan",
     "FrameEnded",
     "FrameGrew",
@@ -100,9 +116,13 @@ __all__ = [
     "MessageWithdrawn",
     "Numbered",
     "PartKind",
+    "Ping",
+    "Pong",
+    "Queued",
     "Reference",
     "Refused",
     "Regenerate",
+    "Saving",
     "Send",
     "Snapshot",
     "Stop",

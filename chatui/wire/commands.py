@@ -93,7 +93,15 @@ class Watch(Command):
     conversation: Reference
 
 
-COMMANDS: tuple[type[Command], ...] = (Send, Edit, Regenerate, Continue, Stop, Subscribe, Watch)
+@dataclass(frozen=True, slots=True)
+class Pong(Command):
+    """Everything up to the ping with this number has been read."""
+
+    type = "pong"
+    number: int
+
+
+COMMANDS: tuple[type[Command], ...] = (Send, Edit, Regenerate, Continue, Stop, Subscribe, Watch, Pong)
 """Every command there is."""
 
 
@@ -135,6 +143,10 @@ def _read(value: object, hint: Any) -> object:
     wanted = get_args(hint) or (hint,)
     if value is None and type(None) in wanted:
         return None
+    if int in wanted:
+        if isinstance(value, int) and not isinstance(value, bool):
+            return value
+        raise UnreadableCommandError
     if isinstance(value, str):
         return value
     if Reference in wanted:

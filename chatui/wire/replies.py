@@ -56,3 +56,11 @@ class Closing(Event):
     types = ("chatui:closing",)
     code: str
     message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ping(Event):
+    """The page answers with the command ``pong`` and the same number, which tells the server how much of what it sent has been read."""
+
+    types = ("chatui:ping",)
+    number: int

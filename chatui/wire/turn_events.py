@@ -1,4 +1,4 @@
-"""The events about a turn that the chat page gets: only what has passed the gate.
+"""The events about a turn that the chat page receives. They carry only text that its person may see.
 
 Names come from the specification (section 9) and from Open Responses where they have one; the product's own begin with ``chatui:``. Fields
 that hold what a model or a person wrote are typed SafeHtml or VisibleText, so that a plain string does not type-check.
@@ -140,6 +140,30 @@ class TurnEnded(TurnEvent):
 
 
 @dataclass(frozen=True, slots=True)
+class Queued(TurnEvent):
+    """The turn waits until others have ended: ``place`` is its number in the queue, from 1. 0: it waits no more."""
+
+    types = ("chatui:queued",)
+    place: int
+
+
+@dataclass(frozen=True, slots=True)
+class Saving(TurnEvent):
+    """The answer is whole, but the database is slow to take it. The end follows when it is stored."""
+
+    types = ("chatui:saving",)
+
+
+@dataclass(frozen=True, slots=True)
+class Beat(Event):
+    """The turn still runs, and ``sequence_number`` is its latest. Sent after two seconds without an event."""
+
+    types = ("chatui:beat",)
+    turn: str
+    sequence_number: int
+
+
+@dataclass(frozen=True, slots=True)
 class MessageSoFar(Item):
     """One visible message inside a Snapshot."""
 
@@ -150,7 +174,7 @@ class MessageSoFar(Item):
 
 @dataclass(frozen=True, slots=True)
 class Snapshot(Event):
-    """The running turn so far; everything up to and including ``sequence_number`` is in it."""
+    """The running turn so far; everything up to and including ``sequence_number`` is in it. ``place``: as in Queued."""
 
     types = ("chatui:snapshot",)
     turn: str
@@ -160,3 +184,4 @@ class Snapshot(Event):
     steps: tuple[VisibleText, ...]
     thought: int | None
     messages: tuple[MessageSoFar, ...]
+    place: int

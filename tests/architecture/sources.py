@@ -30,7 +30,13 @@ class Source:
         return any(self.path.startswith(place) if place.endswith("/") else self.path == place for place in places)
 
     def tree(self) -> ast.Module:
-        return ast.parse(self.text, filename=self.path)
+        """The syntax tree of a Python file; the same one for every test, so none may change it."""
+        return _parsed(self)
+
+
+@cache
+def _parsed(source: Source) -> ast.Module:
+    return ast.parse(source.text, filename=source.path)
 
 
 @cache

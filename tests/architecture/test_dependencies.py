@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import packages_distributions
 
-import pytest
-
 from tests.architecture.sources import ROOT, python_sources
+from tests.support.cases import for_each
 
 NOT_PYTHON = {"highlight.js", "katex", "typescript"}
 
@@ -88,7 +87,7 @@ def test_each_direct_dependency_has_a_line_and_no_other_has_one() -> None:
     assert {row.name for row in rows()} == set(direct())
 
 
-@pytest.mark.parametrize("row", rows(), ids=lambda row: row.name)
+@for_each(rows())
 def test_a_dependency_is_imported_where_its_line_says_and_nowhere_else(row: Row) -> None:
     places = ("chatui/", "renderer/", "manage.py") if direct()[row.name] else ("tests/",)
     there = {path for path in importers().get(row.name, ()) if path.startswith(places)}
@@ -97,7 +96,7 @@ def test_a_dependency_is_imported_where_its_line_says_and_nowhere_else(row: Row)
     assert {path for path in there if not path.startswith(tuple(told))} == set(), "the page does not name these"
 
 
-@pytest.mark.parametrize("row", rows(), ids=lambda row: row.name)
+@for_each(rows())
 def test_a_dependency_that_nothing_imports_is_named_by_a_file_or_loaded_by_another(row: Row) -> None:
     called = OTHER_NAMES.get(row.name, row.name)
     for path in row.naming:

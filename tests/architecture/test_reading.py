@@ -7,9 +7,8 @@ import re
 import tomllib
 from pathlib import Path
 
-import pytest
-
 from tests.architecture.sources import ROOT, all_paths, python_sources
+from tests.support.cases import for_each
 
 ARCHITECTURE = ROOT / "ARCHITECTURE.md"
 GENERATED = ("chatui/migrations/",)
@@ -17,7 +16,7 @@ PREFIXES = ("", "chatui/", "renderer/", "static/", "static/js/", "templates/", "
 ENDINGS = ("", ".py", ".js", "/__init__.py")
 
 
-@pytest.mark.parametrize("source", python_sources("chatui/", "renderer/", "tests/"), ids=lambda source: source.path)
+@for_each(python_sources("chatui/", "renderer/", "tests/"))
 def test_each_module_begins_with_one_sentence_that_says_what_it_is_for(source) -> None:
     if source.is_in(*GENERATED) or not source.text.strip():
         return

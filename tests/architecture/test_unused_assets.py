@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 
-import pytest
-
 from tests.architecture.sources import Source, all_sources
+from tests.support.cases import for_each
 
 VENDOR = "static/vendor/"
 CLASS = re.compile(r"\.(-?[A-Za-z_][\w-]*)")
@@ -55,7 +54,7 @@ def test_a_class_that_nothing_writes_would_be_noticed() -> None:
     assert styled(css) == {"a", "b", "c", "e-f"}
 
 
-@pytest.mark.parametrize("source", [s for s in sources(".html") if s.is_in("templates/")], ids=lambda source: source.path)
+@for_each([s for s in sources(".html") if s.is_in("templates/")])
 def test_each_template_is_rendered_by_a_view_or_by_another_template(source: Source) -> None:
     name = source.path.removeprefix("templates/")
     if name.startswith(("admin/", "registration/")):
@@ -64,7 +63,7 @@ def test_each_template_is_rendered_by_a_view_or_by_another_template(source: Sour
     assert any(f'"{name}"' in user.text for user in users), f"nothing renders {name}"
 
 
-@pytest.mark.parametrize("source", [s for s in sources(".js") if s.is_in("static/")], ids=lambda source: source.path)
+@for_each([s for s in sources(".js") if s.is_in("static/")])
 def test_each_script_is_loaded_by_a_template_or_imported_by_another_script(source: Source) -> None:
     name = source.path.rpartition("/")[2]
     users = [*sources(".html"), *(s for s in sources(".js") if s.is_in("static/") and s.path != source.path)]

@@ -17,10 +17,21 @@ MAKERS = {
 }
 _ALWAYS = ("chatui/permissions/access.py", "chatui/store/transcripts.py", "chatui/models/", "chatui/migrations/", "chatui/management/")
 READERS = {
-    # the frame that a kept frame follows; many kept at once; what goes for good
-    "Message": (*_ALWAYS, "chatui/turns/ledger.py", "chatui/store/bulk_append.py", "chatui/store/erasure.py", "chatui/erasure/"),
-    # make new ones; erase them
-    "Conversation": (*_ALWAYS, "chatui/store/unfinished_imports.py", "chatui/turns/start.py", "chatui/store/erasure.py", "chatui/erasure/"),
+    # the frame that a kept frame follows; what a dead process has kept; many kept at once; what goes for good
+    "Message": (
+        *(*_ALWAYS, "chatui/turns/ledger.py", "chatui/turns/sweep.py"),
+        *("chatui/store/bulk_append.py", "chatui/store/erasure.py", "chatui/erasure/"),
+    ),
+    # make new ones; the model that answered last; erase them
+    "Conversation": (
+        *(*_ALWAYS, "chatui/store/unfinished_imports.py", "chatui/turns/start.py", "chatui/turns/ledger.py"),
+        *("chatui/store/erasure.py", "chatui/erasure/"),
+    ),
+    # collected and read; written once a second, when a process ends, and when a turn ends; erased
+    "TurnPiece": (
+        *("chatui/models/", "chatui/migrations/", "chatui/store/turn_pieces.py", "chatui/store/erasure.py"),
+        *("chatui/turns/leases.py", "chatui/turns/ledger.py"),
+    ),
 }
 LIBRARIES_OF_HARMONY = {
     "openai_harmony": {"renderer/harmony/system_messages.py", "chatui/second_reader/worker.py"},

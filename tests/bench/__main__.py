@@ -1,6 +1,7 @@
 """``make bench``: what it costs to show an answer while it is being written, what the gate costs, and what reading transcripts costs.
 
-No model and no network are in these numbers. Times are processor time, the best of a few; compare the ratios, not the milliseconds.
+No model and no network are in these numbers; ``tests.bench.delivery`` measures the way between them. Times are processor time, the best
+of a few; compare the ratios, not the milliseconds.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ def test_the_first_account_is_made_with_the_consoles_code_and_makes_the_next_one
     page = visits.open(empty)
     page.wait_for_url("**/setup/")
     create_first(page, "WRON-GCOD-EWRO-NGCO-DE00")
-    expect(page.get_by_text("This is not the code that the server printed.")).to_be_visible()
+    expect(page.get_by_text("This is not the code that the server printed.", exact=True)).to_be_visible()
     create_first(page, empty.first_account_code)
     expect(Chat(page).box).to_be_focused()
     expect(page.get_by_role("button", name="Account: olga")).to_be_visible()

@@ -12,13 +12,18 @@ import pytest_django
 # A conftest that is named on the command line is loaded before pytest-django sets Django up; models cannot be imported before that.
 django.setup()
 
+from channels.db import database_sync_to_async
 from django.contrib.auth.models import Permission
 from django.core.cache import cache
+from django.db import transaction
 from django.test import Client
 
+from chatui.database.faults import outages
+from chatui.delivery.bus import PROCESS
 from chatui.model_servers import connected
 from chatui.models import Conversation, User
-from chatui.turns import running, summarizing
+from chatui.turns import leases, running, start, summarizing
+from chatui.turns.start import Ask, Started
 from tests.support.scripted import ScriptedBackend
 
 PASSWORD = "correct horse battery"
@@ -34,8 +39,9 @@ def make_person(name: str, *permissions: str, staff: bool = False) -> User:
 
 
 @pytest.fixture(autouse=True)
-def _cheap_and_fresh(settings: pytest_django.Settings) -> None:
-    """Passwords that cost no second each, and no throttle left over from another test."""
+def _cheap_and_fresh(settings: pytest_django.Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Passwords that cost no second each, and no throttle or outage left over from another test."""
+    monkeypatch.setattr(outages, "_last", float("-inf"))
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
     cache.clear()
 
@@ -91,5 +97,15 @@ async def backend(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[ScriptedBack
     monkeypatch.setattr(summarizing, "FIRST_SECONDS", 86_400.0)
     yield scripted
     for key in list(running._runners):
-        await running.stop(key)  # a test that failed may have left one waiting for what never comes
+        await running.stop(running.Place(key, PROCESS))  # a test that failed may have left one waiting for what never comes
     await running.settle()
+
+
+def store(person: User, ask: Ask, lease_owner: str = leases.OWNER) -> Started:
+    """Store a question and its turn as the product does, in a transaction; nothing runs it."""
+    with transaction.atomic():
+        return start.start(person, ask, lease_owner)
+
+
+stored = database_sync_to_async(store)
+"""The same for a test with an event loop."""

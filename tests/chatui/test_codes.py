@@ -6,9 +6,10 @@ import pytest
 
 from chatui.codes import ProductCode, code_of
 from renderer.errors import Code
+from tests.support.cases import for_each
 
 
-@pytest.mark.parametrize("code", [*Code, *ProductCode])
+@for_each([*Code, *ProductCode])
 def test_each_code_has_one_sentence_and_is_found_by_its_word(code: Code | ProductCode) -> None:
     assert code.sentence.endswith(".") and len(code.sentence) > 10
     assert code_of(str(code)) is code

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from types import FrameType
 from typing import Any
 
 import pytest
 import pytest_asyncio
-from channels.db import database_sync_to_async
 
 from chatui.backends.spec.definition import BackendSpec
+from chatui.database.connections import ThreadConnection
 from chatui.model_servers import connected
 from chatui.models import User
 from chatui.turns import running
@@ -28,9 +28,11 @@ STREAM = chunk(reasoning_content=THOUGHT) + b"".join(chunk(content=word) for wor
 FIRST_ON_THE_WAY_BACK = "chatui/backends/sse.py"
 # These also carry what is told before there is any text, such as that a turn has begun, at a time of their own.
 AFTER = {
-    "chatui/wire/base.py": "renderer/markup/html.py",
-    "chatui/turns/groups.py": "chatui/wire/base.py",
-    "chatui/live/consumer.py": "chatui/turns/groups.py",
+    "chatui/wire/compact.py": "renderer/markup/html.py",
+    "chatui/delivery/bus.py": "chatui/wire/compact.py",
+    "chatui/live/consumer.py": "chatui/delivery/bus.py",
+    "chatui/live/outbox.py": "chatui/live/consumer.py",
+    "chatui/delivery/relay.py": "chatui/live/outbox.py",
 }
 
 
@@ -55,15 +57,26 @@ class Passed:
 
 @asynccontextmanager
 async def traced() -> AsyncIterator[Passed]:
-    """Calls in this thread, and in the one that asks the database for every socket and turn of an event loop."""
+    """Calls in this thread, and in those that work with the database."""
     passed = Passed()
-    await database_sync_to_async(sys.setprofile)(passed.note)
-    sys.setprofile(passed.note)
-    try:
-        yield passed
-    finally:
-        sys.setprofile(None)
-        await database_sync_to_async(sys.setprofile)(None)
+    ready = ThreadConnection.ready
+
+    @contextmanager
+    def noted(self: ThreadConnection, deadline: float = float("inf")) -> Iterator[None]:
+        with ready(self, deadline):
+            sys.setprofile(passed.note)
+            try:
+                yield
+            finally:
+                sys.setprofile(None)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ThreadConnection, "ready", noted)
+        sys.setprofile(passed.note)
+        try:
+            yield passed
+        finally:
+            sys.setprofile(None)
 
 
 @pytest_asyncio.fixture

@@ -6,6 +6,7 @@ import ast
 import json
 import re
 from dataclasses import fields
+from itertools import product
 from typing import get_type_hints
 
 import pytest
@@ -16,13 +17,14 @@ from renderer.frames import Frame, Header
 from renderer.gate import Audience, show
 from renderer.markup import html
 from tests.architecture.sources import all_sources, python_sources
+from tests.support.cases import for_each
 from tests.tools import wire_types
 
-MADE = "static/js/models/wire.js"
+MADE = "static/js/wire/wire.js"
 SWITCHES = {"static/js/chat/server-events.js": wire.END_USER_EVENTS, "static/js/debug/view.js": wire.DEBUG_PAGE_EVENTS}
 CASE = re.compile(r'^\s*case "((?:chatui:|response\.)[\w.]+)":', re.MULTILINE)
 SENT = re.compile(r'\btype: "(\w+)"')
-FIELDS = {"client_id": "1", "conversation": "c", "question": "q", "turn": "t", "text": "words", "effort": "low", "choice": "a"}
+FIELDS = {"client_id": "1", "conversation": "c", "question": "q", "turn": "t", "text": "words", "effort": "low", "choice": "a", "number": 7}
 
 
 def test_the_types_of_the_page_are_made_from_the_contract() -> None:
@@ -54,7 +56,7 @@ def test_the_server_really_sends_every_event() -> None:
 
 
 def test_the_page_really_sends_every_command_and_the_server_handles_each() -> None:
-    scripts = [source.text for source in all_sources() if source.is_in("static/js/chat/", "static/js/debug/")]
+    scripts = [source.text for source in all_sources() if source.is_in("static/js/chat/", "static/js/debug/", "static/js/page/")]
     assert {name for script in scripts for name in SENT.findall(script)} == {command.type for command in wire.COMMANDS}
     (consumer,) = python_sources("chatui/live/consumer.py")
     classes = [node.cls for node in ast.walk(consumer.tree()) if isinstance(node, ast.MatchClass)]
@@ -82,8 +84,7 @@ def test_every_command_is_read_with_all_its_fields(command: type[wire.Command]) 
     assert {field.name: getattr(read, field.name) for field in fields(read)} == sent
 
 
-@pytest.mark.parametrize("command", wire.COMMANDS)
-@pytest.mark.parametrize("wrong", [None, 7, True, [], {"a": 1}])
+@for_each(product(wire.COMMANDS, [None, 7, True, [], {"a": 1}]))
 def test_a_command_with_a_field_of_another_type_is_refused_or_means_nobody_s(command: type[wire.Command], wrong: object) -> None:
     hints = get_type_hints(command)
     for field in fields(command):
@@ -93,6 +94,8 @@ def test_a_command_with_a_field_of_another_type_is_refused_or_means_nobody_s(com
             assert getattr(wire.read_command(text), field.name) is None
         elif hints[field.name] in (wire.Reference, wire.Reference | None):
             assert getattr(wire.read_command(text), field.name) == ""
+        elif hints[field.name] is type(wrong):
+            assert getattr(wire.read_command(text), field.name) == wrong
         else:
             with pytest.raises(wire.UnreadableCommandError):
                 wire.read_command(text)

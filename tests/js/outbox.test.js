@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Outbox } from "../../static/js/models/outbox.js";
 
-/** @param {string} id @returns {import("../../static/js/models/wire.js").Send} */
+/** @param {string} id @returns {import("../../static/js/wire/wire.js").Send} */
 const send = (id) => ({ type: "send", client_id: id, conversation: null, text: id, effort: "low", choice: null });
 
 test("what was not answered is asked again, oldest first, under the same id", () => {

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { isDebugPageEvent, isEndUserEvent, isTurnEvent, readFrame } from "../../static/js/models/protocol.js";
+import { isDebugPageEvent, isEndUserEvent, isTurnEvent, readFrame } from "../../static/js/wire/protocol.js";
 
 const DELTA = { type: "response.delta", turn: "t", sequence_number: 1, message_id: "m", block: 0, html: "<p>a</p>" };
-const SNAPSHOT = { type: "chatui:snapshot", turn: "t", sequence_number: 4, elapsed: 9, working: true, steps: [], messages: [] };
+const SNAPSHOT = { type: "chatui:snapshot", turn: "t", sequence_number: 4, elapsed: 9, working: true, steps: [], messages: [], place: 0 };
 const TITLE = { type: "chatui:title", conversation: "c", title: "A title" };
 
 test("a frame is an array of events", () => {

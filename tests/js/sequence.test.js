@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Sequence } from "../../static/js/models/sequence.js";
+import { Sequence } from "../../static/js/wire/sequence.js";
 
 test("events of a turn that began here are applied in order", () => {
   const sequence = new Sequence();

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from urllib.parse import urlsplit, urlunsplit
-from uuid import uuid4
 
 import psycopg
 import pytest
 
+from tests.services.databases import own_database
 from tests.support.places import ROOT
 from tests.support.served import Deployment
 
@@ -52,22 +50,14 @@ class Team:
 @pytest.fixture
 def team(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Team]:
     """A database of our own with a hundred lines, which four processes wrote at the same time."""
-    address = os.environ["CHATUI_TEST_DATABASE_URL"]
-    name = f"chatui_test_{uuid4().hex[:10]}"
-    with psycopg.connect(address, autocommit=True) as connection:
-        connection.execute(f'CREATE DATABASE "{name}"')
-    own = urlunsplit(urlsplit(address)._replace(path=f"/{name}"))
-    deployment = Deployment(tmp_path_factory.mktemp("data"), CHATUI_DATABASE_URL=own)
-    try:
+    with own_database() as address:
+        deployment = Deployment(tmp_path_factory.mktemp("data"), CHATUI_DATABASE_URL=address)
         deployment.manage("migrate", "--verbosity", "0")
         with ThreadPoolExecutor(4) as pool:
             list(pool.map(lambda _: deployment.manage("shell", "--no-imports", "-c", WRITE), range(4)))
-        team = Team(deployment, own)
+        team = Team(deployment, address)
         yield team
         team.database.close()
-    finally:
-        with psycopg.connect(address, autocommit=True) as connection:
-            connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
 
 
 CHANGES = [

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator
 from pathlib import Path
-from urllib.parse import urlsplit, urlunsplit
-from uuid import uuid4
 
-import psycopg
 import pytest
 
+from tests.services.databases import own_database
 from tests.support.served import Deployment
 
 pytestmark = pytest.mark.services
@@ -49,17 +46,11 @@ long_conversation(User.objects.create(pk=rows(Filters(action="account erased")).
 @pytest.fixture(scope="module")
 def deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
     """The product over a database of our own, without a server."""
-    address = os.environ["CHATUI_TEST_DATABASE_URL"]
-    name = f"chatui_test_{uuid4().hex[:10]}"
-    with psycopg.connect(address, autocommit=True) as connection:
-        connection.execute(f'CREATE DATABASE "{name}"')
-    database = urlunsplit(urlsplit(address)._replace(path=f"/{name}"))
-    deployment = Deployment(tmp_path_factory.mktemp("data"), CHATUI_DATABASE_URL=database)
-    deployment.manage("migrate", "--verbosity", "0")
-    deployment.make_people(ada=(False, []), bela=(False, []))
-    yield deployment
-    with psycopg.connect(address, autocommit=True) as connection:
-        connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
+    with own_database() as address:
+        deployment = Deployment(tmp_path_factory.mktemp("data"), CHATUI_DATABASE_URL=address)
+        deployment.manage("migrate", "--verbosity", "0")
+        deployment.make_people(ada=(False, []), bela=(False, []))
+        yield deployment
 
 
 def run(deployment: Deployment, code: str):

@@ -7,12 +7,11 @@ import os
 import signal
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from urllib.parse import urlsplit, urlunsplit
 from uuid import uuid4
 
-import psycopg
 import pytest
 
+from tests.services.databases import own_database
 from tests.support.browser_socket import ENDS, shown_text
 from tests.support.served import Deployment, LiveSocket, Server
 
@@ -22,25 +21,20 @@ pytestmark = pytest.mark.services
 @pytest.fixture(scope="module")
 def deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
     """Two processes over a database of our own."""
-    address = os.environ["CHATUI_TEST_DATABASE_URL"]
-    name = f"chatui_test_{uuid4().hex[:10]}"
-    with psycopg.connect(address, autocommit=True) as connection:
-        connection.execute(f'CREATE DATABASE "{name}"')
-    deployment = Deployment(
-        tmp_path_factory.mktemp("data"),
-        CHATUI_DATABASE_URL=urlunsplit(urlsplit(address)._replace(path=f"/{name}")),
-        CHATUI_REDIS_URL=os.environ["CHATUI_TEST_REDIS_URL"],
-        CHATUI_DEMO_TOKENS_PER_SECOND="150",
-    )
-    try:
-        deployment.start()
-        deployment.start()
-        deployment.make_people(ada=(False, []))
-        yield deployment
-    finally:
-        deployment.stop()
-        with psycopg.connect(address, autocommit=True) as connection:
-            connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
+    with own_database() as address:
+        deployment = Deployment(
+            tmp_path_factory.mktemp("data"),
+            CHATUI_DATABASE_URL=address,
+            CHATUI_REDIS_URL=os.environ["CHATUI_TEST_REDIS_URL"],
+            CHATUI_DEMO_TOKENS_PER_SECOND="150",
+        )
+        try:
+            deployment.start()
+            deployment.start()
+            deployment.make_people(ada=(False, []))
+            yield deployment
+        finally:
+            deployment.stop()
 
 
 def test_the_tables_on_postgresql_are_those_of_the_models(deployment: Deployment) -> None:
@@ -145,23 +139,36 @@ async def test_a_back_end_of_the_admin_pages_comes_and_goes_in_every_process_wit
 
 CHAIN = """
 from chatui.audit_log.record import digest
-from chatui.models import AuditEvent
+from chatui.models import AuditEvent, User
+from chatui.permissions import attempts
 lines = list(AuditEvent.objects.order_by("number"))
 whole = all(line.hash == digest(line) for line in lines)
 chained = all(after.previous_hash == before.hash for before, after in zip(lines, lines[1:]))
-print(len([line for line in lines if line.code == "E-PERM-VISIBILITY"]), whole and chained)
+refused = [line for line in lines if line.code == "E-PERM-VISIBILITY"]
+print(len(refused), attempts.attempts_of(User.objects.get(username="NAME")), whole and chained)
 """
 
 
 @pytest.mark.faults
-def test_many_attempts_at_once_are_all_refused_recorded_and_chained(deployment: Deployment) -> None:
-    clients = [server.sign_in("ada") for server in deployment.servers]
-    address = f"/c/{uuid4()}/debug/"
-    before = int(deployment.manage("shell", "--no-imports", "-c", CHAIN).split()[0])
-    with ThreadPoolExecutor(40) as pool:
-        answers = list(pool.map(lambda number: clients[number % 2].get(address).status_code, range(120)))
-    assert answers == [403] * 120
-    assert deployment.manage("shell", "--no-imports", "-c", CHAIN).split() == [str(before + 120), "True"]
+def test_many_attempts_at_once_are_all_refused_and_counted_and_leave_few_lines_in_one_chain(deployment: Deployment) -> None:
+    name = f"knocker{uuid4().hex[:8]}"
+    deployment.make_people(**{name: (False, [])})
+    clients = [server.sign_in(name) for server in deployment.servers]
+
+    def knock(addresses: list[str]) -> None:
+        with ThreadPoolExecutor(40) as pool:
+            answers = pool.map(lambda number: clients[number % 2].get(addresses[number]).status_code, range(len(addresses)))
+            assert list(answers) == [403] * len(addresses)
+
+    def recorded() -> tuple[int, int, str]:
+        lines, counted, is_whole = deployment.manage("shell", "--no-imports", "-c", CHAIN.replace("NAME", name)).split()
+        return int(lines), int(counted), is_whole
+
+    before = recorded()[0]
+    knock([f"/c/{uuid4()}/debug/"] * 120)
+    assert recorded() == (before + 1, 120, "True"), "one of them is the first, and none of the others is lost"
+    knock([f"/c/{uuid4()}/debug/" for _ in range(120)])
+    assert recorded() == (before + 21, 240, "True"), "twenty with a line of their own, and one that says that the rest is counted"
 
 
 @pytest.mark.faults
@@ -185,19 +192,19 @@ async def test_ten_people_who_ask_at_once_all_get_their_answer(deployment: Deplo
 
 @pytest.mark.faults
 @pytest.mark.asyncio
-async def test_a_turn_of_a_killed_process_is_closed_by_the_other_and_what_was_kept_stays(deployment: Deployment) -> None:
+async def test_a_turn_of_a_killed_process_is_closed_by_the_other_unasked_and_what_was_seen_stays(deployment: Deployment) -> None:
     victim = deployment.start(CHATUI_DEMO_TOKENS_PER_SECOND="30")
     survivor = deployment.servers[0]
     client = survivor.sign_in("ada")
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(90), LiveSocket(survivor, client) as follower:
         async with LiveSocket(victim, client) as asker:
             accepted = await ask(asker, "Please explain")
-            await asker.say("subscribe", conversation=accepted["conversation"])
-            await asker.until("response.delta.flush")
-            await asyncio.sleep(6)  # one checkpoint
+            await follower.say("subscribe", conversation=accepted["conversation"])
+            await follower.until("response.delta.flush")
+            await asyncio.sleep(1.5)
             victim.stop(signal.SIGKILL)
-        page = client.get(accepted["url"]).text
-        while "E-STREAM-TRUNCATED" not in page:
-            await asyncio.sleep(1)
-            page = client.get(accepted["url"]).text
-    assert 'class="block"' in page, "what was shown until the checkpoint is still there"
+        end = (await follower.until("chatui:idle"))[-1]
+    assert (end["turn"], end["state"]) == (accepted["turn"], "interrupted")
+    page = client.get(accepted["url"]).text
+    assert "E-STREAM-TRUNCATED" in page
+    assert 'class="block"' in page, "what was shown is still there"

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator
-from urllib.parse import urlsplit, urlunsplit
-from uuid import uuid4
 
 import psycopg
 import pytest
 
+from tests.services.databases import own_database
 from tests.support.served import Deployment
 
 pytestmark = pytest.mark.services
@@ -55,13 +53,8 @@ print("ANSWER" + json.dumps(seen))
 @pytest.fixture(scope="module")
 def database() -> Iterator[str]:
     """A database of our own; its address."""
-    address = os.environ["CHATUI_TEST_DATABASE_URL"]
-    name = f"chatui_test_{uuid4().hex[:10]}"
-    with psycopg.connect(address, autocommit=True) as connection:
-        connection.execute(f'CREATE DATABASE "{name}"')
-    yield urlunsplit(urlsplit(address)._replace(path=f"/{name}"))
-    with psycopg.connect(address, autocommit=True) as connection:
-        connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
+    with own_database() as address:
+        yield address
 
 
 @pytest.fixture(scope="module")

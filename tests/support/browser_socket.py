@@ -13,6 +13,7 @@ from channels.testing import WebsocketCommunicator
 from django.conf import settings
 from django.test import Client
 
+from chatui import wire
 from chatui.models import User
 
 
@@ -26,16 +27,20 @@ def cookie_of(person: User | None) -> str:
 
 
 class BrowserSocket:
-    """``async with BrowserSocket(person) as socket``. Everything that arrives, as text, is in ``raw``."""
+    """``async with BrowserSocket(person) as socket``. Everything that arrives is in ``raw``, as text with each event in full."""
 
-    def __init__(self, person: User | None, *, origin: str | None = "http://localhost:8000", host: str = "localhost:8000") -> None:
+    def __init__(
+        self, person: User | None, *, origin: str | None = "http://localhost:8000", host: str = "localhost:8000", path: str = "/ws/"
+    ) -> None:
         self._person = person
         self._origin = origin
         self._host = host
+        self._path = path
         self.raw: list[str] = []
         self.accepted = False
         self.close_code: object = None
         self._queue: list[dict[str, Any]] = []
+        self._expander = wire.Expander()
 
     async def __aenter__(self) -> BrowserSocket:
         from chatui.asgi import application
@@ -44,7 +49,7 @@ class BrowserSocket:
         headers = [(b"host", self._host.encode()), (b"cookie", cookie.encode())]
         if self._origin is not None:
             headers.append((b"origin", self._origin.encode()))
-        self._communicator = WebsocketCommunicator(application, "/ws/", headers=headers)
+        self._communicator = WebsocketCommunicator(application, self._path, headers=headers)
         self.accepted, code = await self._communicator.connect(timeout=30)
         self.close_code = None if self.accepted else code
         return self
@@ -70,8 +75,13 @@ class BrowserSocket:
             if message["type"] == "websocket.close":
                 self.close_code = message["code"]
                 return {"type": "closed", "code": message["code"]}
-            self.raw.append(message["text"])
-            self._queue.extend(json.loads(message["text"]))
+            events = self._expander.read(message["text"])
+            self.raw.append(json.dumps(events))
+            for event in events:
+                if event["type"] == "chatui:ping":
+                    await self.say("pong", number=event["number"])
+                else:
+                    self._queue.append(event)
         return self._queue.pop(0)
 
     async def until(self, *types: str, timeout: float = 30.0) -> list[dict[str, Any]]:

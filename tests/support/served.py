@@ -17,6 +17,7 @@ from typing import Any
 import httpx
 import websockets.asyncio.client
 
+from chatui import wire
 from tests.support.places import ROOT
 
 START_SECONDS = 180
@@ -39,6 +40,7 @@ class Deployment:
     def __init__(self, data_dir: Path, **environment: str) -> None:
         self.environment = {name: value for name, value in os.environ.items() if not name.startswith("CHATUI_")}
         self.environment |= {"CHATUI_DATA_DIR": str(data_dir), "CHATUI_DEMO_TOKENS_PER_SECOND": "0", "PYTHONWARNINGS": "default"}
+        self.environment["CHATUI_DRAIN_SECONDS"] = "1"  # tests that end a server in mid-answer need not wait for it
         self.environment |= environment
         self.program: tuple[str, ...] = ("manage.py",)
         self.servers: list[Server] = []
@@ -143,10 +145,11 @@ class LiveSocket:
         self._address = f"ws://127.0.0.1:{server.port}/ws/"
         self._headers = {"Cookie": "; ".join(f"{name}={value}" for name, value in client.cookies.items()), "Origin": server.url}
         self._events: list[dict[str, Any]] = []
+        self._expander = wire.Expander()
 
     async def __aenter__(self) -> LiveSocket:
         self._connection = await websockets.asyncio.client.connect(
-            self._address, origin=None, additional_headers=self._headers, proxy=None, max_size=None
+            self._address, origin=None, compression="deflate", additional_headers=self._headers, proxy=None, max_size=None
         )
         return self
 
@@ -158,7 +161,11 @@ class LiveSocket:
 
     async def next(self) -> dict[str, Any]:
         while not self._events:
-            self._events.extend(json.loads(await self._connection.recv()))
+            for event in self._expander.read(str(await self._connection.recv())):
+                if event["type"] == "chatui:ping":
+                    await self.say("pong", number=event["number"])
+                else:
+                    self._events.append(event)
         return self._events.pop(0)
 
     async def until(self, *types: str) -> list[dict[str, Any]]:

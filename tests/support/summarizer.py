@@ -21,6 +21,8 @@ THOUGHT = (
     "and I see that rain slows the roads down a lot in the morning hours. "
 )
 
+_PROPOSE = summarizing.Summarizing._propose
+
 Says = str | float | Exception | Sequence[SampleEvent]
 
 
@@ -35,6 +37,8 @@ class Summarizer:
         self.requests: list[SampleRequest] = []
         self.running = self.most_running = 0
         self.broken_off = 0
+        self.judged = 0
+        """How many of its lines the product has shown or blocked."""
 
     async def sample(self, request: SampleRequest) -> AsyncGenerator[SampleEvent, None]:
         self.requests.append(request)
@@ -84,6 +88,14 @@ def use(patch: pytest.MonkeyPatch, model: ScriptedBackend, summarizer: Summarize
     others = {"small": summarizer}
     patch.setattr(connected, "spec_of", lambda choice="": known)
     patch.setattr(connected, "backend", lambda choice="": others.get(split_choice(choice)[0]) or model)
+
+    async def propose(self: summarizing.Summarizing, candidate: str) -> bool:
+        is_shown = await _PROPOSE(self, candidate)
+        if summarizer is not None:
+            summarizer.judged += 1
+        return is_shown
+
+    patch.setattr(summarizing.Summarizing, "_propose", propose)
     for name, seconds in {"FIRST_SECONDS": 0.0, "STEP_SECONDS": 0.02, "POLL_SECONDS": 0.01}.items():
         patch.setattr(summarizing, name, seconds)
 

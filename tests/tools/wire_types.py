@@ -1,4 +1,4 @@
-"""Makes ``static/js/models/wire.js`` from ``chatui.wire``, so that the page and the server have one contract: ``make wire``."""
+"""Makes ``static/js/wire/wire.js`` from ``chatui.wire``, so that the page and the server have one contract: ``make wire``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from renderer.gate import VisibleText
 from renderer.markup.html import SafeHtml
 from tests.support.places import ROOT
 
-TARGET = ROOT / "static" / "js" / "models" / "wire.js"
+TARGET = ROOT / "static" / "js" / "wire" / "wire.js"
 HEAD = """\
 // What the page and the server say to each other over the socket: types, and which fields an event must have.
 // Made from chatui/wire by `make wire`. Do not change it by hand: a test compares the two.
@@ -45,6 +45,7 @@ def source() -> str:
         "@typedef {EndUserEvent | DebugPageEvent} ServerEvent",
     ]
     tables = [
+        f"export const PROTOCOL = {wire.PROTOCOL};\n",
         _list("END_USER_TYPES", wire.END_USER_EVENTS),
         _list("DEBUG_PAGE_TYPES", wire.DEBUG_PAGE_EVENTS),
         _list("TURN_TYPES", steps),

@@ -11,7 +11,7 @@ from uuid import UUID
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from chatui.audit_log import chain, counts, files
+from chatui.audit_log import chain, counted, counts, files
 from chatui.audit_log.chain import Head
 from chatui.audit_log.lines import Filters
 from chatui.audit_log.record import SHELL, record
@@ -19,6 +19,7 @@ from renderer.terminal import harmless
 
 BROKEN = 1
 UNUSABLE = 2
+_ALL = 1_000_000
 
 NOT_COMPARED = (
     "WARNING: THE LOG WAS NOT COMPARED WITH A NOTED HEAD. Whoever can write to the database can remove lines at its end, or replace all of "
@@ -44,14 +45,13 @@ class Command(BaseCommand):
         filters.add_argument("--until", dest="before", type=_until, help="up to this day, whole, or to this time")
         filters.add_argument("--code", default="", help="such as E-PERM-VISIBILITY")
         filters.add_argument("--person", default="", help="name of the account that did it")
+        filters.add_argument("--whose", default="", help="name of the account that owns the conversation, or that was changed")
         filters.add_argument("--conversation", type=UUID, help="id of a conversation")
         export = parts.add_parser("export", parents=[filters], help="write the lines, oldest first; the export itself is recorded")
         export.add_argument("--format", choices=list(files.FORMATS), default="jsonl")
         export.add_argument("file", metavar="FILE", nargs="?", default="-", help="a new file, or - for standard output")
-        counted = parts.add_parser("counts", parents=[filters], help="count the lines")
-        counted.add_argument(
-            "--by", type=_columns, default=frozenset({"person", "day"}), metavar="person,day", help="by one or by both (both)"
-        )
+        by = parts.add_parser("counts", parents=[filters], help="count the lines; a line that sums up attempts counts as that many")
+        by.add_argument("--by", type=_columns, default=frozenset({"person", "day"}), metavar="person,day,whose", help="(person,day)")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Do it."""
@@ -81,6 +81,7 @@ class Command(BaseCommand):
     def _export(self, options: dict[str, Any]) -> None:
         filters = _filters(options)
         lines = files.FORMATS[options["format"]]
+        counted.end_overdue(_ALL)
         if options["file"] == "-":
             record("audit export", SHELL, detail=f"{options['format']}: {filters}")
             for line in lines(filters):
@@ -99,11 +100,12 @@ class Command(BaseCommand):
     def _counts(self, options: dict[str, Any]) -> None:
         for tally in counts.tallies(_filters(options), by=options["by"]):
             person = None if tally.person is None else harmless(tally.person) or "(nobody signed in)"
-            self.stdout.write("\t".join(str(cell) for cell in (tally.day, person, tally.lines) if cell is not None))
+            whose = None if tally.whose is None else harmless(tally.whose) or "(nobody's)"
+            self.stdout.write("\t".join(str(cell) for cell in (tally.day, person, whose, tally.times) if cell is not None))
 
 
 def _filters(options: dict[str, Any]) -> Filters:
-    return Filters(**{name: options[name] for name in ("since", "before", "code", "person", "conversation")})
+    return Filters(**{name: options[name] for name in ("since", "before", "code", "person", "whose", "conversation")})
 
 
 def _said(head: Head | None) -> str:
@@ -112,8 +114,8 @@ def _said(head: Head | None) -> str:
 
 def _columns(text: str) -> frozenset[str]:
     names = frozenset(name.strip() for name in text.split(","))
-    if not names <= {"person", "day"}:
-        raise argparse.ArgumentTypeError("person, day or person,day")
+    if not names <= {"person", "day", "whose"}:
+        raise argparse.ArgumentTypeError("person, day or whose, or several of them with commas")
     return names
 
 

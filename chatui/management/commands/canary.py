@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import argparse
 import signal
 import sys
+from collections.abc import Mapping
 from types import FrameType
 from typing import Any, NoReturn
 from urllib.parse import urlsplit
@@ -12,7 +14,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import DatabaseError
 
 from chatui.canary.report import EXIT_CODES, as_json, as_text
-from chatui.canary.run import carry_out
+from chatui.canary.run import FEW_SHAPES, Choice, carry_out
 from chatui.canary.watch import CanaryError
 from chatui.env import environment
 
@@ -33,7 +35,15 @@ class Command(BaseCommand):
             metavar="HOST[:PORT]",
             help="where the canary's model server listens: an address of this machine that the deployment reaches (127.0.0.1, a free port)",
         )
-        parser.add_argument("--seconds", type=float, default=120.0, help="longest time, without cleaning up (120)")
+        parser.add_argument("--seconds", type=float, default=180.0, help="longest time, without cleaning up (180)")
+        parser.add_argument(
+            "--shapes",
+            type=_count,
+            default=FEW_SHAPES,
+            metavar="NUMBER|all",
+            help=f"how many shapes of the catalogue are played over each wire format, chosen by chance ({FEW_SHAPES}); all takes minutes",
+        )
+        parser.add_argument("--seed", type=int, default=None, help="play what the run with this seed played")
         parser.add_argument("--json", action="store_true", help="print one JSON object instead of lines")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -42,7 +52,7 @@ class Command(BaseCommand):
         url = options["url"] or (origins[0] if origins else "http://127.0.0.1:8000")
         signal.signal(signal.SIGTERM, _interrupt)
         try:
-            report = carry_out(url, _place(options["listen"]), options["seconds"])
+            report = carry_out(url, _place(options["listen"]), options["seconds"], _choice(options))
         except CanaryError as error:
             raise CommandError(str(error), returncode=NOT_CARRIED_OUT) from error
         except DatabaseError as error:
@@ -61,6 +71,20 @@ def _place(listen: str) -> tuple[str, int]:
         return parts.hostname, parts.port or 0
     except ValueError:
         raise CommandError("--listen is HOST or HOST:PORT.", returncode=NOT_CARRIED_OUT) from None
+
+
+def _count(written: str) -> int | None:
+    """None for all."""
+    if written == "all":
+        return None
+    if not written.isascii() or not written.isdigit():
+        raise argparse.ArgumentTypeError("is a number, or all")
+    return int(written)
+
+
+def _choice(options: Mapping[str, Any]) -> Choice:
+    seed = options["seed"]
+    return Choice(options["shapes"]) if seed is None else Choice(options["shapes"], seed)
 
 
 def _interrupt(number: int, frame: FrameType | None) -> NoReturn:

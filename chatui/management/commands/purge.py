@@ -9,9 +9,12 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandParser
 from django.utils import timezone
 
+from chatui.audit_log import counted
 from chatui.audit_log.record import SHELL, record
 from chatui.erasure import traces
 from chatui.store import erasure
+
+_ALL = 1_000_000
 
 
 class Command(BaseCommand):
@@ -26,6 +29,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Remove, and say how many."""
+        counted.end_overdue(_ALL)
         before = timezone.now() - timedelta(days=options["days"])
         count = erasure.count_expired(before)
         record("retention run", SHELL, detail=f"conversations deleted before {before:%Y-%m-%d %H:%M}: {count}")

@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from daphne.cli import CommandLineInterface
+from daphne.server import twisted_loop
 from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandParser
 
 from chatui.accounts.first_account import new_code
+from chatui.live.server import MOST_FRAME_BYTES, Server
 from chatui.model_servers import available, connected
 from chatui.store import erasure
-from chatui.turns import sweep
-
-MAX_FRAME_BYTES = 1024 * 1024
+from chatui.turns import running, sweep
 
 
 class Command(BaseCommand):
@@ -34,18 +34,21 @@ class Command(BaseCommand):
             call_command("collectstatic", interactive=False, verbosity=0)
         sweep.interrupt_abandoned()
         erasure.sweep()
+        twisted_loop.call_soon(running.reap)
         host, port = options["host"], options["port"]
         self._say_where(host, port)
-        CommandLineInterface().run(
+        cli = CommandLineInterface()
+        cli.server_class = Server
+        cli.run(
             [
                 "-b",
                 host,
                 "-p",
                 str(port),
                 "--websocket-max-message-size",
-                str(MAX_FRAME_BYTES),
+                str(MOST_FRAME_BYTES),
                 "--websocket-max-frame-size",
-                str(MAX_FRAME_BYTES),
+                str(MOST_FRAME_BYTES),
                 "--no-server-name",
                 "-v",
                 "0",

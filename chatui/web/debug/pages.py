@@ -10,13 +10,12 @@ from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_GET, require_POST
 
 from chatui.display.conversation import shown_conversation
 from chatui.display.debug import frames
 from chatui.env import environment
 from chatui.permissions import access, debug_requests
-from chatui.web.guards import guarded
+from chatui.web.guards import hidden_channels
 from chatui.web.people import person_of, tell_sockets
 from chatui.web.visitors import visitor_of
 
@@ -39,8 +38,7 @@ def after_opt_in(view: View) -> View:
     return answer
 
 
-@require_GET
-@guarded
+@hidden_channels("GET", "debug page")
 def debug(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
     """All frames of a branch, grouped by turns. Where the view is not open, the page that asks for the opt-in."""
     visitor = visitor_of(request, "page")
@@ -51,8 +49,7 @@ def debug(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
     return _frames(request, row, "frames")
 
 
-@require_GET
-@guarded
+@hidden_channels("GET", "debug comparison")
 @after_opt_in
 def compare(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
     """The same, with what the person saw of each frame beside it."""
@@ -60,8 +57,7 @@ def compare(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
     return _frames(request, row, "compare")
 
 
-@require_GET
-@guarded
+@hidden_channels("GET", "debug raw text")
 @after_opt_in
 def raw(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
     """The branch as an OpenChatML document."""
@@ -70,16 +66,14 @@ def raw(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
     return render(request, "debug/raw.html", opened(request, row, "raw") | {"text": text})
 
 
-@require_GET
-@guarded
+@hidden_channels("GET", "debug raw frame")
 def raw_frame(request: HttpRequest, conversation_id: UUID, message_id: UUID) -> HttpResponse:
     """One frame as it is stored, for a part of the page that is loaded when it is opened."""
     row = access.view_hidden(visitor_of(request, "page"), conversation_id, action="debug raw frame")
     return HttpResponse(frames.raw_frame(row, message_id), content_type="text/plain; charset=utf-8")
 
 
-@require_POST
-@guarded
+@hidden_channels("POST", "open debug view")
 def debug_open(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
     """Open the debug view, or request it where a second person has to approve."""
     visitor = visitor_of(request, "page")
@@ -92,8 +86,7 @@ def debug_open(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
     return redirect("debug", row.pk)
 
 
-@require_POST
-@guarded
+@hidden_channels("POST", "close debug view")
 def debug_close(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
     """Close the debug view. Other tabs that stream it stop at once."""
     row = debug_requests.close_debug_view(visitor_of(request, "page"), conversation_id)

@@ -7,11 +7,11 @@ from uuid import UUID
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_GET, require_POST
+from django.views.decorators.http import require_GET
 
 from chatui.env import environment
 from chatui.permissions import debug_requests
-from chatui.web.guards import guarded
+from chatui.web.guards import guarded, hidden_channels
 from chatui.web.visitors import visitor_of
 
 
@@ -24,16 +24,14 @@ def requests(request: HttpRequest) -> HttpResponse:
     return render(request, "debug/requests.html", {"waiting": waiting, "waits": environment().debug_approval})
 
 
-@require_POST
-@guarded
+@hidden_channels("POST", "approve debug view")
 def approve(request: HttpRequest, conversation_id: UUID, request_id: UUID) -> HttpResponse:
     """Approve a request: the view opens for the person who asked, and their time starts now."""
     debug_requests.decide(visitor_of(request, "page"), conversation_id, request_id, approves=True)
     return redirect("debug_requests")
 
 
-@require_POST
-@guarded
+@hidden_channels("POST", "decline debug view")
 def decline(request: HttpRequest, conversation_id: UUID, request_id: UUID) -> HttpResponse:
     """Decline a request."""
     debug_requests.decide(visitor_of(request, "page"), conversation_id, request_id, approves=False)

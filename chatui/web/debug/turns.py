@@ -6,28 +6,27 @@ from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.views.decorators.http import require_GET
 
 from chatui.display.debug import prompts, tokens
 from chatui.permissions import access
 from chatui.web.debug.pages import after_opt_in, number_of, opened
-from chatui.web.guards import guarded
+from chatui.web.guards import hidden_channels
 from chatui.web.visitors import visitor_of
 
 
-@require_GET
-@guarded
+@hidden_channels("GET", "debug prompt")
 @after_opt_in
 def prompt(request: HttpRequest, conversation_id: UUID, turn_id: UUID) -> HttpResponse:
-    """The body of the request, one part at a time. ``form=sent`` shows it byte for byte."""
+    """The body of the request, one part at a time. ``format=sent`` shows it byte for byte."""
     row = access.view_hidden(visitor_of(request, "page"), conversation_id, action="debug prompt")
-    number, laid_out = number_of(request.GET.get("part"), 1), request.GET.get("form") != "sent"
+    # Links that were kept from earlier versions say ``form``.
+    laid_out = request.GET.get("format", request.GET.get("form")) != "sent"
+    number = number_of(request.GET.get("part"), 1)
     shown = prompts.part(row, turn_id, number, laid_out=laid_out)
     return render(request, "debug/prompt.html", opened(request, row, "prompt") | {"prompt": shown})
 
 
-@require_GET
-@guarded
+@hidden_channels("GET", "prompt download")
 @after_opt_in
 def prompt_file(request: HttpRequest, conversation_id: UUID, turn_id: UUID) -> HttpResponse:
     """The whole body as a file."""
@@ -38,8 +37,7 @@ def prompt_file(request: HttpRequest, conversation_id: UUID, turn_id: UUID) -> H
     return response
 
 
-@require_GET
-@guarded
+@hidden_channels("GET", "debug tokens")
 @after_opt_in
 def turn_tokens(request: HttpRequest, conversation_id: UUID, turn_id: UUID) -> HttpResponse:
     """Token ids and text, some hundreds on a page: of the prompt, or of the model's output with ``of=output``."""

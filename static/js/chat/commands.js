@@ -6,7 +6,7 @@ import { newId } from "../models/client-id.js";
 import { Outbox } from "../models/outbox.js";
 
 /** @import { Connection } from "../page/connection.js" */
-/** @import { Ask } from "../models/wire.js" */
+/** @import { Ask } from "../wire/wire.js" */
 /** @import { ChatComposer, Written } from "./composer.js" */
 /** @import { ConnectionBanner } from "./connection-banner.js" */
 /** @import { ContinueAsked, EditAsked, RegenerateAsked } from "../exchange/buttons.js" */

@@ -4,6 +4,7 @@
 const PATIENCE_MS = 1_000;
 const SETTLING_MS = 500;
 const SIGNED_OUT = 4401;
+const OTHER_RELEASE = 4426;
 const SIGNED_OUT_TEXT = "You have been signed out. Your text is kept.";
 const CLOSED_TEXT = "You no longer have access to this page.";
 
@@ -68,6 +69,7 @@ export class ConnectionBanner {
     clearTimeout(this.#settling);
     this.#say(this.#closingMessage || (code === SIGNED_OUT ? SIGNED_OUT_TEXT : CLOSED_TEXT));
     this.#line.dataset.kind = "final";
+    if (code === OTHER_RELEASE) this.#line.append(" ", reloadButton());
     if (code !== SIGNED_OUT) return;
     const link = document.createElement("a");
     link.href = `${this.#signIn}?next=${encodeURIComponent(location.pathname)}`;
@@ -80,4 +82,13 @@ export class ConnectionBanner {
     this.#line.textContent = sentence;
     this.#line.hidden = false;
   }
+}
+
+function reloadButton() {
+  const button = document.createElement("button");
+  button.type = "button";
+  button.className = "button";
+  button.textContent = "Reload";
+  button.addEventListener("click", () => location.reload());
+  return button;
 }

@@ -1,9 +1,9 @@
 // The queue of the server's events: applies them one after the other, each once and without a gap.
 
-import { isTurnEvent } from "../models/protocol.js";
-import { Sequence } from "../models/sequence.js";
+import { isTurnEvent } from "../wire/protocol.js";
+import { Sequence } from "../wire/sequence.js";
 
-/** @import { EndUserEvent, Snapshot } from "../models/wire.js" */
+/** @import { EndUserEvent, Snapshot } from "../wire/wire.js" */
 
 /** After a gap, the snapshot is not requested again before this time has passed; the turn's events wait. */
 const RESYNC_MS = 3_000;
@@ -52,12 +52,19 @@ export class EventQueue {
 
   /** @param {EndUserEvent} event */
   #isNext(event) {
+    if (event.type === "chatui:beat") {
+      if (this.#sequence.lacks(event.turn, event.sequence_number)) this.#resync();
+      return false;
+    }
     if (!isTurnEvent(event)) return true;
     const verdict = this.#sequence.admit(event.turn, event.sequence_number, event.type === "response.created");
-    if (verdict === "gap" && performance.now() - this.#askedAt >= RESYNC_MS) {
-      this.#askedAt = performance.now();
-      this.#askSnapshot();
-    }
+    if (verdict === "gap") this.#resync();
     return verdict === "apply";
+  }
+
+  #resync() {
+    if (performance.now() - this.#askedAt < RESYNC_MS) return;
+    this.#askedAt = performance.now();
+    this.#askSnapshot();
   }
 }

@@ -4,7 +4,7 @@ import { ConversationList } from "../sidebar/conversation-list.js";
 import { Drawer } from "../sidebar/drawer.js";
 import { Connection } from "../page/connection.js";
 import { around, find } from "../page/dom.js";
-import { isEndUserEvent } from "../models/protocol.js";
+import { isEndUserEvent } from "../wire/protocol.js";
 import { Announcer } from "./announcer.js";
 import { Commands } from "./commands.js";
 import { ChatComposer } from "./composer.js";
@@ -21,8 +21,8 @@ import { fitKeyboard } from "./viewport.js";
 
 /** @typedef {{ conversation: string, title: string }} Retitled */
 
-/** Milliseconds without an event of a running answer, after which the page checks whether the socket is still alive. */
-const SILENCE_MS = 20_000;
+/** Milliseconds without an event of a running answer, for which the server sends one every two seconds at least. */
+const SILENCE_MS = 3_000;
 
 class ChatPage extends HTMLElement {
   #transcript = find(this, "chat-transcript", ChatTranscript);

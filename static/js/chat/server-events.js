@@ -1,9 +1,9 @@
 // Applies the server's events to the page.
 
-import { unhandled } from "../models/protocol.js";
+import { STATE_OF, unhandled } from "../wire/protocol.js";
 import { EventQueue } from "./event-queue.js";
 
-/** @import { Accepted, EndUserEvent, TurnEnded, Idle, MessageBegan, Refused, Snapshot } from "../models/wire.js" */
+/** @import { Accepted, EndUserEvent, TurnEnded, Idle, MessageBegan, Refused, Snapshot } from "../wire/wire.js" */
 /** @import { ConversationList } from "../sidebar/conversation-list.js" */
 /** @import { Announcer } from "./announcer.js" */
 /** @import { Commands } from "./commands.js" */
@@ -24,13 +24,6 @@ import { EventQueue } from "./event-queue.js";
  * @property {OpenConversation} open
  * @property {HTMLElement} stage
  */
-
-const STATE_OF = Object.freeze({
-  "response.completed": "completed",
-  "response.incomplete": "incomplete",
-  "response.failed": "failed",
-  "response.cancel": "stopped",
-});
 
 export class ServerEvents {
   #page;
@@ -87,8 +80,15 @@ export class ServerEvents {
         return this.#idle(event);
       case "chatui:title":
         return open.retitle(event);
+      case "chatui:queued":
+        return transcript.byTurn(event.turn)?.thinking.showQueued(event.place);
+      case "chatui:saving":
+        return transcript.byTurn(event.turn)?.thinking.showSaving();
       case "chatui:closing":
         return banner.closing(event.message);
+      case "chatui:ping":
+      case "chatui:beat":
+        return undefined; // the connection and the queue have answered them
       default:
         return unhandled(event);
     }

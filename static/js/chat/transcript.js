@@ -6,7 +6,7 @@ import { Exchange } from "../exchange/exchange.js";
 import { ExchangeButtons } from "../exchange/buttons.js";
 import { Versions } from "../exchange/versions.js";
 
-/** @import { TurnCreated } from "../models/wire.js" */
+/** @import { TurnCreated } from "../wire/wire.js" */
 /** @typedef {Pick<TurnCreated, "turn" | "question" | "after" | "kind" | "continued_turn">} Begun */
 /** @typedef {Begun & { replaces?: string }} Beginning `replaces`: the question that this tab edited */
 

@@ -2,16 +2,19 @@
 
 import { Connection } from "../page/connection.js";
 import { find, piece, seek } from "../page/dom.js";
-import { isDebugPageEvent, isTurnEvent, unhandled } from "../models/protocol.js";
+import { isDebugPageEvent, isTurnEvent, unhandled } from "../wire/protocol.js";
 import { label, relabel } from "./labels.js";
-import { Sequence } from "../models/sequence.js";
+import { Sequence } from "../wire/sequence.js";
 
-/** @import { DebugPageEvent, FrameBegan, FrameSoFar } from "../models/wire.js" */
+/** @import { DebugPageEvent, FrameBegan, FrameSoFar } from "../wire/wire.js" */
 
 /** After a gap, the snapshot is not requested again before this time has passed. */
 const REWATCH_MS = 3_000;
 /** Close code for too many open pages: this one gets no more events, but may keep showing what it has. */
 const TOO_MANY = 4408;
+
+/** Codes of a refusal after which this page has nothing more to show. */
+const NO_ACCESS = new Set(["E-PERM-VISIBILITY", "E-X-OPT-IN", "E-X-NOT-FOUND", "E-X-SIGNED-OUT"]);
 
 class DebugView extends HTMLElement {
   #live = find(this, ".debug-group-live", HTMLElement);
@@ -40,7 +43,7 @@ class DebugView extends HTMLElement {
     this.#connection.send({ type: "watch", conversation: this.#conversation });
   }
 
-  /** Frames are missing. Each request is recorded as an access, so there must be no more than necessary. */
+  /** Frames are missing. Each request is counted as an access, so there must be no more than necessary. */
   #watchAgain() {
     if (performance.now() - this.#watchedAt > REWATCH_MS) this.#watch();
   }
@@ -65,12 +68,15 @@ class DebugView extends HTMLElement {
       case "chatui:frame.closed":
         return this.#close(event.message_id, event.terminator, event.code);
       case "chatui:refused":
-        return this.#say(event.message);
+        // After a reconnect the view may be closed or the permission gone: then nothing may stay on the screen.
+        this.#closingMessage = event.message;
+        return NO_ACCESS.has(event.code) ? this.#end(0) : this.#say(event.message);
       case "chatui:closing":
         this.#closingMessage = event.message;
         return;
       case "chatui:idle":
       case "chatui:title":
+      case "chatui:ping":
         return;
       default:
         return unhandled(event);

@@ -4,7 +4,7 @@ import { decorateCode } from "../page/code.js";
 import { fill, find, piece, seek } from "../page/dom.js";
 import { finishAll, finishBlock } from "../page/finishing.js";
 
-/** @import { PartKind, MessageSoFar } from "../models/wire.js" */
+/** @import { PartKind, MessageSoFar } from "../wire/wire.js" */
 
 export class AnswerParts {
   #exchange;

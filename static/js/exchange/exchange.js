@@ -4,7 +4,7 @@ import { find, parse, piece, seek } from "../page/dom.js";
 import { AnswerParts } from "./answer-parts.js";
 import { Thinking } from "./thinking.js";
 
-/** @import { BlockFlushed, BlockGrew, BlockReplaced, Snapshot } from "../models/wire.js" */
+/** @import { BlockFlushed, BlockGrew, BlockReplaced, Snapshot } from "../wire/wire.js" */
 
 /** The server's state for an answer that is still being written. */
 const RUNNING = "running";
@@ -116,7 +116,7 @@ export class Exchange {
    * Replaces the whole answer by a snapshot.
    * @param {Snapshot} snapshot
    */
-  showSnapshot({ messages, steps, thought, working, elapsed }) {
+  showSnapshot({ messages, steps, thought, working, elapsed, place }) {
     this.element.dataset.state = RUNNING;
     delete this.element.dataset.sending;
     this.thinking.clearSteps();
@@ -126,6 +126,7 @@ export class Exchange {
     this.parts.replaceAll(messages);
     if (working) this.thinking.showWorking(elapsed);
     else this.thinking.hideWorking();
+    if (place) this.thinking.showQueued(place);
   }
 
   /** @param {string} state how the turn ended, as the server names it */

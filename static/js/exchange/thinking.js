@@ -31,6 +31,29 @@ export class Thinking {
     this.#ticking = setInterval(this.#tick, TICK_MS);
   }
 
+  /**
+   * The turn waits for others.
+   * @param {number} place in the queue, from 1; 0 once it waits no more
+   */
+  showQueued(place) {
+    if (place) this.#say(`You are number ${place} in the queue…`);
+    else this.showWorking(0);
+  }
+
+  /** The answer is whole, but the server is slow to store it. */
+  showSaving() {
+    this.#say("Saving…");
+  }
+
+  /** @param {string} sentence in the place of the seconds */
+  #say(sentence) {
+    this.hideWorking();
+    const line = seek(this.#exchange, ".working", HTMLElement);
+    if (!line) return;
+    line.hidden = false;
+    find(line, ".working-text", HTMLElement).textContent = sentence;
+  }
+
   hideWorking() {
     clearInterval(this.#ticking);
     this.#ticking = undefined;

@@ -1,6 +1,6 @@
 // The commands of this tab that the server has not answered yet. Each has a client_id, so it is safe to send it again.
 
-/** @import { Ask } from "./wire.js" */
+/** @import { Ask } from "../wire/wire.js" */
 
 export class Outbox {
   /** @type {Map<string, Ask>} */

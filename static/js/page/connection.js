@@ -1,9 +1,11 @@
 // The WebSocket connection to the server. It reconnects after a loss.
 
 import { Backoff } from "../models/backoff.js";
-import { readFrame } from "../models/protocol.js";
+import { Expander } from "../wire/compact.js";
+import { readFrame } from "../wire/protocol.js";
+import { PROTOCOL } from "../wire/wire.js";
 
-/** @import { Command, ServerEvent } from "../models/wire.js" */
+/** @import { Command, ServerEvent } from "../wire/wire.js" */
 
 /**
  * @typedef {object} Listener
@@ -13,15 +15,15 @@ import { readFrame } from "../models/protocol.js";
  * @property {(code: number) => void} ended the server refuses this connection for good
  */
 
-/** Close codes after which a reconnect is pointless: signed out, not allowed, too many pages. */
-const FINAL_CODES = new Set([4401, 4403, 4408]);
+/** Close codes after which a reconnect is pointless: signed out, not allowed, too many pages, other release. */
+const FINAL_CODES = new Set([4401, 4403, 4408, 4426]);
 /** Close code for "too fast": wait longer before the next attempt. */
 const TOO_FAST = 4429;
 const TOO_FAST_WAIT_MS = 10_000;
 /** The socket of a page that was hidden for this long may be dead without an error. */
 const SUSPICIOUS_MS = 30_000;
 /** How long a probe may stay unanswered before the socket is considered dead. */
-const PROBE_MS = 5_000;
+const PROBE_MS = 3_000;
 
 export class Connection {
   #path;
@@ -33,6 +35,7 @@ export class Connection {
   #retry;
   /** @type {number | undefined} */
   #probe;
+  #expander = new Expander();
   #hiddenAt = 0;
   #heardAt = 0;
   #over = false;
@@ -87,9 +90,11 @@ export class Connection {
     clearTimeout(this.#retry);
     if (this.#over) return;
     const address = new URL(this.#path, location.href);
+    address.searchParams.set("protocol", String(PROTOCOL));
     address.protocol = location.protocol === "https:" ? "wss:" : "ws:";
     const socket = new WebSocket(address);
     this.#socket = socket;
+    this.#expander = new Expander();
     socket.addEventListener("open", () => this.#opened(socket));
     socket.addEventListener("message", (event) => this.#onMessage(socket, event));
     socket.addEventListener("close", (event) => this.#closed(socket, event.code));
@@ -113,7 +118,9 @@ export class Connection {
     // Only a message from the server proves that it works: a socket that opens and closes at once must not be retried
     // in quick succession.
     this.#backoff.reset();
-    this.#listener.received(readFrame(event.data));
+    const events = readFrame(event.data, this.#expander);
+    for (const each of events) if (each.type === "chatui:ping") this.send({ type: "pong", number: each.number });
+    this.#listener.received(events);
   }
 
   /**

@@ -106,6 +106,21 @@ def test_what_was_found_stays_in_view_in_a_long_conversation(visits: Visits, dem
     expect(chat.page.locator(":target .question-text")).to_be_in_viewport()
 
 
+@pytest.mark.parametrize("width", [360, 1200])
+def test_a_jump_inside_the_page_never_moves_its_frame(width: int, visits: Visits, demo: Server) -> None:
+    chat = talk(visits, demo, "Where do the quokkas winter?", viewport={"width": width, "height": 560})
+    for _ in range(3):
+        chat.ask_and_wait("explain")
+    page = chat.page
+    found = page.locator("[id^=m-]").first.get_attribute("id")
+    page.goto(f"{page.url.split('#')[0]}#{found}")
+    expect(page.locator(":target")).to_be_in_viewport()
+    page.reload()
+    page.locator("[id^=m-]").last.evaluate("element => { element.tabIndex = -1; element.focus(); element.scrollIntoView(); }")
+    assert page.evaluate("[scrollY, document.documentElement.scrollHeight <= innerHeight]") == [0, True]
+    expect(page.locator(".top-bar")).to_be_in_viewport(ratio=1)
+
+
 def test_nothing_that_the_model_thought_is_found(visits: Visits, demo: Server) -> None:
     wire = Wire()
     chat = talk(visits, demo, "Plan the launch of our chat", wire=wire)

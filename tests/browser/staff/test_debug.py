@@ -5,6 +5,7 @@ What is on its pages is in ``test_debug_parts``.
 
 from __future__ import annotations
 
+import json
 import re
 
 import pytest
@@ -104,7 +105,7 @@ def test_without_the_permission_there_is_a_refusal_and_a_line_in_the_log(llama: 
             expect(row).to_contain_text(words)
 
 
-def test_the_log_holds_the_reason_each_page_that_was_looked_at_and_the_closing(demo: Server, visits: Visits) -> None:
+def test_the_log_holds_in_one_row_the_reason_and_how_many_pages_and_streams_were_looked_at(demo: Server, visits: Visits) -> None:
     chat = Chat(visits.open(demo, "bela"))
     chat.ask_and_wait("Hello!")
     chat.settle()
@@ -116,13 +117,23 @@ def test_the_log_holds_the_reason_each_page_that_was_looked_at_and_the_closing(d
     conversation = chat.page.url.rstrip("/").rsplit("/", 1)[1]
     page.goto(f"/audit/?conversation={conversation}")
     rows = page.locator(".audit-lines tbody tr")
-    # The newest is on top. Each of the two pages has opened its stream as well.
-    expect(rows.first).to_contain_text("close debug view")
-    expect(rows.last).to_contain_text("open debug view")
-    expect(rows.last).to_contain_text("15 min: To look at a fault")
-    for action in ("debug page", "debug comparison", "debug stream"):
-        expect(rows.filter(has_text=action)).not_to_have_count(0)
-    expect(rows.filter(has_not_text="bela")).to_have_count(0)
+    expect(rows).to_have_count(1)
+    # Each of the two pages has opened its stream as well.
+    for words in ("open debug view", "15 min: To look at a fault", "1 × page", "1 × comparison", "× stream", "grace", "bela"):
+        expect(rows.first).to_contain_text(words)
+
+
+def test_a_page_whose_stream_is_refused_when_it_comes_back_shows_nothing_any_more(demo: Server, visits: Visits) -> None:
+    chat = Chat(visits.open(demo, "bela"))
+    chat.ask_and_wait("Hello!")
+    chat.settle()
+    page = visits.open(demo, "grace", chat.page.url + "debug/")
+    opt_in(page, "To look at a fault")
+    expect(page.get_by_text("Hello!").first).to_be_visible()
+    refusal = {"type": "chatui:refused", "client_id": None, "code": "E-X-OPT-IN", "message": "Open the debug view first."}
+    page.route_web_socket(re.compile("/ws/"), lambda socket: socket.on_message(lambda _: socket.send(json.dumps([refusal]))))
+    page.reload()
+    expect(page.locator("main")).to_have_text("Open the debug view first.")
 
 
 def opt_in(page: Page, reason: str) -> None:

@@ -81,11 +81,21 @@ def test_a_row_is_made_recorded_and_used_once_it_is_confirmed(
         confirm("small")
     (spec,) = connected.specs()
     assert (spec.name, spec.shown, spec.models, spec.effort, spec.groups) == ("small", "Small one", ("a", "b"), "low", ("readers",))
-    lines = recorded()
-    assert lines[0] == ("back end created", "small", "")
-    assert ("back end changed", "small", "address is now https://api.example.org/v1") in lines
-    assert ("back end changed", "small", "groups is now readers") in lines
-    assert lines[-1] == ("back end confirmed", "small", "after a change by omar: https://api.example.org/v1")
+    created = "waits for confirmation; address https://api.example.org/v1; groups readers; label Small one; models a b; effort low"
+    confirmed = "after a change by omar: https://api.example.org/v1"
+    assert recorded() == [("back end created", "small", created), ("back end confirmed", "small", confirmed)]
+
+
+def test_a_new_row_is_one_line_however_much_is_in_it_and_tells_first_where_it_sends_what(configure: Configure) -> None:
+    seer = make_person("sera", "add_storedbackend", "view_storedbackend", "view_hidden_channels", staff=True)
+    StoredBackend.objects.create(name="other", url="http://127.0.0.1:9")
+    changes = {"url": f"https://api.example.org/{'x' * 250}", "label": "y" * 80, "summaries": "model", "summarizer": "other"}
+    response = add(signed_in(seer), **changes, position="7", first_token_seconds="11", model_names="a\nb\nc")
+    assert response.status_code == 302, errors(response)
+    ((action, name, detail),) = recorded()
+    assert (action, name) == ("back end created", "small") and len(detail) <= 200
+    assert detail.startswith(f"confirmed; address https://api.example.org/{'x' * 56}…; summaries model; summarizer other; ")
+    assert detail.endswith(" more")
 
 
 def test_a_change_and_a_removal_are_recorded_too(admin_pages: Client, django_capture_on_commit_callbacks: Any) -> None:

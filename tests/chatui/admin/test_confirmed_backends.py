@@ -59,8 +59,9 @@ def test_a_back_end_of_somebody_without_the_permission_waits(keeper: User, seer:
     assert offered() == [], "whoever changed it does not confirm it"
     signed_in(seer).post("/admin/chatui/storedbackend/", action)
     assert offered() == ["new"]
-    actions = [line.action for line in AuditEvent.objects.order_by("number") if "confirmed" in line.action]
-    assert actions == ["back end not confirmed", "back end confirmed", "back end not confirmed", "back end confirmed"]
+    actions = [line.action.removeprefix("back end ") for line in AuditEvent.objects.order_by("number")]
+    assert actions == ["created", "confirmed", "changed", "not confirmed", "confirmed"]
+    assert AuditEvent.objects.get(number=1).detail.startswith("waits for confirmation; ")
 
 
 def test_saving_without_a_change_takes_no_back_end_away(keeper: User, seer: User) -> None:

@@ -90,7 +90,7 @@ async def test_a_second_reader_that_lies_is_a_disagreement_of_which_ours_noticed
 async def test_without_a_second_reading_a_server_is_as_healthy_as_before(vocabulary: Vocabulary, rank_file: Path, tmp_path: Path) -> None:
     for reader, sentence in (
         (crashing(rank_file), "crashed"),
-        (hanging(rank_file, tmp_path / "pid"), "no answer within"),
+        (hanging(rank_file, tmp_path / "pid"), "did not answer within"),
         (SecondReader(lambda: None), "fetch_vocabulary"),
     ):
         report = await examined(id_answers(vocabulary), vocabulary, reader)

@@ -28,8 +28,9 @@ from chatui.models.turn import TurnState
 from chatui.permissions import four_eyes
 from chatui.store import erasure
 from chatui.turns import running
-from chatui.turns.start import Ask, Kind, start
-from tests.chatui.conftest import make_person, signed_in
+from chatui.turns.start import Ask, Kind
+from tests.chatui.conftest import make_person, signed_in, stored
+from tests.chatui.store import pieces
 from tests.chatui.store.long_conversations import MODELS, long_conversation
 from tests.support.scripted import FINAL, ScriptedBackend, answer, frame
 
@@ -167,7 +168,7 @@ async def test_an_answer_that_is_being_written_is_stopped_and_writes_nothing_mor
     backend.script = [*frame(FINAL, "one two"), gate, *answer()]
     row = await Conversation.objects.acreate(owner=ada)
     wanted = Ask(kind=Kind.SEND, client_id=uuid4(), effort="low", text="Go on", conversation=row.pk)
-    await running.launch(await database_sync_to_async(start)(ada, wanted, running.LEASE_OWNER))
+    running.launch(await stored(ada, wanted))
     await asyncio.wait_for(backend.waiting.wait(), 10)
     await database_sync_to_async(erasing.erase)(SHELL, ada)
     await asyncio.wait_for(running.settle(), 10)
@@ -179,9 +180,10 @@ def test_a_turn_of_another_process_may_not_write_into_what_is_being_erased(ada: 
     turn = written.turns.order_by("pk").first()
     assert turn is not None
     type(turn).objects.filter(pk=turn.pk).update(state=TurnState.RUNNING, lease_owner="another")
+    pieces.leave(turn.pk, WORD)
     erasure._close(written.pk)
     turn.refresh_from_db()
-    assert (turn.state, turn.lease_owner, turn.checkpoint) == (TurnState.STOPPED, "", "")
+    assert (turn.state, turn.lease_owner) == (TurnState.STOPPED, "") and not turn.pieces.exists()
 
 
 # --- the admin ----------------------------------------------------------------------------------------------------------------------

@@ -14,9 +14,11 @@ from django.utils import timezone
 from chatui.audit_log.record import Visitor
 from chatui.live import consumer
 from chatui.live.commands import Following
-from chatui.models import DebugRequest, User
+from chatui.live.outbox import Outbox
+from chatui.models import AttemptWarning, AuditEvent, Conversation, CountedLine, DebugRequest, User
 from chatui.models.keys import new_key
 from chatui.permissions import debug_requests
+from chatui.turns import running
 from renderer.gate import Audience
 from tests.chatui.conftest import OPENING, PASSWORD, make_person, signed_in
 from tests.support.browser_socket import ENDS, BrowserSocket
@@ -63,11 +65,12 @@ async def test_a_snapshot_that_comes_after_the_view_was_left_is_not_passed_on(mo
         sent.append(text_data)
 
     socket = consumer.ChatConsumer()
-    monkeypatch.setattr(socket, "send", send)
+    socket.outbox = Outbox(send, lambda: None, lambda: None)
     socket._awaiting = {Audience.DEBUG, Audience.END_USER}
-    socket._followed = {Audience.END_USER: Following(new_key(), None, None)}
+    socket._followed = {Audience.END_USER: Following(new_key(), None, None, None)}
     for audience in Audience:
-        await socket.turn_snapshot({"audience": audience.value, "json": audience.value})
+        socket._received("", {"type": "turn.snapshot", "audience": audience.value, "json": audience.value})
+    await socket.outbox.flush()
     assert sent == [Audience.END_USER.value] and not socket._awaiting
 
 
@@ -158,3 +161,106 @@ async def test_nothing_streams_to_a_request_until_it_is_approved(
         assert "CANARY-THOUGHT" in watcher.raw[-1] and "CANARY-THOUGHT" not in watcher.raw[0]
         gate.set()
         await hers.until(*ENDS)
+
+
+@pytest.mark.parametrize("how", ["the regular check", "another turn", "a missing snapshot"])
+@pytest.mark.asyncio
+async def test_a_permission_withdrawn_while_watching_closes_the_stream_and_is_no_attempt(
+    how: str, ada: User, grace: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(consumer, "CHECK_SECONDS", 0.05 if how == "the regular check" else 600)
+    gate = asyncio.Event()
+    backend.script = [*frame(ANALYSIS, "hm"), gate, *frame(ANALYSIS, "CANARY-AFTER"), *answer()]
+    async with BrowserSocket(ada) as hers, BrowserSocket(grace) as watcher:
+        await hers.send_message()
+        accepted = (await hers.until("chatui:accepted"))[-1]
+        await open_debug_view(grace, accepted["conversation"])
+        if how == "a missing snapshot":
+            monkeypatch.setattr(consumer, "SNAPSHOT_SECONDS", 0.05)
+            monkeypatch.setattr(running, "ask_snapshot", _no_snapshot)
+        await watcher.say("watch", conversation=accepted["conversation"])
+        if how == "a missing snapshot":
+            await granted(1)
+        else:
+            await watcher.until("chatui:debug.snapshot", "chatui:idle")
+        if how == "another turn":
+            gate.set()
+            await hers.say("subscribe", conversation=accepted["conversation"])
+            await hers.until(*ENDS, "chatui:idle")
+        await database_sync_to_async(grace.user_permissions.clear)()
+        if how == "another turn":
+            backend.script = answer()
+            await hers.send_message("And now?", conversation=accepted["conversation"])
+        events = await watcher.until("closed")
+        gate.set()
+        assert events[-2]["code"] == "E-PERM-VISIBILITY" and watcher.close_code == consumer.CLOSE_FORBIDDEN
+        assert how == "another turn" or "CANARY-AFTER" not in "".join(watcher.raw)
+    assert not await AuditEvent.objects.filter(code="E-PERM-VISIBILITY").aexists()
+
+
+async def granted(streams: int) -> None:
+    while (await CountedLine.objects.aget()).counts.get("debug stream", 0) < streams:
+        await asyncio.sleep(0.02)
+
+
+def _no_snapshot(*_: object) -> None:
+    """The runner has gone."""
+
+
+@pytest.mark.asyncio
+async def test_a_page_that_was_open_comes_back_after_the_permission_has_gone_and_that_warns_of_nobody(ada: User, grace: User) -> None:
+    conversation = await Conversation.objects.acreate(owner=ada)
+    await open_debug_view(grace, str(conversation.pk))
+    await database_sync_to_async(grace.user_permissions.clear)()
+    for _ in range(6):
+        async with BrowserSocket(grace) as socket:
+            await socket.say("watch", conversation=str(conversation.pk))
+            assert (await socket.next())["code"] == "E-PERM-VISIBILITY"
+    ways = [line.way async for line in AuditEvent.objects.filter(code="E-PERM-VISIBILITY")]
+    assert ways == ["reconnect"] and not await AttemptWarning.objects.aexists()
+
+
+@pytest.mark.asyncio
+async def test_each_turn_that_is_streamed_is_counted_in_the_look_and_none_has_a_line(
+    ada: User, grace: User, backend: ScriptedBackend
+) -> None:
+    async with BrowserSocket(ada) as hers, BrowserSocket(grace) as watcher:
+        await hers.send_message()
+        accepted = (await hers.until("chatui:accepted"))[-1]
+        await hers.say("subscribe", conversation=accepted["conversation"])
+        await hers.until(*ENDS, "chatui:idle")
+        await open_debug_view(grace, accepted["conversation"])
+        await watcher.say("watch", conversation=accepted["conversation"])
+        await watcher.until("chatui:idle")
+        gate = asyncio.Event()
+        backend.script = [*frame(ANALYSIS, "second turn"), gate, *answer()]
+        await hers.send_message("And now?", conversation=accepted["conversation"])
+        await watcher.until("chatui:debug.snapshot", "chatui:frame.closed")
+        gate.set()
+    assert (await CountedLine.objects.aget()).counts == {"debug stream": 2}
+    assert [event.action async for event in AuditEvent.objects.all()] == ["open debug view"]
+
+
+@pytest.mark.asyncio
+async def test_a_turn_whose_watching_is_not_recorded_yet_streams_nothing() -> None:
+    sent: list[str] = []
+
+    async def send(frame: str) -> None:
+        sent.append(frame)
+
+    socket, turn = consumer.ChatConsumer(), new_key()
+    socket.outbox = Outbox(send, lambda: None, lambda: None)
+    socket._followed = {Audience.DEBUG: Following(new_key(), turn, "running", None)}
+    socket._audience_of = {"group": Audience.DEBUG}
+    for other in (new_key(), turn):
+        socket._received("group", {"type": "turn.events", "turn": str(other), "process": "", "json": str(other)})
+    await socket.outbox.flush()
+    assert sent == [str(turn)]
+
+
+@pytest.mark.asyncio
+async def test_to_follow_again_what_was_left_since_is_nothing() -> None:
+    socket = consumer.ChatConsumer()
+    socket._followed = {}
+    for audience in Audience:
+        await socket._follow_again(audience)

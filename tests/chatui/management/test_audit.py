@@ -14,7 +14,8 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from chatui.audit_log.record import FIRST_HASH, HASHED_COLUMNS, Visitor, digest, digest_of, record
-from chatui.models import AuditEvent, Conversation, User
+from chatui.models import AuditEvent, Conversation, CountedLine, User
+from chatui.permissions import access
 from tests.chatui.conftest import make_person
 from tests.support.audit_triggers import without_triggers
 
@@ -70,6 +71,27 @@ def test_an_export_is_recorded_before_it_is_made_with_its_filters_and_nobodys_na
         None,
         "csv: since 2026-11-19 00:00, code E-PERM-VISIBILITY",
     )
+
+
+@pytest.mark.usefixtures("_log")
+def test_the_owners_name_filters_an_export_and_is_counted_by(ada: User, bela: User, conversation: Conversation) -> None:
+    for person in (bela, bela, ada):
+        with pytest.raises(access.RefusedError):
+            access.view_hidden(Visitor(person, "192.0.2.7", "page"), conversation.pk, action="debug page")
+    exported = [json.loads(line) for line in run("export", "--whose", "ada").splitlines()]
+    assert [(line["number"], line["actor_name"], line["owner_name"]) for line in exported] == [(6, "bela", "ada"), (7, "ada", "ada")]
+    assert run("counts", "--code", "E-PERM-VISIBILITY", "--by", "whose").splitlines() == ["(nobody's)\t4", "ada\t3"]
+    assert run("counts", "--whose", "ada", "--by", "person,whose").splitlines() == ["bela\tada\t2", "ada\tada\t1"]
+
+
+def test_an_export_first_writes_the_sums_that_are_due(bela: User, conversation: Conversation) -> None:
+    for _ in range(3):
+        with pytest.raises(access.RefusedError):
+            access.view_hidden(Visitor(bela, "192.0.2.7", "page"), conversation.pk, action="debug page")
+    CountedLine.objects.update(ends_at=timezone.now())
+    exported = [json.loads(line) for line in run("export").splitlines()]
+    assert [line["action"] for line in exported] == ["debug page", "debug page", "audit export"]
+    assert exported[1]["detail"].startswith("after line 1: 2 more; last ")
 
 
 @pytest.mark.usefixtures("_log")

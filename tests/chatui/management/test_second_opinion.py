@@ -93,7 +93,7 @@ def test_what_differs_otherwise_has_an_exit_code_of_its_own(tmp_path: Path, monk
 @pytest.mark.usefixtures("_has_vocabulary")
 def test_a_second_reader_that_fails_is_no_verdict(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rank_file: Path) -> None:
     name = file_with(tmp_path, PLAIN)
-    for reader, sentence in ((crashing(rank_file), "crashed"), (hanging(rank_file, tmp_path / "pid"), "no answer within")):
+    for reader, sentence in ((crashing(rank_file), "crashed"), (hanging(rank_file, tmp_path / "pid"), "did not answer within")):
         believed(monkeypatch, reader)
         code, said, errors = run("check", name)
         assert (code, errors) == (0, "") and "not compared with openai-harmony: " in said and sentence in said and "SECRET" not in said

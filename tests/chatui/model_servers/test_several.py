@@ -16,8 +16,8 @@ from chatui.display.conversation import shown_exchange
 from chatui.model_servers import connected, model_choice
 from chatui.models import Conversation, Message, StoredBackend, Turn, User
 from chatui.turns import running
-from chatui.turns.start import Ask, AskRefusedError, Kind, start
-from tests.chatui.conftest import signed_in
+from chatui.turns.start import Ask, AskRefusedError, Kind
+from tests.chatui.conftest import signed_in, store, stored
 from tests.support import stub
 from tests.support.html_text import lean
 from tests.support.sampling import asked, outcome
@@ -48,14 +48,14 @@ def ask(kind: Kind = Kind.SEND, **fields: Any) -> Ask:
 
 
 async def run(person: User, wanted: Ask) -> Turn:
-    started = await database_sync_to_async(start)(person, wanted, running.LEASE_OWNER)
-    await running.launch(started)
+    started = await stored(person, wanted)
+    running.launch(started)
     await running.settle()
     return await Turn.objects.select_related("conversation").aget(pk=started.turn.pk)
 
 
 def begin(person: User, wanted: Ask) -> Turn:
-    turn = start(person, wanted, "nobody").turn
+    turn = store(person, wanted, "nobody").turn
     Turn.objects.filter(pk=turn.pk).update(state="completed")
     return turn
 
@@ -173,7 +173,7 @@ def test_the_default_is_the_first_that_this_person_may_use(configure: Configure,
 def test_e_x_no_such_model_not_there_and_not_yours_look_the_same(choice: str, configure: Configure, ada: User) -> None:
     configure(FOR_READERS)
     with pytest.raises(AskRefusedError) as caught:
-        start(ada, ask(choice=choice), "nobody")
+        store(ada, ask(choice=choice), "nobody")
     assert caught.value.code is ProductCode.NO_SUCH_MODEL and "available to you" in caught.value.code.sentence
     assert not Conversation.objects.exists() and not Message.objects.exists(), "nothing is kept"
 
@@ -202,7 +202,7 @@ def test_a_permission_that_was_taken_back_counts_for_the_next_question_whatever_
     )
     for wanted in wants:
         with pytest.raises(AskRefusedError) as caught:
-            start(ada, wanted, "nobody")
+            store(ada, wanted, "nobody")
         assert caught.value.code is ProductCode.NO_SUCH_MODEL
     assert begin(ada, ask(Kind.REGENERATE, choice="", **again)).choice == "small", "the default stays"
 
@@ -289,9 +289,9 @@ async def test_the_length_limit_of_a_back_end_comes_before_the_general_one(confi
 @pytest.mark.asyncio
 async def test_a_back_end_that_vanished_on_the_way_ends_the_turn_with_a_sentence(configure: Configure, closing: None, ada: User) -> None:
     configure(FOR_READERS)
-    started = await database_sync_to_async(start)(ada, ask(choice="small"), running.LEASE_OWNER)
+    started = await stored(ada, ask(choice="small"))
     configure('[[backend]]\nname="other"\nurl="http://127.0.0.1:9"\n')
-    await running.launch(started)
+    running.launch(started)
     await running.settle()
     turn = await Turn.objects.aget(pk=started.turn.pk)
     assert (turn.state, turn.error_code) == ("failed", "E-X-NO-SUCH-MODEL")

@@ -60,6 +60,10 @@ PECULIAR: dict[str, tuple[list[Frame], list[Difference]]] = {
         [Difference(Kind.CONSTRAINT_IS_NO_RECIPIENT, 1)],
     ),
     "a constraint in capitals": ([replace(CALL, header=replace(CALL.header, constrain="JSON"))], [Difference(Kind.CONSTRAINT_WORD, 1)]),
+    "an answer that people may not see": (
+        [Frame(Header("assistant", "final", intent="debug"), "SECRET")],
+        [Difference(Kind.HIDDEN_ON_ANALYSIS, 1)],
+    ),
     "a call of a content type that nobody knows": (
         [Frame(replace(CALL.header, constrain=None, content_type="x/y"), "{}", Terminator.CALL)],
         [Difference(Kind.HEADER_HIDDEN, 1)],

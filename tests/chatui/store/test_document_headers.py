@@ -11,14 +11,17 @@ import yaml
 from channels.db import database_sync_to_async
 
 from chatui.models import Conversation, User
-from chatui.store import document_headers
+from chatui.models.message import Author
+from chatui.store import document_headers, transcripts
 from chatui.transfer.imports import ImportRefusedError, import_transcript
 from chatui.turns import running
-from chatui.turns.start import Ask, Kind, start
+from chatui.turns.start import Ask, Kind
+from renderer.frames import Frame, Header, Terminator
+from renderer.gate import Audience
 from renderer.ocml import document, interchange
-from tests.chatui.conftest import signed_in
+from tests.chatui.conftest import signed_in, stored
 from tests.support.environment import change
-from tests.support.scripted import ScriptedBackend, answer
+from tests.support.scripted import PREAMBLE, ScriptedBackend, answer, frame
 
 pytestmark = pytest.mark.django_db
 
@@ -65,7 +68,7 @@ def values(text: str) -> dict[str, Any]:
 
 
 def downloaded(person: User, row: Conversation, form: str = "openchatml") -> str:
-    return signed_in(person).get(f"/c/{row.pk}/download/?form={form}").content.decode()
+    return signed_in(person).get(f"/c/{row.pk}/download/?format={form}").content.decode()
 
 
 def brought(person: User, header: str, frames: str = VISIBLE) -> Conversation:
@@ -105,7 +108,7 @@ def test_a_conversation_of_this_place_says_what_it_is_set_to(ada: User, conversa
 
 async def ask(person: User, row: Conversation, effort: str = "low") -> None:
     wanted = Ask(kind=Kind.SEND, client_id=uuid4(), effort=effort, text="And now?", conversation=row.pk)
-    await running.launch(await database_sync_to_async(start)(person, wanted, running.LEASE_OWNER))
+    running.launch(await stored(person, wanted))
     await running.settle()
 
 
@@ -208,3 +211,33 @@ def test_a_header_that_cannot_be_read_any_more_costs_the_header_and_not_the_down
     row = brought(ada, HEADER)
     Conversation.objects.filter(pk=row.pk).update(document_header="version: 2.2\n: [")
     assert len(document.parse(downloaded(ada, row)).frames) == 2
+
+
+def test_two_calls_of_one_id_can_be_downloaded(grace: User) -> None:
+    """Servers count their calls anew in each answer, and a document holds each id once."""
+    row = brought(grace, "version: 2.2\n")
+    call = Frame(Header("assistant", "commentary", "functions.x", "call_0", constrain="json"), "{}", Terminator.CALL)
+    first = transcripts.append(row, transcripts.active_leaf(row, grace), call, Author.MODEL)
+    leaf = transcripts.append(row, first, call, Author.MODEL)
+    whole = transcripts.transcript(row, transcripts.branch(row, leaf), Audience.DEBUG)
+    for text, read in ((document.dump(whole), document.parse), (interchange.dump_json(whole), interchange.parse_json)):
+        assert [frame.terminator for frame in read(text).frames][-2:] == [Terminator.CALL, Terminator.END]
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.asyncio
+async def test_capabilities_are_compared_when_sampling_and_cover_what_was_added(
+    ada: User, backend: ScriptedBackend, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    header = "version: 2.2\ncapabilities:\n  channels: [final, SECRET-CHANNEL]\n  roles: [user, assistant]\n"
+    row = await database_sync_to_async(brought)(ada, header)
+    assert values(await database_sync_to_async(downloaded)(ada, row))["capabilities"]["channels"] == ["final", "SECRET-CHANNEL"]
+    backend.script = [*frame(PREAMBLE, "I look."), *answer("It is four.")]
+    await ask(ada, row)
+    [line] = [record.getMessage() for record in caplog.records if "capabilities list channels" in record.getMessage()]
+    assert "channels that are not known here" in line and "an answer uses" in line and "SECRET" not in caplog.text
+    assert values(await database_sync_to_async(downloaded)(ada, row))["capabilities"] == {
+        "channels": ["final", "SECRET-CHANNEL", "commentary"],
+        "roles": ["user", "assistant"],
+    }

@@ -26,10 +26,11 @@ from chatui.models import Conversation, Message, User
 from chatui.models.message import Author
 from chatui.store import transcripts
 from chatui.transfer import exports
-from chatui.transfer.exports import Form
+from chatui.transfer.exports import Format
+from chatui.transfer.imports import import_transcript
 from chatui.web import archive
-from renderer.errors import Code, ParseHeaderError
-from renderer.frames import Frame, Header
+from renderer.errors import Code, ParseHeaderError, VisibilityError
+from renderer.frames import Frame, Header, Transcript
 from renderer.gate import Audience
 from renderer.ocml import document, interchange
 from tests.chatui.conftest import signed_in
@@ -58,7 +59,7 @@ def unzipped(data: bytes) -> dict[str, str]:
 
 
 def test_markdown_reads_like_the_page(talk: Conversation, ada: User) -> None:
-    response = signed_in(ada).get(f"/c/{talk.pk}/download/?form=markdown")
+    response = signed_in(ada).get(f"/c/{talk.pk}/download/?format=markdown")
     assert response.content.decode() == (
         "# Ada's conversation\n\n## Question\n\nWhy?\n\nLet me look.\n\n## Answer\n\nBecause `x`.\n\n- one\n- two\n"
     )
@@ -67,7 +68,7 @@ def test_markdown_reads_like_the_page(talk: Conversation, ada: User) -> None:
 
 def test_json_and_openchatml_hold_the_same_visible_frames(talk: Conversation, ada: User) -> None:
     client = signed_in(ada)
-    as_text, as_json = (client.get(f"/c/{talk.pk}/download/?form={form}").content.decode() for form in ("openchatml", "json"))
+    as_text, as_json = (client.get(f"/c/{talk.pk}/download/?format={form}").content.decode() for form in ("openchatml", "json"))
     assert document.parse(as_text).frames == interchange.parse_json(as_json).frames
     assert json.loads(as_json)["messages"][0]["content"] == "Why?"
     assert as_text == client.get(f"/c/{talk.pk}/download/").content.decode(), "OpenChatML is what comes without asking"
@@ -83,14 +84,28 @@ def test_a_whole_download_is_the_branch_that_its_reader_has_open(talk: Conversat
 
 
 def test_whole_markdown_shows_every_frame_as_text_that_cannot_be_mistaken(talk: Conversation, ada: User) -> None:
-    whole = exports.transcript(talk, ada, Audience.DEBUG, Form.MARKDOWN)
+    whole = exports.transcript(talk, ada, Audience.DEBUG, Format.MARKDOWN)
     assert "## assistant · analysis\n\n`````text\nHIDDEN ``` and ```` fences\n`````" in whole
-    assert "HIDDEN" not in exports.transcript(talk, ada, Audience.END_USER, Form.MARKDOWN)
+    assert "HIDDEN" not in exports.transcript(talk, ada, Audience.END_USER, Format.MARKDOWN)
 
 
-@pytest.mark.parametrize("form", ["", "x", "MARKDOWN", "html", "harmony", "..", "openchatml,json"])
-def test_an_unknown_form_is_not_there(form: str, talk: Conversation, ada: User) -> None:
-    assert signed_in(ada).get(f"/c/{talk.pk}/download/?form={form}").status_code == 404
+def test_a_header_in_whole_markdown_is_text_and_a_hidden_frame_is_refused_for_anybody_else() -> None:
+    odd = Transcript((Frame(Header("tool", name="[x](http://a.example)`<b>*_\\"), "reply"),))
+    assert exports._markdown("", odd, Audience.DEBUG).splitlines()[2] == "## tool · name x (http://a.example) b"
+    with pytest.raises(VisibilityError):
+        exports._markdown("", odd, Audience.END_USER)
+
+
+@pytest.mark.parametrize("name", ["", "x", "MARKDOWN", "html", "harmony", "..", "openchatml,json"])
+def test_an_unknown_format_is_not_there(name: str, talk: Conversation, ada: User) -> None:
+    assert signed_in(ada).get(f"/c/{talk.pk}/download/?format={name}").status_code == 404
+
+
+@pytest.mark.parametrize("name", ["markdown", "json"])
+def test_a_link_of_an_earlier_version_that_says_form_still_works(name: str, talk: Conversation, ada: User) -> None:
+    kept, new = (signed_in(ada).get(f"/c/{talk.pk}/download/?{word}={name}") for word in ("form", "format"))
+    assert kept.status_code == 200 and kept.content == new.content
+    assert kept["Content-Disposition"] == new["Content-Disposition"]
 
 
 def test_the_archive_holds_everything_of_one_person_to_read_and_to_take_elsewhere(talk: Conversation, ada: User, bela: User) -> None:
@@ -197,6 +212,15 @@ def test_metrics_are_counts_in_the_text_format(talk: Conversation) -> None:
     assert 'chatui_turns{state="completed"} 0' in lines and "chatui_turns_alive 0" in lines and "chatui_refused_looks 0" in lines
     assert all(line.startswith("#") or line.rsplit(" ", 1)[1].isdigit() for line in lines)
     assert metrics.text().endswith("\n")
+
+
+def test_frames_with_problems_are_counted_by_code(ada: User) -> None:
+    broken = "<|start|>robot<|message|>SECRET<|end|>\n<|start|>tool name=functions.x<|message|>{}<|end|>\n"
+    import_transcript(ada, f"version: 2.2\n<|start|>user<|message|>Hi<|end|>\n{broken}{broken}".encode())
+    lines = metrics.text().splitlines()
+    assert 'chatui_frames_with_problems{code="E-PARSE-HEADER"} 2' in lines
+    assert 'chatui_frames_with_problems{code="E-CALL-SCHEMA"} 2' in lines
+    assert 'chatui_frames_with_problems{code="E-X-WITHHELD"} 0' in lines
 
 
 def raised(error: BaseException) -> BaseException:

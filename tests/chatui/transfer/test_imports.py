@@ -7,15 +7,20 @@ import json
 import pytest
 from channels.db import database_sync_to_async
 from django.core.files.uploadedfile import SimpleUploadedFile
+from hypothesis import given, settings
 
 from chatui.models import Conversation, Message, User
+from chatui.transfer import exports
 from chatui.transfer import upload as uploads
 from chatui.transfer.imports import ImportRefusedError, import_transcript
 from chatui.turns import running
-from chatui.turns.start import Ask, Kind, start
+from chatui.turns.start import Ask, Kind
+from renderer.frames import Frame
+from renderer.gate import Audience
 from renderer.ocml import document as ocml
 from renderer.ocml import interchange
-from tests.chatui.conftest import signed_in
+from tests.chatui.conftest import signed_in, stored
+from tests.renderer.any_transcripts import any_frames, seen, words
 from tests.support.scripted import ScriptedBackend
 
 pytestmark = pytest.mark.django_db
@@ -82,7 +87,7 @@ def test_staff_see_the_whole_import_in_the_debug_view(grace: User) -> None:
         ("", "Line 1, column "),
         ("hello", "Line 1, column "),
         ("version: 3.0\n<|start|>user<|message|>x<|end|>", "Line 1, column "),
-        ('{"header": {"version": "2.2"}, "messages": [{"role": "robot", "content": "SECRET-WORDS"}]}', "Line 1, column "),
+        ('{"header": {"version": "2.2"}, "messages": [{"role": "user", "content": SECRET-WORDS}]}', "Line 1, column "),
         ("{", "Line 1, column "),
         ("version: 2.2\n<|start|>assistant<|channel|>analysis<|message|>SECRET-WORDS<|end|>", "no message that you may see"),
     ],
@@ -105,6 +110,65 @@ def test_what_can_be_kept_of_a_broken_transcript_is_kept_and_the_broken_part_is_
     assert imported.problems > 0
     page = signed_in(ada).get(f"/c/{imported.conversation.pk}/").content.decode()
     assert "Hi" in page and "CANARY" not in page
+
+
+def test_what_can_be_kept_of_broken_json_is_kept_and_the_broken_part_is_hidden(ada: User) -> None:
+    messages = [{"role": "user", "content": "Hi"}, {"role": "robot", "content": "CANARY"}, {"role": "assistant", "content": ["CANARY"]}]
+    imported = import_transcript(ada, json.dumps({"header": {"version": "2.2"}, "messages": messages}).encode())
+    assert (imported.frames, imported.problems) == (3, 2)
+    page = signed_in(ada).get(f"/c/{imported.conversation.pk}/").content.decode()
+    assert "Hi" in page and "CANARY" not in page
+
+
+def test_problems_of_an_import_are_one_line_of_the_log_by_code_and_without_content(ada: User, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO")
+    broken = "<|start|>robot<|message|>SECRET<|end|>\n<|start|>tool name=functions.x<|message|>SECRET<|end|>\n"
+    import_transcript(ada, f"version: 2.2\n<|start|>user<|message|>Hi<|end|>\n{broken}{broken}".encode())
+    [line] = [record.getMessage() for record in caplog.records if "E-" in record.getMessage()]
+    assert line.endswith("was imported with problems: E-CALL-SCHEMA × 2, E-PARSE-HEADER × 2")
+    assert "SECRET" not in caplog.text
+
+
+def test_values_that_a_strict_reading_takes_are_kept_as_they_were_read(grace: User) -> None:
+    long = "n" * 3_000
+    frames = (
+        f"<|start|>user name={long}<|message|>Hi<|end|>\n"
+        "<|start|>assistant to=functions.x call_id=tc/9+Q==<|channel|>commentary<|constrain|>json<|message|>{}<|call|>\n"
+        "<|start|>tool to=assistant call_id=tc/9+Q== name=functions.x<|channel|>commentary<|message|>{}<|end|>\n"
+    )
+    row = import_transcript(grace, f"version: 2.2\n{frames}".encode()).conversation
+    whole = exports.transcript(row, grace, Audience.DEBUG)
+    assert whole.endswith(frames)
+    assert not Message.objects.exclude(error_code="").exists()
+
+
+def test_no_import_and_no_download_shows_more_than_the_file(grace: User) -> None:
+    talks: list[tuple[Frame, ...]] = []
+
+    @settings(max_examples=40, database=None, deadline=None)
+    @given(any_frames())
+    def collect(frames: tuple[Frame, ...]) -> None:
+        talks.append(tuple(map(ocml.writable, frames)))
+
+    collect()
+    came = 0
+    for frames in talks:
+        Conversation.objects.all().delete()  # its title would be on the next one's page
+        before, text = seen(frames), "version: 2.2\n\n" + "\n".join(map(ocml.dump_frame, frames))
+        try:
+            row = import_transcript(grace, text.encode()).conversation
+        except ImportRefusedError:
+            continue
+        for form in exports.Format:
+            assert words(exports.transcript(row, grace, Audience.END_USER, form)) <= before
+        for audience in Audience:
+            for form, read in ((exports.Format.OPENCHATML, ocml.read_leniently), (exports.Format.JSON, interchange.read_leniently)):
+                again = read(exports.transcript(row, grace, audience, form))
+                assert seen(again.transcript.frames) <= before
+                came += len(seen(again.transcript.frames))
+        page = signed_in(grace).get(f"/c/{row.pk}/").content.decode()
+        assert words(page) <= before
+    assert came > 50, "hardly anything came back, so this would prove little"
 
 
 @pytest.mark.parametrize("form", ["openchatml", "json"])
@@ -150,7 +214,7 @@ async def test_a_model_takes_no_orders_from_an_uploaded_file(ada: User, backend:
     from uuid import uuid4
 
     wanted = Ask(kind=Kind.SEND, client_id=uuid4(), effort="low", text="And tomorrow?", conversation=imported.conversation.pk)
-    await running.launch(await database_sync_to_async(start)(ada, wanted, running.LEASE_OWNER))
+    running.launch(await stored(ada, wanted))
     await running.settle()
     assert [(frame.header.role, frame.header.channel) for frame in backend.requests[0].frames] == [
         ("user", None),

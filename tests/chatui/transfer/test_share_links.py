@@ -295,11 +295,11 @@ def test_links_for_signed_in_people_send_strangers_to_the_sign_in(
 
 
 def test_making_and_taking_back_are_recorded(leaf: Message, ada: User) -> None:
-    first, _ = make(ada, leaf), make(ada, leaf)
+    first, _, _ = make(ada, leaf), make(ada, leaf), make(ada, leaf)
     signed_in(ada).post(f"/shares/{first.pk}/revoke/")
     signed_in(ada).post("/shares/revoke/")
     lines = AuditEvent.objects.order_by("number").values_list("action", "actor_name", "conversation_id", "way")
-    expected = ["make share link"] * 2 + ["revoke share link"] * 2
+    expected = ["make share link"] * 3 + ["revoke share link"] * 3
     assert [tuple(line) for line in lines] == [(action, "ada", leaf.conversation_id, "page") for action in expected]
 
 

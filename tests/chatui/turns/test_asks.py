@@ -18,8 +18,9 @@ from chatui.models.message import Author
 from chatui.permissions.access import NotFoundError
 from chatui.store import transcripts
 from chatui.turns import running
-from chatui.turns.start import Ask, Kind, start
+from chatui.turns.start import Ask, Kind
 from renderer.frames import Frame, Header
+from tests.chatui.conftest import stored
 from tests.chatui.turns.test_turns import ask, begin, run
 from tests.support.scripted import ScriptedBackend
 
@@ -59,7 +60,7 @@ async def test_the_same_ask_is_one_turn_in_a_new_conversation_and_in_any_other(a
 @pytest.mark.asyncio
 async def test_many_of_the_same_ask_at_once_are_one_turn(ada: User, backend: ScriptedBackend) -> None:
     wanted = ask()
-    begun = await asyncio.gather(*(database_sync_to_async(start)(ada, wanted, running.LEASE_OWNER) for _ in range(8)))
+    begun = await asyncio.gather(*(stored(ada, wanted) for _ in range(8)))
     assert sum(each.is_new for each in begun) == 1 and len({each.turn.pk for each in begun}) == 1
     assert await Turn.objects.acount() == await Conversation.objects.acount() == 1
 

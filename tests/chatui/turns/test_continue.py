@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Sequence
-from datetime import timedelta
 from uuid import UUID, uuid4
 
 import pytest
@@ -14,21 +13,26 @@ from django.utils import timezone
 
 from chatui.backends.base import BackendError, EndReason
 from chatui.codes import ProductCode
+from chatui.delivery.bus import PROCESS
 from chatui.display.conversation import ShownAnswer, shown_exchange, shown_exchanges
 from chatui.model_servers import model_choice
 from chatui.models import ActiveLeaf, Conversation, Message, Turn, User
 from chatui.models.message import Author
+from chatui.models.turn import TurnState
 from chatui.permissions import access
 from chatui.store import transcripts
-from chatui.turns import running, sweep
-from chatui.turns.start import Ask, AskRefusedError, Kind, Started, start
+from chatui.turns import ledger, running, sweep
+from chatui.turns.running import Place
+from chatui.turns.start import Ask, AskRefusedError, Kind, Started
 from chatui.turns.stream import EndUserStream
 from renderer.errors import ErrorCode
-from renderer.events import FrameClosed, FrameOpened, FrameText
+from renderer.events import Finished, FrameClosed, FrameOpened, FrameText
+from renderer.frame_kinds import SUMMARY
 from renderer.frames import Frame, Header, Terminator
 from renderer.markup import html
 from renderer.ocml import document as ocml
-from tests.chatui.conftest import signed_in
+from tests.chatui.conftest import signed_in, store, stored
+from tests.chatui.store import pieces
 from tests.chatui.turns.test_turns import ask, begin, kept, run
 from tests.support.browser_socket import ENDS, BrowserSocket, shown_text
 from tests.support.scripted import ANALYSIS, FINAL, PREAMBLE, ScriptedBackend, Step, answer, ended, frame
@@ -88,7 +92,23 @@ async def test_a_cut_answer_and_its_rest_are_one_message_and_the_cut_one_stays_o
     assert (messages[-1].is_complete, messages[-1].terminator, messages[-1].turn_id) == (True, "<|return|>", second.pk)
     left = await Message.objects.aget(turn=first, channel="final")
     assert (body(left), left.parent_id) == ("Two and ", messages[-1].parent_id), "nothing is lost"
+    assert (first.effort, second.effort) == ("medium", "medium"), "the settings of the turn that is continued"
     assert second.question_id == first.question_id and await Message.objects.filter(role="user").acount() == 1
+
+
+@pytest.mark.asyncio
+async def test_a_reasoning_summary_is_no_part_of_the_answer_that_is_continued(ada: User, backend: ScriptedBackend) -> None:
+    @database_sync_to_async
+    def shown_before() -> list[str]:
+        job = ledger.load(store(ada, ask()).turn)
+        keys = [uuid4() for _ in range(2)]
+        ledger.keep_summary(job, [job.question_id], [(keys[0], Finished(Frame(SUMMARY, "- Compared two ways")))])
+        ledger.keep(job, keys[:1], [(keys[1], Finished(Frame(FINAL, "Two and "), complete=False, error=ProductCode.LENGTH))])
+        ledger.finish(job, ledger.Outcome(TurnState.INCOMPLETE, ProductCode.LENGTH), ledger.Account())
+        going_on = store(ada, continued(Turn.objects.get(pk=job.turn_id)))
+        return [item.body for _, item in ledger.load(going_on.turn).shown_before]
+
+    assert await shown_before() == ["Two and "]
 
 
 @pytest.mark.asyncio
@@ -238,7 +258,7 @@ async def test_an_answer_that_was_stopped_can_be_gone_on_with(header: Header, wa
     backend.script = [FrameOpened(header), FrameText("Half "), gate]
     started = await begin(ada, ask())
     await asyncio.wait_for(backend.waiting.wait(), 5)
-    await running.stop(started.turn.pk)
+    await running.stop(Place(started.turn.pk, PROCESS))
     await running.settle()
     turn = await Turn.objects.select_related("conversation").aget(pk=started.turn.pk)
     assert (turn.state, (await shown(ada, turn)).continuation) == ("stopped", way)
@@ -323,18 +343,18 @@ async def test_reasoning_that_leaks_into_hidden_frames_of_the_rest_stays_hidden(
     assert body(await Message.objects.aget(turn=second, channel="final")) == "Two and two"
 
 
-async def _swept(person: User, checkpoint: str) -> tuple[list[Message], Started]:
+async def _swept(person: User, text: str) -> tuple[list[Message], Started]:
     first = await Turn.objects.aget()
-    started = await database_sync_to_async(start)(person, continued(first), "a process that died")
-    await Turn.objects.filter(pk=started.turn.pk).aupdate(lease_until=timezone.now() - timedelta(seconds=1), checkpoint=checkpoint)
-    assert await database_sync_to_async(sweep.interrupt_abandoned)() == 1
+    started = await stored(person, continued(first), "a process that died")
+    await database_sync_to_async(pieces.leave)(started.turn.pk, text)
+    assert len(await database_sync_to_async(sweep.interrupt_abandoned)()) == 1
     return await kept(await Conversation.objects.aget(), person), started
 
 
 @pytest.mark.asyncio
-async def test_the_checkpoint_of_a_rest_whose_process_died_takes_the_place_of_the_cut_answer(ada: User, backend: ScriptedBackend) -> None:
+async def test_what_is_saved_of_a_rest_whose_process_died_takes_the_place_of_the_cut_answer(ada: User, backend: ScriptedBackend) -> None:
     await asked_and_continued(ada, backend, cut_answer())
-    messages, started = await _swept(ada, "<|start|>assistant<|channel|>final<|message|>Two and two<|end|>")
+    messages, started = await _swept(ada, "Two and two")
     assert [body(message) for message in messages[1:]] == [f"{SECRET} ", "Two and two"]
     turn = await Turn.objects.select_related("conversation").aget(pk=started.turn.pk)
     answer = await shown(ada, turn)
@@ -342,9 +362,9 @@ async def test_the_checkpoint_of_a_rest_whose_process_died_takes_the_place_of_th
 
 
 @pytest.mark.asyncio
-async def test_a_checkpoint_that_holds_nothing_new_is_not_kept_a_second_time(ada: User, backend: ScriptedBackend) -> None:
+async def test_what_was_saved_and_holds_nothing_new_is_not_kept_a_second_time(ada: User, backend: ScriptedBackend) -> None:
     await asked_and_continued(ada, backend, cut_answer())
-    messages, _ = await _swept(ada, "<|start|>assistant<|channel|>final<|message|>Two and <|end|>")
+    messages, _ = await _swept(ada, "Two and ")
     assert body(messages[-1]) == "Two and " and await Message.objects.filter(channel="final").acount() == 1
 
 

@@ -24,6 +24,7 @@ from tests.chatui.backends.chat.test_backend import then
 from tests.chatui.backends.harmony.test_backend import VLLM, ids_of, sse, vllm
 from tests.chatui.backends.responses.test_backend import BEGUN, THOUGHT, said
 from tests.chatui.conftest import signed_in
+from tests.chatui.store import pieces
 from tests.support import stub
 from tests.support.browser_socket import ENDS, BrowserSocket, shown_text
 from tests.support.sampling import PATIENT
@@ -74,6 +75,7 @@ class Seen:
     page: str
     turn: Turn
     messages: list[Message]
+    pieces: list[tuple[str, str]]
 
 
 async def asked_of(ada: User, monkeypatch: pytest.MonkeyPatch, url: str, dialect: Dialect, limits: Limits = PATIENT) -> Seen:
@@ -89,8 +91,9 @@ async def asked_of(ada: User, monkeypatch: pytest.MonkeyPatch, url: str, dialect
         raw = "".join(browser.raw)
     await backend.aclose()
     turn, messages = await stored(conversation)
+    left = await database_sync_to_async(pieces.saved)(turn.pk)
     page = await database_sync_to_async(lambda: signed_in(ada).get(f"/c/{conversation.pk}/").content.decode())()
-    return Seen(raw, events[-1], shown_text(events), page, turn, messages)
+    return Seen(raw, events[-1], shown_text(events), page, turn, messages, left)
 
 
 @database_sync_to_async
@@ -171,7 +174,7 @@ def assert_told(seen: Seen, code: ErrorCode) -> None:
     assert code.value in seen.page and escape(code.sentence) in seen.page and QUESTION in seen.page
     assert 'data-action="' in seen.page, "something can be done about it"
     assert SECRET not in seen.raw + seen.page
-    assert seen.turn.finished_at is not None and seen.turn.checkpoint == ""
+    assert seen.turn.finished_at is not None and not seen.pieces
 
 
 async def test_a_server_that_is_not_there(ada: User, monkeypatch: pytest.MonkeyPatch, dialect: Dialect) -> None:

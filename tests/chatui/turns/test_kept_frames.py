@@ -1,35 +1,43 @@
-"""A frame is kept before people see it as closed, and what is withdrawn is out of the checkpoint at once."""
+"""Each frame is stored once and shown once, text waits for no database, and what is withdrawn is no answer for anybody at once."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from uuid import UUID
 
 import pytest
 from channels.db import database_sync_to_async
+from django.db import DataError
 
 from chatui.models import Message, Turn, User
 from chatui.permissions.access import NotFoundError
-from chatui.turns import ledger, running
+from chatui.turns import leases, ledger, runner, running, sweep
 from chatui.turns.publisher import Publisher
-from chatui.turns.start import Ask, Kind, start
+from chatui.turns.start import Ask, Kind
 from renderer.events import Finished, FrameOpened, FrameText, FrameWithdrawn, RawEvent
 from renderer.frames import Terminator
+from tests.chatui.conftest import stored
+from tests.chatui.database.locks import write_lock
+from tests.chatui.store import pieces
 from tests.chatui.turns.test_turns import ask, begin, run
-from tests.support.scripted import ANALYSIS, FINAL, ScriptedBackend, answer, ended, frame
+from tests.support.browser_socket import ENDS, BrowserSocket, shown_text
+from tests.support.scripted import ANALYSIS, FINAL, PREAMBLE, ScriptedBackend, answer, ended, frame
+
+saved = database_sync_to_async(pieces.saved)
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
 
 
-async def test_each_event_is_published_once_and_a_frames_end_only_when_its_row_is_there(
+async def test_each_event_is_published_once_and_each_frame_stored_once(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     happened: list[str] = []
     keep, take = ledger.keep, Publisher.take
 
-    def noted_keep(job: ledger.Job, parent_id: UUID, key: UUID, finished: Finished) -> None:
-        keep(job, parent_id, key, finished)
-        happened.append("kept")
+    def noted_keep(job: ledger.Job, parents: Sequence[UUID], written: Sequence[tuple[UUID, Finished]]) -> None:
+        keep(job, parents, written)
+        happened.extend("kept" for _ in written)
 
     def noted_take(publisher: Publisher, event: RawEvent, key: UUID) -> None:
         happened.append(type(event).__name__)
@@ -39,24 +47,71 @@ async def test_each_event_is_published_once_and_a_frames_end_only_when_its_row_i
     monkeypatch.setattr(Publisher, "take", noted_take)
     backend.script = [*frame(ANALYSIS, "hm"), *frame(FINAL, "Four.", Terminator.RETURN), ended()]
     await run(ada, ask())
-    assert happened == ["FrameOpened", "FrameText", "kept", "FrameClosed"] * 2
+    assert happened.count("kept") == 2
+    assert [step for step in happened if step != "kept"] == ["FrameOpened", "FrameText", "FrameClosed"] * 2
 
 
-async def test_what_was_withdrawn_is_in_no_checkpoint_that_a_dead_process_leaves(ada: User, backend: ScriptedBackend) -> None:
+async def test_text_goes_on_while_the_database_is_locked_and_the_turn_ends_when_all_is_stored(
+    ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runner, "SAVING_SECONDS", 0.1)
+    saving: list[Publisher] = []
+    monkeypatch.setattr(Publisher, "saving", lambda publisher: saving.append(publisher))
+    gate = asyncio.Event()
+    backend.script = [gate, *answer("Four.")]
+    async with BrowserSocket(ada) as socket:
+        await socket.send_message()
+        accepted = (await socket.until("chatui:accepted"))[-1]
+        await socket.say("subscribe", conversation=accepted["conversation"])
+        await socket.until("chatui:snapshot")
+        await asyncio.wait_for(backend.waiting.wait(), 10)
+        with write_lock():
+            gate.set()
+            events = await socket.until("response.delta.flush", timeout=10)
+            events += await socket.silence(0.5)
+            assert not any(event["type"] in ENDS for event in events), "no end before the answer is stored"
+            assert saving, "people are told why it takes so long"
+            assert not await Message.objects.filter(channel="final").aexists(), "the premise"
+        events += await socket.until(*ENDS)
+        assert await Message.objects.filter(channel="final").aexists()
+    assert "Four." in shown_text(events) and events[-1]["state"] == "completed"
+
+
+async def test_a_frame_that_no_database_takes_fails_the_turn_and_says_so(
+    ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise DataError("value too long")
+
+    monkeypatch.setattr(ledger, "keep", refuse)
+    backend.script = [*frame(PREAMBLE, "Let me see"), asyncio.Event()]
+    turn = await run(ada, ask())
+    assert (turn.state, turn.error_code, backend.closed) == ("failed", "E-X-INTERNAL", 1)
+
+
+async def test_what_was_withdrawn_is_hidden_in_what_a_dead_process_leaves(
+    ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(leases, "TICK_SECONDS", 0.05)
     withdrawn, may_go_on = asyncio.Event(), asyncio.Event()
     backend.script = [FrameOpened(FINAL), FrameText("SECRET thoughts, "), withdrawn, FrameWithdrawn(), may_go_on, *answer()[-1:]]
-    started = await begin(ada, ask())
-    await asyncio.wait_for(backend.waiting.wait(), 10)
-    # As the clock does now and then: what the open frame holds so far is saved, and would be shown if the process died.
-    runner = running._runners[started.turn.pk][0]
-    await database_sync_to_async(ledger.renew)(runner._job, runner._checkpoint())
-    assert "SECRET" in (await Turn.objects.aget(pk=started.turn.pk)).checkpoint, "the premise"
-    assert "final" in (await Turn.objects.aget(pk=started.turn.pk)).checkpoint, "the premise: people would see it"
-    backend.waiting.clear()
+    turn_id = (await begin(ada, ask())).turn.pk
+    async with asyncio.timeout(10):
+        while not await saved(turn_id):
+            await asyncio.sleep(0.02)
+    [(header, text)] = await saved(turn_id)
+    assert "final" in header and "SECRET" in text, "the premise: people would see it"
+    monkeypatch.setattr(leases, "TICK_SECONDS", 3600.0)
+    await asyncio.sleep(0.2)
     withdrawn.set()
-    await asyncio.wait_for(backend.waiting.wait(), 10)
-    checkpoint = (await Turn.objects.aget(pk=started.turn.pk)).checkpoint
-    assert "final" not in checkpoint and ("SECRET" not in checkpoint or "analysis" in checkpoint)
+    async with asyncio.timeout(10):
+        while len(await saved(turn_id)) < 2:  # at once, not when the clock says so
+            await asyncio.sleep(0.02)
+    await database_sync_to_async(pieces.leave)(turn_id, "", "user")  # which says nothing, but lets the lease run out
+    monkeypatch.setattr(leases.leases, "keys", list)
+    assert len(await database_sync_to_async(sweep.interrupt_abandoned)()) == 1
+    [message] = [row async for row in Message.objects.filter(turn=turn_id)]
+    assert "SECRET" in message.text and not message.is_visible
     may_go_on.set()
     await running.settle()
 
@@ -68,5 +123,5 @@ async def test_an_answer_can_neither_be_edited_nor_asked_anew_as_if_it_were_a_qu
     for kind in (Kind.EDIT, Kind.REGENERATE):
         wanted = Ask(kind, turn.pk, "low", turn.conversation_id, question=said.pk, text="mine" if kind is Kind.EDIT else "")
         with pytest.raises(NotFoundError):
-            await database_sync_to_async(start)(ada, wanted, running.LEASE_OWNER)
+            await stored(ada, wanted)
     assert await Turn.objects.acount() == 1

@@ -1,30 +1,34 @@
-"""What a fault leaves behind: a database or a channel layer that fails for a moment, a Stop at a bad moment, a process that ends."""
+"""What a fault leaves behind: a database or a Redis that fails for a moment, a Stop at a bad moment, a process that ends."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from datetime import timedelta
+from types import SimpleNamespace
 from typing import Any
 from uuid import uuid4
 
 import pytest
 from channels.db import database_sync_to_async
-from channels.exceptions import ChannelFull
-from django.db import InterfaceError, OperationalError, connection
-from django.utils import timezone
+from django.db import IntegrityError, InterfaceError, OperationalError, connection
 
+from chatui.database.writer import writer
+from chatui.delivery import groups, relay
+from chatui.delivery.bus import bus
 from chatui.display import conversation_actions
 from chatui.live import consumer
-from chatui.models import Conversation, Message, Turn, User
+from chatui.models import Conversation, Message, Turn, TurnPiece, User
 from chatui.store import transcripts
-from chatui.turns import database, groups, ledger, runner, running, sweep
-from chatui.turns.start import Ask, Kind, Started, start
+from chatui.turns import leases, ledger, running, start, sweep
+from chatui.turns.running import Place
+from chatui.turns.start import Ask, Kind, Started
 from chatui.turns.stream import DebugStream, EndUserStream
 from renderer.events import Finished, FrameOpened, FrameText
 from renderer.frames import Frame, Header, Terminator
 from renderer.gate import Audience
-from tests.support.browser_socket import BrowserSocket
+from tests.chatui.conftest import store, stored
+from tests.chatui.store import pieces
+from tests.support.browser_socket import ENDS, BrowserSocket, shown_text
 from tests.support.scripted import ANALYSIS, FINAL, PREAMBLE, ScriptedBackend, answer, frame
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio, pytest.mark.faults]
@@ -35,13 +39,17 @@ def ask(text: str = "What is 2 + 2?", kind: Kind = Kind.SEND, **fields: object) 
 
 
 async def keep_question(person: User, wanted: Ask | None = None) -> Started:
-    return await database_sync_to_async(start)(person, wanted or ask(), running.LEASE_OWNER)
+    return await stored(person, wanted or ask())
 
 
 async def begin(person: User, wanted: Ask | None = None) -> Started:
     started = await keep_question(person, wanted)
-    await running.launch(started)
+    running.launch(started)
     return started
+
+
+def place_of(started: Started) -> Place:
+    return Place(started.turn.pk, started.turn.lease_owner)
 
 
 async def end_of(started: Started) -> Turn:
@@ -66,25 +74,21 @@ def failing(function: Callable[..., Any], times: int, error: type[Exception] = O
     return call
 
 
-@pytest.fixture(autouse=True)
-def _no_long_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(database, "PAUSES", (0.0, 0.01, 0.01))
-
-
 async def test_stop_before_the_history_is_loaded_ends_the_turn_at_once(ada: User, backend: ScriptedBackend) -> None:
     started = await begin(ada)
-    await running.stop(started.turn.pk)
+    await running.stop(place_of(started))
     turn = await end_of(started)
     assert (turn.state, backend.requests) == ("stopped", [])
 
 
 async def test_a_history_that_cannot_be_read_fails_the_turn_and_says_so(ada: User, backend: ScriptedBackend) -> None:
-    started = await keep_question(ada)
-    await Message.objects.filter(pk=started.turn.question_id).aupdate(text="no frame at all")
+    first = await end_of(await begin(ada))
+    started = await keep_question(ada, ask(conversation=first.conversation_id))
+    await Message.objects.filter(pk=first.question_id).aupdate(text="no frame at all")
     async with BrowserSocket(ada) as socket:
         await socket.say("subscribe", conversation=str(started.turn.conversation_id))
         await asyncio.sleep(0.05)
-        await running.launch(started)
+        running.launch(started)
         turn = await end_of(started)
         assert (turn.state, turn.error_code) == ("failed", "E-X-INTERNAL")
         seen = await socket.until("response.failed")
@@ -97,13 +101,14 @@ async def test_one_failed_renewal_does_not_end_the_renewing(
 ) -> None:
     gate = asyncio.Event()
     backend.script = [FrameOpened(FINAL), FrameText("Half"), gate, FrameText(" and half"), *frame(FINAL, "")[2:], *answer()]
-    monkeypatch.setattr(runner, "RENEW_SECONDS", 0.02)
-    monkeypatch.setattr(ledger, "renew", failing(ledger.renew, 1, error))
+    monkeypatch.setattr(leases, "TICK_SECONDS", 0.02)
+    monkeypatch.setattr(leases, "renew", failing(leases.renew, 2, error))
     started = await begin(ada)
     await asyncio.wait_for(backend.waiting.wait(), 5)
     async with asyncio.timeout(5):
-        while not await Turn.objects.filter(pk=started.turn.pk, checkpoint__contains="Half").aexists():
+        while not await database_sync_to_async(pieces.saved)(started.turn.pk):
             await asyncio.sleep(0.02)
+    assert [text for _, text in await database_sync_to_async(pieces.saved)(started.turn.pk)] == ["Half"]
     gate.set()
     assert (await end_of(started)).state == "completed"
 
@@ -133,62 +138,38 @@ async def test_a_frame_whose_commit_went_unheard_is_kept_once(ada: User, backend
     assert (turn.state, len(await texts(turn))) == ("completed", 2)
 
 
-async def test_a_socket_that_is_full_does_not_make_a_turn_deaf(
-    ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_receiver_that_fails_does_not_make_a_turn_deaf(ada: User, backend: ScriptedBackend) -> None:
+    def fail(*_: object) -> None:
+        raise RuntimeError
+
     gate = asyncio.Event()
     backend.script = [*frame(ANALYSIS, "thinking"), gate, *answer()]
     started = await begin(ada)
     await asyncio.wait_for(backend.waiting.wait(), 5)
-    layer = groups.layer()
-    full = await layer.new_channel()
-    with pytest.raises(ChannelFull):
-        while True:
-            await layer.send(full, {"type": "turn.events", "json": "[]"})
-    await running.ask_snapshot(started.turn.pk, Audience.END_USER, full)
+    bus().join(groups.audience(started.turn.conversation_id, Audience.END_USER), fail)
+    bus().join("failing", fail)
+    running.ask_snapshot(place_of(started), Audience.END_USER, "failing")
     async with BrowserSocket(ada) as socket:
         await socket.say("subscribe", conversation=str(started.turn.conversation_id))
         await socket.until("chatui:snapshot", timeout=1)
-    gate.set()
+        gate.set()
+        await socket.until(*ENDS, timeout=5)
     assert (await end_of(started)).state == "completed"
 
 
-class BrokenLayer:
-    """A channel layer whose server is down."""
-
-    async def new_channel(self) -> str:
-        return "specific.inmemory!broken"
-
-    async def _fail(self, *_: object) -> None:
-        raise ConnectionError("redis is down")
-
-    group_add = group_discard = group_send = send = receive = _fail
-
-
-async def test_an_answer_is_written_to_its_end_without_a_channel_layer(
+async def test_an_answer_is_written_to_its_end_and_seen_while_redis_is_away(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(groups, "layer", BrokenLayer)
-    turn = await end_of(await begin(ada))
-    assert (turn.state, len(await texts(turn))) == ("completed", 2)
-
-
-async def test_a_turn_that_began_while_the_channel_layer_was_down_can_be_reached_afterwards(
-    ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    monkeypatch.setattr(relay, "environment", lambda: SimpleNamespace(redis_url="redis://127.0.0.1:1/0"))
     gate = asyncio.Event()
-    backend.script = [*frame(ANALYSIS, "thinking"), gate, *answer()]
-    monkeypatch.setattr(runner, "LAYER_PAUSE", 0.01)
-    with monkeypatch.context() as down:
-        down.setattr(groups, "layer", BrokenLayer)
-        started = await begin(ada)
-        await asyncio.wait_for(backend.waiting.wait(), 5)
-    await asyncio.sleep(0.05)
+    backend.script = [*frame(ANALYSIS, "thinking"), gate, *answer("All of it.")]
+    started = await begin(ada)
     async with BrowserSocket(ada) as socket:
         await socket.say("subscribe", conversation=str(started.turn.conversation_id))
-        await socket.until("chatui:snapshot", timeout=1)
-    gate.set()
-    await end_of(started)
+        await socket.until("chatui:snapshot", timeout=relay.ANSWER_SECONDS + 1)
+        gate.set()
+        assert "All of it." in shown_text(await socket.until(*ENDS, timeout=5))
+    assert (await end_of(started)).state == "completed"
 
 
 async def test_a_turn_that_cannot_be_shown_still_has_its_end(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -216,23 +197,21 @@ async def test_a_snapshot_that_cannot_be_made_leaves_stop_working(
     backend.script = [FrameOpened(FINAL), FrameText("Half"), asyncio.Event()]
     started = await begin(ada)
     await asyncio.wait_for(backend.waiting.wait(), 5)
-    await running.ask_snapshot(started.turn.pk, Audience.END_USER, "nobody")
-    await asyncio.sleep(0.05)
-    await groups.layer().group_send(groups.control(started.turn.pk), {"type": "turn.stop"})  # as another process would
+    running.ask_snapshot(place_of(started), Audience.END_USER, "nobody")
+    bus().send(groups.control(started.turn.pk), {"type": "turn.stop"})  # as another process would
     assert (await end_of(started)).state == "stopped"
 
 
-async def test_a_checkpoint_that_was_read_before_its_frame_was_kept_is_not_kept_as_well(ada: User) -> None:
+async def test_a_frame_that_was_kept_in_the_end_is_not_kept_a_second_time_from_its_pieces(ada: User) -> None:
     started = await keep_question(ada)
     turn = started.turn
-    await Turn.objects.filter(pk=turn.pk).aupdate(
-        lease_until=timezone.now() - timedelta(seconds=1), checkpoint="<|start|>assistant<|channel|>final<|message|>Half<|end|>"
-    )
+    await database_sync_to_async(pieces.leave)(turn.pk, "Half")
     stale = await Turn.objects.select_related("conversation", "question").aget(pk=turn.pk)
-    job = await database_sync_to_async(ledger.load)(turn.pk)
+    job = await database_sync_to_async(ledger.load)(turn)
     finished = Finished(Frame(FINAL, "Half and half", Terminator.RETURN))
-    await database_sync_to_async(ledger.keep)(job, job.question_id, uuid4(), finished)
-    assert await database_sync_to_async(sweep._interrupt)(stale)
+    key = (await TurnPiece.objects.aget()).frame
+    await writer.run(ledger.keep, job, [job.question_id], [(key, finished)])
+    assert await database_sync_to_async(sweep.interrupt)(stale)
     assert [text.rpartition("<|message|>")[2] for text in await texts(turn)] == ["Half and half<|return|>"]
 
 
@@ -247,7 +226,9 @@ async def test_the_same_ask_through_two_sockets_at_once_is_one_turn(ada: User) -
 def _start_and_close(person: User, wanted: Ask) -> Started:
     """In a thread of its own, as in a process of its own."""
     try:
-        return start(person, wanted, running.LEASE_OWNER)
+        return store(person, wanted)
+    except IntegrityError:
+        return start.started_before(person, wanted)
     finally:
         connection.close()
 
@@ -267,13 +248,17 @@ async def test_an_answer_that_runs_does_not_take_the_reader_off_another_branch(a
     assert leaf is not None and leaf.turn_id == first.pk
 
 
-async def test_a_process_that_ends_in_good_order_keeps_every_word_and_holds_no_lease(ada: User, backend: ScriptedBackend) -> None:
+async def test_a_process_that_ends_in_good_order_keeps_every_word_and_holds_no_lease(
+    ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
     gate = asyncio.Event()
     backend.script = [*frame(ANALYSIS, "thinking"), FrameOpened(FINAL), FrameText("Half an ans"), gate, *answer()[-1:]]
     started = await begin(ada)
     await asyncio.wait_for(backend.waiting.wait(), 5)
     await database_sync_to_async(running.let_go)()
-    assert await database_sync_to_async(sweep.interrupt_abandoned)() == 1
+    assert await database_sync_to_async(sweep.interrupt_abandoned)() == [], "nobody sweeps what this process runs"
+    monkeypatch.setattr(leases.leases, "keys", list)  # as another process
+    assert len(await database_sync_to_async(sweep.interrupt_abandoned)()) == 1
     gate.set()
     turn = await end_of(started)
     assert (turn.state, turn.error_code) == ("interrupted", "E-STREAM-TRUNCATED")
@@ -285,7 +270,7 @@ async def test_a_page_that_asks_often_waits_for_one_snapshot(ada: User, backend:
     started = await keep_question(ada)  # nobody runs it, as after a crash
     looks: list[object] = []
 
-    async def count(*arguments: object) -> None:
+    def count(*arguments: object) -> None:
         looks.append(arguments)
 
     monkeypatch.setattr(running, "ask_snapshot", count)

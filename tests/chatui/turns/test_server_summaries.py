@@ -133,5 +133,5 @@ async def test_a_server_nobody_vouched_for_writes_no_line_though_a_model_does(
     gate, summarizer = asyncio.Event(), Summarizer(STEP, "none")
     use(monkeypatch, backend, summarizer)
     backend.script = [*server_summary("**Weighing the rain**"), *thinks(gate)]
-    watched = await watch(ada, gate, lambda: len(summarizer.requests) > 0 and not summarizer.running)
+    watched = await watch(ada, gate, lambda: summarizer.judged > 0)
     assert watched.steps == [STEP]

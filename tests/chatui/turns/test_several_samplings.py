@@ -7,15 +7,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
-from channels.db import database_sync_to_async
 
 from chatui.backends.base import BackendError, EndReason
 from chatui.codes import ProductCode
 from chatui.models import Message, Turn, User
-from chatui.turns import running
 from chatui.turns.runner import FollowUp, Runner
-from chatui.turns.start import start
 from renderer.frames import Frame, Terminator
+from tests.chatui.conftest import stored
 from tests.chatui.turns.test_turns import ask, shape
 from tests.support.scripted import ANALYSIS, CALL, FINAL, PREAMBLE, REPLY, ScriptedBackend, Step, answer, ended, frame
 
@@ -42,9 +40,9 @@ class Answering:
 
 
 async def conduct(person: User, follow_up: FollowUp) -> Turn:
-    started = await database_sync_to_async(start)(person, ask(), running.LEASE_OWNER)
+    started = await stored(person, ask())
     runner = Runner(started, follow_up)
-    await runner.listen()
+    runner.listen()
     await runner.run()
     return await Turn.objects.select_related("conversation").aget(pk=started.turn.pk)
 
@@ -103,7 +101,7 @@ async def test_a_server_that_fails_in_the_second_sampling_ends_the_turn_with_wha
 
 async def test_stop_between_two_samplings_ends_the_turn(ada: User, backend: ScriptedBackend) -> None:
     backend.script = CALLS
-    started = await database_sync_to_async(start)(ada, ask(), running.LEASE_OWNER)
+    started = await stored(ada, ask())
     waits = asyncio.Event()
 
     async def wait_for_ever(written: Sequence[Frame]) -> Sequence[Frame]:
@@ -112,7 +110,7 @@ async def test_stop_between_two_samplings_ends_the_turn(ada: User, backend: Scri
         return ()
 
     runner = Runner(started, wait_for_ever)
-    await runner.listen()
+    runner.listen()
     task = asyncio.create_task(runner.run())
     await asyncio.wait_for(waits.wait(), 10)
     runner.stop()

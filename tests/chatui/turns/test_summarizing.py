@@ -43,10 +43,11 @@ class Watched:
         self.events: list[dict[str, Any]] = []
         self.turn = Turn()
         self.raw = ""
+        self.steps_before: list[str] = []
 
     @property
     def steps(self) -> list[str]:
-        return [event["text"] for event in self.events if event["type"] == "chatui:summary"]
+        return self.steps_before + [event["text"] for event in self.events if event["type"] == "chatui:summary"]
 
     def types(self) -> list[str]:
         return [event["type"] for event in self.events]
@@ -54,7 +55,7 @@ class Watched:
 
 async def until(reached: Callable[[], bool]) -> None:
     """Wait until it is so."""
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         while not reached():
             await asyncio.sleep(0.005)
 
@@ -69,6 +70,7 @@ async def watch(
         accepted = (await socket.until("chatui:accepted"))[-1]
         await socket.say("subscribe", conversation=accepted["conversation"])
         watched.events = await socket.until("chatui:snapshot", "chatui:idle")
+        watched.steps_before = watched.events[-1].get("steps", [])
         if gate is not None:
             await until(reached)
             await asyncio.sleep(0.15)
@@ -80,6 +82,14 @@ async def watch(
         watched.raw = "".join(socket.raw)
     watched.turn = await Turn.objects.select_related("conversation").aget(pk=accepted["turn"])
     return watched
+
+
+async def until_step(socket: BrowserSocket) -> None:
+    """Until the page shows a line: it may have been there when the page began to follow."""
+    while True:
+        event = (await socket.until("chatui:summary", "chatui:snapshot"))[-1]
+        if event["type"] == "chatui:summary" or event["steps"]:
+            return
 
 
 async def page_of(person: User, turn: Turn) -> str:
@@ -103,7 +113,7 @@ async def test_a_step_is_shown_while_the_model_thinks_and_kept_in_front_of_the_a
     gate, summarizer = asyncio.Event(), Summarizer(STEP, "none")
     use(monkeypatch, backend, summarizer)
     backend.script = thinks(gate)
-    watched = await watch(ada, gate, lambda: len(summarizer.requests) > 0)
+    watched = await watch(ada, gate, lambda: summarizer.judged > 0)
     types = watched.types()
     assert STEP in watched.raw
     assert types.index("chatui:thought") < types.index("chatui:message")
@@ -192,7 +202,7 @@ async def test_e_x_summary_blocked_what_must_not_be_shown_is_left_out_and_the_pe
     gate, summarizer = asyncio.Event(), Summarizer(attack, "none")
     use(monkeypatch, backend, summarizer)
     backend.script = thinks(gate)
-    watched = await watch(ada, gate, lambda: len(summarizer.requests) > 0)
+    watched = await watch(ada, gate, lambda: summarizer.judged > 0)
     assert watched.turn.state == "completed"
     assert watched.steps == [] and "chatui:thought" in watched.types()
     page = await page_of(ada, watched.turn)
@@ -211,7 +221,7 @@ async def test_a_copy_of_visible_text_is_no_secret(ada: User, backend: ScriptedB
     gate, summarizer = asyncio.Event(), Summarizer("Looked at how to get to work in 2031", "none")
     use(monkeypatch, backend, summarizer)
     backend.script = thinks(gate)
-    watched = await watch(ada, gate, lambda: len(summarizer.requests) > 0, text="How do I get to work? See example.org, page 2031.")
+    watched = await watch(ada, gate, lambda: summarizer.judged > 0, text="How do I get to work? See example.org, page 2031.")
     assert "work in 2031" in watched.raw
 
 
@@ -242,6 +252,7 @@ async def test_a_summarizer_that_does_not_work_costs_the_answer_no_time(
         await socket.send_message(QUESTION)
         accepted = (await socket.until("chatui:accepted"))[-1]
         await socket.say("subscribe", conversation=accepted["conversation"])
+        await socket.until("chatui:snapshot")
         await until(lambda: len(summarizer.requests) > 0)
         gate.set()
         began = time.monotonic()
@@ -355,7 +366,7 @@ async def test_a_page_that_comes_late_sees_the_steps_and_after_the_answer_began_
         await socket.send_message(QUESTION)
         accepted = (await socket.until("chatui:accepted"))[-1]
         await socket.say("subscribe", conversation=accepted["conversation"])
-        await socket.until("chatui:summary")
+        await until_step(socket)
         await late.say("subscribe", conversation=accepted["conversation"])
         snapshot = (await late.until("chatui:snapshot"))[-1]
         assert (snapshot["steps"], snapshot.get("thought"), snapshot["working"]) == ([STEP], None, True)
@@ -378,7 +389,7 @@ async def test_a_turn_that_ends_without_an_answer_keeps_the_steps_that_were_seen
         await socket.send_message(QUESTION)
         accepted = (await socket.until("chatui:accepted"))[-1]
         await socket.say("subscribe", conversation=accepted["conversation"])
-        await socket.until("chatui:summary")
+        await until_step(socket)
         await socket.say("stop", conversation=accepted["conversation"], turn=accepted["turn"])
         types = [event["type"] for event in await socket.until(*ENDS)]
         await running.settle()
@@ -394,7 +405,7 @@ async def test_the_model_never_sees_a_summary_again_and_copies_and_titles_go_wit
     gate, summarizer = asyncio.Event(), Summarizer(STEP, "none")
     use(monkeypatch, backend, summarizer)
     backend.script = thinks(gate)
-    watched = await watch(ada, gate, lambda: len(summarizer.requests) > 0)
+    watched = await watch(ada, gate, lambda: summarizer.judged > 0)
     at = f"/c/{watched.turn.conversation_id}/"
     final = await Message.objects.aget(channel="final")
     copied, downloaded = await fetched(ada, f"{at}messages/{final.pk}/text/"), await fetched(ada, f"{at}download/")
@@ -527,7 +538,7 @@ async def test_a_reviewed_line_is_shown_only_if_the_review_says_allow(
     summarizer.reviews = says
     use(monkeypatch, backend, summarizer, summary_review=True)
     backend.script = thinks(gate)
-    watched = await watch(ada, gate, lambda: len(summarizer.requests) > 1)
+    watched = await watch(ada, gate, lambda: summarizer.judged > 0)
     review = summarizer.requests[1].frames[-1].body
     assert STEP in review and "Nightingale" in review, "the review knows what must not be told"
     assert (STEP in watched.raw) == is_shown
@@ -544,7 +555,7 @@ async def test_a_line_that_a_model_writes_is_reviewed_unless_that_is_switched_of
     summarizer.reviews = says
     use(monkeypatch, backend, summarizer, summary_review=None)
     backend.script = thinks(gate)
-    watched = await watch(ada, gate, lambda: len(summarizer.requests) > 1)
+    watched = await watch(ada, gate, lambda: summarizer.judged > 0)
     assert (STEP in watched.raw) == is_shown
     asked = summarizer.requests[1].frames[0].body
     assert "may leak" in asked and "may harm" in asked
@@ -559,7 +570,7 @@ async def test_hidden_words_are_in_no_event_of_a_summary(ada: User, backend: Scr
         await socket.send_message(QUESTION)
         accepted = (await socket.until("chatui:accepted"))[-1]
         await socket.say("subscribe", conversation=accepted["conversation"])
-        await until(lambda: len(summarizer.requests) > 0)
+        await until(lambda: summarizer.judged > 0)
         gate.set()
         await socket.until(*ENDS, "chatui:idle")
         await running.settle()

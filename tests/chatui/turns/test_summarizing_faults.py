@@ -6,10 +6,10 @@ import asyncio
 from typing import Any
 
 import pytest
-from django.db import OperationalError
+from django.db import DataError
 
 from chatui.models import User
-from chatui.turns import database, ledger, summarizing, summary_notes
+from chatui.turns import ledger, summarizing, summary_notes
 from renderer.events import FrameClosed, FrameOpened, FrameText
 from renderer.frame_kinds import SUMMARY_NAME
 from renderer.frames import Channel, Header, Terminator
@@ -23,7 +23,7 @@ OWN = Header("assistant", channel=Channel.ANALYSIS, name=SUMMARY_NAME)
 
 
 def failing(*arguments: object, **named: object) -> Any:
-    raise OperationalError("database is locked")
+    raise DataError("value too long")
 
 
 def broken(*arguments: object, **named: object) -> Any:
@@ -37,7 +37,7 @@ async def test_a_line_that_no_database_takes_is_blocked_and_the_answer_kept(
     gate, summarizer = asyncio.Event(), Summarizer(f"Looked at {odd} the timetable", "none")
     use(monkeypatch, backend, summarizer)
     backend.script = thinks(gate)
-    watched = await watch(ada, gate, lambda: len(summarizer.requests) > 0)
+    watched = await watch(ada, gate, lambda: summarizer.judged > 0)
     assert watched.turn.state == "completed"
     assert [message.error_code for message in await kept(watched.turn)] == ["", "E-X-SUMMARY-BLOCKED", ""]
 
@@ -61,7 +61,7 @@ async def test_reasoning_that_no_database_takes_is_summed_up_all_the_same(
     use(monkeypatch, backend, summarizer)
     backend.script = thinks(gate)
     backend.script.insert(1, FrameText("odd \ud800 half of a sign "))
-    watched = await watch(ada, gate, lambda: len(summarizer.requests) > 0)
+    watched = await watch(ada, gate, lambda: summarizer.judged > 0)
     assert STEP in watched.raw
     assert summarizer.requests[0].frames[-1].body.encode("utf-8"), "a server can be sent this"
 
@@ -70,12 +70,11 @@ async def test_reasoning_that_no_database_takes_is_summed_up_all_the_same(
 async def test_a_summary_that_cannot_be_kept_does_not_cost_the_answer(
     fault: Any, ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(database, "PAUSES", (0.0,))
     monkeypatch.setattr(ledger, "keep_summary", fault)
     gate, summarizer = asyncio.Event(), Summarizer(STEP, "none")
     use(monkeypatch, backend, summarizer)
     backend.script = thinks(gate)
-    watched = await watch(ada, gate, lambda: len(summarizer.requests) > 0)
+    watched = await watch(ada, gate, lambda: summarizer.judged > 0)
     assert watched.turn.state == "completed"
     assert [(message.name, message.channel) for message in await kept(watched.turn)] == [("", "analysis"), ("", "final")]
 

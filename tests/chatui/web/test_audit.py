@@ -6,17 +6,20 @@ import csv
 import io
 import json
 import re
+from datetime import timedelta
 
 import pytest
 from django.contrib.auth.models import Group, Permission
 from django.test import Client
+from django.utils import timezone
 
 from chatui.audit_log import lines
 from chatui.audit_log.record import SHELL, Visitor, record
 from chatui.models import AuditEvent, Conversation, User
 from chatui.permissions import access
 from chatui.web import audit as page_of_log
-from tests.chatui.conftest import make_person, signed_in
+from tests.chatui.conftest import OPENING, make_person, signed_in
+from tests.support.html_text import lean
 
 pytestmark = pytest.mark.django_db
 
@@ -24,7 +27,7 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def log(ada: User, grace: User, conversation: Conversation) -> None:
     record("first thing", Visitor(grace, "192.0.2.7", "page"), conversation, detail="words of a reason")
-    record("second thing", Visitor(ada, "192.0.2.8", "socket"), conversation.pk, code="E-PERM-VISIBILITY")
+    record("second thing", Visitor(ada, "192.0.2.8", "socket"), conversation.pk, code="E-PERM-VISIBILITY")  # as older versions did
     record("third thing", SHELL, "group readers")
 
 
@@ -159,6 +162,43 @@ def test_attempts_are_counted_by_person_and_day(grace: User, ada: User) -> None:
     table = signed_in(grace).get("/audit/").content.decode().partition('class="audit-tallies"')[2].partition("</table>")[0]
     rows = [re.sub(r"<[^>]+>|\s+", " ", row).split()[1:] for row in table.split("<tr>")[2:]]
     assert rows == [["ada", "3"], ["not", "signed", "in", "1"]]
+
+
+def test_attempts_that_were_only_counted_count_before_and_after_they_are_summed_up(
+    grace: User, bela: User, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def rows() -> list[list[str]]:
+        table = signed_in(grace).get("/audit/").content.decode().partition('class="audit-tallies"')[2].partition("</table>")[0]
+        return [re.sub(r"<[^>]+>|\s+", " ", row).split() for row in table.split("<tr>")[2:]]
+
+    today = timezone.now().replace(hour=12)
+    monkeypatch.setattr(timezone, "now", lambda: today - timedelta(days=1))
+    for _ in range(7):
+        signed_in(bela).get(f"/c/{conversation.pk}/debug/")
+    assert rows() == [[f"{today - timedelta(days=1):%Y-%m-%d}", "bela", "7"]]
+    assert AuditEvent.objects.filter(code="E-PERM-VISIBILITY").count() == 1
+    monkeypatch.setattr(timezone, "now", lambda: today)
+    signed_in(bela).get(f"/c/{conversation.pk}/debug/")
+    assert AuditEvent.objects.filter(detail__startswith="after line").count() == 1
+    assert rows() == [[f"{today:%Y-%m-%d}", "bela", "1"], [f"{today - timedelta(days=1):%Y-%m-%d}", "bela", "7"]], (
+        "on the day they were made"
+    )
+
+
+def test_a_look_is_one_row_with_its_counts_and_a_file_has_both_lines(grace: User, conversation: Conversation) -> None:
+    client = signed_in(grace)
+    assert client.post(f"/c/{conversation.pk}/debug/open/", OPENING).status_code == 302
+    for place in ("", "raw/", "raw/"):
+        assert client.get(f"/c/{conversation.pk}/debug/{place}").status_code == 200
+    assert "so far 1 × page, 2 × raw text; last" in lean(client.get("/audit/").content.decode())
+    client.post(f"/c/{conversation.pk}/debug/close/")
+    page = lean(client.get("/audit/").content.decode())
+    assert shown(client) == ["open debug view"] and re.search(r"1 × page, 2 × raw text; last \d\d:\d\d:\d\d · line 2", page)
+    got = [json.loads(line) for line in client.post("/audit/export/jsonl/", {"whose": "ada"}).content.decode().splitlines()]
+    assert [(line["number"], line["action"], line["owner_name"]) for line in got] == [
+        (1, "open debug view", "ada"),
+        (2, "close debug view", "ada"),
+    ]
 
 
 @pytest.mark.usefixtures("log")

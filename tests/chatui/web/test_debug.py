@@ -12,7 +12,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from chatui.models import AuditEvent, Conversation, DebugRequest, Message, Turn, User
+from chatui.models import AuditEvent, Conversation, CountedLine, DebugRequest, Message, Turn, User
 from chatui.models.message import Author
 from chatui.store import requests, transcripts
 from renderer.frames import Frame, Header
@@ -75,16 +75,18 @@ def opened(person: User, turn: Turn) -> Client:
     return client
 
 
-def test_each_page_shows_hidden_text_as_text_and_leaves_a_line_of_its_own(grace: User, turn: Turn) -> None:
+def test_each_page_shows_hidden_text_as_text_and_is_counted_in_the_look(grace: User, turn: Turn) -> None:
     client = opened(grace, turn)
-    for action, path in pages(turn).items():
+    for number, (action, path) in enumerate(pages(turn).items(), 1):
         response = client.get(path)
         assert response.status_code == 200, path
         is_text = response["Content-Type"].startswith("text/plain")
         assert is_text or (b"<script>alert" not in response.content and b"<i>HIDDEN" not in response.content), path
         assert b"HIDDEN" in response.content or action == "debug tokens"
-        line = AuditEvent.objects.order_by("-number")[0]
-        assert (line.action, line.actor, line.owner_name, line.conversation_id) == (action, grace, "ada", turn.conversation_id)
+        look = CountedLine.objects.get()
+        assert look.counts[action] == 1 and len(look.counts) == number
+    lines = AuditEvent.objects.order_by("number").values_list("action", "actor_name", "owner_name", "conversation_id")
+    assert list(lines) == [(action, "grace", "ada", turn.conversation_id) for action in ("open debug view", "prompt download")]
     assert ESCAPED in client.get(pages(turn)["debug page"]).content.decode()
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -12,7 +14,8 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from chatui.accounts import first_account
+from chatui.accounts import first_account, password_links
+from chatui.audit_log.record import Visitor
 from chatui.display import operator_pages
 from chatui.models import ActiveLeaf, Conversation, FirstAccountCode, Message, Turn, User
 from chatui.models.message import Author
@@ -21,6 +24,7 @@ from renderer.frames import Frame, Header, Terminator
 from renderer.ocml import document
 from tests.chatui.conftest import OPENING, PASSWORD, signed_in
 from tests.support.environment import change
+from tests.support.html_text import lean
 from tests.support.scripted import ANALYSIS, FINAL, PREAMBLE
 
 pytestmark = pytest.mark.django_db
@@ -221,6 +225,32 @@ def test_the_first_account_is_made_against_the_code_and_has_every_permission_of_
     assert person.has_perms(["chatui.view_hidden_channels", "chatui.view_any_conversation", "chatui.add_user", "chatui.view_auditevent"])
     assert not FirstAccountCode.objects.exists()
     assert client.get("/").status_code == 200
+
+
+def summary(response: Any) -> str:
+    """What a form says on top."""
+    return lean(response.content.decode().partition('class="form-problem"')[2].partition("</div>")[0])
+
+
+def test_a_form_says_on_top_what_is_wrong_further_down_and_leads_there(ada: User) -> None:
+    fields = {"old_password": PASSWORD, "new_password1": "short", "new_password2": "short"}
+    client = signed_in(ada)
+    assert summary(client.get("/password/")) == ""
+    said = summary(client.post("/password/", fields))
+    assert '<a href="#id_new_password1">' in said and "This password has 5 characters" in said
+    said = summary(client.post("/password/", fields | {"old_password": ""}))
+    assert '<a href="#id_old_password">Old password</a>: This field is required.' in said
+    ids = re.findall(r' id="(\w+)"', client.post("/password/", fields).content.decode())
+    assert ids.count("id_new_password1") == 1, "the place that the link leads to"
+
+
+def test_the_first_account_and_a_new_password_say_so_as_well(ada: User) -> None:
+    link = password_links.make(Visitor(None, "", "shell"), ada, voids_password=False)
+    assert '<a href="#id_new_password1">' in summary(Client().post(link, {"new_password1": "short", "new_password2": "short"}))
+    assert "correct username and password" in summary(Client().post("/sign-in/", {"username": "ada", "password": "wrong"}))
+    User.objects.all().delete()
+    said = summary(Client().post("/setup/", NEW | {"password1": "short", "password2": "short", "code": first_account.new_code()}))
+    assert '<a href="#id_password1">Password</a>: This password has 5 characters' in said
 
 
 def test_a_wrong_code_makes_no_account_and_guesses_are_limited() -> None:

@@ -1,16 +1,26 @@
 // Reads the events that the server sends over the socket. Their types are in wire.js, generated from the server's code.
 
+import { Expander } from "./compact.js";
 import { DEBUG_PAGE_TYPES, END_USER_TYPES, FIELDS, TURN_TYPES } from "./wire.js";
 
 /** @import { ServerEvent } from "./wire.js" */
+
+/** How a turn ended, as the server names its state, by the event that says so. */
+export const STATE_OF = Object.freeze({
+  "response.completed": "completed",
+  "response.incomplete": "incomplete",
+  "response.failed": "failed",
+  "response.cancel": "stopped",
+});
 
 /**
  * The events in one socket frame, a JSON array. Unknown events are left out, so that an older page works with a newer
  * server.
  * @param {string} frame
+ * @param {Expander} expander one for each socket: it knows what short events are about
  * @returns {ServerEvent[]}
  */
-export function readFrame(frame) {
+export function readFrame(frame, expander = new Expander()) {
   /** @type {unknown} */
   let events;
   try {
@@ -18,7 +28,7 @@ export function readFrame(frame) {
   } catch {
     return [];
   }
-  return Array.isArray(events) ? events.filter(isEvent) : [];
+  return Array.isArray(events) ? events.map((event) => expander.expand(event)).filter(isEvent) : [];
 }
 
 /**

@@ -23,6 +23,15 @@ export class Sequence {
   }
 
   /**
+   * Whether events up to this number are missing.
+   * @param {string} turn
+   * @param {number} number
+   */
+  lacks(turn, number) {
+    return (this.#last.get(turn) ?? 0) < number;
+  }
+
+  /**
    * A snapshot holds everything up to and including this number.
    * @param {string} turn
    * @param {number} number

@@ -16,14 +16,16 @@
  * @typedef {{ type: "stop", conversation: string, turn: string }} Stop
  * @typedef {{ type: "subscribe", conversation: string }} Subscribe
  * @typedef {{ type: "watch", conversation: string }} Watch
+ * @typedef {{ type: "pong", number: number }} Pong
  * @typedef {Send | Edit | Regenerate | Continue} Ask
- * @typedef {Send | Edit | Regenerate | Continue | Stop | Subscribe | Watch} Command
+ * @typedef {Send | Edit | Regenerate | Continue | Stop | Subscribe | Watch | Pong} Command
  * @typedef {{ type: "chatui:accepted", client_id: string, conversation: string, turn: string, question: string,
  *   url: string, title: string }} Accepted
  * @typedef {{ type: "chatui:refused", client_id?: string | null, code: string, message: string }} Refused
  * @typedef {{ type: "chatui:idle", conversation: string, turn?: string | null, state?: string | null }} Idle
  * @typedef {{ type: "chatui:title", conversation: string, title: string }} TitleChanged
  * @typedef {{ type: "chatui:closing", code: string, message: string }} Closing
+ * @typedef {{ type: "chatui:ping", number: number }} Ping
  * @typedef {{ type: "response.created", turn: string, sequence_number: number, conversation: string, question: string,
  *   after?: string | null, kind: string, continued_turn?: string | null }} TurnCreated
  * @typedef {{ type: "chatui:working", turn: string, sequence_number: number, elapsed: number }} WorkingBegan
@@ -40,10 +42,13 @@
  *   message_id: string, block: number, text: string }} BlockGrew
  * @typedef {{ type: "response.delta.flush", turn: string, sequence_number: number, message_id: string, block: number,
  *   html: string }} BlockFlushed
+ * @typedef {{ type: "chatui:queued", turn: string, sequence_number: number, place: number }} Queued
+ * @typedef {{ type: "chatui:saving", turn: string, sequence_number: number }} Saving
  * @typedef {{ type: "response.completed" | "response.incomplete" | "response.failed" | "response.cancel", turn: string,
  *   sequence_number: number, state: string, code?: string | null, message?: string | null, elapsed: number }} TurnEnded
+ * @typedef {{ type: "chatui:beat", turn: string, sequence_number: number }} Beat
  * @typedef {{ type: "chatui:snapshot", turn: string, sequence_number: number, elapsed: number, working: boolean,
- *   steps: string[], thought?: number | null, messages: MessageSoFar[] }} Snapshot
+ *   steps: string[], thought?: number | null, messages: MessageSoFar[], place: number }} Snapshot
  * @typedef {{ type: "chatui:frame.opened", turn: string, sequence_number: number, message_id: string,
  *   header: Record<string, string>, why_hidden?: string | null }} FrameBegan
  * @typedef {{ type: "chatui:frame.delta", turn: string, sequence_number: number, message_id: string, text: string }}
@@ -55,33 +60,36 @@
  * @typedef {{ type: "chatui:debug.snapshot", turn: string, sequence_number: number, frames: FrameSoFar[] }}
  *   DebugSnapshot
  * @typedef {TurnCreated | WorkingBegan | SummaryStep | ThoughtEnded | MessageBegan | MessageRelabelled |
- *   MessageWithdrawn | BlockReplaced | BlockGrew | BlockFlushed | TurnEnded | FrameBegan | FrameGrew | FrameHidden |
- *   FrameEnded} TurnEvent
- * @typedef {Accepted | Refused | Idle | TitleChanged | Closing | TurnCreated | WorkingBegan | SummaryStep |
+ *   MessageWithdrawn | BlockReplaced | BlockGrew | BlockFlushed | Queued | Saving | TurnEnded | FrameBegan | FrameGrew
+ *   | FrameHidden | FrameEnded} TurnEvent
+ * @typedef {Accepted | Refused | Idle | TitleChanged | Closing | Ping | TurnCreated | WorkingBegan | SummaryStep |
  *   ThoughtEnded | MessageBegan | MessageRelabelled | MessageWithdrawn | BlockReplaced | BlockGrew | BlockFlushed |
- *   TurnEnded | Snapshot} EndUserEvent
- * @typedef {Refused | Idle | TitleChanged | Closing | FrameBegan | FrameGrew | FrameHidden | FrameEnded |
+ *   Queued | Saving | TurnEnded | Beat | Snapshot} EndUserEvent
+ * @typedef {Refused | Idle | TitleChanged | Closing | Ping | FrameBegan | FrameGrew | FrameHidden | FrameEnded |
  *   DebugSnapshot} DebugPageEvent
  * @typedef {EndUserEvent | DebugPageEvent} ServerEvent
  */
 
+export const PROTOCOL = 1;
+
 export const END_USER_TYPES = /** @type {readonly string[]} */ (Object.freeze([
-  "chatui:accepted", "chatui:refused", "chatui:idle", "chatui:title", "chatui:closing", "response.created",
-    "chatui:working", "chatui:summary", "chatui:thought", "chatui:message", "chatui:relabelled", "chatui:withdrawn",
-    "response.delta", "chatui:preamble.delta", "response.delta.flush", "response.completed", "response.incomplete",
-    "response.failed", "response.cancel", "chatui:snapshot",
+  "chatui:accepted", "chatui:refused", "chatui:idle", "chatui:title", "chatui:closing", "chatui:ping",
+    "response.created", "chatui:working", "chatui:summary", "chatui:thought", "chatui:message", "chatui:relabelled",
+    "chatui:withdrawn", "response.delta", "chatui:preamble.delta", "response.delta.flush", "chatui:queued",
+    "chatui:saving", "response.completed", "response.incomplete", "response.failed", "response.cancel", "chatui:beat",
+    "chatui:snapshot",
 ]));
 
 export const DEBUG_PAGE_TYPES = /** @type {readonly string[]} */ (Object.freeze([
-  "chatui:refused", "chatui:idle", "chatui:title", "chatui:closing", "chatui:frame.opened", "chatui:frame.delta",
-    "chatui:frame.withdrawn", "chatui:frame.closed", "chatui:debug.snapshot",
+  "chatui:refused", "chatui:idle", "chatui:title", "chatui:closing", "chatui:ping", "chatui:frame.opened",
+    "chatui:frame.delta", "chatui:frame.withdrawn", "chatui:frame.closed", "chatui:debug.snapshot",
 ]));
 
 export const TURN_TYPES = /** @type {readonly string[]} */ (Object.freeze([
   "response.created", "chatui:working", "chatui:summary", "chatui:thought", "chatui:message", "chatui:relabelled",
-    "chatui:withdrawn", "response.delta", "chatui:preamble.delta", "response.delta.flush", "response.completed",
-    "response.incomplete", "response.failed", "response.cancel", "chatui:frame.opened", "chatui:frame.delta",
-    "chatui:frame.withdrawn", "chatui:frame.closed",
+    "chatui:withdrawn", "response.delta", "chatui:preamble.delta", "response.delta.flush", "chatui:queued",
+    "chatui:saving", "response.completed", "response.incomplete", "response.failed", "response.cancel",
+    "chatui:frame.opened", "chatui:frame.delta", "chatui:frame.withdrawn", "chatui:frame.closed",
 ]));
 
 /**
@@ -95,6 +103,7 @@ export const FIELDS = {
   "chatui:idle": [{ conversation: "string" }],
   "chatui:title": [{ conversation: "string", title: "string" }],
   "chatui:closing": [{ code: "string", message: "string" }],
+  "chatui:ping": [{ number: "number" }],
   "response.created": [{ turn: "string", sequence_number: "number", conversation: "string", question: "string",
     kind: "string" }],
   "chatui:working": [{ turn: "string", sequence_number: "number", elapsed: "number" }],
@@ -110,12 +119,15 @@ export const FIELDS = {
     }],
   "response.delta.flush": [{ turn: "string", sequence_number: "number", message_id: "string", block: "number",
     html: "string" }],
+  "chatui:queued": [{ turn: "string", sequence_number: "number", place: "number" }],
+  "chatui:saving": [{ turn: "string", sequence_number: "number" }],
   "response.completed": [{ turn: "string", sequence_number: "number", state: "string", elapsed: "number" }],
   "response.incomplete": [{ turn: "string", sequence_number: "number", state: "string", elapsed: "number" }],
   "response.failed": [{ turn: "string", sequence_number: "number", state: "string", elapsed: "number" }],
   "response.cancel": [{ turn: "string", sequence_number: "number", state: "string", elapsed: "number" }],
+  "chatui:beat": [{ turn: "string", sequence_number: "number" }],
   "chatui:snapshot": [{ turn: "string", sequence_number: "number", elapsed: "number", working: "boolean",
-    steps: "array", messages: "array" }],
+    steps: "array", messages: "array", place: "number" }],
   "chatui:frame.opened": [{ turn: "string", sequence_number: "number", message_id: "string", header: "object" }],
   "chatui:frame.delta": [{ turn: "string", sequence_number: "number", message_id: "string", text: "string" }],
   "chatui:frame.withdrawn": [{ turn: "string", sequence_number: "number", message_id: "string", header: "object" }],

@@ -1,0 +1,69 @@
+"""Faults of the database: which pass by themselves, what callers are told, and when the last one was."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+
+from django.db import InterfaceError, OperationalError
+
+from chatui.codes import ProductCode
+from renderer.errors import ErrorCode
+
+FAULTS = (OperationalError, InterfaceError)
+"""What a database that is locked, full or away raises."""
+
+_OWN_FAULT_CLASSES = ("40", "55", "57014")
+"""SQLSTATEs of PostgreSQL that end one statement and no connection: deadlock, lock not available, statement timeout."""
+
+
+class DatabaseBusyError(Exception):
+    """The database could not do it in time. ``code`` carries the message for the person."""
+
+    def __init__(self, code: ErrorCode = ProductCode.SERVER_BUSY) -> None:
+        super().__init__(code.value)
+        self.code = code
+
+
+def passes(error: BaseException) -> bool:
+    """Whether trying again later can help: the database is locked, full or away. Wrong SQL, which SQLite reports alike, stays wrong."""
+    return isinstance(error, FAULTS) and getattr(error.__cause__, "sqlite_errorcode", None) != sqlite3.SQLITE_ERROR
+
+
+def is_full(error: BaseException) -> bool:
+    """Whether there is no room left to store anything."""
+    if getattr(error.__cause__, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL:
+        return True
+    return _sqlstate(error).startswith("53100") or "disk is full" in str(error)
+
+
+def ends_one_statement(error: BaseException) -> bool:
+    """Whether only this statement failed, so that the transaction can go on from its last savepoint."""
+    return isinstance(error, OperationalError) and _sqlstate(error).startswith(_OWN_FAULT_CLASSES)
+
+
+def told(error: BaseException) -> DatabaseBusyError:
+    """What a caller is told who cannot wait for a fault to pass."""
+    return DatabaseBusyError(ProductCode.STORAGE_FULL if is_full(error) else ProductCode.SERVER_BUSY)
+
+
+def _sqlstate(error: BaseException) -> str:
+    return str(getattr(error.__cause__, "sqlstate", None) or "")
+
+
+class Outages:
+    """When this process last saw that the database did not answer. Owners of leases need time afterwards to renew them."""
+
+    def __init__(self) -> None:
+        self._last = float("-inf")
+
+    def note(self) -> None:
+        """It does not answer now."""
+        self._last = time.monotonic()
+
+    def seconds_since(self) -> float:
+        """How long ago that was; infinite where it never was."""
+        return time.monotonic() - self._last
+
+
+outages = Outages()

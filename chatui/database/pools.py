@@ -1,0 +1,102 @@
+"""Bounded pools of threads for database work: a full pool refuses, and nobody waits beyond a deadline. The event loop never waits."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Generic, ParamSpec, TypeVar
+
+from chatui.database.connections import ThreadConnection
+from chatui.database.faults import DatabaseBusyError, passes
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+FIRST_PAUSE = 0.1
+LONGEST_PAUSE = 2.0
+"""Between two attempts of ``run_patiently``, in seconds."""
+
+
+@dataclass(slots=True)
+class _Running(Generic[T]):
+    work: Callable[[], T]
+    deadline: float
+    connection: ThreadConnection | None = None
+
+
+class Pool:
+    """``threads`` threads, each with a connection of its own; ``waiting`` pieces of work can wait besides. Each has ``seconds`` in all."""
+
+    def __init__(self, name: str, *, threads: int, waiting: int, seconds: float, lock_seconds: float | None = None) -> None:
+        """``lock_seconds``: how long a statement waits for a lock; as long as for anything where it is not given."""
+        self._threads = ThreadPoolExecutor(threads, thread_name_prefix=name)
+        self._room = threading.BoundedSemaphore(threads + waiting)
+        self._seconds = seconds
+        self._lock_seconds = seconds if lock_seconds is None else lock_seconds
+        self._own = threading.local()
+
+    async def run(self, work: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
+        """What ``work`` returns, run in a thread of the pool.
+
+        Raises:
+            DatabaseBusyError: the pool is full, or the deadline has passed. A transaction that was being committed may still take effect.
+        """
+        if not self._room.acquire(blocking=False):
+            raise DatabaseBusyError
+        running = _Running(lambda: work(*arguments, **named), time.monotonic() + self._seconds)
+        submitted: Future[T] = self._threads.submit(self._carry_out, running)
+        submitted.add_done_callback(lambda _: self._room.release())
+        done = asyncio.wrap_future(submitted)
+        try:
+            await asyncio.wait([done], timeout=self._seconds)
+            if done.done():
+                return done.result()
+            submitted.cancel()
+            if running.connection is not None:
+                running.connection.interrupt()
+            raise DatabaseBusyError
+        finally:
+            done.cancel()  # nobody waits for it any more; what runs already goes on to its deadline
+
+    async def run_patiently(self, work: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
+        """As ``run``, again and again until the database can do it. Only for work that may be done twice."""
+        pause = FIRST_PAUSE
+        while True:
+            try:
+                return await self.run(work, *arguments, **named)
+            except Exception as error:
+                if not isinstance(error, DatabaseBusyError) and not passes(error):
+                    raise
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, LONGEST_PAUSE)
+
+    def _carry_out(self, running: _Running[T]) -> T:
+        if time.monotonic() > running.deadline:
+            raise DatabaseBusyError
+        if not hasattr(self._own, "connection"):
+            self._own.connection = ThreadConnection(lock_seconds=self._lock_seconds, statement_seconds=self._seconds)
+        running.connection = self._own.connection
+        try:
+            with self._own.connection.ready(running.deadline):
+                return running.work()
+        except Exception as error:
+            if passes(error) and time.monotonic() > running.deadline:
+                raise DatabaseBusyError from None
+            raise
+
+
+commands = Pool("commands", threads=8, waiting=500, seconds=10)
+"""What sockets ask: each of their commands, and the repeated check of their sessions."""
+
+turns = Pool("turns", threads=4, waiting=5000, seconds=15)
+"""What running turns read: their branch, and the rows of the back ends."""
+
+leases = Pool("leases", threads=1, waiting=1, seconds=5, lock_seconds=1)
+"""The leases of this process's turns and the text of their open frames, once a second."""
+
+reaper = Pool("reaper", threads=1, waiting=1, seconds=20)
+"""The search for turns whose process has died."""

@@ -1,0 +1,236 @@
+"""The single writer of a process: one thread, one connection, and one transaction for all writes that wait.
+
+SQLite has one writer at a time anyway, and a commit costs the same for one write as for fifty. Each has a savepoint, so that one that fails
+does so alone. A caller hears of a write only after COMMIT.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import bisect
+import itertools
+import logging
+import random
+import threading
+import time
+from collections.abc import Callable, Hashable, Iterable
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from django.db import transaction
+
+from chatui.database.connections import ThreadConnection
+from chatui.database.faults import ends_one_statement, is_full, passes, told
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+MOST_WRITES = 50
+"""In one transaction."""
+LOCK_SECONDS = 0.2
+"""How long a statement waits for a lock, before its write steps aside for the others."""
+STATEMENT_SECONDS = 10.0
+FIRST_PAUSE = 0.05
+LONGEST_PAUSE = 0.5
+"""Between two attempts, in seconds."""
+
+
+@dataclass(slots=True, order=True)
+class _Entry:
+    number: int
+    write: Callable[[], Any] = field(compare=False, repr=False)
+    order: Hashable = field(compare=False)
+    give_up_at: float = field(compare=False)
+    future: asyncio.Future[Any] = field(compare=False, repr=False)
+    loop: asyncio.AbstractEventLoop = field(compare=False, repr=False)
+    not_before: float = field(default=0.0, compare=False)
+    pause: float = field(default=FIRST_PAUSE, compare=False)
+
+
+class _TransactionError(Exception):
+    """The whole transaction was undone, because of its cause."""
+
+
+class Writer:
+    """``await writer.run(write, …)``. The thread begins with the first write, and does not keep the process from ending."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._waiting: list[_Entry] = []
+        self._is_at_work = False
+        self._numbers = itertools.count()
+        self._thread: threading.Thread | None = None
+        self._is_failing = False
+        self._is_in_trouble = False
+
+    async def run(self, write: Callable[..., T], *arguments: Any, order: Hashable = None, patience: float | None = None) -> T:
+        """What the write returns, once it is committed; see ``post``.
+
+        Raises:
+            DatabaseBusyError: its patience is over, and it was not committed.
+        """
+        return await asyncio.shield(self.post(write, *arguments, order=order, patience=patience))
+
+    def post(self, write: Callable[..., T], *arguments: Any, order: Hashable = None, patience: float | None = None) -> asyncio.Future[T]:
+        """Have something written. The future is done once it is committed.
+
+        A write must be safe to run twice: after a failed COMMIT nobody knows whether it took effect. Writes of the same ``order`` are done
+        one after the other, as they came. While the database is locked, full or away, a write waits ``patience`` seconds, or for ever; one
+        with patience is refused at once where there is no room left.
+        """
+        loop = asyncio.get_running_loop()
+        give_up_at = float("inf") if patience is None else time.monotonic() + patience
+        entry = _Entry(next(self._numbers), lambda: write(*arguments), order, give_up_at, loop.create_future(), loop)
+        with self._changed:
+            self._waiting.append(entry)
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._serve, name="writer", daemon=True)
+                self._thread.start()
+            self._changed.notify_all()
+        return entry.future
+
+    def drain(self, seconds: float) -> bool:
+        """Wait until everything is written, at most so long; whether it is. For a process that ends."""
+        with self._changed:
+            return self._changed.wait_for(lambda: not self._waiting and not self._is_at_work, seconds)
+
+    def _serve(self) -> None:
+        connection = ThreadConnection(lock_seconds=LOCK_SECONDS, statement_seconds=STATEMENT_SECONDS)
+        while True:
+            batch = self._next_batch()
+            try:
+                with connection.ready():
+                    self._carry_out(batch)
+            except Exception as error:  # noqa: BLE001 - such as a connection that cannot even be checked; the thread must go on
+                self._put_back(batch, error)
+            with self._changed:
+                self._is_at_work = False
+                self._changed.notify_all()
+
+    def _next_batch(self) -> list[_Entry]:
+        with self._changed:
+            while True:
+                batch = self._due(time.monotonic())
+                if batch:
+                    self._is_at_work = True
+                    return batch
+                soonest = min((entry.not_before for entry in self._waiting), default=None)
+                self._changed.wait(None if soonest is None else max(soonest - time.monotonic(), 0.001))
+
+    def _due(self, now: float) -> list[_Entry]:
+        """Take out what can be written now, in order; whatever must follow a write that still waits, waits too."""
+        batch: list[_Entry] = []
+        rest: list[_Entry] = []
+        held: set[Hashable] = set()
+        for entry in self._waiting:
+            if len(batch) == MOST_WRITES or entry.not_before > now or entry.order in held:
+                rest.append(entry)
+                if entry.order is not None:
+                    held.add(entry.order)
+            else:
+                batch.append(entry)
+        self._waiting = rest
+        return batch
+
+    def _carry_out(self, batch: list[_Entry]) -> None:
+        try:
+            self._settle(*self._write(batch))
+        except _TransactionError as undone:
+            error = undone.__cause__ or undone
+            if len(batch) == 1:
+                self._settle([], [(batch[0], error)])
+                return
+            # Perhaps one of them is to blame: each by itself, so that it holds up nobody but itself.
+            held: set[Hashable] = set()
+            for position, entry in enumerate(batch):
+                if entry.order is not None and entry.order in held:
+                    self._put_back([entry], error)
+                elif not self._alone(entry):
+                    held.add(entry.order)
+                if self._is_failing:
+                    self._put_back(batch[position + 1 :], error)
+                    return
+
+    def _alone(self, entry: _Entry) -> bool:
+        """Do one write; whether it is settled."""
+        try:
+            done, failed = self._write([entry])
+        except _TransactionError as undone:
+            done, failed = [], [(entry, undone.__cause__ or undone)]
+        self._settle(done, failed)
+        return entry not in self._waiting
+
+    def _write(self, batch: list[_Entry]) -> tuple[list[tuple[_Entry, Any]], list[tuple[_Entry, BaseException]]]:
+        """One transaction: the writes that were committed, with what they returned, and those that failed alone."""
+        done: list[tuple[_Entry, Any]] = []
+        failed: list[tuple[_Entry, BaseException]] = []
+        held: dict[Hashable, Exception] = {}
+        self._is_failing = True
+        try:
+            with transaction.atomic():
+                self._is_failing = False  # the database is there, and nobody else has the lock
+                for entry in batch:
+                    try:
+                        if entry.order in held:
+                            raise held[entry.order]
+                        done.append((entry, self._with_savepoint(entry, len(batch))))
+                    except Exception as error:
+                        if len(batch) == 1 or transaction.get_connection().needs_rollback or not _is_of_one_write(error):
+                            raise
+                        failed.append((entry, error))
+                        if entry.order is not None and passes(error):
+                            held[entry.order] = error
+        except Exception as error:
+            raise _TransactionError from error
+        return done, failed
+
+    def _with_savepoint(self, entry: _Entry, count: int) -> Any:
+        if count == 1:
+            return entry.write()
+        with transaction.atomic():
+            return entry.write()
+
+    def _settle(self, done: list[tuple[_Entry, Any]], failed: Iterable[tuple[_Entry, BaseException]]) -> None:
+        for entry, result in done:
+            _tell(entry, entry.future.set_result, result)
+        if done and self._is_in_trouble:
+            self._is_in_trouble = False
+            log.warning("the database takes writes again")
+        for entry, error in failed:
+            if passes(error):
+                self._put_back([entry], error)
+            else:
+                _tell(entry, entry.future.set_exception, error)
+
+    def _put_back(self, entries: list[_Entry], error: BaseException) -> None:
+        """Try again later, or give up."""
+        now = time.monotonic()
+        for entry in entries:
+            if now >= entry.give_up_at or (is_full(error) and entry.give_up_at != float("inf")):
+                _tell(entry, entry.future.set_exception, told(error))
+                continue
+            entry.not_before = now + entry.pause * random.uniform(0.5, 1.0)  # noqa: S311 - so that processes do not collide again; no secret
+            entry.pause = min(2 * entry.pause, LONGEST_PAUSE)
+            with self._changed:
+                bisect.insort(self._waiting, entry)
+        if entries and not self._is_in_trouble:
+            self._is_in_trouble = True
+            log.warning("writing waits for the database (%s)", type(error).__name__)
+
+
+def _is_of_one_write(error: BaseException) -> bool:
+    return not passes(error) or ends_one_statement(error)
+
+
+def _tell(entry: _Entry, tell: Callable[[Any], None], value: Any) -> None:
+    def tell_now() -> None:
+        if not entry.future.done():
+            tell(value)
+
+    if not entry.loop.is_closed():
+        entry.loop.call_soon_threadsafe(tell_now)
+
+
+writer = Writer()
+"""The writer of this process."""

@@ -1,0 +1,223 @@
+"""Passes messages to the other processes of a deployment, and theirs to this one, by publish and subscribe of Redis.
+
+Without CHATUI_REDIS_URL there are no other processes, and it does nothing. A Redis that is away or silent costs messages, never time:
+nobody waits for it, and the log has one line for each outage. A page that misses an event notices it by the numbers and asks again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import logging
+from collections import deque
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import redis
+import redis.asyncio
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
+from redis.exceptions import RedisError
+
+from chatui.env import environment
+
+log = logging.getLogger(__name__)
+
+Deliver = Callable[[str, Mapping[str, object]], None]
+
+ANSWER_SECONDS = 2.0
+"""How long Redis may take for anything, and how often it is asked whether it is still there."""
+PAUSE_SECONDS = 0.5
+"""Between two attempts to reach a Redis that is away."""
+MOST_WAITING = 10_000
+"""Messages to other processes that wait to be sent; the oldest are dropped."""
+FAILURES = (RedisError, OSError, TimeoutError, ValueError)
+
+
+class Relay:
+    """One for each event loop. All but ``settled`` are synchronous, and return at once."""
+
+    def __init__(self, process: str, deliver: Deliver) -> None:
+        self._process = process
+        self._deliver = deliver
+        self._url = environment().redis_url
+        self._groups: set[str] = set()
+        self._waiting: deque[tuple[str, str]] = deque(maxlen=MOST_WAITING)
+        self._work = asyncio.Event()
+        self._changed = asyncio.Event()
+        self._subscribed = asyncio.Event()
+        self._tasks: list[asyncio.Task[None]] = []
+        self._is_away = False
+        self._round = 0
+        self._answered = 0.0
+
+    def join(self, group: str) -> None:
+        """Pass on what other processes send to a group."""
+        if self._url and group not in self._groups:
+            self._groups.add(group)
+            self._resubscribe()
+
+    def leave(self, group: str) -> None:
+        """Not any more."""
+        if group in self._groups:
+            self._groups.discard(group)
+            self._resubscribe()
+
+    async def settled(self) -> None:
+        """Wait until Redis knows the joined groups, at most ANSWER_SECONDS, and not at all while it is away."""
+        if self._url and not self._is_away:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(ANSWER_SECONDS):
+                    await self._subscribed.wait()
+
+    def send(self, group: str, message: Mapping[str, object]) -> None:
+        """To the receivers of a group in all other processes."""
+        self._enqueue(_channel(group), group, message)
+
+    def send_to(self, process: str, group: str, message: Mapping[str, object]) -> None:
+        """To the receivers of a group in one other process."""
+        self._enqueue(_process_channel(process), group, message)
+
+    def _enqueue(self, channel: str, group: str, message: Mapping[str, object]) -> None:
+        if self._url and not self._is_away:
+            self._start()
+            self._waiting.append((channel, _packed(self._process, group, message)))
+            self._work.set()
+
+    def _resubscribe(self) -> None:
+        self._subscribed.clear()
+        self._changed.set()
+        self._start()
+
+    def _start(self) -> None:
+        if not self._tasks:
+            # The event loop keeps only a weak reference to a task.
+            self._tasks = [asyncio.create_task(self._keep_sending()), asyncio.create_task(self._keep_listening())]
+
+    async def _keep_sending(self) -> None:
+        async with _client(self._url) as client:
+            while True:
+                await self._work.wait()
+                self._work.clear()
+                try:
+                    async with asyncio.timeout(ANSWER_SECONDS):
+                        await self._send_waiting(client)
+                except Exception as error:  # noqa: BLE001 - whatever the client raises, the relay must live on
+                    self._waiting.clear()
+                    self._note_away(error)
+
+    async def _send_waiting(self, client: redis.asyncio.Redis) -> None:
+        while self._waiting:
+            # All that waits goes in one round trip, in its order.
+            batch = [self._waiting.popleft() for _ in range(min(len(self._waiting), 100))]
+            pipeline = client.pipeline(transaction=False)
+            for channel, packed in batch:
+                pipeline.publish(channel, packed)
+            await pipeline.execute()
+
+    async def _keep_listening(self) -> None:
+        async with _client(self._url) as client:
+            while True:
+                try:
+                    async with client.pubsub() as pubsub:
+                        await self._listen(pubsub)
+                except Exception as error:  # noqa: BLE001 - as above; a connection that broke under it may raise anything
+                    self._note_away(error)
+                self._changed.set()
+                await asyncio.sleep(PAUSE_SECONDS)
+
+    async def _listen(self, pubsub: Any) -> None:
+        known: set[str] = set()
+        reader: asyncio.Task[None] | None = None
+        try:
+            while True:
+                self._changed.clear()
+                self._round += 1
+                async with asyncio.timeout(ANSWER_SECONDS):
+                    known = await self._subscribe(pubsub, known)
+                    if reader is None:
+                        self._answered = asyncio.get_running_loop().time()
+                        reader = asyncio.create_task(self._read(pubsub))
+                    await pubsub.ping(str(self._round))
+                self._check(reader)
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(ANSWER_SECONDS):
+                        await self._changed.wait()
+        finally:
+            if reader is not None:
+                reader.cancel()
+                await asyncio.gather(reader, return_exceptions=True)
+
+    async def _subscribe(self, pubsub: Any, known: set[str]) -> set[str]:
+        wanted = {_process_channel(self._process), *map(_channel, self._groups)}
+        if wanted - known:
+            await pubsub.subscribe(*(wanted - known))
+        if known - wanted:
+            await pubsub.unsubscribe(*(known - wanted))
+        return wanted
+
+    def _check(self, reader: asyncio.Task[None]) -> None:
+        """Raises one of FAILURES where nothing came back for too long, or the reading has failed."""
+        if reader.done():
+            reader.result()
+        if asyncio.get_running_loop().time() - self._answered > 2 * ANSWER_SECONDS:
+            raise TimeoutError("Redis is silent")
+
+    async def _read(self, pubsub: Any) -> None:
+        while True:
+            message = await pubsub.get_message(timeout=ANSWER_SECONDS)
+            if message is None:
+                continue
+            self._answered = asyncio.get_running_loop().time()
+            if message["type"] == "message":
+                self._take(message["data"])
+            elif message["type"] == "pong":
+                self._note_back(int(message["data"]))
+
+    def _take(self, packed: bytes) -> None:
+        sender, group, message = json.loads(packed)
+        if sender != self._process:
+            self._deliver(group, message)
+
+    def _note_away(self, error: BaseException) -> None:
+        if not self._is_away:
+            log.warning("Redis is away (%s): pages in other processes lag until it answers", type(error).__name__)
+        self._is_away = True
+        self._subscribed.clear()
+
+    def _note_back(self, round_: int) -> None:
+        if self._is_away:
+            log.warning("Redis is back")
+        self._is_away = False
+        # Redis answers in order: it knows the groups that it was told of before this round's ping.
+        if round_ == self._round and not self._changed.is_set():
+            self._subscribed.set()
+
+
+def publish_once(process: str, group: str, message: Mapping[str, object], *, to: str = "") -> None:
+    """Send to other processes from synchronous code that has no event loop. Waits at most ANSWER_SECONDS; lost while Redis is away."""
+    if not (url := environment().redis_url):
+        return
+    try:
+        with redis.Redis.from_url(url, socket_connect_timeout=ANSWER_SECONDS, socket_timeout=ANSWER_SECONDS) as client:
+            client.publish(_process_channel(to) if to else _channel(group), _packed(process, group, message))
+    except FAILURES as error:
+        log.warning("a message to other processes was lost (%s)", type(error).__name__)
+
+
+def _client(url: str) -> redis.asyncio.Redis:
+    # Without attempts of its own: an outage is to be noticed at once, and ``_keep_listening`` comes back by itself.
+    return redis.asyncio.Redis.from_url(url, socket_connect_timeout=ANSWER_SECONDS, retry=Retry(NoBackoff(), 0))
+
+
+def _packed(process: str, group: str, message: Mapping[str, object]) -> str:
+    return json.dumps([process, group, dict(message)], separators=(",", ":"))
+
+
+def _channel(group: str) -> str:
+    return f"chatui.group.{group}"
+
+
+def _process_channel(process: str) -> str:
+    return f"chatui.process.{process}"

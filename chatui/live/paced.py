@@ -1,0 +1,57 @@
+"""Takes a socket's messages as they arrive, and counts them then: what waits behind a slow command is bounded as well."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+Receive = Callable[[], Awaitable[dict[str, Any]]]
+
+COMMANDS_PER_SECOND = 10.0
+COMMANDS_BURST = 30.0
+CHARS_A_COMMAND = 64 * 1024
+"""A longer message counts as several commands."""
+
+TOO_FAST = "\x00too fast"
+"""Stands for the message that was one too many, and for all after it. No command: it is not JSON."""
+
+
+class Paced:
+    """``next`` is what an ASGI application calls for its next message."""
+
+    def __init__(self, receive: Receive) -> None:
+        self._receive = receive
+        self._arrived: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+        self._reading: asyncio.Task[None] | None = None
+        self._allowance = COMMANDS_BURST
+        self._last = asyncio.get_running_loop().time()
+        self._is_too_fast = False
+
+    async def next(self) -> dict[str, Any]:
+        """The next message, in the order of arrival."""
+        if self._reading is None:
+            self._reading = asyncio.create_task(self._read())
+        return await self._arrived.get()
+
+    def stop(self) -> None:
+        """Take no more."""
+        if self._reading is not None:
+            self._reading.cancel()
+
+    async def _read(self) -> None:
+        while True:
+            message = await self._receive()
+            if message["type"] != "websocket.receive" or self._is_within_rate(message):
+                self._arrived.put_nowait(message)
+            elif not self._is_too_fast:
+                self._is_too_fast = True
+                self._arrived.put_nowait({"type": "websocket.receive", "text": TOO_FAST})
+
+    def _is_within_rate(self, message: dict[str, Any]) -> bool:
+        now = asyncio.get_running_loop().time()
+        self._allowance = min(COMMANDS_BURST, self._allowance + (now - self._last) * COMMANDS_PER_SECOND)
+        self._last = now
+        size = len(message.get("text") or message.get("bytes") or "")
+        self._allowance -= 1 + size // CHARS_A_COMMAND
+        return self._allowance >= 0 and not self._is_too_fast

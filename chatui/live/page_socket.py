@@ -1,0 +1,88 @@
+"""The WebSocket of a page, without what it is for: paced commands in, bounded frames out, and one way to close, however it ends."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Coroutine
+from contextvars import copy_context
+from typing import Any
+
+from channels.consumer import get_handler_name
+from channels.generic.websocket import AsyncWebsocketConsumer
+
+from chatui import wire
+from chatui.live.outbox import Outbox
+from chatui.live.paced import Paced
+from renderer.errors import ErrorCode
+
+CLOSE_TOO_SLOW = 4413
+
+
+class PageSocket(AsyncWebsocketConsumer):
+    """``begin`` when it connects. ``release`` is called at the end, whatever ended it, and may be called before."""
+
+    channel_layer_alias = "none"  # messages come over the bus, which needs no task and no thread for each of them
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """See Channels. However the socket ends, also by an error or by the server's patience, what it holds is given back."""
+        paced = Paced(receive)
+        try:
+            await super().__call__(scope, paced.next, send)  # type: ignore[arg-type]
+        finally:
+            paced.stop()
+            self.release()
+
+    async def dispatch(self, message: dict[str, Any]) -> None:
+        """Call the handler of an ASGI message. Channels would first look for old database connections, in the one thread of all sockets."""
+        await getattr(self, get_handler_name(message))(message)
+
+    def begin(self, caught_up: Callable[[], None]) -> None:
+        """Make ready to send. ``caught_up``: see Outbox."""
+        self.is_closing = False
+        self._background_tasks: set[asyncio.Task[None]] = set()
+        self._context = copy_context()
+        self.outbox = Outbox(self._transmit, caught_up, self._give_up)
+
+    def release(self) -> None:
+        """Give back what the socket holds."""
+        self.is_closing = True
+        for task in getattr(self, "_background_tasks", ()):
+            task.cancel()
+
+    async def _transmit(self, frame: str) -> None:
+        with contextlib.suppress(Exception):  # the page is gone, and the server has said so or will
+            await self.send(text_data=frame)
+
+    def _give_up(self) -> None:
+        if not self.is_closing:
+            self.start_background(self.leave(CLOSE_TOO_SLOW))
+
+    def say(self, event: wire.Event) -> None:
+        """Send one event."""
+        self.outbox.put(wire.encode([event]))
+
+    def refuse(self, client_id: str | None, code: ErrorCode) -> None:
+        """Answer a command with the sentence of ``code``."""
+        self.say(wire.Refused(client_id, code, code.sentence))
+
+    async def close_with(self, code: ErrorCode, close_code: int) -> None:
+        """Say why, and close."""
+        if not self.is_closing:
+            self.say(wire.Closing(code, code.sentence))
+            await self.leave(close_code)
+
+    async def leave(self, close_code: int) -> None:
+        """Send what waits, and close. Once: what would close it again does nothing."""
+        if not self.is_closing:
+            self.is_closing = True
+            await self.outbox.flush()
+            with contextlib.suppress(Exception):  # the page may be gone already
+                await self.close(code=close_code)
+
+    def start_background(self, work: Coroutine[Any, Any, None]) -> None:
+        """Run something beside the commands, until the socket ends."""
+        # Not in the context of whoever sent the message that this is about.
+        task = asyncio.create_task(work, context=self._context.copy())
+        self._background_tasks.add(task)
+        task.add_done_callback(self._background_tasks.discard)

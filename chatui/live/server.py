@@ -1,0 +1,105 @@
+"""The Daphne server as this product runs it: sockets are compressed where the browser can, and SIGTERM drains before it ends the process.
+
+To drain: no new connection is taken, sockets are told to come back elsewhere (close code 1012), and answers that are being written go on,
+up to CHATUI_DRAIN_SECONDS. Their pages follow them through another process, or find them when they are back.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+import signal
+from collections.abc import Iterable
+from typing import Any
+
+import daphne.server
+from autobahn.websocket.compress import PerMessageDeflateOffer, PerMessageDeflateOfferAccept
+from daphne.ws_protocol import WebSocketProtocol
+from twisted.internet import reactor
+
+from chatui.delivery import groups
+from chatui.delivery.bus import bus
+from chatui.env import environment
+from chatui.live.consumer import CLOSE_RESTART
+from chatui.turns import running
+
+log = logging.getLogger(__name__)
+
+WINDOW_BITS = 12
+MEMORY_LEVEL = 5
+"""The compressor of a socket takes 32 KB of memory with these, and most of a larger one's effect on text that comes in small pieces."""
+MOST_FRAME_BYTES = 1024 * 1024
+LAST_MESSAGES_SECONDS = 0.3
+"""For what the last events of a turn still have to pass: the sockets, and Redis."""
+_ACCEPT: Any = PerMessageDeflateOfferAccept  # which is not typed
+
+
+class Server(daphne.server.Server):  # type: ignore[misc]
+    """Runs until a signal comes."""
+
+    _ports: list[Any]
+    _draining: asyncio.Task[None] | None = None
+
+    def run(self) -> None:
+        """See Daphne."""
+        self._ports = []
+        # Called when the factories are there, and before the reactor runs.
+        self.ready_callable = self._prepare
+        super().run()
+
+    def listen_success(self, port: Any) -> None:
+        """See Daphne."""
+        self._ports.append(port)
+        super().listen_success(port)
+
+    def _prepare(self) -> None:
+        self.ws_factory.protocol = _Protocol
+        self.ws_factory.setProtocolOptions(perMessageCompressionAccept=accepted_compression)
+        reactor.callWhenRunning(self._catch_sigterm)
+        # What is loaded by now stays: the collector need not walk through it with every few thousand tokens.
+        gc.collect()
+        gc.freeze()
+
+    def _catch_sigterm(self) -> None:
+        loop = asyncio.get_event_loop()
+        # After Twisted's own, which would stop at once. The handler may only put things in motion.
+        signal.signal(signal.SIGTERM, lambda *_: loop.call_soon_threadsafe(self._begin_to_drain, loop))
+
+    def _begin_to_drain(self, loop: asyncio.AbstractEventLoop) -> None:
+        if self._draining is None:
+            self._draining = loop.create_task(self._drain(), name="drain")
+        else:
+            self.stop()  # who asks twice does not want to wait
+
+    async def _drain(self) -> None:
+        for port in self._ports:
+            port.stopListening()
+        bus().send(groups.PROCESS, {"type": "process.ends"}, elsewhere=False)
+        try:
+            async with asyncio.timeout(environment().drain_seconds):
+                await running.settle()
+        except TimeoutError:
+            log.warning("%d answers were still being written after %s s", running.count(), environment().drain_seconds)
+        await asyncio.sleep(LAST_MESSAGES_SECONDS)
+        self.stop()
+
+
+class _Protocol(WebSocketProtocol):  # type: ignore[misc]
+    """Daphne's, which can also close with the registered code for a restart."""
+
+    def serverClose(self, code: int | None = None) -> None:  # noqa: N802 - Daphne's name
+        """See Daphne. Autobahn lets an application send only codes of its own range, so this one is sent as a frame."""
+        if code == CLOSE_RESTART:
+            self.sendCloseFrame(code=code, isReply=False)
+        else:
+            super().serverClose(code)
+
+
+def accepted_compression(offers: Iterable[object]) -> Any:
+    """What is answered to the compressions that a browser offers. Nothing secret stands in what a socket carries beside a model's text: no
+    token, and nothing hidden."""
+    for offer in offers:
+        if isinstance(offer, PerMessageDeflateOffer):
+            return _ACCEPT(offer, window_bits=WINDOW_BITS, mem_level=MEMORY_LEVEL, max_message_size=MOST_FRAME_BYTES)
+    return None

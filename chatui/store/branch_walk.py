@@ -1,0 +1,100 @@
+"""Walks up from a message towards the root, inside the database: only as far as is asked for, and past no message beside the way."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from django.db import connection
+from django.db.models import UUIDField
+from django.db.models.expressions import RawSQL
+
+_PATH = (
+    "WITH RECURSIVE up(id, parent_id, depth) AS ("
+    "SELECT id, parent_id, 0 FROM chatui_message WHERE id = %s AND conversation_id = %s "
+    "UNION ALL SELECT above.id, above.parent_id, up.depth + 1 FROM up JOIN chatui_message above ON above.id = up.parent_id) "
+    "SELECT id FROM up ORDER BY depth"
+)
+
+# What history.seen_again would drop is not even read: reasoning above an answer may be many times as long as everything else.
+_SEEN = (
+    "WITH RECURSIVE up(id, parent_id, depth, chars, is_answer, is_past_answer) AS ("
+    "SELECT id, parent_id, 0, LENGTH(text), role = 'assistant' AND channel = 'final' AND intent = '' AND is_visible, FALSE "
+    "FROM chatui_message WHERE id = %s "
+    "UNION ALL SELECT above.id, above.parent_id, up.depth + 1, "
+    "up.chars + CASE WHEN above.channel = 'analysis' AND (up.is_past_answer OR up.is_answer) THEN 0 ELSE LENGTH(above.text) END, "
+    "above.role = 'assistant' AND above.channel = 'final' AND above.intent = '' AND above.is_visible, up.is_past_answer OR up.is_answer "
+    "FROM up JOIN chatui_message above ON above.id = up.parent_id WHERE up.chars < %s) "
+    "SELECT message.id, up.parent_id, message.role, message.name, message.is_visible, message.text "
+    "FROM up JOIN chatui_message message ON message.id = up.id "
+    "WHERE NOT (message.channel = 'analysis' AND up.is_past_answer) ORDER BY up.depth DESC"
+)
+
+_QUESTIONS = (
+    "WITH RECURSIVE up(id, parent_id, is_question) AS ("
+    "SELECT id, parent_id, role = 'user' AND is_visible FROM chatui_message WHERE id = %s "
+    "UNION ALL SELECT above.id, above.parent_id, above.role = 'user' AND above.is_visible "
+    "FROM up JOIN chatui_message above ON above.id = up.parent_id) "
+    "SELECT COUNT(*) FROM up WHERE is_question"
+)
+
+_NEAREST_QUESTION = (
+    "(WITH RECURSIVE up(id, parent_id, is_question) AS ("
+    "SELECT start.id, start.parent_id, start.role = 'user' AND start.is_visible FROM chatui_message start WHERE start.id = {start} "
+    "UNION ALL SELECT above.id, above.parent_id, above.role = 'user' AND above.is_visible "
+    "FROM up JOIN chatui_message above ON above.id = up.parent_id WHERE NOT up.is_question) "
+    "SELECT id FROM up WHERE is_question)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SeenMessage:
+    """A message on the way, as much of it as a prompt needs."""
+
+    key: UUID
+    parent_id: UUID | None
+    role: str
+    name: str
+    is_visible: bool
+    text: str = field(repr=False)
+
+
+def path(conversation_id: UUID, leaf_id: UUID) -> list[UUID]:
+    """The keys from a message up to the root."""
+    with connection.cursor() as cursor:
+        cursor.execute(_PATH, [_key(leaf_id), _key(conversation_id)])
+        return [_uuid(key) for (key,) in cursor.fetchall()]
+
+
+def seen(leaf_id: UUID, most_chars: int) -> list[SeenMessage]:
+    """The messages down to ``leaf_id`` that a model may be sent, in order: the nearest, with about ``most_chars`` characters."""
+    with connection.cursor() as cursor:
+        cursor.execute(_SEEN, [_key(leaf_id), most_chars])
+        rows: Sequence[tuple[object, object, str, str, object, str]] = cursor.fetchall()
+    return [
+        SeenMessage(_uuid(key), _uuid(parent) if parent else None, role, name, bool(is_visible), text)
+        for key, parent, role, name, is_visible, text in rows
+    ]
+
+
+def questions_from(message_id: UUID) -> int:
+    """How many questions there are from a message up to the root."""
+    with connection.cursor() as cursor:
+        cursor.execute(_QUESTIONS, [_key(message_id)])
+        return int(cursor.fetchone()[0])
+
+
+def nearest_question(start: str, *parameters: UUID) -> RawSQL:
+    """As a part of a query: the key of the last question at or above the message ``start``, an expression in SQL."""
+    return RawSQL(  # noqa: S611 - the expression is one of this product's, and its parameters are keys
+        _NEAREST_QUESTION.format(start=start), [_key(parameter) for parameter in parameters], output_field=UUIDField()
+    )
+
+
+def _key(value: UUID) -> UUID | str:
+    return value.hex if connection.vendor == "sqlite" else value
+
+
+def _uuid(value: object) -> UUID:
+    return value if isinstance(value, UUID) else UUID(str(value))

@@ -1,0 +1,154 @@
+"""The leases of the turns that this process runs: renewed about once a second, for all of them together, by the database's clock.
+
+The same transaction appends what their open frames hold, and looks which turns are still ours and which are to stop. So a deletion or a
+Stop in another process ends the request to the model within about a second, also while Redis is away.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from uuid import UUID
+
+from django.db import OperationalError, transaction
+from django.db.models import QuerySet
+
+from chatui.database import clock, pools
+from chatui.database.faults import DatabaseBusyError, ends_one_statement, outages, passes
+from chatui.delivery.bus import PROCESS
+from chatui.models import Turn, TurnPiece
+from chatui.models.turn import TurnState
+from chatui.store.turn_pieces import Pieces
+
+log = logging.getLogger(__name__)
+
+OWNER = PROCESS
+"""Identifies this process in leases."""
+
+LEASE = timedelta(seconds=15)
+TICK_SECONDS = 0.75
+"""Less than a second, so that with the time of the write itself no more than the last second is ever missing."""
+
+OUTAGE_SECONDS = 4.0
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A turn that this process runs: its unwritten text, what to do where the turn is ours no more, and where it is to stop."""
+
+    pieces: Pieces
+    lost: Callable[[], None]
+    stop: Callable[[], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Renewed:
+    """``ours``: the turns that still run here, each with whether it is to stop. ``written``: those of them whose lease and text are stored;
+    the rest was locked by somebody else at that moment."""
+
+    ours: dict[UUID, bool]
+    written: set[UUID]
+
+
+class Leases:
+    """The turns of this process. Its task lives while there are any, on the event loop that runs them."""
+
+    def __init__(self) -> None:
+        self._held: dict[UUID, Held] = {}
+        self._task: asyncio.Task[None] | None = None
+        self._renewed_at = 0.0
+        self._is_urgent = asyncio.Event()
+
+    def hold(self, turn_id: UUID, held: Held) -> None:
+        """A turn begins to run here."""
+        self._held[turn_id] = held
+        if self._task is None or self._task.done() or self._task.get_loop() is not asyncio.get_running_loop():
+            self._is_urgent = asyncio.Event()
+            self._renewed_at = time.monotonic()
+            self._task = asyncio.create_task(self._renew_often(), name="leases")
+
+    def release(self, turn_id: UUID) -> None:
+        """The turn has ended."""
+        self._held.pop(turn_id, None)
+
+    def keys(self) -> list[UUID]:
+        """The turns that run here. From any thread."""
+        return list(self._held)
+
+    def hurry(self) -> None:
+        """What was written of an open frame is wrong by now, so it is written at once."""
+        self._is_urgent.set()
+
+    async def _renew_often(self) -> None:
+        while self._held:
+            try:
+                async with asyncio.timeout(TICK_SECONDS):
+                    await self._is_urgent.wait()
+            except TimeoutError:
+                pass
+            self._is_urgent.clear()
+            await self._renew(dict(self._held))
+
+    async def _renew(self, held: dict[UUID, Held]) -> None:
+        rows = {key: each.pieces.rows() for key, each in held.items()}
+        try:
+            renewed = await pools.leases.run(renew, list(held), [row for found in rows.values() for row in found])
+        except Exception as error:  # noqa: BLE001 - whatever it is, the next attempt may still come in time
+            for key, each in held.items():
+                each.pieces.put_back(rows[key])
+            if time.monotonic() - self._renewed_at > OUTAGE_SECONDS and (isinstance(error, DatabaseBusyError) or passes(error)):
+                outages.note()  # nobody else can renew theirs, either
+            log.warning("leases could not be renewed (%s)", type(error).__name__)
+            return
+        self._renewed_at = time.monotonic()
+        for key, each in held.items():
+            if key not in renewed.written:
+                each.pieces.put_back(rows[key])
+            if key in self._held:  # else it ended meanwhile
+                _heed(each, is_ours=key in renewed.ours, is_to_stop=renewed.ours.get(key, False))
+
+
+def _heed(held: Held, *, is_ours: bool, is_to_stop: bool) -> None:
+    if not is_ours:
+        held.lost()
+    elif is_to_stop:
+        held.stop()
+
+
+def renew(keys: list[UUID], rows: list[TurnPiece]) -> Renewed:
+    """Renew the leases of these turns of this process, and append the pieces. May be called again with the same pieces."""
+    try:
+        with transaction.atomic():
+            return _renew(_ours(keys), rows)
+    except OperationalError as error:
+        if not ends_one_statement(error):
+            raise
+    # Somebody holds one of the rows: that one waits, all others do not.
+    with transaction.atomic():
+        free = list(_ours(keys).select_for_update(skip_locked=True, of=("self",), no_key=True).values_list("pk", flat=True))
+        renewed = _renew(_ours(free), rows)
+        return Renewed(_states(_ours(keys)), renewed.written)
+
+
+def _renew(turns: QuerySet[Turn], rows: list[TurnPiece]) -> Renewed:
+    # The update comes first: from here on nobody can end one of these turns before its pieces are written.
+    turns.update(lease_until=clock.after(LEASE))
+    ours = _states(turns)
+    TurnPiece.objects.bulk_create([row for row in rows if row.turn_id in ours], ignore_conflicts=True, batch_size=200)
+    return Renewed(ours, set(ours))
+
+
+def _states(turns: QuerySet[Turn]) -> dict[UUID, bool]:
+    return dict(turns.values_list("pk", "stop_requested"))
+
+
+def _ours(keys: list[UUID]) -> QuerySet[Turn]:
+    return Turn.objects.filter(pk__in=keys, lease_owner=OWNER, state=TurnState.RUNNING, conversation__deleted_at=None)
+
+
+leases = Leases()
+"""Those of this process."""

@@ -1,0 +1,160 @@
+"""The short form of the events that come most often: more text for the open block of an answer.
+
+In a frame, an array stands for an event about the block that the last event in full was about, in the same turn:
+
+=========================================  =====================================================================================
+``[number, text]``                         ``BlockGrew``
+``[number, end, html]``                    ``BlockReplaced``: ``html`` is inserted before the last ``end`` characters of its HTML
+``[number, end, html, removed]``           the same, and ``removed`` characters before these are left out
+``[number, end, html, removed, 1]``        the same, as ``BlockFlushed``
+=========================================  =====================================================================================
+
+``number`` is the sequence number; characters are counted as JavaScript does, in UTF-16 units. Nothing is shown that the event in full would
+not show: the browser puts the same HTML together that the server rendered. ``static/js/wire/compact.js`` reads this on the page.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from chatui.wire.base import Event, Numbered
+from chatui.wire.turn_events import BlockFlushed, BlockGrew, BlockReplaced
+
+_ENCODE = json.JSONEncoder(separators=(",", ":")).encode
+
+
+@dataclass(slots=True)
+class _Open:
+    """The block that short events are about; ``html`` is what pages have of it, None where that is not known as one string."""
+
+    type: str
+    message_id: str
+    block: int
+    html: str | None
+
+
+class Compactor:
+    """Encodes the events of one turn for one audience. ``forget`` before somebody joins who does not know the open block."""
+
+    def __init__(self) -> None:
+        self._open: _Open | None = None
+
+    def encode(self, events: Iterable[Event | Numbered]) -> str:
+        """One WebSocket frame."""
+        return _ENCODE([self._short(event) if isinstance(event, Numbered) else event.as_json() for event in events])
+
+    def forget(self) -> None:
+        """Write the next event about a block in full."""
+        self._open = None
+
+    def _short(self, numbered: Numbered) -> object:
+        event, number = numbered.event, numbered.sequence_number
+        match event:
+            case BlockReplaced(html=html) if (shown := self._shown(event)) is not None:
+                short: list[object] = [number, *_difference(shown, html.html)]
+            case BlockFlushed(html=html) if (shown := self._shown(event)) is not None:
+                end, more, *removed = _difference(shown, html.html)
+                short = [number, end, more, *(removed or [0]), 1]
+            case BlockGrew(text=text) if self._is_open(event):
+                short = [number, text]
+            case _:
+                self._note(event)
+                return numbered.as_json()
+        self._note(event)
+        return short
+
+    def _is_open(self, event: BlockReplaced | BlockFlushed | BlockGrew) -> bool:
+        known = self._open
+        is_same_type = known is not None and (isinstance(event, BlockFlushed) or event.type == known.type)
+        return known is not None and is_same_type and (known.message_id, known.block) == (event.message_id, event.block)
+
+    def _shown(self, event: BlockReplaced | BlockFlushed) -> str | None:
+        return self._open.html if self._open is not None and self._is_open(event) else None
+
+    def _note(self, event: Event) -> None:
+        if isinstance(event, BlockReplaced):
+            self._open = _Open(event.type, event.message_id, event.block, event.html.html)
+        elif isinstance(event, BlockGrew):
+            self._open = _Open(event.type, event.message_id, event.block, None)
+        else:
+            self._open = None
+
+
+class Expander:
+    """Reads the frames of one socket: every event in full. What cannot be understood is left out."""
+
+    def __init__(self) -> None:
+        self._turn = ""
+        self._open: _Open | None = None
+
+    def read(self, frame: str) -> list[dict[str, Any]]:
+        """The events of a frame.
+
+        Raises:
+            ValueError: it is no JSON array of objects and arrays.
+        """
+        events = json.loads(frame)
+        if not isinstance(events, list) or not all(isinstance(event, dict | list) for event in events):
+            raise ValueError("no list of events")
+        return [full for event in events if (full := self._full(event)) is not None]
+
+    def _full(self, event: dict[str, Any] | list[Any]) -> dict[str, Any] | None:
+        if isinstance(event, list):
+            return self._expanded(event)
+        if "turn" in event:
+            has_block = event.get("type") in BlockReplaced.types and "block" in event
+            self._turn = str(event.get("turn"))
+            self._open = _Open(event["type"], event["message_id"], event["block"], event.get("html")) if has_block else None
+        return event
+
+    def _expanded(self, short: list[Any]) -> dict[str, Any] | None:
+        known = self._open
+        if known is None or len(short) < 2:
+            return None
+        full = {"turn": self._turn, "sequence_number": short[0], "message_id": known.message_id, "block": known.block}
+        if len(short) == 2:
+            known.html = None
+            return full | {"type": known.type, "text": short[1]}
+        if known.html is None:
+            return None
+        end, more, removed, closes = [*short[1:5], 0, 0][:4]
+        known.html = _applied(known.html, end, more, removed)
+        if closes:
+            self._open = None
+        return full | {"type": BlockFlushed.types[0] if closes else known.type, "html": known.html}
+
+
+def _difference(old: str, new: str) -> tuple[int, str] | tuple[int, str, int]:
+    """What makes ``new`` of ``old``: the length of the end that stays, what comes before it, and how much of the old that replaces."""
+    most = min(len(old), len(new))
+    start = _alike(old, new, most)
+    end = _alike(old[::-1][: most - start], new[::-1][: most - start], most - start)
+    more, removed = new[start : len(new) - end], old[start : len(old) - end]
+    units = _units(old[len(old) - end :])
+    return (units, more, _units(removed)) if removed else (units, more)
+
+
+def _alike(one: str, other: str, most: int) -> int:
+    """How many characters are alike at the start, at most ``most``. By halves: comparing slices costs next to nothing."""
+    low, high = 0, most
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one[low:middle] == other[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _units(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+def _applied(old: str, end: int, more: str, removed: int) -> str:
+    units = old.encode("utf-16-le", "surrogatepass")
+    start = len(units) - 2 * (end + removed)
+    tail = units[len(units) - 2 * end :] if end else b""
+    return (units[:start] + more.encode("utf-16-le", "surrogatepass") + tail).decode("utf-16-le", "surrogatepass")

@@ -1,0 +1,72 @@
+"""The load: ``python -m tests.bench.delivery.load`` reads a Job as JSON and writes its Outcome as JSON."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+import time
+from dataclasses import asdict
+from pathlib import Path
+
+from tests.bench.delivery.arithmetic import percentile
+from tests.bench.delivery.load.job import Job, Outcome
+from tests.bench.delivery.load.page import Page
+from tests.bench.delivery.process_table import memory_mb, seconds_of, waited_seconds
+from tests.bench.delivery.statement_count import StatementCount
+
+SETTLE_SECONDS = 0.5
+
+
+async def carry_out(job: Job) -> Outcome:
+    """Open all pages, let them chat, and add up."""
+    count = StatementCount(Path(job.counter)) if job.counter else None
+    pages = [Page(job, job.cookies[number] if job.cookies else "", count) for number in range(job.streams)]
+    for page in pages:
+        await page.open()
+    await asyncio.sleep(SETTLE_SECONDS)
+    opened = sum(page.socket.received for page in pages)
+    spent, waited, others, begun = _clocks(job)
+    await asyncio.gather(*(page.chat(number * job.arrive / job.streams) for number, page in enumerate(pages)))
+    elapsed, others = time.monotonic() - begun, _clocks(job)[2] - others
+    await asyncio.sleep(SETTLE_SECONDS)
+    outcome = _sum(pages)
+    outcome.cpu, outcome.others = seconds_of(job.pid) - spent, others / elapsed
+    outcome.waited = (waited_seconds(job.pid) - waited) / (elapsed + SETTLE_SECONDS)
+    outcome.received -= opened
+    outcome.memory = memory_mb(job.pid)
+    for page in pages:
+        page.socket.close()
+    return outcome
+
+
+def _clocks(job: Job) -> tuple[float, float, float, float]:
+    """What the server used and waited for, what the load with the model server used; and the time itself."""
+    return seconds_of(job.pid), waited_seconds(job.pid), time.process_time() + seconds_of(job.upstream), time.monotonic()
+
+
+def _sum(pages: list[Page]) -> Outcome:
+    delays = sorted(delay for page in pages for delay in page.delays)
+    firsts = sorted(first for page in pages for first in page.firsts)
+    turns = len(firsts)
+    return Outcome(
+        turns=turns,
+        tokens=len(delays),
+        frames=sum(page.frames for page in pages),
+        received=sum(page.socket.received for page in pages),
+        fetched=sum(page.fetched for page in pages),
+        p50=percentile(delays, 50),
+        p99=percentile(delays, 99),
+        first_p50=percentile(firsts, 50),
+        first_p99=percentile(firsts, 99),
+        statements=sum(page.statements for page in pages) / max(1, turns),
+        first_statements=sum(page.first_statements for page in pages) / max(1, turns),
+        is_compressed=all(page.socket.is_compressed for page in pages),
+        missed=sum(page.missed for page in pages),
+        faults=[fault for page in pages for fault in page.faults],
+    )
+
+
+if __name__ == "__main__":
+    wanted = json.load(sys.stdin)
+    print(json.dumps(asdict(asyncio.run(carry_out(Job(**{**wanted, "cookies": tuple(wanted["cookies"])}))))))

@@ -1,0 +1,138 @@
+"""What a page says to each server, and how it reads what comes back. This is the one place that knows the product's events."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Protocol
+from uuid import uuid4
+
+from chatui.wire import Expander
+
+
+@dataclass(slots=True)
+class Heard:
+    """What one frame says to a page: new text, HTML or plain; what it sends and fetches upon that; whether the turn has ended.
+
+    ``is_missed``: the answer was over before the page could follow it, which then has its text from a fetch. ``fault``: why there is none.
+    """
+
+    text: str = ""
+    replies: list[str] = field(default_factory=list)
+    fetches: list[str] = field(default_factory=list)
+    has_ended: bool = False
+    is_missed: bool = False
+    fault: str = ""
+
+
+class Dialect(Protocol):
+    """One page's way to talk."""
+
+    path: str
+
+    def ask(self, question: str) -> str:
+        """The frame that asks this question."""
+        ...
+
+    def read(self, frame: str) -> Heard:
+        """What a frame means."""
+        ...
+
+
+class Relay:
+    """Both relays: a question is its text, an answer's text is in ``t``."""
+
+    path = "/ws/"
+
+    def ask(self, question: str) -> str:
+        """See Dialect."""
+        return question
+
+    def read(self, frame: str) -> Heard:
+        """See Dialect."""
+        said = json.loads(frame)
+        return Heard(text=said.get("t", ""), has_ended="end" in said)
+
+
+class Product:
+    """The product's page: it asks, follows the conversation once it is accepted, and fetches the exchange when it begins and ends."""
+
+    path = "/ws/"
+
+    def __init__(self) -> None:
+        self._exchange = ""
+        self._expander = Expander()
+
+    def ask(self, question: str) -> str:
+        """See Dialect. Each question begins a new conversation."""
+        command = {"type": "send", "client_id": str(uuid4()), "conversation": None, "text": question, "effort": "medium"}
+        return json.dumps(command)
+
+    def read(self, frame: str) -> Heard:
+        """See Dialect."""
+        heard = Heard()
+        for event in self._expander.read(frame):
+            self._take(event, heard)
+        return heard
+
+    def _take(self, event: dict[str, Any], heard: Heard) -> None:
+        match event["type"]:
+            case "response.delta" | "response.delta.flush":
+                heard.text += event.get("html") or event.get("text") or ""
+            case "chatui:snapshot":
+                heard.text += "".join(html for message in event["messages"] for html in message["blocks"])
+            case "chatui:ping":
+                heard.replies.append(json.dumps({"type": "pong", "number": event["number"]}))
+            case "chatui:accepted":
+                heard.replies.append(json.dumps({"type": "subscribe", "conversation": event["conversation"]}))
+                self._exchange = f"{event['url']}turns/{event['turn']}/"
+                heard.fetches += [event["url"], self._exchange]
+            case "response.completed":
+                heard.has_ended = True
+                heard.fetches.append(self._exchange)
+            case "chatui:idle":
+                heard.has_ended = heard.is_missed = True
+                heard.fetches.append(self._exchange)
+            case "response.incomplete" | "response.failed" | "response.cancel" | "chatui:refused" | "chatui:closing":
+                heard.has_ended = True
+                heard.fault = f"{event['type']} {event.get('code')}"
+
+
+class Chainlit:
+    """Chainlit's page: events of Socket.IO over Engine.IO, whose frames begin with digits for their kinds."""
+
+    path = "/ws/socket.io/?EIO=4&transport=websocket"
+
+    def __init__(self) -> None:
+        self._is_asked = False
+
+    def ask(self, question: str) -> str:
+        """See Dialect."""
+        self._is_asked = True
+        now = datetime.now(UTC).isoformat()
+        message = {"id": str(uuid4()), "threadId": "", "name": "user", "type": "user_message", "output": question, "createdAt": now}
+        return "42" + json.dumps(["client_message", {"message": message, "fileReferences": []}])
+
+    def read(self, frame: str) -> Heard:
+        """See Dialect."""
+        if frame.startswith("42"):
+            return self._take(*json.loads(frame[2:]))
+        session = {"clientType": "webapp", "sessionId": str(uuid4()), "threadId": "", "userEnv": "{}", "chatProfile": ""}
+        replies = {"0": "40" + json.dumps(session), "40": '42["connection_successful"]', "2": "3"}
+        kind = frame[:2] if frame.startswith("4") else frame[:1]
+        return Heard(replies=[replies[kind]] if kind in replies else [])
+
+    def _take(self, event: str, *values: Any) -> Heard:
+        match event:
+            case "stream_start":
+                return Heard(text=values[0]["output"])
+            case "stream_token":
+                return Heard(text=values[0]["token"])
+            case "task_end":
+                return Heard(has_ended=self._is_asked)
+            case _:
+                return Heard()
+
+
+DIALECTS: dict[str, type[Dialect]] = {"product": Product, "relay": Relay, "floor": Relay, "chainlit": Chainlit}

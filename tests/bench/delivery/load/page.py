@@ -1,0 +1,112 @@
+"""One page of the load: it asks, reads what comes, and notes how long each word was on its way."""
+
+from __future__ import annotations
+
+import asyncio
+
+from tests.bench.delivery.load import stamps
+from tests.bench.delivery.load.dialects import DIALECTS, Heard
+from tests.bench.delivery.load.job import Job
+from tests.bench.delivery.load.websocket import WebSocket
+from tests.bench.delivery.statement_count import StatementCount
+
+SILENT_SECONDS = 60.0
+AHEAD = 10_000
+"""By how many ticks a word may be ahead of the clock: one that catches up sends many at once, each with a tick of its own."""
+QUIET_SECONDS = 0.3
+"""How long statements are still counted as those of a turn that has ended."""
+
+
+class Page:
+    """``open`` it, then let it ``chat``. Everything else is what came of it."""
+
+    def __init__(self, job: Job, cookie: str, count: StatementCount | None) -> None:
+        self._job = job
+        self._cookie = cookie
+        self._count = count
+        self._dialect = DIALECTS[job.dialect]()
+        self._ended = asyncio.Event()
+        self.socket = WebSocket(self._take, self._ended.set)
+        self._fetching: set[asyncio.Task[None]] = set()
+        self._words = 0
+        self._statements_before = 0
+        self.delays: list[float] = []
+        self.firsts: list[float] = []
+        self.frames = self.fetched = self.missed = self.statements = self.first_statements = 0
+        self.faults: list[str] = []
+
+    async def open(self) -> None:
+        """Connect. Raises ConnectionError where the server refuses."""
+        headers = {"Cookie": self._cookie}
+        if self._job.deflate:
+            headers["Sec-WebSocket-Extensions"] = "permessage-deflate; client_no_context_takeover"
+        await self.socket.open(self._job.port, self._dialect.path, headers)
+
+    async def chat(self, wait: float) -> None:
+        """Ask, ``wait`` seconds from now, and listen until the last answer is over."""
+        await asyncio.sleep(wait)
+        for _ in range(self._job.turns):
+            if not self.faults:
+                await self._turn()
+        await asyncio.gather(*self._fetching)
+
+    async def _turn(self) -> None:
+        self._words = 0
+        self._ended.clear()
+        self._listener = stamps.Listener(stamps.now())
+        self._statements_before = self._count.value if self._count else 0
+        self.socket.send(self._dialect.ask(f"tokens={self._job.tokens} rate={self._job.rate}"))
+        try:
+            if self.socket.closed:
+                self._ended.set()
+            await asyncio.wait_for(self._ended.wait(), self._job.tokens / self._job.rate + SILENT_SECONDS)
+        except TimeoutError:
+            self.faults.append(f"no end within {SILENT_SECONDS:.0f} s")
+        if self.socket.closed:
+            self.faults.append(f"the socket was {self.socket.closed}")
+        if self._words != self._job.tokens:
+            self.faults.append(f"{self._words} words instead of {self._job.tokens}")
+        if self._count:
+            await asyncio.gather(*self._fetching)
+            await asyncio.sleep(QUIET_SECONDS)
+            self.statements += self._count.value - self._statements_before
+
+    def _take(self, text: str, received: float) -> None:
+        heard = self._dialect.read(text)
+        for reply in heard.replies:
+            self.socket.send(reply)
+        if heard.text:
+            self._measure(heard, received)
+        if heard.fault:
+            self.faults.append(heard.fault)
+        for path in heard.fetches if self._job.fetches else ():
+            task = asyncio.create_task(self._fetch(path))
+            self._fetching.add(task)
+            task.add_done_callback(self._fetching.discard)
+        if heard.is_missed and not self._ended.is_set():
+            self.missed += 1
+            self._words = self._job.tokens
+        if heard.has_ended:
+            self._ended.set()
+
+    def _measure(self, heard: Heard, received: float) -> None:
+        now = int(received / stamps.TICK)
+        delays = [max(0, now - tick) * stamps.TICK for tick in self._listener.feed(heard.text, now + AHEAD)]
+        if not delays:
+            return
+        self.frames += 1
+        if not self._words:
+            self.firsts.append(delays[0])
+            self.first_statements += self._count.value - self._statements_before if self._count else 0
+        self._words += len(delays)
+        self.delays += delays
+
+    async def _fetch(self, path: str) -> None:
+        reader, writer = await asyncio.open_connection("127.0.0.1", self._job.port)
+        lines = [f"GET {path} HTTP/1.1", f"Host: 127.0.0.1:{self._job.port}", f"Cookie: {self._cookie}", "Accept-Encoding: gzip"]
+        writer.write("\r\n".join([*lines, "X-Requested-With: fetch", "Connection: close", "", ""]).encode())
+        page = await reader.read(-1)
+        writer.close()
+        self.fetched += len(page)
+        if not page.startswith(b"HTTP/1.1 200"):
+            self.faults.append(f"a fetch was answered with {page[:15]!r}")

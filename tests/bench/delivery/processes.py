@@ -1,0 +1,188 @@
+"""The processes of a run: the model server, the product, the relays. The measured ones share one core, everything else has the others."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from uuid import uuid4
+
+import psycopg
+
+from tests.bench.delivery.load.job import Job, Outcome
+from tests.bench.delivery.process_table import pin
+from tests.support.places import ROOT
+from tests.support.served import Deployment
+
+CORES = sorted(os.sched_getaffinity(0))
+MEASURED, OTHERS = {CORES[-1]}, set(CORES[:-1]) or {CORES[-1]}
+START_SECONDS = 60
+COUNTING = "tests.bench.delivery.servers.counting"
+
+MAKE_SESSIONS = """
+from django.conf import settings
+from django.contrib.auth.hashers import make_password
+from django.test import Client
+from chatui.models import User
+nobody = make_password(None)
+for number in range({count}):
+    person = User.objects.create(username=f"person{{number:04}}", password=nobody)
+    client = Client()
+    client.force_login(person)
+    print(f"{{settings.SESSION_COOKIE_NAME}}={{client.cookies[settings.SESSION_COOKIE_NAME].value}}")
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelServer:
+    """Where the model server is."""
+
+    url: str
+    pid: int
+
+
+@dataclass(frozen=True, slots=True)
+class Stores:
+    """Addresses of a PostgreSQL server and of Redis; empty for SQLite, and for what is kept in memory."""
+
+    database: str = ""
+    redis: str = ""
+
+    @property
+    def name(self) -> str:
+        """By which ratios are committed."""
+        return "services" if self.database or self.redis else "sqlite"
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A server under load. ``counter`` is the file in which it counts SQL statements, empty where it does not."""
+
+    name: str
+    port: int
+    pid: int
+    upstream: ModelServer
+    cookies: tuple[str, ...] = ()
+    counter: str = ""
+
+    def job(self, streams: int, tokens: int, rate: int, **more: object) -> Job:
+        """A job for it."""
+        known = {"cookies": self.cookies[:streams], "counter": self.counter, **more}
+        return Job(self.name, self.port, self.pid, self.upstream.pid, streams, tokens, rate, **known)  # type: ignore[arg-type]
+
+
+def run(job: Job) -> Outcome:
+    """Carry out a job in a process of its own, away from the measured core."""
+    command = [sys.executable, "-m", "tests.bench.delivery.load"]
+    with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        pin(process.pid, OTHERS)
+        said, _ = process.communicate(json.dumps(asdict(job)))
+    if process.returncode:
+        raise SystemExit(f"The load on the {job.dialect} failed.")
+    return Outcome(**json.loads(said))
+
+
+@contextlib.contextmanager
+def model_server() -> Iterator[ModelServer]:
+    """Start one."""
+    port = free_port()
+    with started([sys.executable, "-m", "tests.bench.delivery.servers.upstream", str(port)], port, OTHERS) as pid:
+        yield ModelServer(f"http://127.0.0.1:{port}", pid)
+
+
+@contextlib.contextmanager
+def relay(kind: str, upstream: ModelServer) -> Iterator[Target]:
+    """One of the two relays, ``relay`` or ``floor``, on Daphne."""
+    port = free_port()
+    command = [sys.executable, "-m", "daphne", "-b", "127.0.0.1", "-p", str(port), "--no-server-name", "-v", "0"]
+    application = f"tests.bench.delivery.servers.{kind}:application"
+    with started([*command, application], port, MEASURED, BENCH_UPSTREAM=upstream.url) as pid:
+        yield Target(kind, port, pid, upstream)
+
+
+@contextlib.contextmanager
+def chainlit(program: str, upstream: ModelServer) -> Iterator[Target]:
+    """Chainlit, which the developer has installed somewhere; ``program`` is its command."""
+    port = free_port()
+    application = str(ROOT / "tests/bench/delivery/servers/chainlit_app.py")
+    with tempfile.TemporaryDirectory(prefix="chatui-bench-") as place:
+        command = [program, "run", application, "--headless", "--host", "127.0.0.1", "--port", str(port)]
+        with started(command, port, MEASURED, BENCH_UPSTREAM=upstream.url, CHAINLIT_APP_ROOT=place, DO_NOT_TRACK="true") as pid:
+            yield Target("chainlit", port, pid, upstream)
+
+
+@contextlib.contextmanager
+def product(upstream: ModelServer, people: int, stores: Stores, *, is_counted: bool = False) -> Iterator[Target]:
+    """The product as it is served, with so many people who are signed in."""
+    with tempfile.TemporaryDirectory(prefix="chatui-bench-") as place, _database(stores.database) as database:
+        counter = f"{place}/statements" if is_counted else ""
+        counting = {"DJANGO_SETTINGS_MODULE": COUNTING, "BENCH_STATEMENTS": counter} if is_counted else {}
+        kept = {"CHATUI_DATABASE_URL": database, "CHATUI_REDIS_URL": stores.redis}
+        deployment = Deployment(Path(place), CHATUI_BACKEND_URL=upstream.url, CHATUI_LOG_LEVEL="WARNING", **kept)
+        # Which warnings Python looks for is not what is measured.
+        del deployment.environment["PYTHONWARNINGS"]
+        try:
+            server = deployment.start(**counting)
+            pin(server.process.pid, MEASURED)
+            # Each page is another person's, as the product limits what one of them may do at a time. They have sessions and no
+            # passwords: checking hundreds of them is another bench.
+            cookies = deployment.manage("shell", "--no-imports", "-c", MAKE_SESSIONS.format(count=people))
+            yield Target("product", server.port, server.process.pid, upstream, tuple(cookies.split()), counter)
+        finally:
+            deployment.stop()
+
+
+@contextlib.contextmanager
+def _database(url: str) -> Iterator[str]:
+    """The address of a new database on that PostgreSQL server, dropped in the end. An empty ``url`` stays empty, which means SQLite."""
+    if not url:
+        yield ""
+        return
+    name = f"chatui_bench_{uuid4().hex}"
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(f'CREATE DATABASE "{name}"')  # type: ignore[arg-type]
+        try:
+            yield f"{url.rpartition('/')[0]}/{name}"
+        finally:
+            connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)')  # type: ignore[arg-type]
+
+
+def free_port() -> int:
+    """A port of this machine that nobody listens on."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        return int(free.getsockname()[1])
+
+
+@contextlib.contextmanager
+def started(command: list[str], port: int, cores: set[int], **environment: str) -> Iterator[int]:
+    """A process on these cores that listens on ``port``; its pid."""
+    process = subprocess.Popen(command, cwd=ROOT, env={**os.environ, **environment})
+    try:
+        pin(process.pid, cores)
+        _wait_for(port, process)
+        yield process.pid
+    finally:
+        process.terminate()
+        try:
+            process.wait(15)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def _wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
+    deadline = time.monotonic() + START_SECONDS
+    while time.monotonic() < deadline and process.poll() is None:
+        with contextlib.suppress(OSError):
+            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+            return
+        time.sleep(0.05)
+    raise SystemExit(f"{process.args!r} did not start.")

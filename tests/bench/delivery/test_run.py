@@ -1,0 +1,40 @@
+"""The bench itself, in small: every server that it measures answers, and each word arrives once."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+
+import pytest
+
+from tests.bench.delivery import process_table, processes
+from tests.bench.delivery.measuring import Measuring, Plan, statements
+
+pytestmark = pytest.mark.served
+
+
+def test_the_relays_and_the_product_bring_every_word() -> None:
+    with contextlib.ExitStack() as stack:
+        upstream = stack.enter_context(processes.model_server())
+        targets = [stack.enter_context(processes.relay(kind, upstream)) for kind in ("relay", "floor")]
+        targets.append(stack.enter_context(processes.product(upstream, 5, processes.Stores(), is_counted=True)))
+        outcomes = {target.name: processes.run(target.job(2, 200, 100, fetches=True)) for target in targets}
+        counted = list(statements(targets[-1], turns=2))
+        measuring = Measuring(Plan(("idle",)), targets)
+        assert [figure.key for figure in measuring.figures()] == ["idle_memory"]
+    assert {name: outcome.faults for name, outcome in outcomes.items()} == {"relay": [], "floor": [], "product": []}
+    assert {outcome.tokens for outcome in outcomes.values()} == {400}
+    assert {outcome.turns for outcome in outcomes.values()} == {2}
+    assert outcomes["relay"].frames == 400, "a frame a token"
+    assert all(0 < outcome.p50 <= outcome.p99 for outcome in outcomes.values())
+    assert all(outcome.cpu > 0 and outcome.received > 0 and outcome.memory > 10 for outcome in outcomes.values())
+    assert outcomes["product"].fetched > 0
+    assert 0 < counted[0].values["product"] <= counted[1].values["product"] < counted[2].values["product"]
+
+
+def test_linux_tells_processor_time_and_memory_of_a_process() -> None:
+    before = process_table.seconds_of(os.getpid())
+    while process_table.seconds_of(os.getpid()) < before + 0.05:
+        sum(range(10_000))
+    assert process_table.memory_mb(os.getpid()) > 5
+    assert process_table.waited_seconds(os.getpid()) > 0

@@ -1,0 +1,28 @@
+"""What is wrong with a new password is said at the field where it was chosen."""
+
+from __future__ import annotations
+
+import pytest
+
+from chatui.accounts.forms import FirstAccountForm, LinkedPasswordForm, PasswordForm
+from chatui.audit_log.record import Visitor
+from chatui.models import User
+from tests.chatui.conftest import PASSWORD
+
+pytestmark = pytest.mark.django_db
+
+
+def test_in_every_form_a_short_password_is_the_first_field_s_problem(ada: User) -> None:
+    visitor = Visitor(ada, "127.0.0.1", "page")
+    new = {"new_password1": "short", "new_password2": "short"}
+    first = FirstAccountForm({"username": "new", "password1": "short", "password2": "short", "code": "x"})
+    changed = PasswordForm(ada, new | {"old_password": PASSWORD}, visitor=visitor)
+    linked = LinkedPasswordForm(ada, new)
+    assert "password1" in first.errors and "password2" not in first.errors
+    for form in (changed, linked):
+        assert set(form.errors) == {"new_password1"}
+
+
+def test_two_that_differ_are_the_second_field_s_problem(ada: User) -> None:
+    form = LinkedPasswordForm(ada, {"new_password1": "a long enough password", "new_password2": "another long password"})
+    assert set(form.errors) == {"new_password2"}

@@ -1,0 +1,185 @@
+"""The single writer: one transaction for all that wait, nobody told before COMMIT, nothing lost while the database refuses."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.db import DataError, IntegrityError, OperationalError, transaction
+from django.db.backends.sqlite3.base import DatabaseWrapper
+
+from chatui.codes import ProductCode
+from chatui.database import writer as writing
+from chatui.database.faults import DatabaseBusyError, passes
+from chatui.database.writer import Writer
+from chatui.models import Conversation, User
+from tests.chatui.database.locks import write_lock
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
+
+
+@pytest.fixture
+def writer() -> Writer:
+    return Writer()
+
+
+@pytest.fixture
+def commits(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """What becomes of the next commits: False fails before it, None after it; without an entry it is as ever. Each is noted behind."""
+    noted: list[Any] = []
+    commit = DatabaseWrapper._commit  # type: ignore[attr-defined]
+
+    def watched(self: DatabaseWrapper) -> None:
+        wanted = noted.pop(0) if noted and noted[0] is not True else True
+        if wanted is False:
+            raise OperationalError("disk I/O error")
+        commit(self)
+        if wanted is None:
+            raise OperationalError("server closed the connection unexpectedly")
+        noted.append(True)
+
+    monkeypatch.setattr(DatabaseWrapper, "_commit", watched)
+    return noted
+
+
+def titled(person: User, title: str) -> Callable[[], str]:
+    def write() -> str:
+        Conversation.objects.get_or_create(owner=person, title=title)
+        return title
+
+    return write
+
+
+async def titles() -> list[str]:
+    return [row.title async for row in Conversation.objects.order_by("created_at", "pk")]
+
+
+def full() -> None:
+    error = sqlite3.OperationalError("database or disk is full")
+    error.sqlite_errorcode = sqlite3.SQLITE_FULL
+    raise OperationalError("database or disk is full") from error
+
+
+async def test_all_that_wait_are_one_transaction(writer: Writer, ada: User, commits: list[bool]) -> None:
+    names = [f"number {number}" for number in range(30)]
+    assert await asyncio.gather(*(writer.run(titled(ada, name)) for name in names)) == names
+    assert len(commits) <= 3, "the first may have gone alone"
+    assert await titles() == names, "in their order"
+
+
+async def test_a_job_that_fails_fails_alone(writer: Writer, ada: User) -> None:
+    def broken() -> None:
+        Conversation.objects.create(owner=ada, title="half")
+        raise ValueError
+
+    with write_lock():  # so that all three are written at once
+        writes = [writer.post(write) for write in (titled(ada, "before"), broken, titled(ada, "behind"))]
+        await asyncio.sleep(0.05)
+    results = await asyncio.gather(*writes, return_exceptions=True)
+    assert [type(result) for result in results] == [str, ValueError, str]
+    assert await titles() == ["before", "behind"]
+
+
+async def test_two_that_collide_are_told_so_and_the_third_is_written(writer: Writer, ada: User) -> None:
+    key = (await Conversation.objects.acreate(owner=ada, title="there")).pk
+    again = lambda: Conversation.objects.create(pk=key, owner=ada)  # noqa: E731
+    with write_lock():
+        writes: list[asyncio.Future[Any]] = [writer.post(again), writer.post(titled(ada, "other"))]
+        await asyncio.sleep(0.05)
+    results = await asyncio.gather(*writes, return_exceptions=True)
+    assert isinstance(results[0], IntegrityError) and results[1] == "other"
+
+
+async def test_nobody_is_told_before_the_commit_and_a_failed_one_is_tried_again(writer: Writer, ada: User, commits: list[Any]) -> None:
+    commits += [False, False]
+    assert await asyncio.wait_for(writer.run(titled(ada, "kept")), 10) == "kept"
+    assert commits == [True] and await titles() == ["kept"]
+
+
+async def test_a_commit_that_went_unheard_is_made_again_and_counts_once(writer: Writer, ada: User, commits: list[Any]) -> None:
+    commits += [None]
+    assert await asyncio.wait_for(writer.run(titled(ada, "kept")), 10) == "kept"
+    assert await titles() == ["kept"]
+
+
+async def test_while_another_process_writes_jobs_wait_in_order_and_the_event_loop_does_not(writer: Writer, ada: User) -> None:
+    names = [f"number {number}" for number in range(5)]
+    longest, at = 0.0, time.monotonic()
+    with write_lock():
+        writes = [writer.post(titled(ada, name), order="one turn") for name in names]
+        for _ in range(60):
+            await asyncio.sleep(0.01)
+            longest, at = max(longest, time.monotonic() - at), time.monotonic()
+        assert not any(write.done() for write in writes)
+    assert await asyncio.wait_for(asyncio.gather(*writes), 10) == names
+    assert await titles() == names
+    assert longest < 0.5
+
+
+async def test_a_job_that_cannot_wait_is_refused_with_a_sentence_and_leaves_nothing(writer: Writer, ada: User) -> None:
+    with write_lock():
+        with pytest.raises(DatabaseBusyError) as refused:
+            await asyncio.wait_for(writer.run(titled(ada, "late"), patience=0.3), 10)
+        assert refused.value.code is ProductCode.SERVER_BUSY
+    await writer.run(titled(ada, "next"))
+    assert await titles() == ["next"]
+
+
+async def test_without_room_a_question_is_refused_at_once_and_an_answer_waits(writer: Writer, ada: User) -> None:
+    left = [True] * 4
+
+    def answer() -> None:
+        if left:
+            left.pop()
+            full()
+        Conversation.objects.create(owner=ada, title="answer")
+
+    waiting = writer.post(answer)
+    with pytest.raises(DatabaseBusyError) as refused:
+        await asyncio.wait_for(writer.run(full, patience=3600), 10)
+    assert refused.value.code is ProductCode.STORAGE_FULL and refused.value.code.sentence
+    await asyncio.wait_for(waiting, 10)
+    assert await titles() == ["answer"]
+
+
+async def test_a_job_that_is_held_up_holds_up_only_what_must_follow_it(writer: Writer, ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a row that another process has locked holds up whoever wants it."""
+    monkeypatch.setattr(writing, "ends_one_statement", passes)
+    locked = [True]
+
+    def first() -> None:
+        if locked:
+            raise OperationalError("canceling statement due to lock timeout")
+        titled(ada, "first")()
+
+    held: list[asyncio.Future[Any]] = [writer.post(first, order="a"), writer.post(titled(ada, "second"), order="a")]
+    await asyncio.wait_for(asyncio.gather(*(writer.run(titled(ada, name), order=name) for name in "bcd")), 10)
+    assert await titles() == ["b", "c", "d"] and not any(write.done() for write in held)
+    locked.clear()
+    await asyncio.wait_for(asyncio.gather(*held), 10)
+    assert (await titles())[3:] == ["first", "second"]
+
+
+async def test_what_can_never_be_written_is_told_and_not_tried_for_ever(writer: Writer, ada: User) -> None:
+    def wrong() -> None:
+        with transaction.atomic():
+            Conversation.objects.raw("SELECT * FROM no_such_table")[0]
+
+    def too_long() -> None:
+        raise DataError
+
+    for write, error in ((wrong, OperationalError), (too_long, DataError)):
+        with pytest.raises(error):
+            await asyncio.wait_for(writer.run(write), 10)
+
+
+async def test_a_process_that_ends_waits_for_what_is_not_written_yet(writer: Writer, ada: User) -> None:
+    with write_lock():
+        writer.post(titled(ada, "last"))
+        assert not await asyncio.to_thread(writer.drain, 0.2)
+    assert await asyncio.to_thread(writer.drain, 10)
+    assert await titles() == ["last"]

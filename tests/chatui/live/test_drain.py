@@ -1,0 +1,71 @@
+"""A server that is told to end: its pages are told to come back, and the answers it writes go on for a while. Real processes."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import time
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+from websockets.exceptions import ConnectionClosed
+
+from chatui.live import consumer
+from tests.support.served import Deployment, LiveSocket
+
+pytestmark = [pytest.mark.served, pytest.mark.asyncio, pytest.mark.faults]
+
+
+async def asking(socket: LiveSocket) -> dict[str, str]:
+    await socket.say("send", client_id=str(uuid4()), conversation=None, text="Please explain", effort="low")
+    accepted: dict[str, str] = (await socket.until("chatui:accepted", "chatui:refused"))[-1]
+    await socket.say("subscribe", conversation=accepted["conversation"])
+    await socket.until("chatui:snapshot")
+    return accepted
+
+
+@pytest.mark.parametrize(("drain", "is_whole"), [("60", True), ("0", False)])
+async def test_an_answer_is_finished_while_the_process_drains(drain: str, is_whole: bool, tmp_path: Path) -> None:
+    deployment = Deployment(tmp_path, CHATUI_DEMO_TOKENS_PER_SECOND="100")
+    try:
+        server = deployment.start(CHATUI_DRAIN_SECONDS=drain)
+        deployment.make_people(ada=(False, []))
+        client = server.sign_in("ada")
+        async with asyncio.timeout(90), LiveSocket(server, client) as socket:
+            accepted = await asking(socket)
+            await socket.until("response.delta")
+            server.process.send_signal(signal.SIGTERM)
+            with pytest.raises(ConnectionClosed) as closed:
+                while True:
+                    await socket.next()
+            assert closed.value.rcvd is not None and closed.value.rcvd.code == consumer.CLOSE_RESTART
+            with pytest.raises(OSError, match=r".*"):
+                async with LiveSocket(server, client):
+                    pass
+            began = time.monotonic()
+            await asyncio.to_thread(server.process.wait, 80)
+            assert time.monotonic() - began < 60
+        page = deployment.start().sign_in("ada").get(accepted["url"]).text
+        assert ('data-state="completed"' in page) is is_whole
+        assert ('data-state="interrupted"' in page) is not is_whole
+    finally:
+        deployment.stop()
+
+
+async def test_who_asks_twice_does_not_want_to_wait(tmp_path: Path) -> None:
+    deployment = Deployment(tmp_path, CHATUI_DEMO_TOKENS_PER_SECOND="2")
+    try:
+        server = deployment.start(CHATUI_DRAIN_SECONDS="300")
+        deployment.make_people(ada=(False, []))
+        async with asyncio.timeout(60), LiveSocket(server, server.sign_in("ada")) as socket:
+            await asking(socket)
+            server.process.send_signal(signal.SIGTERM)
+            with pytest.raises(ConnectionClosed):
+                while True:
+                    await socket.next()
+            assert server.process.poll() is None
+            server.process.send_signal(signal.SIGTERM)
+            await asyncio.to_thread(server.process.wait, 30)
+    finally:
+        deployment.stop()

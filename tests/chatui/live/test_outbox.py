@@ -1,0 +1,111 @@
+"""What waits for a page that reads slowly, or not at all, stays bounded; once the page has caught up it is shown where the turn is."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+
+import pytest
+
+from chatui.live.outbox import MOST_EVER, MOST_UNREAD, Outbox
+
+pytestmark = pytest.mark.asyncio
+
+
+class Page:
+    """What was sent to it, and how often it was told that it has caught up."""
+
+    def __init__(self) -> None:
+        self.frames: list[str] = []
+        self.caught_up = 0
+        self.given_up = 0
+        self.outbox = Outbox(self._take, self._note, self._give_up)
+
+    async def _take(self, frame: str) -> None:
+        self.frames.append(frame)
+
+    def _note(self) -> None:
+        self.caught_up += 1
+
+    def _give_up(self) -> None:
+        self.given_up += 1
+
+    @property
+    def pings(self) -> list[int]:
+        return [event["number"] for frame in self.frames if frame.startswith('[{"type":"chatui:ping"') for event in json.loads(frame)]
+
+
+async def test_frames_arrive_in_their_order_as_soon_as_the_pump_runs() -> None:
+    page = Page()
+    pump = asyncio.create_task(page.outbox.pump())
+    for number in range(5):
+        page.outbox.put(str(number))
+    await asyncio.sleep(0.01)
+    pump.cancel()
+    assert page.frames == ["0", "1", "2", "3", "4"]
+
+
+async def test_a_page_that_confirms_nothing_is_sent_a_bounded_amount() -> None:
+    page = Page()
+    for _ in range(200):
+        page.outbox.put_events("x" * 10_000)
+        await page.outbox.flush()
+    assert sum(map(len, page.frames)) <= MOST_UNREAD // 2 + 11_000
+    assert page.pings, "else it could never say that it has caught up"
+
+
+async def test_nothing_piles_up_for_a_page_whose_server_takes_nothing() -> None:
+    page = Page()
+    for _ in range(200):
+        page.outbox.put_events("x" * 10_000)
+    assert page.outbox._waiting_chars <= MOST_UNREAD
+
+
+async def test_a_page_that_keeps_up_is_sent_also_what_is_large_and_can_say_that_it_read_it() -> None:
+    page = Page()
+    page.outbox.put_events("x" * 3 * MOST_UNREAD)
+    page.outbox.put_events("left out")
+    await page.outbox.flush()
+    assert len(page.frames[0]) == 3 * MOST_UNREAD and "left out" not in page.frames
+    page.outbox.confirmed(page.pings[-1])
+    assert page.caught_up == 1
+
+
+async def test_a_page_that_asks_and_never_reads_is_given_up() -> None:
+    page = Page()
+    for _ in range(MOST_EVER // 100_000 + 2):
+        page.outbox.put("x" * 100_000)
+    assert page.given_up > 0
+
+
+async def test_a_page_that_has_caught_up_is_told_so_once_and_gets_events_again() -> None:
+    page = Page()
+    for _ in range(200):
+        page.outbox.put_events("x" * 10_000)
+    await page.outbox.flush()
+    page.outbox.confirmed(10)
+    assert page.caught_up == 0, "nearly all of it is still unread"
+    page.outbox.confirmed(page.pings[-1])
+    page.outbox.confirmed(page.pings[-1])
+    assert page.caught_up == 1
+    page.outbox.put_events("new")
+    await page.outbox.flush()
+    assert page.frames[-1] == "new"
+
+
+@pytest.mark.parametrize("number", [-5, 10**30])
+async def test_a_number_that_was_never_sent_confirms_no_more_than_was_sent(number: int) -> None:
+    page = Page()
+    page.outbox.put("x" * 100)
+    await page.outbox.flush()
+    page.outbox.confirmed(number)
+    assert 0 <= page.outbox._unread <= 100
+
+
+async def test_a_reply_is_sent_however_far_behind_the_page_is() -> None:
+    page = Page()
+    for _ in range(200):
+        page.outbox.put_events("x" * 10_000)
+    page.outbox.put("reply")
+    await page.outbox.flush()
+    assert page.frames[-1] == "reply"

@@ -1,0 +1,160 @@
+"""Turns whose process has died are closed unasked, questions that were never launched are answered, and live answers are left alone."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import timedelta
+
+import pytest
+from channels.db import database_sync_to_async
+from django.db import OperationalError
+from django.utils import timezone
+
+from chatui.database import clock
+from chatui.database.faults import outages
+from chatui.delivery.bus import PROCESS
+from chatui.models import Message, Turn, User
+from chatui.turns import leases, running, sweep
+from chatui.turns.running import Place
+from chatui.turns.start import Ask, Kind
+from tests.chatui.conftest import stored
+from tests.chatui.store import pieces
+from tests.chatui.turns.test_turns import ask, begin
+from tests.support.browser_socket import BrowserSocket
+from tests.support.scripted import FINAL, ScriptedBackend, answer, frame
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
+
+
+async def state_of(turn: Turn) -> str:
+    return (await Turn.objects.aget(pk=turn.pk)).state
+
+
+async def set_lease(turn: Turn, seconds: float) -> None:
+    await Turn.objects.filter(pk=turn.pk).aupdate(lease_until=timezone.now() + timedelta(seconds=seconds))
+
+
+async def test_pages_that_wait_for_an_answer_of_a_dead_process_are_told(ada: User, backend: ScriptedBackend) -> None:
+    turn = (await stored(ada, ask(), "a process that died")).turn
+    async with BrowserSocket(ada) as socket:
+        await socket.say("subscribe", conversation=str(turn.conversation_id))
+        assert await socket.silence(0.2) == [], "the premise: it waits"
+        await database_sync_to_async(pieces.leave)(turn.pk, "Half")
+        await running._reap()
+        told = (await socket.until("chatui:idle"))[-1]
+    assert (told["turn"], told["state"]) == (str(turn.pk), "interrupted")
+    message = await Message.objects.aget(turn=turn)
+    assert message.text.endswith("Half<|end|>") and not message.is_complete
+    assert not await database_sync_to_async(pieces.saved)(turn.pk)
+
+
+async def test_of_several_frames_that_were_not_stored_only_the_last_is_cut_off(ada: User, backend: ScriptedBackend) -> None:
+    turn = (await stored(ada, ask(), "a process that died")).turn
+    for text, channel in (
+        ("hm", "analysis"),
+        ("   ", "final"),
+        ("Half", "final"),
+    ):
+        await database_sync_to_async(pieces.leave)(turn.pk, text, f"assistant<|channel|>{channel}")
+    await running._reap()
+    kept = [(row.channel, row.is_complete) async for row in Message.objects.filter(turn=turn).order_by("position")]
+    assert kept == [("analysis", True), ("final", False)]
+
+
+async def test_a_question_that_was_stored_and_never_launched_is_answered(ada: User, backend: ScriptedBackend) -> None:
+    fresh, forgotten = (await stored(ada, ask())).turn, (await stored(ada, ask())).turn
+    await set_lease(forgotten, 9)
+    await running._reap()
+    await running.settle()
+    assert (await state_of(fresh), await state_of(forgotten)) == ("running", "completed"), "a fresh one is just about to be launched"
+    assert len(backend.requests) == 1
+    await set_lease(forgotten, -1)
+    await Turn.objects.filter(pk=forgotten.pk).aupdate(state="running")
+    assert [started.turn.pk for started in await database_sync_to_async(running._never_launched)()] == [], "and none a second time"
+
+
+async def test_a_continuation_that_was_never_launched_goes_on_from_its_answer(ada: User, backend: ScriptedBackend) -> None:
+    gate = asyncio.Event()
+    backend.script = [*frame(FINAL, "Two and")[:-1], gate]
+    first = await begin(ada, ask())
+    await asyncio.wait_for(backend.waiting.wait(), 10)
+    await running.stop(Place(first.turn.pk, PROCESS))
+    await running.settle()
+    wanted = Ask(Kind.CONTINUE, ask().client_id, "", conversation=first.turn.conversation_id, continued_turn=first.turn.pk)
+    forgotten = (await stored(ada, wanted)).turn
+    await set_lease(forgotten, 9)
+    backend.script = answer("two.")
+    await running._reap()
+    await running.settle()
+    assert await state_of(forgotten) == "completed"
+    assert "Two and two." in (await Message.objects.aget(turn=forgotten, channel="final")).text
+
+
+async def test_nobody_closes_what_this_process_runs_however_late_its_lease_is(
+    ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(leases, "TICK_SECONDS", 3600.0)
+    gate = asyncio.Event()
+    backend.script = [gate, *answer()]
+    started = await begin(ada, ask())
+    await asyncio.wait_for(backend.waiting.wait(), 10)
+    await set_lease(started.turn, -3600)
+    await running._reap()
+    assert await state_of(started.turn) == "running"
+    gate.set()
+    await running.settle()
+    assert await state_of(started.turn) == "completed"
+
+
+async def test_after_an_outage_owners_have_time_to_renew_their_leases(
+    ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    turn = (await stored(ada, ask(), "another process")).turn
+    await set_lease(turn, -1)
+    with monkeypatch.context() as patch:
+        patch.setattr(clock, "seconds_since_start", lambda: 5.0)
+        await running._reap()
+        assert await state_of(turn) == "running", "the database server has just been started again"
+    outages.note()
+    await running._reap()
+    assert await database_sync_to_async(sweep.interrupt_abandoned)(turn.conversation) == []
+    assert await state_of(turn) == "running"
+    monkeypatch.setattr(outages, "_last", outages._last - sweep.GRACE_SECONDS)
+    await running._reap()
+    assert await state_of(turn) == "interrupted"
+
+
+async def test_a_search_that_fails_is_noted_as_an_outage_and_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    searched = asyncio.Event()
+
+    async def fail() -> None:
+        searched.set()
+        raise OperationalError("the server closed the connection")
+
+    monkeypatch.setattr(running, "_reap", fail)
+    running.reap()
+    await asyncio.wait_for(searched.wait(), 10)
+    await asyncio.sleep(0)
+    assert running._reaper is not None and not running._reaper.done()
+    assert outages.seconds_since() < 10
+    running._reaper.cancel()
+
+
+async def test_stop_reaches_a_turn_of_another_process_through_the_database(ada: User, backend: ScriptedBackend) -> None:
+    backend.script = [*frame(FINAL, "Half")[:-1], asyncio.Event()]
+    started = await begin(ada, ask())
+    await asyncio.wait_for(backend.waiting.wait(), 10)
+    await running.stop(Place(started.turn.pk, "another process, which no relay reaches"))
+    await asyncio.wait_for(running.settle(), 10)
+    assert (await state_of(started.turn), backend.closed) == ("stopped", 1)
+
+
+async def test_a_deletion_elsewhere_ends_the_request_to_the_model(ada: User, backend: ScriptedBackend) -> None:
+    backend.script = [*frame(FINAL, "Half")[:-1], asyncio.Event()]
+    started = await begin(ada, ask())
+    await asyncio.wait_for(backend.waiting.wait(), 10)
+    started.turn.conversation.deleted_at = timezone.now()
+    await started.turn.conversation.asave(update_fields=["deleted_at"])
+    await asyncio.wait_for(running.settle(), 10)
+    assert backend.closed == 1
+    assert not await Message.objects.filter(turn=started.turn).aexists()

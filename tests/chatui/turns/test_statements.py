@@ -1,0 +1,152 @@
+"""What a turn asks of the database: few statements, and as many in a conversation of ten thousand messages as in one of ten."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from channels.db import database_sync_to_async
+from django.db.backends.utils import CursorWrapper
+
+from chatui.model_servers import connected
+from chatui.models import Conversation, Message, Turn, User
+from chatui.store import branch_walk, transcripts
+from chatui.turns import ledger, running
+from tests.chatui.store.long_conversations import long_conversation
+from tests.support.browser_socket import ENDS, BrowserSocket
+from tests.support.cost import cost
+from tests.support.scripted import FINAL, ScriptedBackend, answer, frame
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
+
+BEFORE_FIRST_TOKEN, IN_ALL = 10, 20
+
+
+class Statements(list[str]):
+    """Every statement that the product's threads send, transaction control included, but for those of the clock that renews leases."""
+
+    def since(self, mark: int) -> str:
+        """Those behind a mark, for a failing test to show."""
+        return "\n".join(statement[:160] for statement in self[mark:])
+
+
+@pytest.fixture
+def statements(monkeypatch: pytest.MonkeyPatch) -> Statements:
+    found, execute, executemany = Statements(), CursorWrapper.execute, CursorWrapper.executemany
+
+    def noted(cursor: CursorWrapper, sql: str, params: Any = None) -> Any:
+        found.append(sql)
+        return execute(cursor, sql, params)
+
+    def noted_many(cursor: CursorWrapper, sql: str, params: Any) -> Any:
+        found.append(sql)
+        return executemany(cursor, sql, params)
+
+    # The rows of the admin pages are read every two seconds, whoever asks; that is no part of a turn.
+    monkeypatch.setattr(connected, "_rows", lambda: connected._read.rows)
+    monkeypatch.setattr("chatui.turns.leases.TICK_SECONDS", 3600.0)
+    monkeypatch.setattr(CursorWrapper, "execute", noted)
+    monkeypatch.setattr(CursorWrapper, "executemany", noted_many)
+    return found
+
+
+async def turn(
+    socket: BrowserSocket, backend: ScriptedBackend, statements: Statements, command: dict[str, Any]
+) -> tuple[dict[str, Any], int, int]:
+    """One turn as a page asks for it: its acceptance, and how many statements it took to the model's first token and in all."""
+    gate = asyncio.Event()
+    backend.script = [gate, *answer("Four.")]
+    backend.waiting.clear()
+    mark = len(statements)
+    await socket.say(client_id=str(uuid4()), **command)
+    await asyncio.wait_for(backend.waiting.wait(), 20)
+    first = len(statements) - mark
+    assert first <= BEFORE_FIRST_TOKEN, statements.since(mark)
+    accepted = (await socket.until("chatui:accepted"))[-1]
+    await socket.say("subscribe", conversation=accepted["conversation"])
+    await socket.until("chatui:snapshot")
+    gate.set()
+    await socket.until(*ENDS)
+    await running.settle()
+    everything = len(statements) - mark
+    assert everything <= IN_ALL, statements.since(mark)
+    return accepted, first, everything
+
+
+def send(conversation: object, text: str = "What is 2 + 2?") -> dict[str, Any]:
+    return {"type": "send", "conversation": conversation and str(conversation), "text": text, "effort": "low"}
+
+
+async def test_each_kind_of_turn_takes_few_statements(ada: User, backend: ScriptedBackend, statements: Statements) -> None:
+    async with BrowserSocket(ada) as socket:
+        accepted, *_ = await turn(socket, backend, statements, send(None))
+        where = {"conversation": accepted["conversation"], "effort": "low"}
+        await turn(socket, backend, statements, send(accepted["conversation"]))
+        await turn(socket, backend, statements, {"type": "regenerate", "question": accepted["question"], **where})
+        await turn(socket, backend, statements, {"type": "edit", "question": accepted["question"], "text": "And 3 + 3?", **where})
+        backend.script = [*frame(FINAL, "Two and")[:-1], asyncio.Event()]
+        await socket.say(client_id=str(uuid4()), **send(accepted["conversation"]))
+        cut = (await socket.until("chatui:accepted"))[-1]
+        await asyncio.wait_for(backend.waiting.wait(), 20)
+        await socket.say("stop", conversation=cut["conversation"], turn=cut["turn"])
+        await running.settle()
+        await turn(socket, backend, statements, {"type": "continue", "conversation": cut["conversation"], "turn": cut["turn"]})
+    assert await Turn.objects.filter(state="completed").acount() == 5
+
+
+async def test_a_long_conversation_takes_as_many_statements_as_a_short_one(
+    ada: User, backend: ScriptedBackend, statements: Statements
+) -> None:
+    taken = []
+    async with BrowserSocket(ada) as socket:
+        for messages in (10, 10_000):
+            conversation = await database_sync_to_async(long_conversation)(ada, messages)
+            _, *counts = await turn(socket, backend, statements, send(conversation.pk))
+            taken.append(counts)
+            assert len(backend.requests[-1].frames) == messages + 1, "all of it fits into what a model may see"
+    assert taken[0] == taken[1]
+
+
+async def test_what_a_model_cannot_see_is_not_read(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
+    conversation = await database_sync_to_async(long_conversation)(ada, 10_000)
+    monkeypatch.setattr(ledger, "SEEN_CHARS", 2000)
+
+    @database_sync_to_async
+    def compared() -> tuple[int, float]:
+        leaf = transcripts.active_leaf(conversation, ada)
+        assert leaf is not None
+        whole = cost(lambda: branch_walk.seen(leaf.pk, 10_000_000))
+        return len(branch_walk.seen(leaf.pk, 2000)), whole / cost(lambda: branch_walk.seen(leaf.pk, 2000))
+
+    count, times_cheaper = await compared()
+    assert 20 < count < 100 and times_cheaper > 5
+    async with BrowserSocket(ada) as socket:
+        await socket.say(client_id=str(uuid4()), **send(conversation.pk))
+        await socket.until("chatui:accepted")
+        await running.settle()
+    asked = backend.requests[0].frames
+    assert asked[0].header.role == "user" and len(asked) < 100
+    left_out = (await Turn.objects.aget(conversation=conversation, state="completed", model="scripted-model")).turns_left_out
+    assert left_out == 5000 + 1 - sum(item.header.role == "user" for item in asked), "people are told how much was left out"
+
+
+async def test_reasoning_above_an_answer_is_not_read_again(ada: User, backend: ScriptedBackend) -> None:
+    backend.script = answer("Four.", thought="hidden " * 100)
+    async with BrowserSocket(ada) as socket:
+        await socket.say(client_id=str(uuid4()), **send(None))
+        accepted = (await socket.until("chatui:accepted"))[-1]
+        await running.settle()
+        backend.script = answer("Eight.", thought="hidden again")
+        await socket.say(client_id=str(uuid4()), **send(accepted["conversation"], "And twice that?"))
+        await socket.until("chatui:accepted")
+        await running.settle()
+    last = await Message.objects.order_by("position").alast()
+    assert last is not None
+    rows = await database_sync_to_async(branch_walk.seen)(last.pk, 1_000_000)
+    assert not any("hidden" in row.text for row in rows)
+    assert [row.role for row in rows] == ["user", "assistant"] * 2
+    conversation = await Conversation.objects.aget()
+    whole = await database_sync_to_async(transcripts.branch)(conversation, last)
+    assert len(whole) == 6, "the premise: it is stored"

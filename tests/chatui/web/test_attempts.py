@@ -1,0 +1,114 @@
+"""Which requests are attempts of a person to see hidden channels, which are another site's or the browser's, and which are none."""
+
+from __future__ import annotations
+
+import pytest
+from django.test import Client
+
+from chatui.audit_log.record import Cause
+from chatui.models import AuditEvent, Conversation, User
+from chatui.permissions import attempts
+from chatui.web.visitors import cause_of
+from tests.chatui.conftest import OPENING, signed_in
+from tests.chatui.store.long_conversations import long_conversation
+
+pytestmark = pytest.mark.django_db
+
+NAVIGATION = {"Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}
+IMAGE = {"Sec-Fetch-Mode": "no-cors", "Sec-Fetch-Dest": "image"}
+# What Chromium, Firefox and Safari send.
+HEADERS: list[tuple[dict[str, str], Cause]] = [
+    ({}, Cause.PERSON),
+    ({"Sec-Fetch-Site": "none", **NAVIGATION}, Cause.PERSON),
+    ({"Sec-Fetch-Site": "same-origin", **NAVIGATION}, Cause.PERSON),
+    ({"Sec-Fetch-Site": "same-origin", "Sec-Fetch-Mode": "cors", "Sec-Fetch-Dest": "empty"}, Cause.PERSON),
+    ({"Sec-Fetch-Site": "anything new", **NAVIGATION}, Cause.PERSON),
+    ({"Sec-Fetch-Site": "cross-site", **NAVIGATION}, Cause.LINK),
+    ({"Sec-Fetch-Site": "same-site", **NAVIGATION}, Cause.LINK),
+    ({"Sec-Fetch-Site": "cross-site", **IMAGE}, Cause.EMBEDDED),
+    ({"Sec-Fetch-Site": "same-site", **IMAGE}, Cause.EMBEDDED),
+    ({"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "iframe"}, Cause.EMBEDDED),
+    ({"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "no-cors", "Sec-Fetch-Dest": "script"}, Cause.EMBEDDED),
+    ({"Sec-Purpose": "prefetch", "Sec-Fetch-Site": "none", **NAVIGATION}, Cause.PREFETCH),
+    ({"Sec-Purpose": "prefetch;prerender", "Sec-Fetch-Site": "same-origin", **NAVIGATION}, Cause.PREFETCH),
+    ({"Sec-Purpose": "prefetch", "Sec-Fetch-Site": "cross-site", **NAVIGATION}, Cause.PREFETCH),
+    ({"Purpose": "prefetch"}, Cause.PREFETCH),
+]
+
+
+def lines() -> list[tuple[str, str, str, str, str]]:
+    return list(AuditEvent.objects.order_by("number").values_list("code", "action", "way", "actor_name", "owner_name"))
+
+
+@pytest.mark.parametrize(("headers", "cause"), HEADERS)
+def test_the_browser_says_who_caused_a_request(headers: dict[str, str], cause: Cause) -> None:
+    assert cause_of(headers) is cause
+
+
+@pytest.mark.parametrize(("headers", "cause"), HEADERS)
+def test_only_what_a_person_asked_for_warns_of_them_and_all_of_it_is_refused_and_recorded(
+    headers: dict[str, str], cause: Cause, bela: User, conversation: Conversation
+) -> None:
+    client = signed_in(bela)
+    for _ in range(6):
+        assert client.get(f"/c/{conversation.pk}/debug/", headers=headers).status_code == 403
+    assert lines() == [("E-PERM-VISIBILITY", "debug page", cause.value or "page", "bela", "ada")]
+    assert [warned.attempts for warned in attempts.unacknowledged()] == ([6] if cause is Cause.PERSON else [])
+
+
+def test_another_site_that_makes_a_browser_ask_does_not_count_as_its_persons_refused_attempts(
+    bela: User, grace: User, conversation: Conversation
+) -> None:
+    for headers in ({}, {"Sec-Fetch-Site": "cross-site", **NAVIGATION}):
+        for _ in range(3):
+            signed_in(bela).get(f"/c/{conversation.pk}/debug/", headers=headers)
+    page = signed_in(grace).get("/audit/").content.decode()
+    table = page.partition('class="audit-tallies"')[2].partition("</table>")[0]
+    assert table.count('<td class="audit-count">3</td>') == 1
+    assert "another site&#x27;s link" in page, "it is on the page all the same"
+
+
+@pytest.mark.parametrize("place", ["open", "close"])
+def test_a_form_without_a_token_is_an_attempt_at_an_address_of_hidden_channels_and_nowhere_else(
+    place: str, bela: User, grace: User, conversation: Conversation
+) -> None:
+    def post(person: User | None, path: str) -> int:
+        client = Client(enforce_csrf_checks=True)
+        if person:
+            client.force_login(person)
+        return client.post(f"/c/{conversation.pk}/{path}", OPENING).status_code
+
+    assert post(bela, f"debug/{place}/") == post(None, f"debug/{place}/") == post(grace, f"debug/{place}/") == 403
+    action = f"{place} debug view"
+    assert lines() == [("E-PERM-VISIBILITY", action, "page", name, "ada") for name in ("bela", "")], "who may see them only had an old form"
+    assert post(bela, "rename/") == 403 and post(bela, "debug/") == 403
+    assert lines()[2:] == [("E-PERM-VISIBILITY", "debug page", "page", "bela", "ada")]
+
+
+def test_another_method_is_an_attempt_as_well(bela: User, grace: User, conversation: Conversation) -> None:
+    for person in (bela, grace):
+        client = signed_in(person)
+        assert client.get(f"/c/{conversation.pk}/debug/open/").status_code == 405
+        assert client.put(f"/c/{conversation.pk}/debug/raw/").status_code == 405
+        assert client.head(f"/c/{conversation.pk}/download/whole/").status_code == 405
+    actions = ["open debug view", "debug raw text", "whole download"]
+    assert lines() == [("E-PERM-VISIBILITY", action, "page", "bela", "ada") for action in actions]
+
+
+@pytest.mark.parametrize("place", ["messages/{}/text/", "at/{}/"])
+def test_asking_for_a_hidden_frame_by_its_id_is_an_attempt_and_looks_like_any_id_that_does_not_exist(
+    place: str, ada: User, bela: User, grace: User
+) -> None:
+    row = long_conversation(ada, 4)
+    visible, *_, hidden = row.messages.order_by("position")
+    row.messages.filter(pk=hidden.pk).update(is_visible=False)
+    assert signed_in(ada).get(f"/c/{row.pk}/{place.format(visible.pk)}").status_code in (200, 302)
+    assert signed_in(bela).get(f"/c/{row.pk}/{place.format(visible.pk)}").status_code == 404
+    assert lines() == [], "the premise: not what is visible"
+    own = Conversation.objects.create(owner=bela)
+    for person, conversation in ((ada, row), (bela, row), (grace, row)):
+        assert signed_in(person).get(f"/c/{conversation.pk}/{place.format(hidden.pk)}").status_code == 404
+    assert signed_in(bela).get(f"/c/{own.pk}/{place.format(hidden.pk)}").status_code == 404
+    action = "message text" if "text" in place else "link to message"
+    assert lines() == [("E-PERM-VISIBILITY", action, "page", name, "ada") for name in ("ada", "bela")], "grace may see it, elsewhere"
+    assert attempts.attempts_of(bela) == 2

@@ -1,0 +1,107 @@
+"""A model that counts aloud over real HTTP, and people who read along over real sockets: what each has seen, and when."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import re
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+from uuid import uuid4
+
+from tests.support.browser_socket import ENDS
+from tests.support.served import LiveSocket
+from tests.support.stub import DONE, SSE_HEAD, chunk
+
+PAUSE = 0.02
+
+
+def counts(words: int, pause: float = PAUSE) -> Callable[[asyncio.StreamWriter], Awaitable[None]]:
+    """A thought, and then so many words: w1 w2 w3 …"""
+
+    async def answer(writer: asyncio.StreamWriter) -> None:
+        writer.write(SSE_HEAD + chunk(reasoning_content="I will count."))
+        began = time.monotonic()
+        for number in range(1, words + 1):
+            writer.write(chunk(content=f"w{number} "))
+            await writer.drain()
+            await asyncio.sleep(max(began + number * pause - time.monotonic(), 0))
+        writer.write(chunk("stop") + DONE)
+        await writer.drain()
+
+    return answer
+
+
+def last_word(text: str) -> int:
+    """How far a text has counted: it must not leave out a word."""
+    numbers = [int(number) for number in re.findall(r"\bw(\d+)\b", text)]
+    assert numbers == list(range(1, len(numbers) + 1)), "a gap, or a word twice"
+    return len(numbers)
+
+
+class Reader:
+    """A page that follows one answer. ``seen`` is how far it was at which time (monotonic); ``end`` the event with which it ended."""
+
+    def __init__(self, socket: LiveSocket) -> None:
+        self._socket = socket
+        self._blocks: dict[tuple[str, int], str] = {}
+        self.seen: list[tuple[float, int]] = []
+        self.end: dict[str, Any] | None = None
+        self.accepted: dict[str, Any] = {}
+
+    async def ask(self, text: str = "Count, please.") -> None:
+        """Ask, and follow the answer."""
+        await self._socket.say("send", client_id=str(uuid4()), conversation=None, text=text, effort="low")
+        self.accepted = (await self._socket.until("chatui:accepted", "chatui:refused"))[-1]
+        assert self.accepted["type"] == "chatui:accepted", self.accepted
+        await self._socket.say("subscribe", conversation=self.accepted["conversation"])
+
+    async def read(self) -> None:
+        """Read to the end of the answer, or of the connection."""
+        while self.end is None:
+            event = await self._socket.next()
+            if event["type"] in (*ENDS, "chatui:idle"):
+                self.end = event
+            elif event["type"] == "chatui:snapshot":
+                self._blocks = {(m["message_id"], i): html for m in event["messages"] for i, html in enumerate(m["blocks"])}
+            elif "html" in event and "block" in event:
+                self._blocks[event["message_id"], event["block"]] = event["html"]
+            else:
+                continue
+            self.seen.append((time.monotonic(), last_word(" ".join(self._blocks.values()))))
+
+    def last_seen(self, before: float = float("inf")) -> int:
+        """How far it was at that time."""
+        return max((word for at, word in self.seen if at <= before), default=0)
+
+    def longest_pause(self, since: float, until: float) -> float:
+        """The longest time between two new words, in seconds."""
+        times = [since, *(at for at, _ in self.seen if since < at < until), until]
+        return max(after - before for before, after in itertools.pairwise(times))
+
+
+class Stalls:
+    """How late this very process was woken at worst: what a busy machine does to everybody on it."""
+
+    def __init__(self) -> None:
+        self.worst = 0.0
+
+    async def watch(self) -> None:
+        """Until it is cancelled."""
+        while True:
+            before = time.monotonic()
+            await asyncio.sleep(0.02)
+            self.worst = max(self.worst, time.monotonic() - before - 0.02)
+
+
+@asynccontextmanager
+async def stalls() -> AsyncIterator[Stalls]:
+    """Watch how busy the machine is."""
+    watched = Stalls()
+    task = asyncio.create_task(watched.watch())
+    try:
+        yield watched
+    finally:
+        task.cancel()

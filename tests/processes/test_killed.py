@@ -1,0 +1,64 @@
+"""A server process that is killed in the middle of answers: all but the last second of what people saw is kept."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import signal
+import time
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+import pytest
+
+from tests.processes.counting import Reader, counts, last_word, stalls
+from tests.support import stub
+from tests.support.cases import ROUNDS
+from tests.support.served import Deployment, LiveSocket
+
+pytestmark = [pytest.mark.asyncio, pytest.mark.served, pytest.mark.faults]
+
+SWEEP = """
+import json
+from chatui.models import Message, Turn
+from chatui.turns import sweep
+Turn.objects.filter(state="running").update(lease_until="2020-01-01T00:00:00Z")
+swept = sweep.interrupt_abandoned()
+shown = {str(row.conversation_id): row.text for row in Message.objects.filter(channel="final")}
+print(json.dumps([len(swept), shown]))
+"""
+CHATS = 4
+BETWEEN = 0.6
+
+
+async def test_a_kill_at_any_moment_costs_less_than_the_last_second(tmp_path: Path) -> None:
+    async with stub.running(counts(2000)) as model:
+        deployment = Deployment(tmp_path, CHATUI_BACKEND_URL=model.url, CHATUI_BACKEND_MODEL="stub")
+        try:
+            server = await asyncio.to_thread(deployment.start)
+            await asyncio.to_thread(deployment.make_people, ada=(False, []))
+            client = await asyncio.to_thread(server.sign_in, "ada")
+            async with AsyncExitStack() as sockets:
+                stalled = await sockets.enter_async_context(stalls())
+                readers = []
+                reading = []
+                for _ in range(CHATS):  # so that they are of every age when the end comes
+                    reader = Reader(await sockets.enter_async_context(LiveSocket(server, client)))
+                    await reader.ask()
+                    readers.append(reader)
+                    reading.append(asyncio.create_task(reader.read()))
+                    await asyncio.sleep(BETWEEN)
+                await asyncio.sleep(random.uniform(0.0, 1.5 if ROUNDS > 1 else 0.5))
+                at = time.monotonic()
+                await asyncio.to_thread(server.stop, signal.SIGKILL)
+                await asyncio.gather(*reading, return_exceptions=True)
+            swept, shown = json.loads(await asyncio.to_thread(deployment.manage, "shell", "--no-imports", "-c", SWEEP))
+        finally:
+            await asyncio.to_thread(deployment.stop)
+    assert swept == CHATS
+    kept = [last_word(shown.get(reader.accepted["conversation"], "")) for reader in readers]
+    seen = [reader.last_seen(at - 1.0 - stalled.worst) for reader in readers]
+    assert max(seen) > 20, f"the premise: there was something to lose, {seen}"
+    assert all(stored >= read for stored, read in zip(kept, seen, strict=True)), f"kept {kept}, seen a second before {seen}"
+    assert all(stored <= reader.last_seen() + 60 for stored, reader in zip(kept, readers, strict=True)), "and nothing was made up"

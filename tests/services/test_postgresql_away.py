@@ -1,0 +1,134 @@
+"""PostgreSQL does not answer for a while: text goes on, nothing is lost, and no answer of another process is taken for abandoned."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Iterator
+from contextlib import AsyncExitStack
+from pathlib import Path
+from urllib.parse import urlsplit, urlunsplit
+
+import psycopg
+import pytest
+
+from tests.processes.counting import PAUSE, Reader, counts, last_word, stalls
+from tests.services.databases import own_database
+from tests.support import stub
+from tests.support.cases import ROUNDS
+from tests.support.served import Deployment, LiveSocket
+
+pytestmark = [pytest.mark.services, pytest.mark.asyncio, pytest.mark.faults]
+
+AWAY_SECONDS = 40 if ROUNDS > 1 else 8
+WORDS = round((AWAY_SECONDS + 4) / PAUSE)
+
+
+class Line:
+    """The line to PostgreSQL, which can be cut."""
+
+    def __init__(self, address: str) -> None:
+        self._address = urlsplit(address)
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._is_cut = False
+
+    async def open(self) -> str:
+        """Listen. Returns the address through which PostgreSQL is reached from now on."""
+        self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0)
+        self._port = self._server.sockets[0].getsockname()[1]
+        user = f"{self._address.username}{f':{self._address.password}' if self._address.password else ''}"
+        return urlunsplit(self._address._replace(netloc=f"{user}@127.0.0.1:{self._port}"))
+
+    def cut(self) -> None:
+        """Every connection breaks, and each new one is refused at once."""
+        self._is_cut = True
+        for task in self._tasks:
+            task.cancel()
+
+    def mend(self) -> None:
+        """It is as it was before."""
+        self._is_cut = False
+
+    def close(self) -> None:
+        self.cut()
+        self._server.close()
+
+    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._tasks.add(task)
+        try:
+            if not self._is_cut:
+                await self._pass_on(reader, writer)
+        except (OSError, asyncio.CancelledError):
+            pass  # the line was cut, or one of its ends left
+        finally:
+            self._tasks.discard(task)
+            writer.close()
+
+    async def _pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        far_reader, far_writer = await asyncio.open_connection(self._address.hostname, self._address.port or 5432)
+        try:
+            async with asyncio.TaskGroup() as both:
+                both.create_task(_copy(reader, far_writer))
+                both.create_task(_copy(far_reader, writer))
+        except* OSError:
+            pass
+        finally:
+            far_writer.close()
+
+
+async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    while data := await reader.read(65_536):
+        writer.write(data)
+        await writer.drain()
+    raise ConnectionResetError  # so that the other direction ends too
+
+
+@pytest.fixture
+def database() -> Iterator[str]:
+    """The address of a database of our own."""
+    with own_database() as address:
+        yield address
+
+
+async def test_while_postgresql_is_away_text_goes_on_and_nothing_is_lost(database: str, tmp_path: Path) -> None:
+    line = Line(database)
+    through = await line.open()
+    async with stub.running(counts(WORDS)) as model:
+        deployment = Deployment(
+            tmp_path,
+            CHATUI_DATABASE_URL=through,
+            CHATUI_REDIS_URL=os.environ["CHATUI_TEST_REDIS_URL"],
+            CHATUI_BACKEND_URL=model.url,
+            CHATUI_BACKEND_MODEL="stub",
+        )
+        try:
+            one = await asyncio.to_thread(deployment.start)
+            await asyncio.to_thread(deployment.start)  # another one, which could take the answers for abandoned
+            await asyncio.to_thread(deployment.make_people, ada=(False, []))
+            client = await asyncio.to_thread(one.sign_in, "ada")
+            async with AsyncExitStack() as sockets:
+                stalled = await sockets.enter_async_context(stalls())
+                reader = Reader(await sockets.enter_async_context(LiveSocket(one, client)))
+                await reader.ask()
+                reading = asyncio.create_task(reader.read())
+                async with asyncio.timeout(30):
+                    while reader.last_seen() < 20:
+                        await asyncio.sleep(0.05)
+                line.cut()
+                began = time.monotonic()
+                await asyncio.sleep(AWAY_SECONDS)
+                line.mend()
+                pause = reader.longest_pause(began, time.monotonic())
+                await asyncio.wait_for(reading, 90)
+        finally:
+            await asyncio.to_thread(deployment.stop)
+            line.close()
+    assert pause < AWAY_SECONDS / 4 + 2 * stalled.worst, f"{pause}, and this process was late by {stalled.worst}"
+    assert reader.end is not None and reader.end["state"] == "completed"
+    with psycopg.connect(database) as connection:
+        [(text,)] = connection.execute("SELECT text FROM chatui_message WHERE channel = 'final'").fetchall()
+        assert connection.execute("SELECT COUNT(*) FROM chatui_turnpiece").fetchone() == (0,)
+    assert last_word(text.split("<|message|>")[1]) == WORDS

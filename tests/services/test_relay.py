@@ -1,0 +1,162 @@
+"""The relay between processes over a real Redis of its own, which is stopped, silenced and started again."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import shutil
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import ClassVar
+
+import pytest
+import pytest_asyncio
+
+from chatui.delivery import relay
+from chatui.delivery.relay import Relay
+
+pytestmark = [pytest.mark.services, pytest.mark.asyncio, pytest.mark.faults]
+
+
+class Redis:
+    """A server on a port of its own."""
+
+    def __init__(self, place: Path) -> None:
+        self._place = place
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            self.port = int(free.getsockname()[1])
+        self.start()
+
+    def start(self) -> None:
+        arguments = ["redis-server", "--port", str(self.port), "--bind", "127.0.0.1", "--save", "", "--dir", str(self._place)]
+        self._process = subprocess.Popen(arguments, stdout=subprocess.DEVNULL)
+        for _ in range(500):
+            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.port)):
+                return
+            time.sleep(0.02)
+        raise AssertionError("Redis did not start")
+
+    def stop(self) -> None:
+        self._process.kill()
+        self._process.wait()
+
+    def silence(self) -> None:
+        self._process.send_signal(signal.SIGSTOP)
+
+    def wake(self) -> None:
+        self._process.send_signal(signal.SIGCONT)
+
+
+@pytest_asyncio.fixture
+async def redis(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Redis]:
+    assert shutil.which("redis-server"), "where these tests run, Redis is installed"
+    server = Redis(tmp_path)
+    monkeypatch.setattr(relay, "environment", lambda: SimpleNamespace(redis_url=f"redis://127.0.0.1:{server.port}/0"))
+    monkeypatch.setattr(relay, "ANSWER_SECONDS", 0.5)
+    yield server
+    tasks = [task for process in Process.known for task in process.relay._tasks]
+    Process.known.clear()
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    server.wake()
+    server.stop()
+
+
+class Process:
+    """One of two processes of a deployment, as the relay sees it."""
+
+    known: ClassVar[list[Process]] = []
+
+    def __init__(self, name: str) -> None:
+        self.known.append(self)
+        self.received: list[object] = []
+        self.relay = Relay(name, lambda group, message: self.received.append((group, message["n"])))
+
+    async def hears(self, what: object, seconds: float = 10.0) -> None:
+        async with asyncio.timeout(seconds):
+            while what not in self.received:
+                await asyncio.sleep(0.01)
+
+
+async def until_it_passes(sender: Process, receiver: Process, number: int) -> None:
+    """A message that is sent until it arrives, as events of a running answer are."""
+    async with asyncio.timeout(20):
+        while ("group", number) not in receiver.received:
+            sender.relay.send("group", {"n": number})
+            await asyncio.sleep(0.1)
+
+
+async def test_a_message_reaches_the_group_in_the_other_process_and_not_its_own(redis: Redis) -> None:
+    one, two = Process("one"), Process("two")
+    for process in (one, two):
+        process.relay.join("group")
+    await until_it_passes(one, two, 0)
+    await two.relay.settled()
+    one.relay.send("group", {"n": 1})
+    one.relay.send("elsewhere", {"n": 2})
+    one.relay.send_to("two", "socket", {"n": 3})
+    await two.hears(("socket", 3))
+    assert ("group", 1) in two.received and ("elsewhere", 2) not in two.received
+    assert one.received == []
+
+
+async def test_what_was_left_is_not_heard_any_more(redis: Redis) -> None:
+    one, two = Process("one"), Process("two")
+    two.relay.join("group")
+    await until_it_passes(one, two, 0)
+    two.relay.leave("group")
+    await two.relay.settled()
+    one.relay.send("group", {"n": 1})
+    one.relay.send_to("two", "socket", {"n": 2})
+    await two.hears(("socket", 2))
+    assert ("group", 1) not in two.received
+
+
+@pytest.mark.parametrize("fault", ["silent", "away"])
+async def test_an_outage_costs_no_time_is_logged_once_and_ends_by_itself(
+    fault: str, redis: Redis, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.WARNING)
+    one, two = Process("one"), Process("two")
+    two.relay.join("group")
+    await until_it_passes(one, two, 0)
+    before = asyncio.get_running_loop().time()
+    redis.silence() if fault == "silent" else redis.stop()
+    for number in range(100):
+        one.relay.send("group", {"n": -number})
+        two.relay.join(f"group {number}")
+    await two.relay.settled()
+    assert asyncio.get_running_loop().time() - before < 2, "nobody waits longer for Redis than it is given to answer"
+    async with asyncio.timeout(10):
+        while not (one.relay._is_away and two.relay._is_away):
+            await asyncio.sleep(0.05)
+    await asyncio.sleep(1.5)
+    redis.wake() if fault == "silent" else redis.start()
+    await until_it_passes(one, two, 1)
+    told = [record.getMessage() for record in caplog.records if record.name == "chatui.delivery.relay"]
+    assert sum("is away" in line for line in told) == 2 and sum("is back" in line for line in told) == 2, "one line each, for each process"
+
+
+async def test_a_command_sends_to_a_process(redis: Redis) -> None:
+    two = Process("two")
+    two.relay.join("group")
+    async with asyncio.timeout(10):
+        while ("group", 1) not in two.received:
+            await asyncio.to_thread(relay.publish_once, "a command", "group", {"n": 1})
+            await asyncio.sleep(0.05)
+    await asyncio.to_thread(relay.publish_once, "a command", "socket", {"n": 2}, to="two")
+    await two.hears(("socket", 2))
+
+
+async def test_a_command_does_not_wait_long_for_a_redis_that_is_away(redis: Redis) -> None:
+    redis.silence()
+    before = asyncio.get_running_loop().time()
+    await asyncio.to_thread(relay.publish_once, "a command", "group", {"n": 1})
+    assert asyncio.get_running_loop().time() - before < 5

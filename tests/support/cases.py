@@ -1,0 +1,57 @@
+"""The cases of a test: every one of a list in a single test, and random ones in as many rounds as are asked for."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import pytest
+
+ROUNDS = int(os.environ.get("CHATUI_TEST_LONG") or 1)
+"""How often races and faults are tried: once in ``make test``, many times in ``make faults``."""
+SHOWN = 10
+"""So many failing cases are listed; the rest is counted."""
+
+
+def seeds(count: int) -> range:
+    """The seeds of a test with random damage: as many as it names for each round."""
+    return range(count * ROUNDS)
+
+
+def for_each(cases: Iterable[Any]) -> Callable[[Callable[..., None]], Callable[[], None]]:
+    """Run a test with every case; a tuple gives several arguments, as in ``parametrize``.
+
+    All cases are run. If some fail, the test fails, lists those, and shows where the first one failed.
+    For tests without fixtures whose cases take a few milliseconds at most: collecting and reporting each as a test of its own would
+    cost several times what running it takes.
+    """
+    listed = list(cases)
+
+    def decorate(test: Callable[..., None]) -> Callable[[], None]:
+        def run() -> None:
+            assert listed, "no cases"
+            failed = {number: error for number, case in enumerate(listed) if (error := _failure(test, case)) is not None}
+            if failed:
+                first = next(iter(failed.values()))
+                lines = [f"{listed[number]!r:.300}: {_first_line(error)}" for number, error in list(failed.items())[:SHOWN]]
+                raise AssertionError(f"{len(failed)} of {len(listed)} cases failed:\n" + "\n".join(lines)) from first
+
+        # Not functools.wraps: pytest would look through it for arguments, and ask for fixtures of these names.
+        run.__name__, run.__qualname__, run.__doc__, run.__module__ = test.__name__, test.__qualname__, test.__doc__, test.__module__
+        return run
+
+    return decorate
+
+
+def _failure(test: Callable[..., None], case: object) -> BaseException | None:
+    try:
+        test(*case) if type(case) is tuple else test(case)  # a NamedTuple is one value
+    # A case that leaves itself out would leave out all behind it, so that counts as a failure as well.
+    except (Exception, pytest.fail.Exception, pytest.skip.Exception) as error:  # noqa: BLE001 -- any error is the case's failure
+        return error
+    return None
+
+
+def _first_line(error: BaseException) -> str:
+    return f"{type(error).__name__}: {str(error).partition(chr(10))[0]:.300}"
