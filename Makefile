@@ -27,13 +27,16 @@ run: runtime ## Set everything up and serve the product on http://127.0.0.1:8000
 	@exec $(PY) manage.py serve --host $(HOST) --port $(PORT)
 
 test: development chromium ## Set everything up, check the code and run every test; says at the end what could not run
-	@$(PY) -m tests.tools.check $(CHECK_FLAGS)
-	@echo "Tests that need no browser and no server:"
-	@$(PY) -m pytest --numprocesses auto --quiet -m $(ALONE) $(PYTEST_FLAGS)
-	@echo "Tests that start a server of their own:"
-	@$(PY) -m pytest --numprocesses auto --quiet -m "$(SERVED_WORDS)" $(PYTEST_FLAGS)
-	@echo "Tests that need a browser, llama.cpp, or PostgreSQL and Redis:"
-	@$(PY) -m pytest --numprocesses auto --dist loadfile --quiet -m "not ($(ALONE_WORDS)) and not ($(SERVED_WORDS))" $(PYTEST_FLAGS)
+	@failed=; \
+	$(PY) -m tests.tools.check $(CHECK_FLAGS) || failed="$$failed check;"; \
+	echo "Tests that need no browser and no server:"; \
+	$(PY) -m pytest --numprocesses auto --quiet -m $(ALONE) $(PYTEST_FLAGS) || failed="$$failed tests without a server;"; \
+	echo "Tests that start a server of their own:"; \
+	$(PY) -m pytest --numprocesses auto --quiet -m "$(SERVED_WORDS)" $(PYTEST_FLAGS) || failed="$$failed tests with a server;"; \
+	echo "Tests that need a browser, llama.cpp, or PostgreSQL and Redis:"; \
+	$(PY) -m pytest --numprocesses auto --dist loadfile --quiet -m "not ($(ALONE_WORDS)) and not ($(SERVED_WORDS))" $(PYTEST_FLAGS) \
+	  || failed="$$failed tests with a browser or services;"; \
+	if [ -n "$$failed" ]; then echo "Failed:$$failed see above."; exit 1; fi
 
 test-fast: development ## The tests that need no browser and no server
 	@$(PY) -m pytest --numprocesses auto --quiet -m $(ALONE) $(PYTEST_FLAGS)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,6 +15,8 @@ from django.db.utils import load_backend
 CHECK_SECONDS = 5.0
 """After so long without use, a connection is checked before it is used again."""
 CONNECT_SECONDS = 5
+STEPS_BETWEEN_LOOKS = 50_000
+"""SQLite's virtual machine takes so many steps, about a millisecond, between two looks at the clock."""
 
 
 class ThreadConnection:
@@ -33,33 +34,30 @@ class ThreadConnection:
         self.wrapper: BaseDatabaseWrapper = load_backend(settings["ENGINE"]).DatabaseWrapper(settings, "default")
         self.wrapper.execute_wrappers.append(self._refuse_when_late)
         self._deadline = float("inf")
-        self._lock = threading.Lock()
         self._used_at = 0.0
         connections["default"] = self.wrapper
 
     @contextmanager
     def ready(self, deadline: float = float("inf")) -> Iterator[None]:
-        """Use the connection, until ``deadline`` (by the monotonic clock): no statement begins after it."""
+        """Use the connection, until ``deadline`` (by the monotonic clock): no statement begins after it, and SQLite's end with it."""
         self.wrapper.close_if_unusable_or_obsolete()
         self.wrapper.health_check_done = time.monotonic() - self._used_at < CHECK_SECONDS  # type: ignore[attr-defined]
         self._deadline = deadline
+        if self.wrapper.vendor == "sqlite":
+            self.wrapper.ensure_connection()
+            self.wrapper.connection.set_progress_handler(self._is_late, STEPS_BETWEEN_LOOKS)
         try:
             yield
         finally:
-            with self._lock:
-                self._deadline = float("inf")
+            self._deadline = float("inf")
             self.wrapper.close_if_unusable_or_obsolete()
             self._used_at = time.monotonic()
 
-    def interrupt(self) -> None:
-        """From another thread: end a statement of SQLite's whose deadline has passed. PostgreSQL ends its statements by itself."""
-        with self._lock:
-            raw = self.wrapper.connection
-            if self.wrapper.vendor == "sqlite" and raw is not None and time.monotonic() >= self._deadline:
-                raw.interrupt()
+    def _is_late(self) -> bool:
+        return time.monotonic() > self._deadline
 
     def _refuse_when_late(self, execute: Any, sql: str, parameters: Any, many: bool, context: Any) -> Any:
-        if time.monotonic() > self._deadline:
+        if self._is_late():
             raise OperationalError("the deadline has passed")
         return execute(sql, parameters, many, context)
 

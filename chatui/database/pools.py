@@ -25,7 +25,6 @@ LONGEST_PAUSE = 2.0
 class _Running(Generic[T]):
     work: Callable[[], T]
     deadline: float
-    connection: ThreadConnection | None = None
 
 
 class Pool:
@@ -56,8 +55,6 @@ class Pool:
             if done.done():
                 return done.result()
             submitted.cancel()
-            if running.connection is not None:
-                running.connection.interrupt()
             raise DatabaseBusyError
         finally:
             done.cancel()  # nobody waits for it any more; what runs already goes on to its deadline
@@ -79,7 +76,6 @@ class Pool:
             raise DatabaseBusyError
         if not hasattr(self._own, "connection"):
             self._own.connection = ThreadConnection(lock_seconds=self._lock_seconds, statement_seconds=self._seconds)
-        running.connection = self._own.connection
         try:
             with self._own.connection.ready(running.deadline):
                 return running.work()

@@ -87,6 +87,7 @@ async def test_each_kind_of_turn_takes_few_statements(ada: User, backend: Script
         await turn(socket, backend, statements, {"type": "regenerate", "question": accepted["question"], **where})
         await turn(socket, backend, statements, {"type": "edit", "question": accepted["question"], "text": "And 3 + 3?", **where})
         backend.script = [*frame(FINAL, "Two and")[:-1], asyncio.Event()]
+        backend.waiting.clear()
         await socket.say(client_id=str(uuid4()), **send(accepted["conversation"]))
         cut = (await socket.until("chatui:accepted"))[-1]
         await asyncio.wait_for(backend.waiting.wait(), 20)
