@@ -28,8 +28,8 @@ _GLUED_FINAL = re.compile(r"(\s*)final(?=[A-Z0-9*#]|[^\W\d_a-z])")
 # What in the middle of an answer still is a sign of stripped markers: no text that goes on with a sentence or with code begins so.
 _RESUMED = re.compile(r"(?:analysis|commentary)(?![\s.,:;!?'’)/-]|$)|assistant(?=[<acf])|to=|final<\|")
 _TAGS_ONLY = frozenset({Kind.OPENING, Kind.PLAIN, Kind.CLOSING})
-
-
+_PIECE = 1000
+"""Behind a sign, the rest of a piece is read anew: what comes as one is cut, so that many signs cost no more than the text is long."""
 _WITHDRAWAL = Span(False, "", withdraws=True, is_withheld=True)
 
 
@@ -81,6 +81,14 @@ class LeakGuard:
         return [*spans, *self._with_what_was_shown(self._judged(parts, complete=complete))] if self._state is _State.HELD else spans
 
     def _read(self, text: str, *, is_end: bool) -> list[Span]:
+        spans: list[Span] = []
+        at = 0
+        while len(text) - at > _PIECE and self._state is not _State.HELD:
+            spans += self._read_piece(text[at : at + _PIECE], is_end=False)
+            at += _PIECE
+        return [*spans, *self._read_piece(text[at:], is_end=is_end)]
+
+    def _read_piece(self, text: str, *, is_end: bool) -> list[Span]:
         spans: list[Span] = []
         rest: str | None = text
         while rest or (is_end and rest is not None and self._state in (_State.OPEN, _State.TAG)):
