@@ -14,9 +14,9 @@ PYTEST_FLAGS =
 CHECK_FLAGS =
 BENCH_FLAGS =
 ROUNDS = 10
-ALONE_WORDS = not browser and not llama and not served and not services
+ALONE_WORDS = not browser and not llama and not served and not services and not slow
 ALONE = "$(ALONE_WORDS)"
-SERVED_WORDS = served and not browser and not llama and not services
+SERVED_WORDS = (served or slow) and not browser and not llama and not services
 
 .PHONY: help run test test-fast check format wire lock faults attack bench image-steps clean venv runtime development chromium
 
@@ -31,14 +31,14 @@ test: development chromium ## Set everything up, check the code and run every te
 	$(PY) -m tests.tools.check $(CHECK_FLAGS) || failed="$$failed check;"; \
 	echo "Tests that need no browser and no server:"; \
 	$(PY) -m pytest --numprocesses auto --quiet -m $(ALONE) $(PYTEST_FLAGS) || failed="$$failed tests without a server;"; \
-	echo "Tests that start a server of their own:"; \
+	echo "Tests that start a server of their own, or take long:"; \
 	$(PY) -m pytest --numprocesses auto --quiet -m "$(SERVED_WORDS)" $(PYTEST_FLAGS) || failed="$$failed tests with a server;"; \
 	echo "Tests that need a browser, llama.cpp, or PostgreSQL and Redis:"; \
 	$(PY) -m pytest --numprocesses auto --dist loadfile --quiet -m "not ($(ALONE_WORDS)) and not ($(SERVED_WORDS))" $(PYTEST_FLAGS) \
 	  || failed="$$failed tests with a browser or services;"; \
 	if [ -n "$$failed" ]; then echo "Failed:$$failed see above."; exit 1; fi
 
-test-fast: development ## The tests that need no browser and no server
+test-fast: development ## The tests that need no browser and no server, and take no seconds each
 	@$(PY) -m pytest --numprocesses auto --quiet -m $(ALONE) $(PYTEST_FLAGS)
 
 check: development ## Format, lint, types, import contracts, unused code, templates, migrations, Dockerfile, JavaScript

@@ -82,6 +82,7 @@ def test_what_was_read_is_written_in_the_one_way(name: str) -> None:
     assert document.dump(document.parse(written)) == written
 
 
+@pytest.mark.slow
 @for_each(product(NAMES, [False, True]))
 def test_cutting_changes_nothing(name: str, lenient: bool) -> None:
     data, fragment = given(name), "fragment" in told(name)

@@ -89,6 +89,7 @@ CONVERSIONS: dict[str, Conversion] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", CONVERSIONS)
 def test_no_conversion_makes_more_visible(form: str, vocabulary: Vocabulary) -> None:
     came: Counter[str] = Counter()

@@ -110,6 +110,7 @@ def test_the_premise_the_owner_sees_the_visible_text(world: World) -> None:
     assert VISIBLE in client.get(f"/c/{world.hers.conversation.pk}/download/").content.decode()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", END_USERS)
 def test_no_answer_to_anybody_without_the_right_holds_a_marker(
     name: str, world: World, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
@@ -121,6 +122,7 @@ def test_no_answer_to_anybody_without_the_right_holds_a_marker(
     assert_silent(world, answers, caplog, capfd)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["anonymous", "owner", "holder"])
 def test_no_odd_method_brings_a_marker_out(
     name: str, world: World, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]

@@ -175,6 +175,7 @@ async def _nothing(socket: BrowserSocket, accepted: dict[str, str]) -> None:
 Act = Callable[[BrowserSocket, dict[str, str]], Awaitable[None]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("act", "last", "state"),
     [

@@ -152,6 +152,7 @@ def _whole(text: str) -> str:
 ASKS = [ask for route in ROUTES for ask in route.asks]
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 def test_no_field_and_no_query_is_answered_with_a_500(world: World) -> None:
     values = places(world)
@@ -186,6 +187,7 @@ def test_no_field_and_no_query_is_answered_with_a_500(world: World) -> None:
     assert {200, 302, 404} <= statuses, "the premise: some of it was understood"
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 @pytest.mark.parametrize("field", ["person", "whose", "action", "code", "way", "conversation", "since", "until", "below", "above"])
 def test_no_filter_of_the_audit_log_is_answered_with_a_500(field: str, world: World) -> None:
@@ -196,6 +198,7 @@ def test_no_filter_of_the_audit_log_is_answered_with_a_500(field: str, world: Wo
     assert 200 in statuses and statuses <= {200, 400}
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 @pytest.mark.parametrize("list_of", ["chatui/conversation", "chatui/storedbackend", "chatui/user", "auth/group"])
 def test_no_filter_of_the_admin_pages_is_answered_with_a_500(list_of: str, world: World) -> None:
@@ -219,6 +222,7 @@ def test_no_field_to_look_a_person_up_by_is_answered_with_a_500(field: str, worl
         assert client.get(path, query_params={"_to_field": field}).status_code < 500, page
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 def test_no_id_in_an_address_is_answered_with_a_500(world: World) -> None:
     client = client_for(User.objects.create_superuser("root", password="x"))

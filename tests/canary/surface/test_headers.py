@@ -52,6 +52,7 @@ def has_trusted_types(response: object) -> bool:
     return "trusted-types" in response.headers.get("Content-Security-Policy", "")  # type: ignore[attr-defined]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["anonymous", "owner", "both"])
 def test_every_route_sends_every_header_and_only_pages_of_the_admin_pages_go_without_trusted_types(name: str, world: World) -> None:
     values = places(world)

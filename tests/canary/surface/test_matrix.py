@@ -125,6 +125,7 @@ def comparable(response: HttpResponseBase, *ids: str) -> str:
     return text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("accept", ["text/html", "application/json"])
 @pytest.mark.parametrize("name", ["other", "staff", "hidden only", "any only", "both"])
 def test_not_found_and_not_yours_are_the_same_bytes(name: str, accept: str, world: World) -> None:

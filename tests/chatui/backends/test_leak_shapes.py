@@ -62,6 +62,7 @@ def guarded(pieces: Cut, *, complete: bool = True, whole: bool = False) -> str:
 # The guard by itself
 
 
+@pytest.mark.slow
 @for_each(LEAKING)
 def test_of_reasoning_that_hides_in_an_answer_nothing_stays(text: str) -> None:
     for pieces in cuts(text):
@@ -95,6 +96,7 @@ HOSTILE = ["<", "<a", "`", "`a ", "\n", "<\u200b", "<|", "\\", "&lt;", "the tag 
 HOSTILE += ["assistant", "channel|", "x <|start|>assistant ", "<details>", "\n\n    <think>\n\nx", "[", ">", "~", "</think>"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", HOSTILE)
 def test_a_hostile_answer_costs_time_in_proportion_to_its_length(unit: str) -> None:
     """Of eight times the length, quadratic work would be 64 times as much."""

@@ -71,6 +71,7 @@ def played(request: pytest.FixtureRequest) -> Played:
     return Played(request.param, request.getfixturevalue("vocabulary") if request.param.startswith("harmony") else None)
 
 
+@pytest.mark.slow
 def test_nothing_that_a_script_hides_becomes_visible(played: Played) -> None:
     assert {name: found for name, done in played.outcomes.items() if (found := played.hidden.found(done.visible))} == {}
     assert not any(BAIT in done.visible for done in played.outcomes.values())

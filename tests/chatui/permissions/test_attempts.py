@@ -140,6 +140,7 @@ def test_attempts_on_more_and_more_conversations_get_a_line_each_up_to_a_number_
     assert attempts.attempts_of(bela) == 201
 
 
+@pytest.mark.slow
 def test_nobody_gets_more_lines_than_that_by_any_mixture(
     bela: User, conversation: Conversation, clock: Callable[[timedelta], None]
 ) -> None:

@@ -24,6 +24,7 @@ def counts() -> dict[str, int]:
     return {model.__name__: model.objects.count() for model in MODELS}  # type: ignore[attr-defined]
 
 
+@pytest.mark.slow
 def test_the_bin_is_emptied_of_a_chain_of_ten_thousand_messages(ada: User) -> None:
     kept = long_conversation(ada, 4, "carrot")
     before = counts()

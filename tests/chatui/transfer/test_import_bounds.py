@@ -31,6 +31,7 @@ FRAME = b"<|start|>user<|message|>cabbages<|end|>\n"
 HEADER = b"version: 2.2\n\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "data",
     [
@@ -82,6 +83,7 @@ def test_a_header_in_brackets_is_no_json() -> None:
     assert len(upload.read(b"{version: 2.2}\n" + FRAME).finished) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 def test_others_write_while_two_imports_are_written(ada: User, bela: User) -> None:
     data = HEADER + FRAME * 4_500

@@ -97,6 +97,7 @@ async def test_each_kind_of_turn_takes_few_statements(ada: User, backend: Script
     assert await Turn.objects.filter(state="completed").acount() == 5
 
 
+@pytest.mark.slow
 async def test_a_long_conversation_takes_as_many_statements_as_a_short_one(
     ada: User, backend: ScriptedBackend, statements: Statements
 ) -> None:
@@ -110,6 +111,7 @@ async def test_a_long_conversation_takes_as_many_statements_as_a_short_one(
     assert taken[0] == taken[1]
 
 
+@pytest.mark.slow
 async def test_what_a_model_cannot_see_is_not_read(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
     conversation = await database_sync_to_async(long_conversation)(ada, 10_000)
     monkeypatch.setattr(ledger, "SEEN_CHARS", 2000)

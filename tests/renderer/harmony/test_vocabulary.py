@@ -70,6 +70,7 @@ def test_long_unbroken_text_is_encoded_in_well_under_a_second(text: str, vocabul
     assert vocabulary.decode(vocabulary.encode(text)).decode("utf-8") == text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("space", [" ", "\t ", "\u3000", " \n"])
 def test_a_million_spaces_do_not_abort_the_tokenizer(space: str, vocabulary: Vocabulary) -> None:
     text = f"a{space * (1_200_000 // len(space))}b"

@@ -137,6 +137,7 @@ def test_whether_frames_are_shown_makes_no_difference_to_the_end() -> None:
     assert play(pieces, frames=False)[0].html() == play(pieces)[0].html() == render_blocks(ANSWER)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", ["*a* " * 17_000 + "\n\n*b*", "*a*\n\n" + "- b\n" * 17_000, ("*a* " + "words " * 650 + "\n\n") * 70])
 def test_the_limits_hold_for_a_growing_text_as_for_the_whole(text: str) -> None:
     blocks, page = play(cut(text, 3989), compare=False)
@@ -374,6 +375,7 @@ def stream(text: str) -> Page:
     return page
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES)
 def test_the_work_grows_in_proportion_to_the_answer(shape: str) -> None:
     short, long = long_text(shape, 8_192), long_text(shape, 32_768)
@@ -398,6 +400,7 @@ def test_new_text_shows_in_the_frame_it_came_in_even_in_one_long_block(shape: st
         assert f"o{number}x" in seen
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("opener", ["[", "*a ", "> ", "`", "- ", "![[", "[a](", "<a ", "http://", "|", "$$"])
 def test_a_hostile_run_of_openers_takes_no_second_while_it_grows(opener: str) -> None:
     assert costs_at_most(1000, lambda: stream(opener * 20_000))

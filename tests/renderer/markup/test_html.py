@@ -342,6 +342,7 @@ OPENERS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("opener", OPENERS)
 def test_a_hostile_run_of_openers_takes_no_second(opener: str) -> None:
     for text in (opener * 20_000, opener * (60_000 // len(opener))):

@@ -102,6 +102,7 @@ def test_a_page_that_is_too_large_is_plain_text(text: str) -> None:
     assert render_page(text) == plain(text)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "unit", ["[", "![", "[a](", "# a\n", "a\n=\n", "```\n", "> ", "- ", "*a ", "<b>", "&", "|a", "<sub>", "\n\n!!! a\n    "]
 )

@@ -87,6 +87,7 @@ def test_nothing_of_a_body_comes_before_its_header() -> None:
                 is_open = isinstance(event, tuple)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["one body", "escapes", "a literal block", "stray text", "brackets"])
 def test_megabytes_are_never_held(kind: str) -> None:
     begin, piece = {

@@ -513,6 +513,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("piece", HOSTILE.values(), ids=HOSTILE.keys())
 def test_two_hundred_thousand_hostile_characters_cost_no_check_its_time(piece: Callable[[int], str]) -> None:
     text = "".join(piece(number) for number in range(200_000 // len(piece(1))))
