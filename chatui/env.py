@@ -81,7 +81,7 @@ class Environment(BaseSettings):
     share_max_days: int = Field(30, ge=-1, description="Longest life of a share link in days. 0: no sharing. -1: links may stay for ever.")
     share_audience: Literal["anyone", "signed-in"] = Field("anyone", description="Who can read a share link: anyone, or signed-in people.")
     metrics_token: str = Field("", description="Bearer token for /metrics. Empty: there are no metrics.", repr=False)
-    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field("INFO", description="Lowest level of log lines on the console.")
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field("INFO", description="Lowest level of the product's own log lines.")
 
     @field_validator("hosts", "origins", "trusted_proxies", mode="before")
     @classmethod

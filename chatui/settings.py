@@ -171,12 +171,13 @@ LOGGING = {
         "line": {"()": "chatui.error_reports.PlacesFormatter", "format": "%(asctime)s %(levelname)s %(name)s: %(message)s"},
     },
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
-    "root": {"handlers": ["console"], "level": ENVIRONMENT.log_level},
+    # Other packages write what they send and receive into their DEBUG and INFO lines, so they say what goes wrong, and nothing else.
+    "root": {"handlers": ["console"], "level": "ERROR" if ENVIRONMENT.log_level == "ERROR" else "WARNING"},
     "loggers": {
-        # httpx logs each request with its full address at INFO, and httpcore the headers of each answer at DEBUG.
-        "httpx": {"level": "WARNING"},
-        "httpcore": {"level": "WARNING"},
-        "daphne": {"level": "WARNING"},
+        "chatui": {"level": ENVIRONMENT.log_level},
+        "renderer": {"level": ENVIRONMENT.log_level},
+        # Django's DEBUG lines have the parameters of SQL statements.
+        "django": {"level": "INFO" if ENVIRONMENT.log_level == "DEBUG" else ENVIRONMENT.log_level},
         "django.channels.server": {"level": "WARNING"},
     },
 }
