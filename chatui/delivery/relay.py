@@ -146,8 +146,7 @@ class Relay:
                         await self._changed.wait()
         finally:
             if reader is not None:
-                reader.cancel()
-                await asyncio.gather(reader, return_exceptions=True)
+                await ended(reader)
 
     async def _subscribe(self, pubsub: Any, known: set[str]) -> set[str]:
         wanted = {_process_channel(self._process), *map(_channel, self._groups)}
@@ -193,6 +192,15 @@ class Relay:
         # Redis answers in order: it knows the groups that it was told of before this round's ping.
         if round_ == self._round and not self._changed.is_set():
             self._subscribed.set()
+
+
+async def ended(*tasks: asyncio.Task[None]) -> None:
+    """Cancel tasks that use the Redis client, until they are done: in the middle of a reconnection, it can lose a cancellation."""
+    while left := [task for task in tasks if not task.done()]:
+        for task in left:
+            task.cancel()
+        await asyncio.wait(left, timeout=ANSWER_SECONDS)
+    await asyncio.gather(*tasks, return_exceptions=True)  # what they raised is of no interest any more
 
 
 def publish_once(process: str, group: str, message: Mapping[str, object], *, to: str = "") -> None:

@@ -62,9 +62,7 @@ async def redis(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterato
     yield server
     tasks = [task for process in Process.known for task in process.relay._tasks]
     Process.known.clear()
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
+    await relay.ended(*tasks)
     server.wake()
     server.stop()
 
