@@ -176,8 +176,7 @@ LOGGING = {
     "loggers": {
         "chatui": {"level": ENVIRONMENT.log_level},
         "renderer": {"level": ENVIRONMENT.log_level},
-        # Django's DEBUG lines have the parameters of SQL statements.
-        "django": {"level": "INFO" if ENVIRONMENT.log_level == "DEBUG" else ENVIRONMENT.log_level},
+        # "django" stays as Django sets it: with its error mails, and without its DEBUG lines, which have the parameters of statements.
         "django.channels.server": {"level": "WARNING"},
     },
 }
