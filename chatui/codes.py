@@ -17,6 +17,7 @@ class ProductCode(ErrorCode):
     BACKEND = "E-X-BACKEND"
     BACKEND_REFUSED = "E-X-BACKEND-REFUSED"
     BUSY = "E-X-BUSY"
+    CONTEXT_FULL = "E-X-CONTEXT-FULL"
     EMPTY = "E-X-EMPTY"
     FOUR_EYES = "E-X-FOUR-EYES"
     INTERNAL = "E-X-INTERNAL"
@@ -28,6 +29,7 @@ class ProductCode(ErrorCode):
     NOT_FOUND = "E-X-NOT-FOUND"
     OPT_IN = "E-X-OPT-IN"
     COMMAND = "E-X-COMMAND"
+    QUESTION_TOO_LONG = "E-X-QUESTION-TOO-LONG"
     RATE = "E-X-RATE"
     REASON = "E-X-REASON"
     SERVER_BUSY = "E-X-SERVER-BUSY"
@@ -65,6 +67,7 @@ _SENTENCES: dict[ProductCode, str] = {
     ProductCode.BACKEND: "The model server could not answer.",
     ProductCode.BACKEND_REFUSED: "The model server refused the request.",
     ProductCode.BUSY: "An answer is still being written in this conversation.",
+    ProductCode.CONTEXT_FULL: "The answer stopped because the conversation has filled what the model can read at once.",
     ProductCode.EMPTY: "There is nothing to send yet.",
     ProductCode.FOUR_EYES: "Somebody else has to approve this: one of you created or changed the other's account recently.",
     ProductCode.INTERNAL: "Something went wrong on our side.",
@@ -76,6 +79,7 @@ _SENTENCES: dict[ProductCode, str] = {
     ProductCode.NOT_FOUND: "This does not exist, or you do not have access to it.",
     ProductCode.OPT_IN: "Open the debug view of this conversation first.",
     ProductCode.COMMAND: "The server did not understand the page's request. Reload the page.",
+    ProductCode.QUESTION_TOO_LONG: "This question alone is longer than the model can read at once.",
     ProductCode.RATE: "Too many requests at once. Wait a moment.",
     ProductCode.REASON: "Give a reason of 10 to 180 characters, and choose one of the times.",
     ProductCode.SERVER_BUSY: "The server is too busy to store this now. Try again in a moment.",

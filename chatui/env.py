@@ -46,6 +46,9 @@ class Environment(BaseSettings):
     backend_first_token_seconds: float = Field(300.0, gt=0, description="Longest wait for the first token of an answer.")
     backend_idle_seconds: float = Field(60.0, gt=0, description="Longest silence in the middle of an answer.")
     backend_overall_seconds: float = Field(1800.0, gt=0, description="Longest time for one answer.")
+    backend_context_tokens: int = Field(
+        0, ge=0, le=10_000_000, description="How many tokens the model can read at once, its answer included. 0: the model server is asked."
+    )
     backend_summaries: Literal["none", "server", "model"] = Field(
         "none", description="Who sums up hidden reasoning for people: nobody, the server itself, or the model in further requests."
     )

@@ -45,3 +45,29 @@ def _for_prompt(frame: Frame) -> Frame:
     if frame.terminator is not Terminator.RETURN:
         return frame
     return Frame(frame.header, frame.body, Terminator.END)
+
+
+def turns(frames: Iterable[Frame]) -> tuple[list[Frame], list[list[Frame]]]:
+    """The frames before the first question, then each question with everything up to the next: what can be left out as a whole.
+
+    Where a call has its reply only behind a later question, these turns are one, so that nobody tears the two apart.
+    """
+    found: list[list[Frame]] = [[]]
+    calls: dict[str | None, int] = {}
+    for frame in frames:
+        header = frame.header
+        if header.role == Role.USER:
+            found.append([])
+        elif header.role == Role.TOOL and (place := calls.pop(header.call_id, len(found))) < len(found) - 1:
+            found[place:] = [[each for turn in found[place:] for each in turn]]
+            calls = {call_id: min(known, place) for call_id, known in calls.items()}
+        found[-1].append(frame)
+        if frame.terminator is Terminator.CALL:
+            calls[header.call_id] = len(found) - 1
+    has_question = questions(found[0]) > 0
+    return ([], found) if has_question else (found[0], found[1:])
+
+
+def questions(frames: Iterable[Frame]) -> int:
+    """How many questions there are among these frames."""
+    return sum(frame.header.role == Role.USER for frame in frames)

@@ -49,6 +49,7 @@ class StoredBackendForm(forms.ModelForm):  # type: ignore[type-arg]
         fields = [field.name for field in [*StoredBackend._meta.fields, *StoredBackend._meta.many_to_many] if field.editable]
         labels = {
             "max_answer_tokens": "Longest answer, in tokens",
+            "context_tokens": "What the model can read at once, in tokens",
             "first_token_seconds": "For the first token",
             "idle_seconds": "In the middle of an answer",
             "overall_seconds": "For a whole answer",
@@ -56,6 +57,7 @@ class StoredBackendForm(forms.ModelForm):  # type: ignore[type-arg]
         }
         help_texts = {
             "max_answer_tokens": "0: what CHATUI_MAX_ANSWER_TOKENS says.",
+            "context_tokens": "Question, conversation and answer together. 0: the server is asked, or it says so when it refuses.",
             "key_name": "For example ACME: its key is in CHATUI_KEY_ACME, or in keys/ACME in the data directory, with its origin.",
             "summarizer": "The back end that writes the summaries, such as small or small/model.",
             "summary_review": "Each line is always checked; with this, a model also reviews it before people see it."
@@ -125,7 +127,7 @@ class StoredBackendAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     actions = ("confirm",)
     fieldsets = (
         (None, {"fields": ("name", "label", "is_enabled", "position", "groups")}),
-        ("Server", {"fields": ("kind", "url", "key_name", "model_names", "effort", "max_answer_tokens")}),
+        ("Server", {"fields": ("kind", "url", "key_name", "model_names", "effort", "max_answer_tokens", "context_tokens")}),
         ("Longest waits, in seconds", {"fields": ("first_token_seconds", "idle_seconds", "overall_seconds")}),
         ("Summaries of the reasoning", {"fields": ("summaries", "summarizer", "summary_review")}),
     )

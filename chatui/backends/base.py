@@ -56,16 +56,31 @@ class Usage:
 
 
 @dataclass(frozen=True, slots=True)
+class ContextUse:
+    """How many tokens a model can read at once (``size``), and how many of them are used.
+
+    After an answer, ``used`` is about what the next question finds there: the conversation without reasoning. With an error that says
+    that a question is too long, ``used`` is the question alone, and ``size`` what would have fitted.
+    """
+
+    size: int
+    used: int
+
+
+@dataclass(frozen=True, slots=True)
 class SampleEnded:
     """Always the last event of a sample that did not raise. ``model`` is what the server calls it, see ``FoundServer``.
 
-    ``turns_left_out``: how many of the oldest turns the model was not shown, because they did not fit.
+    ``turns_left_out``: how many of the oldest turns the model was not shown, because they did not fit. ``context``: None if the size is
+    not known. ``is_context_full``: the answer was cut because there was no more room in it.
     """
 
     reason: EndReason
     usage: Usage | None = None
     model: str | None = None
     turns_left_out: int = 0
+    context: ContextUse | None = None
+    is_context_full: bool = False
 
 
 SampleEvent = RawEvent | SampleEnded
@@ -90,24 +105,35 @@ class Limits:
 class Endpoint:
     """Where a model server is: ``url`` with or without a trailing ``/v1``, ``key`` (never in a repr) if it needs one.
 
-    ``model``: the model to use if a request names none; None for the first that the server lists.
+    ``model``: the model to use if a request names none; None for the first that the server lists. ``context``: how many tokens a prompt and
+    its answer may have together; None to ask the server.
     """
 
     url: str
     key: str | None = field(default=None, repr=False)
     model: str | None = None
     limits: Limits = Limits()
+    context: int | None = None
 
 
 class BackendError(Exception):
     """A model server failed. ``code`` carries the sentence for people; ``detail`` may hold model output and is for staff only.
 
-    ``retryable``: nothing had arrived yet, and a retry after ``retry_after`` seconds may help. ``str()`` of this
-    error is the code alone, so that a log or a traceback does not quote what the server sent.
+    ``retryable``: nothing had arrived yet, and a retry after ``retry_after`` seconds may help. ``context``: for a question that is too
+    long. ``str()`` of this error is the code alone, so that a log or a traceback does not quote what the server sent.
     """
 
-    def __init__(self, code: ErrorCode, detail: str = "", *, retryable: bool = False, retry_after: float | None = None) -> None:
+    def __init__(
+        self,
+        code: ErrorCode,
+        detail: str = "",
+        *,
+        retryable: bool = False,
+        retry_after: float | None = None,
+        context: ContextUse | None = None,
+    ) -> None:
         super().__init__(code.value)
+        self.context = context
         self.code = code
         self.detail = detail
         self.retryable = retryable

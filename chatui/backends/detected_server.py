@@ -1,14 +1,17 @@
-"""Shared by the back ends that detect, by asking, which server they talk to and which models it has."""
+"""Shared by the back ends that detect, by asking, which server they talk to, which models it has and how much these can read."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 
 from chatui.backends.base import BackendError, Endpoint
+from chatui.backends.context.window import Window, Windows
 from chatui.backends.discovery import Discovered, ask, own_name
 from chatui.backends.http import Upstream, Watcher
 
 _KEEP_SECONDS = 60.0
+_KEEP_CONTEXT_SECONDS = 300.0
 
 
 class FoundServer:
@@ -22,6 +25,10 @@ class FoundServer:
         self._upstream = Upstream(endpoint.url, endpoint.key, endpoint.limits)
         self._model = endpoint.model
         self._discovered: tuple[float, Discovered] | None = None
+        self._windows = Windows(endpoint.context)
+        self._is_context_given = endpoint.context is not None
+        self._asking = asyncio.Lock()
+        self._ask_context_at = float("-inf")
 
     @property
     def name(self) -> str:
@@ -60,6 +67,25 @@ class FoundServer:
             return next(iter(await self.models()), None)
         except BackendError:
             return None
+
+    async def _window(self, model: str | None) -> Window:
+        """What is known of how much this model can read. Its server is asked once in five minutes, however many questions there are."""
+        if not self._is_context_given:
+            await self._ask_context()
+        named = model or self._model or (next(iter(self._discovered[1].models), None) if self._discovered else None)
+        window = self._windows.of(named)
+        window.ask(self._discovered[1].context(named) if self._discovered else None)
+        return window
+
+    async def _ask_context(self) -> None:
+        now = asyncio.get_running_loop().time
+        async with self._asking:
+            if now() < self._ask_context_at:
+                return
+            # A server that does not say is not asked again sooner: nobody's question should wait for that.
+            with contextlib.suppress(BackendError):
+                await self.models()
+            self._ask_context_at = now() + _KEEP_CONTEXT_SECONDS
 
     def _own_name(self, said: str | None, asked: str | None) -> str | None:
         return own_name(said, asked, self._discovered[1].models if self._discovered else ())

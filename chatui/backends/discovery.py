@@ -1,4 +1,4 @@
-"""Asks a model server which product it is and which models it offers."""
+"""Asks a model server which product it is, which models it offers, and how much they can read at once."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from chatui.backends.base import BackendError, Limits
+from chatui.backends.context.asked import asked_contexts
 from chatui.backends.http import Upstream
 from chatui.codes import ProductCode
 
@@ -17,10 +18,20 @@ _OWNERS = {"llamacpp": "llama.cpp", "vllm": "vLLM", "library": "Ollama", "sglang
 
 @dataclass(frozen=True, slots=True)
 class Discovered:
-    """``server``: the product name, None if unknown. ``models``: in the server's order."""
+    """``server``: the product name, None if unknown. ``models``: in the server's order.
+
+    ``contexts``: how many tokens a prompt and its answer may have together, by model; None is the key for any model.
+    """
 
     server: str | None
     models: tuple[str, ...]
+    contexts: tuple[tuple[str | None, int], ...] = ()
+
+    def context(self, model: str | None) -> int | None:
+        """That of this model; without a name, or where there is only one, that of the first. None if unknown."""
+        known = dict(self.contexts)
+        first = next(iter(known.values()), None)
+        return known.get(model) or known.get(None) or (first if model is None or len(known) == 1 else None)
 
 
 async def discover(url: str, key: str | None = None, limits: Limits | None = None) -> Discovered:
@@ -47,7 +58,7 @@ async def ask(upstream: Upstream) -> Discovered:
     except TimeoutError as error:
         raise BackendError(ProductCode.TIMEOUT, "the server did not name its models in time", retryable=True) from error
     names = (entry.get("id") for entry in entries)
-    return Discovered(server, tuple(name for name in names if isinstance(name, str)))
+    return Discovered(server, tuple(name for name in names if isinstance(name, str)), await asked_contexts(upstream, server, body))
 
 
 def own_name(said: str | None, asked: str | None, offered: Iterable[str]) -> str | None:

@@ -19,7 +19,7 @@ from chatui.models.conversation import Effort
 from chatui.models.message import Author
 from chatui.models.turn import TurnState
 from chatui.permissions import access
-from chatui.store import continuation, transcripts
+from chatui.store import context_use, continuation, transcripts
 from renderer.frame_kinds import SUMMARY_NAME, is_preamble
 from renderer.gate import Audience, VisibleText, show
 from renderer.markup import html
@@ -81,8 +81,9 @@ class Notice:
 class ShownAnswer:
     """One answer, ready for a page. ``turn_id`` is empty for an answer that was imported.
 
-    ``label`` is what people call its back end, where there are several; ``is_scripted``: the demo wrote it.
-    ``continuation``: how it can be continued, a value of ``Continuation``; empty for an answer that is whole.
+    ``label`` is what people call its back end, where there are several; ``is_scripted``: the demo wrote it. ``context``: how full the
+    model's context was afterwards, in per cent; None if unknown. ``continuation``: how it can be continued, a value of ``Continuation``;
+    empty for an answer that is whole.
     """
 
     turn_id: str
@@ -95,6 +96,7 @@ class ShownAnswer:
     model: str
     is_scripted: bool
     turns_left_out: int
+    context: int | None
     continuation: str
 
 
@@ -144,6 +146,7 @@ def blank_exchange() -> ShownExchange:
         model="",
         is_scripted=False,
         turns_left_out=0,
+        context=None,
         continuation="",
     )
     return ShownExchange(question, answer)
@@ -227,13 +230,14 @@ class _Page:
             turn_id=str(turn.pk) if turn else "",
             state=turn.state if turn else TurnState.COMPLETED,
             parts=tuple(_part(message) for message in messages if message.is_visible and not _is_summary(message)),
-            notice=_notice(turn) if turn else None,
+            notice=_notice(turn, question) if turn else None,
             siblings=self._answer_siblings(question, messages),
             thought=_thought(messages[0].turn or turn if messages else turn, messages) if turn else None,
             label=self._labels.get(split_choice(turn.choice)[0], "") if turn else "",
             model=turn.model if turn else "",
             is_scripted=turn is not None and turn.backend == DemoBackend.name,
             turns_left_out=turn.turns_left_out if turn else 0,
+            context=_context(turn) if turn else None,
             continuation=(turn and continuation.continuation_of(turn, end)) or "",
         )
 
@@ -258,11 +262,17 @@ def _part(message: Message) -> ShownPart:
     return ShownPart(str(message.pk), kind, html.render_blocks(_text_of(message)))
 
 
-def _notice(turn: Turn) -> Notice | None:
+def _notice(turn: Turn, question: Message | None) -> Notice | None:
     if turn.state == TurnState.RUNNING or not turn.error_code:
         return None
     code = code_of(turn.error_code)
-    return Notice(code.value, code.sentence, can_retry=turn.state != TurnState.COMPLETED)
+    chars = len(transcripts.frame_of(question).body) if question and turn.context_size else 0
+    sentence = context_use.sentence(code, context_use.of_turn(turn), chars)
+    return Notice(code.value, sentence, can_retry=turn.state != TurnState.COMPLETED)
+
+
+def _context(turn: Turn) -> int | None:
+    return context_use.percent(context_use.of_turn(turn), code_of(turn.error_code) if turn.error_code else None)
 
 
 def _is_summary(message: Message) -> bool:

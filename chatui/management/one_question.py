@@ -162,7 +162,7 @@ class Asked:
         if self.ended is None:
             return Code.STREAM_TRUNCATED
         if self.ended.reason is EndReason.LENGTH:
-            return ProductCode.LENGTH
+            return ProductCode.CONTEXT_FULL if self.ended.is_context_full else ProductCode.LENGTH
         if any(done.error is ProductCode.WITHHELD for done in self.frames):
             return ProductCode.WITHHELD
         return None if self.visible(Audience.END_USER) or self.tool_calls else ProductCode.NO_ANSWER

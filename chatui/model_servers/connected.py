@@ -99,7 +99,7 @@ def backend(choice: str = "") -> Backend:
 def build(wanted: BackendSpec, key: str | None, **limits: float) -> Backend:
     """A new back end, with other ``limits`` than its spec's where they are given. Raises ValueError where there can be none."""
     return registry.build(
-        Endpoint(wanted.url, key, next(iter(wanted.models), None), wanted.limits(**limits)),
+        Endpoint(wanted.url, key, next(iter(wanted.models), None), wanted.limits(**limits), wanted.context_tokens or None),
         kind=None if wanted.is_demo else wanted.kind,
         tokens_per_second=environment().demo_tokens_per_second,
         vocabulary=gpt_oss_vocabulary,

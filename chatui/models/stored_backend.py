@@ -47,6 +47,7 @@ class StoredBackend(models.Model):
     idle_seconds = models.FloatField(default=60.0)
     overall_seconds = models.FloatField(default=1800.0)
     max_answer_tokens = models.PositiveIntegerField(default=0, help_text="0: the setting of the deployment.")
+    context_tokens = models.PositiveIntegerField(default=0, help_text="0: the server is asked.")
     groups = models.ManyToManyField(Group, blank=True, related_name="+", help_text="Whose members may use it. None: everybody.")
     summaries = models.CharField(max_length=8, choices=Summaries, default=Summaries.NONE)
     summarizer = models.CharField(max_length=260, blank=True, help_text="The back end that writes summaries, such as small or small/model.")

@@ -24,7 +24,9 @@ class Turn(models.Model):
     """State, lease, settings used, usage and times of one answer.
 
     ``error_detail`` is for staff only: it may quote what a server answered. ``turns_left_out``: how many of the oldest turns the model
-    did not see, because the conversation is longer than its context window. ``request`` is what was sent to the model, compressed; hidden
+    did not see, because the conversation is longer than its context window. ``context_size`` and ``context_used``: how many tokens the
+    model can read at once, and how many of them the conversation takes, or a question that is too long (``backends.base.ContextUse``);
+    NULL where it is not known. ``request`` is what was sent to the model, compressed; hidden
     like a hidden frame. ``continued_message`` is the cut message whose answer the turn continues. ``thought_seconds``: how long hidden
     work took before the answer began; NULL where there was none. ``stop_requested``: somebody pressed Stop in another process than the one
     that runs the turn.
@@ -48,6 +50,8 @@ class Turn(models.Model):
     input_tokens = models.PositiveIntegerField(null=True, blank=True)
     output_tokens = models.PositiveIntegerField(null=True, blank=True)
     turns_left_out = models.PositiveIntegerField(default=0)
+    context_size = models.PositiveIntegerField(null=True, blank=True)
+    context_used = models.PositiveIntegerField(null=True, blank=True)
     thought_seconds = models.PositiveIntegerField(null=True, blank=True)
     error_code = models.CharField(max_length=40, blank=True)
     error_detail = models.TextField(blank=True)

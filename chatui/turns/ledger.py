@@ -14,6 +14,7 @@ from uuid import UUID
 from django.db.models import Exists, OuterRef, QuerySet
 from django.utils import timezone
 
+from chatui.backends.base import ContextUse
 from chatui.database import clock
 from chatui.env import environment
 from chatui.models import Conversation, Message, Turn, TurnPiece
@@ -63,18 +64,20 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a turn ended. ``detail`` is for staff and may hold what a server answered."""
+    """How a turn ended. ``detail`` is for staff and may hold what a server answered. ``context``: of a question that was too long."""
 
     state: TurnState
     code: ErrorCode | None = None
     detail: str = ""
+    context: ContextUse | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Account:
     """What the back end reported about a turn's samples; None or empty where it did not. ``request``: the path and body that were sent.
 
-    ``sampled_with``: the last sample's keys of ``generation_settings``; None where nothing was sampled.
+    ``sampled_with``: the last sample's keys of ``generation_settings``; None where nothing was sampled. ``context``: how full it is after
+    the last sample; None where that is not known.
     """
 
     backend: str = ""
@@ -85,6 +88,7 @@ class Account:
     thought_seconds: int | None = None
     request: tuple[str, bytes] | None = field(default=None, repr=False)
     sampled_with: Mapping[str, object] | None = None
+    context: ContextUse | None = None
 
 
 def job_of(turn: Turn) -> Job:
@@ -191,6 +195,7 @@ def finish(job: Job, outcome: Outcome, account: Account, *, has_pieces: bool = T
     now = timezone.now()
     # The server's own name for its model goes into the header of transcripts, which must not hold control tokens.
     model = transcripts.header_text(account.model)
+    context = outcome.context or account.context
     ended = _mine(job).update(
         state=outcome.state,
         error_code=outcome.code or "",
@@ -200,6 +205,8 @@ def finish(job: Job, outcome: Outcome, account: Account, *, has_pieces: bool = T
         input_tokens=account.input_tokens,
         output_tokens=account.output_tokens,
         turns_left_out=account.turns_left_out,
+        context_size=context.size if context else None,
+        context_used=context.used if context else None,
         thought_seconds=account.thought_seconds,
         request=requests.pack(*account.request) if account.request else None,
         finished_at=now,

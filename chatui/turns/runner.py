@@ -25,6 +25,7 @@ from chatui.env import environment
 from chatui.error_reports import log_without_content
 from chatui.model_servers import connected
 from chatui.models.turn import TurnState
+from chatui.store import context_use
 from chatui.store.turn_pieces import Pieces
 from chatui.turns import ledger
 from chatui.turns.kept_frames import KeptFrames
@@ -37,7 +38,7 @@ from chatui.turns.start import Started
 from chatui.turns.summarizing import Summarizing
 from renderer import history
 from renderer.errors import Code
-from renderer.frames import Frame
+from renderer.frames import Frame, Role
 from renderer.gate import Audience
 
 log = logging.getLogger(__name__)
@@ -110,7 +111,7 @@ class Runner:
             self._work.cancel()
             return Outcome(TurnState.INTERRUPTED, Code.STREAM_TRUNCATED)
         except BackendError as error:
-            return Outcome(TurnState.FAILED, error.code, error.detail)
+            return Outcome(TurnState.FAILED, error.code, error.detail, error.context)
         except Exception as error:  # noqa: BLE001 - any other failure is the product's own, and the person gets a message for it
             return self._failed_with(error)
 
@@ -135,7 +136,7 @@ class Runner:
             await sampling.run()
             added = await self._follow_up(frames.written) if self._follow_up else ()
             if not added:
-                return _verdict(sampling.end_reason, frames)
+                return _verdict(sampling, frames)
             for frame in added:
                 frames.add(frame)
             request = replace(request, frames=history.seen_again((*job.frames, *frames.written)), cut_answer=None)
@@ -149,9 +150,9 @@ class Runner:
         return outcome if self._failure is None or self._is_lost else self._failed_with(self._failure)
 
     async def _end(self, outcome: Outcome) -> None:
+        account = account_of(self._samplings, self._publisher.end_thinking())
+        account = replace(account, turns_left_out=account.turns_left_out + self._job.turns_left_out)
         if not self._is_lost:
-            account = account_of(self._samplings, self._publisher.end_thinking())
-            account = replace(account, turns_left_out=account.turns_left_out + self._job.turns_left_out)
             end = partial(ledger.finish, self._job, outcome, account, has_pieces=self._pieces.are_written)
             await self._patiently(writer.run(end, order=self._turn_id))
         self._publisher.end(
@@ -159,8 +160,10 @@ class Runner:
                 _WIRE_TYPES.get(outcome.state, "response.failed"),
                 outcome.state,
                 outcome.code,
-                outcome.code.sentence if outcome.code else None,
+                context_use.sentence(outcome.code, outcome.context, _question_chars(self._job)) if outcome.code else None,
                 self._publisher.elapsed(),
+                context_use.percent(account.context, outcome.code),
+                account.turns_left_out or None,
             )
         )
 
@@ -223,17 +226,21 @@ def _first_request(job: Job, spec: BackendSpec) -> SampleRequest:
     )
 
 
-def _verdict(reason: EndReason, frames: KeptFrames) -> Outcome:
+def _question_chars(job: Job) -> int:
+    return next((len(frame.body) for frame in reversed(job.frames) if frame.header.role == Role.USER), 0)
+
+
+def _verdict(sampling: Sampling, frames: KeptFrames) -> Outcome:
     """The outcome of a turn whose last sample was complete."""
-    if reason is EndReason.LENGTH:
-        return Outcome(TurnState.INCOMPLETE, ProductCode.LENGTH)
+    if sampling.end_reason is EndReason.LENGTH:
+        return Outcome(TurnState.INCOMPLETE, ProductCode.CONTEXT_FULL if sampling.is_context_full else ProductCode.LENGTH)
     if frames.waits_for_tool:
         return Outcome(TurnState.INCOMPLETE, ProductCode.TOOL)
     if frames.has_answer:
         return Outcome(TurnState.COMPLETED, ProductCode.WITHHELD if frames.is_withheld else None)
     if frames.is_withheld:
         return Outcome(TurnState.FAILED, ProductCode.WITHHELD)
-    if reason is EndReason.TOOL_CALLS:
+    if sampling.end_reason is EndReason.TOOL_CALLS:
         return Outcome(TurnState.FAILED, Code.CALL_SCHEMA)
     return Outcome(TurnState.FAILED, frames.last_error or (ProductCode.NO_MORE if frames.continues_text else ProductCode.NO_ANSWER))
 

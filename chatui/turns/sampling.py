@@ -44,6 +44,11 @@ class Sampling:
         """Why the sample ended; STOP where the server did not say."""
         return self._ended.reason if self._ended else EndReason.STOP
 
+    @property
+    def is_context_full(self) -> bool:
+        """Whether the answer was cut because the model could read no more."""
+        return self._ended is not None and self._ended.is_context_full
+
     def account(self) -> Account:
         """What the server reported about this sample."""
         usage = self._ended.usage if self._ended else None
@@ -53,6 +58,7 @@ class Sampling:
             input_tokens=usage.prompt_tokens if usage else None,
             output_tokens=usage.completion_tokens if usage else None,
             turns_left_out=self._ended.turns_left_out if self._ended else 0,
+            context=self._ended.context if self._ended else None,
             request=self._sent,
             sampled_with=self._settings() if self._has_answered else None,
         )

@@ -129,7 +129,11 @@ class BlockFlushed(TurnEvent):
 
 @dataclass(frozen=True, slots=True)
 class TurnEnded(TurnEvent):
-    """The turn's one terminal event; ``message`` is the text for ``code``."""
+    """The turn's one terminal event; ``message`` is the text for ``code``.
+
+    ``context``: how full the model's context is now, in steps of five per cent; absent where that is not known. ``left_out``: how many of
+    the oldest questions the model was not shown.
+    """
 
     types = get_args(EndType)
     type: EndType
@@ -137,6 +141,8 @@ class TurnEnded(TurnEvent):
     code: str | None
     message: str | None
     elapsed: int
+    context: int | None = None
+    left_out: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

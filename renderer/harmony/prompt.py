@@ -17,7 +17,7 @@ from renderer.harmony.hip1 import pieces_of_frame
 from renderer.harmony.pieces import Marker, ids_of_pieces
 from renderer.harmony.system_messages import DeveloperMessage, SystemMessage
 from renderer.harmony.vocabulary import Vocabulary
-from renderer.history import seen_again
+from renderer.history import questions, seen_again, turns
 from renderer.tokens import Token
 
 
@@ -36,10 +36,14 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """The token ids of a prompt, and how many of the oldest turns were left out."""
+    """The token ids of a prompt, and how many of the oldest questions were left out, each with its answer.
+
+    ``is_least``: nothing more can be left out.
+    """
 
     ids: list[int]
     turns_left_out: int = 0
+    is_least: bool = False
 
 
 def build(prompt: Prompt, vocabulary: Vocabulary) -> list[int]:
@@ -51,17 +55,21 @@ def build(prompt: Prompt, vocabulary: Vocabulary) -> list[int]:
     return build_within(prompt, vocabulary, None).ids
 
 
-def build_within(prompt: Prompt, vocabulary: Vocabulary, limit: int | None) -> Fitted:
-    """As ``build``, but drops the oldest turns until at most ``limit`` ids, or only the last turn, are left. Raises as ``build``."""
-    before, turns = _turns(seen_again(prompt.frames))
+def build_within(prompt: Prompt, vocabulary: Vocabulary, limit: int | None, *, least: int = 1) -> Fitted:
+    """As ``build``, but drops the oldest turns until at most ``limit`` ids, or only the ``least`` last turns, are left.
+
+    Raises as ``build``.
+    """
+    before, kept = turns(seen_again(prompt.frames))
     opening = [id_ for frame in (*_instructions(prompt), *before) for id_ in _ids(frame, vocabulary)]
-    written = [[id_ for frame in turn for id_ in _ids(frame, vocabulary)] for turn in turns]
+    written = [[id_ for frame in turn for id_ in _ids(frame, vocabulary)] for turn in kept]
     ending = _ending(prompt.cut_answer, vocabulary)
-    left_out, length = 0, len(opening) + len(ending) + sum(map(len, written))
-    while limit is not None and length > limit and left_out < len(written) - 1:
-        length -= len(written[left_out])
-        left_out += 1
-    return Fitted([*opening, *(id_ for turn in written[left_out:] for id_ in turn), *ending], left_out)
+    dropped, length = 0, len(opening) + len(ending) + sum(map(len, written))
+    while limit is not None and length > limit and dropped < len(written) - least:
+        length -= len(written[dropped])
+        dropped += 1
+    ids = [*opening, *(id_ for turn in written[dropped:] for id_ in turn), *ending]
+    return Fitted(ids, sum(map(questions, kept[:dropped])), dropped >= len(written) - least)
 
 
 def _ending(cut_answer: Frame | None, vocabulary: Vocabulary) -> list[int]:
@@ -80,17 +88,6 @@ def _instructions(prompt: Prompt) -> list[Frame]:
     if developer is not None and (text := developer.text()):
         frames.append(Frame(Header(Role.DEVELOPER), text))
     return frames
-
-
-def _turns(frames: Sequence[Frame]) -> tuple[list[Frame], list[list[Frame]]]:
-    """The frames before the first question, then each question with everything up to the next."""
-    before: list[Frame] = []
-    turns: list[list[Frame]] = []
-    for frame in frames:
-        if frame.header.role == Role.USER:
-            turns.append([])
-        (turns[-1] if turns else before).append(frame)
-    return before, turns
 
 
 def _ids(frame: Frame, vocabulary: Vocabulary) -> list[int]:

@@ -662,6 +662,7 @@ BUS_MESSAGES = {
 """What a socket receives over the bus: the cases of the consumer."""
 
 _OF_A_TURN = {"type", "turn", "sequence_number"}
+_OF_AN_END = _OF_A_TURN | {"state", "code", "message", "elapsed", "context", "left_out"}
 END_USER_EVENTS: dict[str, set[str]] = {
     "chatui:accepted": {"type", "client_id", "conversation", "turn", "question", "url", "title"},
     "chatui:refused": {"type", "client_id", "code", "message"},
@@ -683,7 +684,7 @@ END_USER_EVENTS: dict[str, set[str]] = {
     "response.created": _OF_A_TURN | {"conversation", "question", "after", "kind", "continued_turn"},
     "response.delta": _OF_A_TURN | {"message_id", "block", "html", "text"},
     "response.delta.flush": _OF_A_TURN | {"message_id", "block", "html"},
-    **{f"response.{end}": _OF_A_TURN | {"state", "code", "message", "elapsed"} for end in ("completed", "incomplete", "failed", "cancel")},
+    **{f"response.{end}": _OF_AN_END for end in ("completed", "incomplete", "failed", "cancel")},
 }
 """All that an end user's socket may ever be sent, with every field that it may have."""
 

@@ -14,7 +14,9 @@ from uuid import uuid4
 from chatui.backends.base import BackendError, Endpoint, SampleEnded, SampleEvent, SampleRequest, broken_off_with
 from chatui.backends.chat.deltas import Deltas
 from chatui.backends.chat.messages import messages
-from chatui.backends.continuation import continue_in_words, has_text
+from chatui.backends.context.fitting import without_last_reasoning
+from chatui.backends.context.sampling import sample_within
+from chatui.backends.continuation import Sample, continue_in_words, has_text
 from chatui.backends.defang import is_defanged
 from chatui.backends.detected_server import FoundServer
 from chatui.backends.http import WHOLE
@@ -40,7 +42,7 @@ class ChatCompletionsBackend(FoundServer):
 
     async def sample(self, request: SampleRequest) -> AsyncGenerator[SampleEvent, None]:
         """See ``base.Backend``."""
-        async with aclosing(self._continue(request) if request.cut_answer else self._sample(request)) as events:
+        async with aclosing(self._continue(request) if request.cut_answer else self._within(request, self._sample)) as events:
             async for event in events:
                 yield event
 
@@ -49,7 +51,7 @@ class ChatCompletionsBackend(FoundServer):
         if _prefills(await self._product(), request.cut_answer):
             has_begun = False
             try:
-                async with aclosing(self._sample(request)) as events:
+                async with aclosing(self._within(request, self._sample)) as events:
                     async for event in events:
                         has_begun = True
                         yield event
@@ -57,7 +59,14 @@ class ChatCompletionsBackend(FoundServer):
             except BackendError as error:
                 if has_begun or error.retryable or error.code is not ProductCode.BACKEND_REFUSED:
                     raise
-        async with aclosing(continue_in_words(request, self._sample)) as events:
+        in_words = partial(continue_in_words, sample=self._sample)
+        async with aclosing(self._within(without_last_reasoning(request), in_words)) as events:
+            async for event in events:
+                yield event
+
+    async def _within(self, request: SampleRequest, sample: Sample) -> AsyncGenerator[SampleEvent, None]:
+        window = await self._window(request.model)
+        async with aclosing(sample_within(window, request, sample)) as events:
             async for event in events:
                 yield event
 

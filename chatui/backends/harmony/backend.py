@@ -6,17 +6,21 @@ import asyncio
 import json
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
+from functools import partial
 from typing import Any
 from uuid import uuid4
 
 from chatui.backends.base import BackendError, Endpoint, EndReason, SampleEnded, SampleEvent, SampleRequest, broken_off_with
+from chatui.backends.context.fitting import Fit, hidden_weight
+from chatui.backends.context.sampling import Attempt, too_long, within
+from chatui.backends.context.window import Windows
 from chatui.backends.continuation import continue_in_words, has_text
 from chatui.backends.discovery import own_name
 from chatui.backends.harmony.dialect import Asked, Chunks
 from chatui.backends.harmony.dialects import DIALECTS
-from chatui.backends.harmony.prompt import answer_tokens, fitted, opened
+from chatui.backends.harmony.prompt import Wanted, answer_tokens, fitted, opened
 from chatui.backends.harmony.server import TokenServer, ask_token_server
 from chatui.backends.http import WHOLE, Upstream, Watcher
 from chatui.backends.sse import Event
@@ -65,6 +69,7 @@ class HarmonyCompletionsBackend:
         self._dialect = dialect
         self._today = today
         self._found: tuple[float, TokenServer] | None = None
+        self._windows = Windows(endpoint.context)
 
     @property
     def name(self) -> str:
@@ -75,20 +80,29 @@ class HarmonyCompletionsBackend:
     async def sample(self, request: SampleRequest) -> AsyncGenerator[SampleEvent, None]:
         """See ``base.Backend``."""
         in_words = request.cut_answer is not None and not has_text(request.cut_answer)
-        async with aclosing(continue_in_words(request, self._sample) if in_words else self._sample(request)) as events:
+        # The request to finish the answer is a turn of its own: the question before it has to stay, too.
+        sample = partial(self._sample, least=2 if in_words else 1)
+        async with aclosing(continue_in_words(request, sample) if in_words else sample(request)) as events:
             async for event in events:
                 yield event
 
-    async def _sample(self, request: SampleRequest) -> AsyncGenerator[SampleEvent, None]:
+    async def _sample(self, request: SampleRequest, *, least: int) -> AsyncGenerator[SampleEvent, None]:
         vocabulary = await self._loaded()
         server = await self._server()
         model = request.model or self._model or next(iter(server.models), None)
-        context = server.context(model)
-        prompt = await asyncio.to_thread(fitted, request, vocabulary, context, self._today())
-        asked = Asked(prompt.ids, answer_tokens(request, len(prompt.ids), context), model)
-        continued = opened(request.cut_answer)
-        completed = self.complete(asked, turns_left_out=prompt.turns_left_out, cut_answer=continued, on_sent=request.on_sent)
-        async with aclosing(completed) as events:
+        window = self._windows.of(model)
+        window.ask(server.context(model))
+
+        async def plan(most: float | None) -> Attempt:
+            wanted = Wanted(request, window.limit, None if most is None else int(most), least)
+            prompt = await asyncio.to_thread(fitted, wanted, vocabulary, self._today())
+            asked = Asked(prompt.ids, answer_tokens(request, len(prompt.ids), wanted.context), model)
+            held = Fit(request, len(prompt.ids), hidden_weight(request), prompt.turns_left_out, prompt.is_least)
+            if wanted.context is not None and len(prompt.ids) >= wanted.context:
+                raise too_long(window, held, f"{len(prompt.ids)} tokens, and the server takes {wanted.context}")
+            return _Asking(held, partial(self.complete, asked, cut_answer=opened(request.cut_answer), on_sent=request.on_sent))
+
+        async with aclosing(within(window, plan)) as events:
             async for event in events:
                 yield event
 
@@ -96,7 +110,6 @@ class HarmonyCompletionsBackend:
         self,
         asked: Asked,
         *,
-        turns_left_out: int = 0,
         cut_answer: Frame | None = None,
         on_sent: Callable[[str, bytes], None] | None = None,
     ) -> AsyncGenerator[SampleEvent, None]:
@@ -122,7 +135,7 @@ class HarmonyCompletionsBackend:
         for raw in rest:
             yield raw
         model = own_name(answer.chunks.model, asked.model, (await self._server()).models)
-        yield SampleEnded(reason, answer.chunks.usage, model, turns_left_out)
+        yield SampleEnded(reason, answer.chunks.usage, model)
 
     async def models(self) -> tuple[str, ...]:
         """See ``base.Backend``. The server is asked at most once a minute."""
@@ -150,6 +163,12 @@ class HarmonyCompletionsBackend:
             except VocabularyError as error:
                 raise BackendError(ProductCode.BACKEND, str(error)) from error
         return self._vocabulary
+
+
+@dataclass(frozen=True, slots=True)
+class _Asking:
+    fit: Fit
+    events: Callable[[], AsyncGenerator[SampleEvent, None]]
 
 
 class _Answer:

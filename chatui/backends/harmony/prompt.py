@@ -3,35 +3,60 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import date
 
 from chatui.backends.base import BackendError, SampleRequest
-from chatui.codes import ProductCode
+from chatui.backends.context.fitting import fit
+from chatui.backends.context.room import ANSWER_TOKENS, kept_free
 from renderer.errors import Code, ParseHeaderError
 from renderer.frames import HEADER_VALUE, Frame, Header, Role
 from renderer.harmony.prompt import Fitted, Prompt, build_within
 from renderer.harmony.system_messages import DeveloperMessage, SystemMessage
 from renderer.harmony.vocabulary import Vocabulary
+from renderer.history import questions
 
-ANSWER_TOKENS = 4096
-"""How long an answer may be where nobody says, and how much of a context is kept free for one; never more than a quarter of it."""
+_SHORTENINGS = 3
+_CLOSER = 0.9
 
 
-def fitted(request: SampleRequest, vocabulary: Vocabulary, context: int | None, today: date) -> Fitted:
-    """The ids, and how many of the oldest turns were left out to make room for an answer. ``context``: tokens of both together.
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A request and what it has to fit into. ``context``: tokens of prompt and answer together; ``most``: of the prompt; None if unknown.
+
+    ``least``: how many of the last turns always stay.
+    """
+
+    request: SampleRequest
+    context: int | None
+    most: int | None = None
+    least: int = 1
+
+
+def fitted(wanted: Wanted, vocabulary: Vocabulary, today: date) -> Fitted:
+    """The ids, and how many of the oldest turns were left out to make room for an answer.
+
+    Of an answer that is to be continued, and does not fit even so, the beginning is left out.
 
     Raises:
-        BackendError: the last question alone is longer than the context.
+        BackendError: a frame cannot be written.
     """
-    room = None if context is None else context - _kept_free(request.max_tokens, context)
+    room = None if wanted.context is None else wanted.context - kept_free(wanted.request.max_tokens, wanted.context)
+    if wanted.most is not None:
+        room = wanted.most if room is None else min(room, wanted.most)
+    request = wanted.request
     try:
-        found = build_within(_prompt(request, today), vocabulary, room)
+        found = build_within(_prompt(request, today), vocabulary, room, least=wanted.least)
+        for _ in range(_SHORTENINGS):
+            if room is None or len(found.ids) <= room or request.cut_answer is None:
+                break
+            # By the measure of the other formats, corrected by what was counted here: few rounds instead of one for each token.
+            whole = fit(request, None).weight
+            request = fit(request, room * whole * _CLOSER / max(_length(request, vocabulary, today), 1)).request
+            found = build_within(_prompt(request, today), vocabulary, room, least=wanted.least)
     except ParseHeaderError as error:
         raise BackendError(Code.PARSE_HEADER, str(error)) from error
-    if context is not None and len(found.ids) >= context:
-        raise BackendError(ProductCode.TOO_LARGE, f"the last question alone has {len(found.ids)} tokens, and the server takes {context}")
-    return found
+    return replace(found, turns_left_out=questions(wanted.request.frames) - questions(request.frames) + found.turns_left_out)
 
 
 def answer_tokens(request: SampleRequest, prompt_tokens: int, context: int | None) -> int:
@@ -41,8 +66,8 @@ def answer_tokens(request: SampleRequest, prompt_tokens: int, context: int | Non
     return min(request.max_tokens or context, max(context - prompt_tokens - 1, 1))
 
 
-def _kept_free(max_tokens: int | None, context: int) -> int:
-    return min(max_tokens or ANSWER_TOKENS, context // 4)
+def _length(request: SampleRequest, vocabulary: Vocabulary, today: date) -> int:
+    return len(build_within(_prompt(request, today), vocabulary, None).ids)
 
 
 def _prompt(request: SampleRequest, today: date) -> Prompt:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from chatui.backends.base import BackendError
+from chatui.backends.context.asked import asked_contexts
 from chatui.backends.discovery import Discovered, ask
 from chatui.backends.harmony.dialects import DIALECTS
 from chatui.backends.http import Upstream
@@ -14,16 +14,19 @@ from chatui.codes import ProductCode
 
 @dataclass(frozen=True, slots=True)
 class TokenServer:
-    """``dialect``: a key of ``DIALECTS``. ``contexts``: tokens by model; None is the key for any model. Empty if unknown."""
+    """``dialect``: a key of ``DIALECTS``. ``found``: what the server said of its models."""
 
     dialect: str
-    models: tuple[str, ...] = ()
-    contexts: tuple[tuple[str | None, int], ...] = ()
+    found: Discovered
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The names of its models, the default first."""
+        return self.found.models
 
     def context(self, model: str | None) -> int | None:
         """How many tokens a prompt and its answer may have together; None if unknown."""
-        known = dict(self.contexts)
-        return known.get(model) or known.get(None) or next(iter(known.values()), None)
+        return self.found.context(model) or self.found.context(None)
 
 
 async def ask_token_server(upstream: Upstream, dialect: str | None) -> TokenServer:
@@ -45,29 +48,6 @@ async def ask_token_server(upstream: Upstream, dialect: str | None) -> TokenServ
             f"The server ({found.server or 'it does not say what it is'}) is none that is known to take and give token ids "
             f"({', '.join(DIALECTS)}). Use kind chat for it, or name its dialect in the kind, as in harmony-vllm.",
         )
-    return TokenServer(dialect, found.models, await _contexts(upstream, dialect))
-
-
-async def _contexts(upstream: Upstream, dialect: str) -> tuple[tuple[str | None, int], ...]:
-    """Empty if unknown: then the server itself has to refuse a prompt that is too long."""
-    try:
-        async with asyncio.timeout(upstream.limits.discover):
-            _, body = await upstream.get("/props" if dialect == "llama.cpp" else "/v1/models")
-    except (BackendError, TimeoutError):
-        return ()
-    if not isinstance(body, dict):
-        return ()
-    if dialect == "llama.cpp":
-        settings = body.get("default_generation_settings")
-        length = settings.get("n_ctx") if isinstance(settings, dict) else None
-        return ((None, length),) if type(length) is int and length > 0 else ()
-    return tuple(_lengths(body.get("data")))
-
-
-def _lengths(entries: object) -> list[tuple[str | None, int]]:
-    lengths: list[tuple[str | None, int]] = []
-    for entry in entries if isinstance(entries, list) else []:
-        name, length = (entry.get("id"), entry.get("max_model_len")) if isinstance(entry, dict) else (None, None)
-        if isinstance(name, str) and type(length) is int and length > 0:
-            lengths.append((name, length))
-    return lengths
+    if found.server != dialect and not found.contexts:
+        found = replace(found, contexts=await asked_contexts(upstream, dialect, None))
+    return TokenServer(dialect, found)

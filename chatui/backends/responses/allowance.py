@@ -1,6 +1,10 @@
-"""The size budget of one sample: how much a model may still write."""
+"""The size budgets of one sample: how many characters a model may still write, and at how many tokens its server cuts it."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
+
+from chatui.backends.base import Usage
 
 
 class Allowance:
@@ -23,3 +27,20 @@ class Allowance:
     def spend(self, chars: int) -> None:
         """Count text that arrived in another way."""
         self._left -= chars
+
+
+@dataclass(frozen=True, slots=True)
+class TokenLimit:
+    """``answer``: the request's limit; ``context``: that of prompt and answer together; None if there is none, or it is not known."""
+
+    answer: int | None = None
+    context: int | None = None
+
+    def is_reached(self, usage: Usage) -> bool:
+        """Whether the server must have cut the answer, whatever it says."""
+        written = usage.completion_tokens
+        if written is None:
+            return False
+        if self.answer and written >= self.answer:
+            return True
+        return bool(self.context and usage.prompt_tokens and usage.prompt_tokens + written >= self.context)

@@ -8,14 +8,18 @@ import logging
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from dataclasses import replace
+from functools import partial
 from typing import Any
 from uuid import uuid4
 
 from chatui.backends.base import BackendError, Endpoint, SampleEnded, SampleEvent, SampleRequest, broken_off_with
-from chatui.backends.continuation import continue_in_words
+from chatui.backends.context.fitting import without_last_reasoning
+from chatui.backends.context.sampling import sample_within
+from chatui.backends.continuation import Sample, continue_in_words
 from chatui.backends.defang import is_defanged
 from chatui.backends.detected_server import FoundServer
 from chatui.backends.http import WHOLE
+from chatui.backends.responses.allowance import TokenLimit
 from chatui.backends.responses.input import prompt
 from chatui.backends.responses.reducer import Reducer
 from chatui.backends.sse import Event
@@ -49,18 +53,27 @@ class ResponsesBackend(FoundServer):
 
     async def sample(self, request: SampleRequest) -> AsyncGenerator[SampleEvent, None]:
         """See ``base.Backend``. The format has no place for an open answer, so the model is asked to continue it."""
-        async with aclosing(continue_in_words(request, self._sample) if request.cut_answer else self._sample(request)) as events:
+        window = await self._window(request.model)
+        sample = self._sampling(window.size)
+        if request.cut_answer:
+            events = sample_within(window, without_last_reasoning(request), partial(continue_in_words, sample=sample))
+        else:
+            events = sample_within(window, request, sample)
+        async with aclosing(events):
             async for event in events:
                 yield event
 
-    async def _sample(self, request: SampleRequest) -> AsyncGenerator[SampleEvent, None]:
+    def _sampling(self, context: int | None) -> Sample:
+        return partial(self._sample, context=context)
+
+    async def _sample(self, request: SampleRequest, *, context: int | None) -> AsyncGenerator[SampleEvent, None]:
         payload = await self._payload(request)
         reducer = Reducer(
             _new_call_id,
             max_chars=self._limits.max_output_chars,
             restore=is_defanged(payload["input"]) or is_defanged(payload.get("instructions")),
             summaries_are_trusted=self._summaries_are_trusted,
-            max_tokens=request.max_tokens,
+            token_limit=TokenLimit(request.max_tokens, context),
         )
         reader = _Reader(reducer)
         try:
@@ -81,7 +94,7 @@ class ResponsesBackend(FoundServer):
         yield SampleEnded(reason, reducer.usage, self._own_name(reducer.model, payload.get("model")))
 
     async def _payload(self, request: SampleRequest) -> dict[str, Any]:
-        """Nothing is to be stored, and nothing left out of a prompt that is too long: the server says so instead."""
+        """Nothing is to be stored, and nothing silently left out of a prompt that is too long: the server has to say so."""
         model = await self._model_for(request.model)
         said = prompt(request.frames)
         reasoning = {"effort": request.effort, **({"summary": "auto"} if self._summaries_are_trusted else {})}

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from chatui.backends.base import EndReason, Usage
-from chatui.backends.responses.allowance import Allowance
+from chatui.backends.responses.allowance import Allowance, TokenLimit
 from chatui.backends.responses.frames import FrameWriter, Source, behind_call, usable_call_id
 from chatui.backends.responses.items import CALL, MESSAGE, REASONING, SUMMARY, TEXT, THOUGHT, Item, Items, number
 from chatui.backends.responses.speech import Speech
@@ -57,12 +57,12 @@ class Reducer:
         max_chars: int,
         restore: bool = False,
         summaries_are_trusted: bool = False,
-        max_tokens: int | None = None,
+        token_limit: TokenLimit | None = None,
     ) -> None:
-        """``restore``: markers in the request were defanged. ``max_tokens``: the request's limit, to detect an unreported cut."""
+        """``restore``: markers in the request were defanged. ``token_limit``: to detect a cut that is not reported."""
         self._new_call_id = new_call_id
         self._allowance = Allowance(max_chars)
-        self._max_tokens = max_tokens
+        self._token_limit = token_limit
         self._summary = SUMMARY_HEADER if summaries_are_trusted else ANALYSIS
         self._writer = FrameWriter(restore=restore)
         self._items = Items()
@@ -322,8 +322,7 @@ class Reducer:
 
     def _is_cut(self) -> bool:
         """Several servers report an answer as completed although their token limit cut it."""
-        spent = self.usage.completion_tokens if self.usage else None
-        if self._max_tokens and spent is not None and spent >= self._max_tokens:
+        if self._token_limit and self.usage and self._token_limit.is_reached(self.usage):
             return True
         return any(item.kind == MESSAGE and item.status == "incomplete" and item.header() is ANSWER for item in self._items)
 

@@ -98,7 +98,8 @@ class BackendSpec(BaseModel):
 
     ``models``: what people may choose from, the default first; empty: what the server names. ``groups``: whose members may use it;
     empty: everybody. At most one of ``key_env`` (a variable), ``key_file`` (a path) and ``key_name`` (a key that is bound to an origin,
-    see ``backends.keys``). ``max_answer_tokens`` 0: the setting of the deployment. ``summaries``: none, those that the ``server`` writes
+    see ``backends.keys``). ``max_answer_tokens`` 0: the setting of the deployment. ``context_tokens``: how many tokens of prompt and answer
+    together the model can read; 0: the server is asked. ``summaries``: none, those that the ``server`` writes
     and that the operator trusts to be no raw reasoning, or those that a ``model``, the choice ``summarizer``, writes. With
     ``summary_review`` the summarizer, or else this back end, also judges each before it is shown; None: where a ``model`` writes them
     (see ``is_reviewed``).
@@ -119,6 +120,7 @@ class BackendSpec(BaseModel):
     idle_seconds: Seconds = Limits().idle
     overall_seconds: Seconds = Limits().overall
     max_answer_tokens: Annotated[int, Field(ge=0, le=10_000_000)] = 0
+    context_tokens: Annotated[int, Field(ge=0, le=10_000_000)] = 0
     groups: Annotated[Names, AfterValidator(_groups)] = ()
     summaries: Literal["none", "server", "model"] = "none"
     summarizer: Annotated[str, Field(max_length=260)] = ""

@@ -82,6 +82,8 @@ class ShownTurn:
     input_tokens: int | None
     output_tokens: int | None
     turns_left_out: int
+    context_size: int | None
+    context_used: int | None
     continued_position: str
     has_request: bool
     bars: tuple[Bar, ...]

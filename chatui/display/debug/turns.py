@@ -32,6 +32,8 @@ def shown(turn: Turn, frames: Sequence[ShownFrame], *, continued_position: int |
         input_tokens=turn.input_tokens,
         output_tokens=turn.output_tokens,
         turns_left_out=turn.turns_left_out,
+        context_size=turn.context_size,
+        context_used=turn.context_used,
         continued_position=str(continued_position) if continued_position is not None else "",
         has_request=has_request,
         bars=_bars(frames, seconds),

@@ -9,6 +9,7 @@ import { Announcer } from "./announcer.js";
 import { Commands } from "./commands.js";
 import { ChatComposer } from "./composer.js";
 import { ConnectionBanner } from "./connection-banner.js";
+import { ContextUse } from "./context-use.js";
 import { OpenConversation } from "./open-conversation.js";
 import { Scrolling } from "./scrolling.js";
 import { ServerEvents } from "./server-events.js";
@@ -71,6 +72,7 @@ class ChatPage extends HTMLElement {
     this.#transcript.limit = this.#composer.limit;
     this.#listen();
     fitKeyboard();
+    new ContextUse(find(this, ".context-use", HTMLElement), this.#transcript).watch();
     this.#composer.running = this.#transcript.running.length > 0;
     const target = foundMessage();
     if (target) this.#scrolling.to(target);

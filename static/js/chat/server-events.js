@@ -158,6 +158,7 @@ export class ServerEvents {
     const exchange = transcript.byTurn(event.turn);
     const state = STATE_OF[event.type];
     exchange?.end(state);
+    exchange?.showContext(event);
     this.#page.composer.running = transcript.running.length > 0;
     announcer.ended(event.turn, state, event.message ?? null);
     if (exchange) void this.#fetch(exchange);

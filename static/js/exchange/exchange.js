@@ -4,7 +4,7 @@ import { find, parse, piece, seek } from "../page/dom.js";
 import { AnswerParts } from "./answer-parts.js";
 import { Thinking } from "./thinking.js";
 
-/** @import { BlockFlushed, BlockGrew, BlockReplaced, Snapshot } from "../wire/wire.js" */
+/** @import { BlockFlushed, BlockGrew, BlockReplaced, Snapshot, TurnEnded } from "../wire/wire.js" */
 
 /** The server's state for an answer that is still being written. */
 const RUNNING = "running";
@@ -136,6 +136,18 @@ export class Exchange {
     this.thinking.clearSteps();
   }
 
+  /** @param {TurnEnded} event how full the model's context is now */
+  showContext({ context, left_out: leftOut }) {
+    this.#note("context", context ? String(context) : undefined);
+    this.#note("leftOut", leftOut ? String(leftOut) : undefined);
+  }
+
+  /** @param {"context" | "leftOut"} name @param {string | undefined} value */
+  #note(name, value) {
+    if (value) this.element.dataset[name] = value;
+    else delete this.element.dataset[name];
+  }
+
   /**
    * Takes question, notice and tools from the server's rendering of this exchange. Unchanged blocks stay as they are.
    * While an answer is being written, only the socket has its text; and a rendering that was requested before the end
@@ -155,6 +167,8 @@ export class Exchange {
     const before = find(this.element, ".before", HTMLElement);
     if (!before.childElementCount) before.replaceWith(find(answer, ".before", HTMLElement));
     find(this.element, ".answer-end", HTMLElement).replaceWith(find(answer, ".answer-end", HTMLElement));
+    this.#note("context", fresh.dataset.context);
+    this.#note("leftOut", fresh.dataset.leftOut);
     this.end(fresh.dataset.state ?? "");
   }
 }

@@ -45,7 +45,8 @@
  * @typedef {{ type: "chatui:queued", turn: string, sequence_number: number, place: number }} Queued
  * @typedef {{ type: "chatui:saving", turn: string, sequence_number: number }} Saving
  * @typedef {{ type: "response.completed" | "response.incomplete" | "response.failed" | "response.cancel", turn: string,
- *   sequence_number: number, state: string, code?: string | null, message?: string | null, elapsed: number }} TurnEnded
+ *   sequence_number: number, state: string, code?: string | null, message?: string | null, elapsed: number,
+ *   context?: number | null, left_out?: number | null }} TurnEnded
  * @typedef {{ type: "chatui:beat", turn: string, sequence_number: number }} Beat
  * @typedef {{ type: "chatui:snapshot", turn: string, sequence_number: number, elapsed: number, working: boolean,
  *   steps: string[], thought?: number | null, messages: MessageSoFar[], place: number }} Snapshot

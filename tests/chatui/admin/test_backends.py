@@ -28,6 +28,7 @@ FIELDS = {
     "model_names": "a\n b \n",
     "effort": "low",
     "max_answer_tokens": "0",
+    "context_tokens": "0",
     "first_token_seconds": "300",
     "idle_seconds": "60",
     "overall_seconds": "1800",

@@ -22,6 +22,7 @@ ROW = {
     "idle_seconds": "60",
     "overall_seconds": "1800",
     "max_answer_tokens": "0",
+    "context_tokens": "0",
     "summaries": "none",
 }
 

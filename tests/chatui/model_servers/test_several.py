@@ -270,7 +270,7 @@ async def test_one_conversation_uses_two_servers(configure: Configure, closing: 
         )
         assert ["I am small." in text for text in await answers(first)] == [True]
         assert ["I am large." in text for text in await answers(second)] == [True]
-        assert (small.posted["model"], [request.body["model"] for request in large.requests]) == ("s", ["xl", "l"])
+        assert (small.posted["model"], [request.body["model"] for request in large.requests if request.body]) == ("s", ["xl", "l"])
         told = [message.get("content") for message in large.posted["messages"]]
         assert "I am small." in told and "THOUGHT" not in repr(told), "one history, without spent reasoning"
     assert [turn.choice for turn in (first, second, third)] == ["small", "large/xl", "large"]
@@ -338,7 +338,7 @@ async def test_a_key_that_was_replaced_is_used_at_once(configure: Configure, clo
         monkeypatch.delenv("THE_KEY")
         with pytest.raises(BackendError, match="E-X-BACKEND"):
             connected.backend()
-        assert len(server.requests) == 2
+        assert len([request for request in server.requests if request.method == "POST"]) == 2
 
 
 @pytest.mark.asyncio

@@ -387,7 +387,8 @@ async def test_a_last_question_that_is_too_long_by_itself_is_refused_before_anyb
         backend = HarmonyCompletionsBackend(Endpoint(server.url, limits=PATIENT), vocabulary=lambda: vocabulary)
         result = await outcome(backend, asked("word " * 5000, *TURNS))
         await backend.aclose()
-    assert result.error is not None and result.error.code is ProductCode.TOO_LARGE
+    assert result.error is not None and result.error.code is ProductCode.QUESTION_TOO_LONG
+    assert result.error.context is not None and result.error.context.used > result.error.context.size > 0
     assert not [request for request in server.requests if request.method == "POST"]
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from chatui.backends.base import EndReason
+from chatui.backends.responses.allowance import TokenLimit
 from chatui.backends.responses.reducer import Reducer
 from chatui.codes import ProductCode
 from renderer.errors import Code
@@ -402,8 +403,10 @@ def test_no_call_of_a_broken_stream_is_carried_out() -> None:
         (completed(status="incomplete"), {}, EndReason.LENGTH),
         (completed(status="incomplete", incomplete_details={"reason": "max_output_tokens"}), {}, EndReason.LENGTH),
         (completed(status="incomplete", incomplete_details={"reason": "content_filter"}), {}, EndReason.CONTENT_FILTER),
-        (completed(usage={"output_tokens": 20}), {"max_tokens": 20}, EndReason.LENGTH),
-        (completed(usage={"output_tokens": 19}), {"max_tokens": 20}, EndReason.STOP),
+        (completed(usage={"output_tokens": 20}), {"token_limit": TokenLimit(20)}, EndReason.LENGTH),
+        (completed(usage={"output_tokens": 19}), {"token_limit": TokenLimit(20)}, EndReason.STOP),
+        (completed(usage={"input_tokens": 80, "output_tokens": 20}), {"token_limit": TokenLimit(None, 100)}, EndReason.LENGTH),
+        (completed(usage={"input_tokens": 80, "output_tokens": 19}), {"token_limit": TokenLimit(None, 100)}, EndReason.STOP),
         ({"type": "response.incomplete", "response": {}}, {}, EndReason.LENGTH),
         (completed({"type": "message", "id": "m", "role": "assistant", "status": "incomplete"}), {}, EndReason.LENGTH),
     ],

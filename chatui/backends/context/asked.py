@@ -1,0 +1,61 @@
+"""Asks a model server how much its models can read at once: where each product says it, as it runs, not as it could."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+
+from chatui.backends.base import BackendError
+from chatui.backends.context.refusals import MOST_TOKENS
+from chatui.backends.http import Upstream
+
+Contexts = tuple[tuple[str | None, int], ...]
+"""Tokens of prompt and answer together, by model; None is the key for any model."""
+
+# vLLM and SGLang; LM Studio; OpenRouter and other gateways; Groq.
+_FIELDS = ("max_model_len", "loaded_context_length", "context_length", "context_window")
+
+
+async def asked_contexts(upstream: Upstream, server: str | None, listed: object) -> Contexts:
+    """``listed`` is what the server said to ``/v1/models``. Empty if it does not say: then it has to refuse a prompt that is too long."""
+    match server:
+        case "llama.cpp":
+            return _props(await _get(upstream, "/props")) or tuple(_lengths(listed, "data"))
+        case "Ollama":
+            return tuple(_lengths(await _get(upstream, "/api/ps"), "models"))
+        case None:
+            return tuple(_lengths(listed, "data")) or tuple(_lengths(await _get(upstream, "/api/v0/models"), "data"))
+    return tuple(_lengths(listed, "data"))
+
+
+def _props(body: object) -> Contexts:
+    settings = body.get("default_generation_settings") if isinstance(body, dict) else None
+    length = _tokens(settings.get("n_ctx")) if isinstance(settings, dict) else None
+    return ((None, length),) if length else ()
+
+
+def _lengths(body: object, field: str) -> Iterator[tuple[str | None, int]]:
+    entries = body.get(field) if isinstance(body, dict) else None
+    for entry in entries if isinstance(entries, list) else []:
+        if not isinstance(entry, dict):
+            continue
+        known = next((name for key in ("id", "name", "model") if isinstance(name := entry.get(key), str)), None)
+        meta = entry.get("meta")
+        length = next((tokens for key in _FIELDS if (tokens := _tokens(entry.get(key)))), None)
+        length = length or (_tokens(meta.get("n_ctx")) if isinstance(meta, dict) else None)
+        if known is not None and length:
+            yield known, length
+
+
+def _tokens(value: object) -> int | None:
+    return value if type(value) is int and 0 < value <= MOST_TOKENS else None
+
+
+async def _get(upstream: Upstream, path: str) -> object:
+    """None if the server does not say, or not in time."""
+    try:
+        async with asyncio.timeout(upstream.limits.discover):
+            _, body = await upstream.get(path)
+    except (BackendError, TimeoutError):
+        return None
+    return body

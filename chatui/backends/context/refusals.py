@@ -1,0 +1,128 @@
+"""Reads from a server's refusal that a prompt was too long, and which numbers it names: each product has words of its own."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from chatui.backends.base import BackendError
+from chatui.codes import ProductCode
+
+MOST_TOKENS = 100_000_000
+_CODES = frozenset({"context_length_exceeded", "exceed_context_size_error", "context_window_exceeded", "model_max_prompt_tokens_exceeded"})
+_WRAPPED = re.compile(r"(?:litellm\.)?ContextWindowExceededError\b")
+_NUMBER = r"(\d[\d,_]{0,15})"
+# What may stand before a sentence: names of errors and of providers. A sentence in the middle of a text may be a person's, quoted.
+_PREFIX = r"(?:[\w.' ]{1,60}(?::| -)\s*){0,6}"
+
+_SENTENCES = (
+    "This (?:model|endpoint)'s maximum context length is",  # OpenAI, vLLM, OpenRouter, llama-cpp-python
+    "'max_(?:completion_)?tokens'(?: or 'max_completion_tokens')? is too large",  # vLLM
+    r"(?:the )?request (?:\(\d+ tokens\) )?exceeds the available context size",  # llama.cpp
+    "Requested token count exceeds the model's maximum context length",  # SGLang
+    r"The input \(\d+ tokens\) is longer than the model's context length",  # SGLang
+    r"Input length \(\d+ tokens\) exceeds the maximum allowed length",  # SGLang
+    r"The (?:decoder |encoder )?prompt \((?:total )?length \d+\) is (?:longer than the maximum model length|too long to fit)",  # vLLM
+    r"The engine prompt length \d+ exceeds the max_model_len",  # vLLM, Responses
+    "Trying to keep the first",  # LM Studio
+    "The number of tokens to keep from the initial prompt is greater than the context length",  # LM Studio
+    "Reached context length of",  # LM Studio, in the middle of an answer
+    "(?:the )?(?:input|prompt) (?:length )?exceeds (?:the |maximum |the maximum |the model's )?context (?:length|window|size)",  # Ollama
+    r"Requested tokens \(\d+\) exceed context window",  # llama-cpp-python
+    "(?:The )?prompt is too long",  # Anthropic, Fireworks
+    r"The input token count (?:\(\d+\) )?exceeds the maximum number of tokens",  # Gemini
+    r"Prompt contains \d+ tokens.{0,60}too large for model",  # Mistral
+    "Your input exceeds the context window of this model",  # OpenAI, Responses
+    "Please reduce the length of the messages or completion",  # Groq
+    "`inputs` (?:must have less than|tokens \\+ `max_new_tokens` must be)",  # TGI
+    r"Input length of input_ids is \d+, but `max_length` is set to",  # transformers
+)
+_IS_REFUSAL = re.compile(f"{_PREFIX}(?:{'|'.join(_SENTENCES)})", re.IGNORECASE)
+_LIMITS = tuple(
+    re.compile(pattern.replace("#", _NUMBER), re.IGNORECASE)
+    for pattern in (
+        r"maximum context length(?: is|:| of) (?:only )?#",
+        r"context (?:size|length|window) \(?(?:is |of )?(?:only )?#",
+        r"n_ctx: #",
+        r"max_model_len #",
+        r"maximum model length of #",
+        r"maximum (?:allowed length|number of tokens allowed) \(#",
+        r"too large for model with # maximum",
+        r"tokens > # maximum",
+        r"less than # tokens",
+        r"must be <= #",
+        r"`max_length` is set to #",
+    )
+)
+_PROMPTS = tuple(
+    re.compile(pattern.replace("#", _NUMBER), re.IGNORECASE)
+    for pattern in (
+        r"\(# (?:in the (?:messages|prompt)|of text input)",
+        r"# tokens from the input",
+        r"(?:your request has|your messages resulted in|your prompt contains at least) # (?:input )?tokens",
+        r"Given: #",
+        r"(?:request|input|length|tokens|token count) \(# ?(?:tokens)?\)",
+        r"\((?:total )?length #\)",
+        r"prompt length #",
+        r"keep the first #",
+        r"n_keep: #",
+        r"too long: #",
+        r"contains # tokens",
+        r"input_ids is #",
+        r"you requested (?:about )?# tokens",
+    )
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Overflow:
+    """A prompt was too long. ``limit``: how many tokens the server takes; ``prompt``: how many it counted; None if it does not say."""
+
+    limit: int | None = None
+    prompt: int | None = None
+
+
+def overflow_of(error: BackendError) -> Overflow | None:
+    """What an error says of a prompt that was too long; None where it is about something else, or a limit per minute."""
+    if error.code not in (ProductCode.BACKEND, ProductCode.BACKEND_REFUSED) or error.detail.startswith("HTTP 429"):
+        return None
+    message, fields = _read(re.sub(r"^HTTP \d{3}: ", "", error.detail))
+    if not (_CODES & {fields.get("code"), fields.get("type")} or _IS_REFUSAL.match(message) or _WRAPPED.match(message)):
+        return None
+    limit, prompt = _plain(fields.get("n_ctx")), _plain(fields.get("n_prompt_tokens"))
+    return Overflow(limit or _first(_LIMITS, message), prompt or _first(_PROMPTS, message))
+
+
+def _read(body: str) -> tuple[str, Mapping[str, object]]:
+    """The sentence, and the fields beside it."""
+    try:
+        found = json.loads(body)
+    except (ValueError, RecursionError):
+        return body.strip(), {}
+    for fields in _objects(found):
+        message = next((text for name in ("message", "error", "detail") if isinstance(text := fields.get(name), str)), None)
+        if message is not None:
+            return message.strip(), {name: value for name, value in fields.items() if isinstance(value, (str, int))}
+    return "", {}
+
+
+def _objects(value: object) -> Iterator[Mapping[str, object]]:
+    """The object itself behind the one in it that describes an error."""
+    if isinstance(value, list) and len(value) == 1:
+        value = value[0]
+    if isinstance(value, dict):
+        for name in ("error", "detail"):
+            if isinstance(value.get(name), dict):
+                yield value[name]
+        yield value
+
+
+def _first(patterns: tuple[re.Pattern[str], ...], message: str) -> int | None:
+    found = (match for pattern in patterns if (match := pattern.search(message)))
+    return next((_plain(int(match[1].replace(",", "").replace("_", ""))) for match in found), None)
+
+
+def _plain(value: object) -> int | None:
+    return value if type(value) is int and 0 < value <= MOST_TOKENS else None

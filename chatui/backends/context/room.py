@@ -1,0 +1,32 @@
+"""How the tokens of a context are shared between the prompt and its answer, and how many a text has about."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from renderer.frames import Frame
+
+ANSWER_TOKENS = 4096
+"""How long an answer may be where nobody says, and how much of a context is kept free for one; never more than a quarter of it."""
+FRAME_TOKENS = 8.0
+"""What stands around the text of a message."""
+TEMPLATE_TOKENS = 100.0
+"""What a server's template adds to every prompt."""
+_ASCII_PER_TOKEN = 3.6
+_OTHERS_PER_TOKEN = 1.3
+
+
+def kept_free(max_tokens: int | None, context: int) -> int:
+    """How many tokens of a context are kept free for the answer."""
+    return min(max_tokens or ANSWER_TOKENS, context // 4)
+
+
+def weight(text: str) -> float:
+    """About how many tokens a text has; rather too many than too few. What a server counts corrects it (``window.Window.factor``)."""
+    plain = len(text.encode("ascii", "ignore"))
+    return plain / _ASCII_PER_TOKEN + (len(text) - plain) / _OTHERS_PER_TOKEN
+
+
+def weight_of(frames: Iterable[Frame]) -> float:
+    """About how many tokens these frames have in a prompt."""
+    return sum(FRAME_TOKENS + weight(frame.body) for frame in frames)

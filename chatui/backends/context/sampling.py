@@ -1,0 +1,200 @@
+"""Samples within what the model can read: leaves out the oldest turns, and more of them where the server refuses still."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import aclosing
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from chatui.backends.base import BackendError, ContextUse, EndReason, SampleEnded, SampleEvent, SampleRequest
+from chatui.backends.context.fitting import Fit, fit
+from chatui.backends.context.refusals import Overflow, overflow_of
+from chatui.backends.context.room import TEMPLATE_TOKENS, kept_free, weight
+from chatui.backends.context.window import Window
+from chatui.codes import ProductCode
+from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn
+from renderer.gate import Audience, may_see
+
+_log = logging.getLogger(__name__)
+
+ATTEMPTS = 5
+_MARGIN = 0.95
+"""Of the room for a prompt, which is counted in advance with a measure that is only about right."""
+_FEWER = 0.7
+_NEAR_THE_END = 16
+"""Tokens: servers stop that much before the end of the context, or at it."""
+_HOPELESS = 1.5
+"""So many times the limit, by our own measure, are not even sent."""
+_SMALL = 500
+"""Frames that are weighed on the event loop; more of them in a thread."""
+
+Sample = Callable[[SampleRequest], AsyncGenerator[SampleEvent, None]]
+
+
+class Attempt(Protocol):
+    """One request that is made to fit: what it weighs, and how it is sampled."""
+
+    @property
+    def fit(self) -> Fit:
+        """The request."""
+        ...
+
+    def events(self) -> AsyncGenerator[SampleEvent, None]:
+        """Sample it."""
+        ...
+
+
+Plan = Callable[[float | None], Awaitable[Attempt]]
+"""Makes an attempt that weighs at most so much; None where the limit of the window decides alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Written:
+    """A request in a format in which the server counts the tokens."""
+
+    fit: Fit
+    sample: Sample
+
+    def events(self) -> AsyncGenerator[SampleEvent, None]:
+        return self.sample(self.fit.request)
+
+
+async def sample_within(window: Window, request: SampleRequest, sample: Sample) -> AsyncGenerator[SampleEvent, None]:
+    """As ``sample``, with as much of the request as the model can read. Raises as ``within``."""
+
+    async def plan(most: float | None) -> Attempt:
+        return _Written(await _fitted(request, window, most), sample)
+
+    async with aclosing(within(window, plan)) as events:
+        async for event in events:
+            yield event
+
+
+async def within(window: Window, plan: Plan) -> AsyncGenerator[SampleEvent, None]:
+    """Sample the attempts of ``plan``, each smaller than the one before, until the server takes one. At most ATTEMPTS.
+
+    Raises:
+        BackendError: as the sample; or the question alone is too long, and then ``context`` says for what.
+    """
+    most: float | None = None
+    for left in range(ATTEMPTS - 1, -1, -1):
+        attempt = await plan(most)
+        following = _Following(window, attempt.fit)
+        try:
+            async with aclosing(attempt.events()) as events:
+                async for event in events:
+                    yield following.take(event)
+            return
+        except BackendError as error:
+            overflow = overflow_of(error)
+            if overflow is None:
+                raise
+            if following.has_begun:
+                ended = SampleEnded(EndReason.LENGTH)
+            elif not window.learn(overflow, attempt.fit.weight, attempt.fit.request.max_tokens):
+                raise
+            else:
+                ended = None
+                most = _next(window, attempt.fit, overflow, error, is_last=not left)
+        if ended is not None:
+            yield following.take(ended, is_full=True)
+            return
+
+
+def too_long(window: Window, held: Fit, detail: str) -> BackendError:
+    """The error for a question that does not fit by itself."""
+    size = window.size
+    room = size - kept_free(held.request.max_tokens, size) if size else None
+    last = held.request.frames[-1].body if held.request.frames else ""
+    question, other = weight(last), max(held.weight - weight(last), TEMPLATE_TOKENS)
+    use = ContextUse(max(int(room - other * window.factor), 1), int(question * window.factor)) if room else None
+    return BackendError(ProductCode.QUESTION_TOO_LONG, detail, context=use)
+
+
+def _next(window: Window, refused: Fit, overflow: Overflow, error: BackendError, *, is_last: bool) -> float:
+    """How much the next attempt may weigh. Raises BackendError where there is none."""
+    if is_last or (refused.is_least and not _answer_was_too_long(overflow, refused)):
+        raise too_long(window, refused, error.detail) from error
+    _log.info(
+        "a prompt of about %d tokens did not fit (the server takes %s): asking again with less of it",
+        refused.weight * window.factor,
+        overflow.limit or "fewer",
+    )
+    return refused.weight if _answer_was_too_long(overflow, refused) else refused.weight * _FEWER
+
+
+def _answer_was_too_long(overflow: Overflow, refused: Fit) -> bool:
+    """Whether the prompt fits, and only the tokens for its answer do not."""
+    wanted = refused.request.max_tokens
+    return bool(wanted and overflow.limit and overflow.prompt and overflow.prompt < overflow.limit < overflow.prompt + wanted)
+
+
+async def _fitted(request: SampleRequest, window: Window, most: float | None) -> Fit:
+    limit = window.limit
+    if limit is not None:
+        room = (limit - kept_free(request.max_tokens, limit)) * _MARGIN / window.factor
+        most = room if most is None else min(room, most)
+    if most is None or len(request.frames) <= _SMALL:
+        found = fit(request, most)
+    else:
+        found = await asyncio.to_thread(fit, request, most)
+    if limit is not None and found.is_least and found.weight * window.factor > _HOPELESS * limit:
+        raise too_long(window, found, f"about {int(found.weight * window.factor)} tokens, and the server takes {limit}")
+    if limit is None or request.max_tokens is None:
+        return found
+    left = max(limit - int(found.weight * window.factor / _MARGIN), kept_free(request.max_tokens, limit), 1)
+    if left >= request.max_tokens:
+        return found
+    return replace(found, request=replace(found.request, max_tokens=left), is_answer_limited=True)
+
+
+class _Following:
+    """Follows a sample: counts what people may read of it, and says at its end how full the context is."""
+
+    def __init__(self, window: Window, held: Fit) -> None:
+        self._window = window
+        self._fit = held
+        self._shown = 0.0
+        self._part: list[str] = []
+        self._is_visible = False
+        self.has_begun = False
+
+    def take(self, event: SampleEvent, *, is_full: bool = False) -> SampleEvent:
+        self.has_begun = True
+        match event:
+            case FrameOpened(header=header):
+                self._part, self._is_visible = [], may_see(header, Audience.END_USER)
+            case FrameText(text=text) if self._is_visible:
+                self._part.append(text)
+            case FrameWithdrawn():
+                self._part, self._is_visible = [], False
+            case FrameClosed():
+                self._shown += weight("".join(self._part))
+                self._part = []
+            case SampleEnded():
+                return self._ended(event, is_full=is_full)
+        return event
+
+    def _ended(self, ended: SampleEnded, *, is_full: bool) -> SampleEnded:
+        window, held = self._window, self._fit
+        window.note(ended.usage, held.weight)
+        size, usage = window.size, ended.usage
+        prompt = usage.prompt_tokens if usage and usage.prompt_tokens else int(held.weight * window.factor)
+        written = usage.completion_tokens if usage else None
+        is_full = is_full or (ended.reason is EndReason.LENGTH and self._has_filled(size, prompt, written))
+        left_out = ended.turns_left_out + held.turns_left_out
+        if size is None:
+            return replace(ended, turns_left_out=left_out, is_context_full=is_full)
+        # Without reasoning: the next question finds none of it, and how long it was is nobody's to know.
+        used = max(int(prompt - held.hidden * window.factor), 0) + int(self._shown * window.factor)
+        return replace(ended, turns_left_out=left_out, is_context_full=is_full, context=ContextUse(size, min(used, size)))
+
+    def _has_filled(self, size: int | None, prompt: int, written: int | None) -> bool:
+        if written is None:
+            return False
+        if self._fit.is_answer_limited and written >= (self._fit.request.max_tokens or 0):
+            return True
+        return size is not None and prompt + written >= size - _NEAR_THE_END

@@ -1,0 +1,36 @@
+// Says under the message box how full the model's context is, after the last answer of the branch that is shown.
+
+import { contextText } from "../models/context-use.js";
+
+/** @import { ChatTranscript } from "./transcript.js" */
+
+export class ContextUse {
+  #line;
+  #transcript;
+
+  /**
+   * @param {HTMLElement} line
+   * @param {ChatTranscript} transcript
+   */
+  constructor(line, transcript) {
+    this.#line = line;
+    this.#transcript = transcript;
+  }
+
+  /** Follows the transcript: answers end, and exchanges come and go. */
+  watch() {
+    const show = () => this.#show();
+    // Two observers: the children of the subtree are not asked for, because an answer changes them many times a second.
+    new MutationObserver(show).observe(this.#transcript, { childList: true });
+    const told = { subtree: true, attributeFilter: ["data-context", "data-left-out"] };
+    new MutationObserver(show).observe(this.#transcript, told);
+    this.#show();
+  }
+
+  #show() {
+    const known = [...this.#transcript.children].filter((child) => child instanceof HTMLElement);
+    const last = known.findLast((exchange) => "context" in exchange.dataset || "leftOut" in exchange.dataset);
+    const text = contextText(Number(last?.dataset.context ?? 0), Number(last?.dataset.leftOut ?? 0));
+    if (this.#line.textContent !== text) this.#line.textContent = text;
+  }
+}

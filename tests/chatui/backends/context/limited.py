@@ -1,0 +1,101 @@
+"""A model server with a small context: it refuses what is too long, in the words of one product, and answers the rest."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+from chatui.backends import registry
+from chatui.backends.base import Backend, Endpoint
+from tests.chatui.backends.responses.test_backend import BEGUN, ended, said
+from tests.support import stub
+from tests.support.sampling import PATIENT
+from tests.support.stub import DONE, SSE_HEAD, chunk
+
+Refusal = Callable[[int, int], bytes]
+"""The body for a limit and a prompt, both in tokens."""
+
+
+def error(message: str, **fields: object) -> Refusal:
+    """With ``{limit}`` and ``{prompt}`` in the message."""
+
+    def body(limit: int, prompt: int) -> bytes:
+        said = {"message": message.format(limit=limit, prompt=prompt), "type": "invalid_request_error", "code": 400, **fields}
+        return json.dumps({"error": said}).encode()
+
+    return body
+
+
+def llama(limit: int, prompt: int) -> bytes:
+    message = f"request ({prompt} tokens) exceeds the available context size ({limit} tokens), try increasing it"
+    return json.dumps({"error": {"code": 400, "message": message, "n_prompt_tokens": prompt, "n_ctx": limit}}).encode()
+
+
+REFUSALS: dict[str, Refusal] = {
+    "llama.cpp": llama,
+    "vLLM": error("This model's maximum context length is {limit} tokens. However, your request has {prompt} input tokens."),
+    "SGLang": error("The input ({prompt} tokens) is longer than the model's context length ({limit} tokens)."),
+    "LM Studio": error("Trying to keep the first {prompt} tokens when context the overflows. However, the model is loaded with context "
+                       "length of only {limit} tokens, which is not enough."),
+    "Ollama": error("the input length exceeds the context length"),
+    "OpenAI": error("Your input exceeds the context window of this model.", code="context_length_exceeded"),
+    "transformers": error("Input length of input_ids is {prompt}, but `max_length` is set to {limit}."),
+    "LiteLLM": error("litellm.ContextWindowExceededError: OpenAIException - This model's maximum context length is {limit} tokens."),
+}  # fmt: skip
+
+
+def texts(body: Any) -> list[str]:
+    """The texts of a request, of either format."""
+    found = [body["instructions"]] if body.get("instructions") else []
+    for message in body.get("messages") or body["input"]:
+        content = message.get("content") or message.get("output") or message.get("arguments") or ""
+        found.append(content if isinstance(content, str) else "".join(part["text"] for part in content))
+    return found
+
+
+def tokens(body: Any) -> int:
+    """A tokenizer of its own: one for each three letters, and ten for each message."""
+    return sum(len(text) // 3 + 10 for text in texts(body))
+
+
+class Limited:
+    """``limit`` may be changed. ``refused`` counts refusals; ``server`` holds the requests."""
+
+    def __init__(self, kind: str, limit: int, refusal: Refusal, *, counts: bool = True, status: str = "400 Bad Request") -> None:
+        self.kind, self.limit, self.refusal, self.counts, self.status = kind, limit, refusal, counts, status
+        self.refused = 0
+        self.says = "It is."
+        self.server: stub.Stub
+
+    async def answer(self, writer: asyncio.StreamWriter) -> None:
+        prompt = tokens(self.server.posted)
+        if prompt >= self.limit:
+            self.refused += 1
+            await stub.responds(self.status, self.refusal(self.limit, prompt), "Connection: close\r\n")(writer)
+            return
+        written = min(len(self.says), self.limit - prompt)
+        is_cut = written < len(self.says)
+        writer.write(self._chat(prompt, written, is_cut) if self.kind == "chat" else self._responses(prompt, written, is_cut))
+        await writer.drain()
+
+    def _chat(self, prompt: int, written: int, is_cut: bool) -> bytes:
+        usage = {"usage": {"prompt_tokens": prompt, "completion_tokens": written}, "choices": []} if self.counts else {}
+        counted = b"data: " + json.dumps(usage).encode() + b"\n\n"
+        return SSE_HEAD + chunk(content=self.says[:written]) + chunk("length" if is_cut else "stop") + counted + DONE
+
+    def _responses(self, prompt: int, written: int, is_cut: bool) -> bytes:
+        usage = {"usage": {"input_tokens": prompt, "output_tokens": written}} if self.counts else {}
+        cut = {"incomplete_details": {"reason": "max_output_tokens"}} if is_cut else {}
+        return BEGUN + said(self.says[:written]) + ended("incomplete" if is_cut else "completed", **usage, **cut)
+
+
+@asynccontextmanager
+async def served(limited: Limited, *, context: int | None = None, **options: Any) -> AsyncIterator[Backend]:
+    async with stub.running(limited.answer, **options) as limited.server:
+        endpoint = Endpoint(limited.server.url, model="m", limits=PATIENT, context=context)
+        backend = registry.build(endpoint, kind=limited.kind)
+        yield backend
+        await backend.aclose()

@@ -1,0 +1,141 @@
+"""What is left out of a request that is too long: whole turns, the oldest first, and no call without its reply."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from chatui.backends.base import SampleRequest
+from chatui.backends.chat.messages import messages
+from chatui.backends.context.fitting import fit
+from chatui.backends.context.room import weight
+from chatui.backends.responses.input import prompt
+from renderer import history
+from renderer.frame_kinds import ANALYSIS, ANSWER
+from renderer.frames import Channel, Frame, Header, Role, Terminator
+from tests.support.cost import cost
+
+ORDERS = Frame(Header(Role.DEVELOPER), "Be kind. " * 20)
+
+
+def question(text: str) -> Frame:
+    return Frame(Header(Role.USER), text)
+
+
+def answer(text: str) -> Frame:
+    return Frame(ANSWER, text)
+
+
+def call(call_id: str, text: str = "{}") -> Frame:
+    return Frame(Header(Role.ASSISTANT, Channel.COMMENTARY, "functions.look", call_id), text, Terminator.CALL)
+
+
+def reply(call_id: str, text: str = "found") -> Frame:
+    return Frame(Header(Role.TOOL, Channel.COMMENTARY, "assistant", call_id, name="functions.look"), text)
+
+
+def turn(number: int, words: int = 50) -> list[Frame]:
+    return [question(f"Question {number}? " + "word " * words), answer(f"Answer {number}.")]
+
+
+def long_request(turns: int = 20) -> SampleRequest:
+    return SampleRequest((ORDERS, *(frame for number in range(turns) for frame in turn(number)), question("And now?")))
+
+
+def test_what_fits_is_left_as_it_is() -> None:
+    request = long_request()
+    for most in (None, 1e9):
+        found = fit(request, most)
+        assert found.request is request and found.turns_left_out == 0 and not found.is_least
+
+
+def test_the_oldest_turns_are_left_out_and_instructions_stay() -> None:
+    whole = fit(long_request(), None).weight
+    found = fit(long_request(), whole / 2)
+    assert 5 < found.turns_left_out < 15 and found.weight <= whole / 2
+    assert found.request.frames[0] == ORDERS and found.request.frames[-1].body == "And now?"
+    assert found.request.frames[1].body.startswith(f"Question {found.turns_left_out}?")
+
+
+def test_the_last_question_and_the_instructions_always_stay() -> None:
+    found = fit(long_request(), 1)
+    assert found.request.frames == (ORDERS, question("And now?")) and found.turns_left_out == 20 and found.is_least
+
+
+def test_an_answer_without_a_question_goes_first_and_counts_as_none() -> None:
+    request = SampleRequest((answer("Once upon a time. " * 200), *turn(0), question("And now?")))
+    found = fit(request, fit(request, None).weight - 100)
+    assert found.turns_left_out == 0 and found.request.frames[0].header.role == Role.USER
+
+
+def test_of_a_cut_answer_the_reasoning_goes_first_and_then_its_beginning() -> None:
+    thought = Frame(ANALYSIS, "hm " * 400)
+    cut = answer("\n".join(f"Line {number} of the answer." for number in range(400)))
+    request = SampleRequest((ORDERS, *turn(0), question("Write a lot."), thought), cut_answer=cut)
+    whole = fit(request, None).weight
+    without_turns = fit(request, whole - 50)
+    assert without_turns.turns_left_out == 1 and thought in without_turns.request.frames
+    without_thought = fit(request, whole - 400)
+    assert thought not in without_thought.request.frames and without_thought.request.cut_answer == cut
+    shorter = fit(request, 1000)
+    kept = shorter.request.cut_answer
+    assert kept is not None and shorter.weight <= 1000 and cut.body.endswith(kept.body) and kept.body.startswith("Line ")
+    assert shorter.request.frames == (ORDERS, question("Write a lot."))
+    assert not shorter.is_least and fit(request, 10).is_least
+    assert weight((fit(request, 10).request.cut_answer or cut).body) > 200, "the model still sees where it continues"
+
+
+def test_a_call_and_its_reply_behind_the_next_question_are_left_out_together() -> None:
+    request = SampleRequest((*turn(0), question("Look!"), call("c1"), question("Well?"), reply("c1"), answer("It is."), question("Now?")))
+    _, turns = history.turns(request.frames)
+    assert [history.questions(each) for each in turns] == [1, 2, 1]
+    found = fit(request, 1)
+    assert (found.request.frames, found.turns_left_out) == ((question("Now?"),), 3)
+
+
+def test_fitting_takes_as_long_as_the_conversation_is_long() -> None:
+    short, long = long_request(500), long_request(5000)
+    assert cost(lambda: fit(long, 1000)) < 30 * cost(lambda: fit(short, 1000))
+
+
+TEXTS = st.sampled_from(["", "a", "word " * 40, "語" * 60])
+IDS = st.sampled_from(["c1", "c2", "c3"])
+FRAMES = st.one_of(
+    st.builds(question, TEXTS),
+    st.builds(answer, TEXTS),
+    st.builds(lambda text: Frame(ANALYSIS, text), TEXTS),
+    st.builds(call, IDS, TEXTS),
+    st.builds(reply, IDS, TEXTS),
+)
+
+
+@settings(max_examples=400)
+@given(st.lists(FRAMES, max_size=24), st.floats(0, 600), st.booleans())
+def test_no_call_is_ever_torn_from_its_reply(frames: list[Frame], most: float, is_cut: bool) -> None:
+    seen = (ORDERS, *history.seen_again([*frames, question("Now?")]))
+    request = SampleRequest(seen, cut_answer=answer("It begins") if is_cut else None)
+    found = fit(request, most)
+    kept = found.request.frames
+    assert kept[0] == ORDERS and kept[-1] == question("Now?")
+    assert kept[1:] == seen[len(seen) - len(kept) + 1 :], "a part was left out in the middle"
+    assert found.turns_left_out == history.questions(seen) - history.questions(kept)
+    assert found.weight <= max(most, found.weight if found.is_least else 0)
+    written = messages(kept, found.request.cut_answer)
+    asked_for = [each["id"] for message in written for each in message.get("tool_calls", [])]  # type: ignore[attr-defined]
+    assert asked_for == [message["tool_call_id"] for message in written if message["role"] == "tool"]
+    items = prompt(kept).items
+    called = [item["call_id"] for item in items if item["type"] == "function_call"]
+    assert called == [item["call_id"] for item in items if item["type"] == "function_call_output"]
+    for position, frame in enumerate(kept):
+        if frame.header.role == Role.TOOL and frame.header.call_id is not None:
+            before = [each.header.call_id for each in seen[: len(seen) - len(kept) + position] if each.terminator is Terminator.CALL]
+            here = [each.header.call_id for each in kept[:position] if each.terminator is Terminator.CALL]
+            assert frame.header.call_id in here or frame.header.call_id not in before, "its call was left out"
+
+
+def test_a_whole_request_is_not_changed_by_its_own_weight() -> None:
+    request = replace(long_request(3), cut_answer=answer("It begins"))
+    found = fit(request, None)
+    assert fit(request, found.weight).request is request

@@ -1,0 +1,14 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { contextText } from "../../static/js/models/context-use.js";
+
+test("what is not known is not said", () => {
+  assert.equal(contextText(0, 0), "");
+});
+
+test("how full it is, and what is left out, are said in words", () => {
+  const full = "This conversation takes about 60 % of what the model can read at once.";
+  assert.equal(contextText(60, 0), full);
+  assert.equal(contextText(60, 1), `${full} The oldest question is left out.`);
+  assert.equal(contextText(0, 12), "The oldest 12 questions are left out.");
+});
