@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import urlsplit
 
+from django.contrib.auth.models import Group
 from django.core import checks
 from django.core.checks import CheckMessage, Error, register
+from django.db import DatabaseError
 
 from chatui.backends import registry
 from chatui.env import environment
@@ -57,6 +59,18 @@ def origins(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     if bad:
         return [Error("CHATUI_ORIGINS must look like https://chat.example.org, without a path.", id="chatui.E004")]
     return []
+
+
+@register()
+def group_limits(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+    """The groups of CHATUI_GROUP_ANSWERS_AT_ONCE should exist."""
+    limited = set(environment().group_answers_at_once)
+    try:
+        unknown = sorted(limited - set(Group.objects.values_list("name", flat=True))) if limited else []
+    except DatabaseError:
+        return []  # not migrated yet, or down: other checks report that
+    words = "CHATUI_GROUP_ANSWERS_AT_ONCE: there is no group {!r}, so this limit is nobody's."
+    return [checks.Warning(words.format(name), id="chatui.W018") for name in unknown]
 
 
 @register()

@@ -13,6 +13,7 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 BASE_DIR = Path(__file__).resolve().parent.parent
 
 CommaList = Annotated[list[str], NoDecode]
+LimitsByGroup = Annotated[dict[str, Annotated[int, Field(gt=0)]], NoDecode]
 NetworkList = Annotated[list[IPvAnyNetwork], NoDecode]
 
 
@@ -65,6 +66,10 @@ class Environment(BaseSettings):
         gt=0,
         description="How many answers may be written at a time in one process. The others wait, and read their place in the queue.",
     )
+    group_answers_at_once: LimitsByGroup = Field(
+        {},
+        description="How many answers the members of a group may have written at a time in one process, such as students=20,staff=100.",
+    )
     drain_seconds: float = Field(
         20.0, ge=0, description="How long answers may still be written after the process was told to end (SIGTERM)."
     )
@@ -92,6 +97,16 @@ class Environment(BaseSettings):
         if isinstance(value, str):
             return [part.strip() for part in value.split(",") if part.strip()]
         return value
+
+    @field_validator("group_answers_at_once", mode="before")
+    @classmethod
+    def _split_limits(cls, value: Any) -> Any:
+        if not isinstance(value, str):
+            return value
+        pairs = [part.rpartition("=") for part in value.split(",") if part.strip()]
+        if not all(name.strip() for name, _, _ in pairs):
+            raise ValueError("must be names of groups with numbers, such as students=20,staff=100")
+        return {name.strip(): number.strip() for name, _, number in pairs}
 
     def key(self) -> str:
         """The model server's key: from the environment, else from its file, else empty."""

@@ -117,7 +117,7 @@ class Runner:
 
     async def _conduct(self) -> Outcome:
         """Wait for a slot, if there is a queue, and write the answer."""
-        async with slots().one(self._publisher.queued):
+        async with slots().one(self._publisher.queued, self._started.groups):
             return await self._write()
 
     async def _write(self) -> Outcome:

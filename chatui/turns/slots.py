@@ -1,10 +1,15 @@
-"""How many answers this process lets be written at once, and the queue of those that wait: first come, first served."""
+"""How many answers this process lets be written at once, in all and for the members of a group, and the queue of those that wait.
+
+First come, first served; but whoever waits for a place of their group keeps nobody of another group waiting.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from dataclasses import dataclass
 
 from chatui.env import environment
 
@@ -17,59 +22,125 @@ Moved = Callable[[int], None]
 """Called with a place in the queue, from 1; with 0 when the wait is over."""
 
 
+@dataclass(slots=True, eq=False)
+class _Waiting:
+    """One that waits. ``groups``: those of its groups that have a limit. ``place``: what it was told last."""
+
+    groups: frozenset[str]
+    moved: Moved
+    admitted: asyncio.Future[None]
+    place: int
+
+
 class Slots:
     """One for each event loop."""
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, most: int, by_group: Mapping[str, int] | None = None) -> None:
+        """``most`` answers in all, and ``by_group`` so many of the members of each group."""
         self._free = most
-        self._queue: dict[asyncio.Future[None], Moved] = {}
+        self._free_in = dict(by_group or {})
+        self._queue: dict[_Waiting, None] = {}
+        self._counts: Counter[frozenset[str]] = Counter()
         self._telling: asyncio.Task[None] | None = None
 
     @contextlib.asynccontextmanager
-    async def one(self, moved: Moved) -> AsyncIterator[None]:
-        """A slot for as long as the block lasts. Whoever has to wait is told the place at once, and again when it moved."""
-        if self._free:
-            self._free -= 1
+    async def one(self, moved: Moved, groups: Iterable[str] = ()) -> AsyncIterator[None]:
+        """A slot for as long as the block lasts. Whoever has to wait is told the place at once, and again when it moved.
+
+        ``groups``: those that the person is in. An answer counts in each of them that has a limit.
+        """
+        limited = self._free_in.keys() & set(groups)
+        mine = frozenset(limited)
+        if self._free and not self._is_full(mine) and not any(mine & others for others in self._counts):
+            self._take(mine)
         else:
-            await self._wait(moved)
+            await self._wait(mine, moved)
         try:
             yield
         finally:
-            self._give_back()
+            self._give_back(mine)
 
-    async def _wait(self, moved: Moved) -> None:
-        mine: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._queue[mine] = moved
-        moved(len(self._queue))
-        if self._telling is None:
-            self._telling = asyncio.create_task(self._tell_often(), name="places in the queue")
+    async def _wait(self, mine: frozenset[str], moved: Moved) -> None:
+        waiting = _Waiting(mine, moved, asyncio.get_running_loop().create_future(), self._place_behind(self._counts, mine))
+        self._queue[waiting] = None
+        self._counts[mine] += 1
+        if self._free and not self._is_full(mine):
+            self._admit()  # its groups have room for it, and for those of them who wait already
+        if not waiting.admitted.done():
+            moved(waiting.place)
+            if self._telling is None:
+                self._telling = asyncio.create_task(self._tell_often(), name="places in the queue")
         try:
-            await mine
+            await waiting.admitted
         except asyncio.CancelledError:
-            if mine.done() and not mine.cancelled():
-                self._give_back()  # the slot came in the same moment
+            if waiting.admitted.done() and not waiting.admitted.cancelled():
+                self._give_back(mine)  # the slot came in the same moment
+            else:
+                self._leave(waiting)
+                self._admit()  # what was kept for it is free
             raise
-        finally:
-            self._queue.pop(mine, None)
         moved(0)
 
-    def _give_back(self) -> None:
-        for waiting in list(self._queue):
-            del self._queue[waiting]
-            if not waiting.done():
-                waiting.set_result(None)
-                return
+    def _take(self, groups: frozenset[str]) -> None:
+        self._free -= 1
+        for group in groups:
+            self._free_in[group] -= 1
+
+    def _give_back(self, groups: frozenset[str]) -> None:
         self._free += 1
+        for group in groups:
+            self._free_in[group] += 1
+        self._admit()
+
+    def _leave(self, waiting: _Waiting) -> None:
+        if waiting in self._queue:
+            del self._queue[waiting]
+            self._counts -= Counter([waiting.groups])
+
+    def _admit(self) -> None:
+        """Let in whoever can begin, in the order of the queue.
+
+        Who waits for one of two groups keeps the place in the other: else those behind could take it again and again.
+        """
+        if not self._free or not self._queue:
+            return
+        left = dict(self._free_in)
+        for waiting in list(self._queue):
+            if waiting.admitted.done():
+                continue  # cancelled; it leaves by itself
+            if all(left[group] > 0 for group in waiting.groups):
+                self._leave(waiting)
+                self._take(waiting.groups)
+                waiting.admitted.set_result(None)
+            for group in waiting.groups:
+                left[group] -= 1
+            if not self._free:
+                return
+
+    def _is_full(self, groups: Iterable[str]) -> bool:
+        return any(self._free_in[group] <= 0 for group in groups)
+
+    def _place_behind(self, ahead: Mapping[frozenset[str], int], mine: frozenset[str]) -> int:
+        """The place of somebody in these groups: not counted are those who wait for a group that is not theirs."""
+        return 1 + sum(count for groups, count in ahead.items() if groups & mine or not self._is_full(groups))
 
     async def _tell_often(self) -> None:
         while self._queue:
             await asyncio.sleep(TELL_SECONDS)
-            for place, (waiting, moved) in enumerate(list(self._queue.items()), start=1):
-                if not waiting.done():
-                    moved(place)
-                if place % AT_ONCE == 0:
-                    await asyncio.sleep(0)
+            ahead: Counter[frozenset[str]] = Counter()
+            queue = list(self._queue)
+            for start in range(0, len(queue), AT_ONCE):
+                self._tell(queue[start : start + AT_ONCE], ahead)
+                await asyncio.sleep(0)
         self._telling = None
+
+    def _tell(self, some: Iterable[_Waiting], ahead: Counter[frozenset[str]]) -> None:
+        for waiting in some:
+            # Never a worse place than before: somebody ahead whose group was full may count again.
+            waiting.place = min(waiting.place, self._place_behind(ahead, waiting.groups))
+            ahead[waiting.groups] += 1
+            if not waiting.admitted.done():
+                waiting.moved(waiting.place)
 
 
 _slots: dict[asyncio.AbstractEventLoop, Slots] = {}
@@ -80,4 +151,5 @@ def slots() -> Slots:
     loop = asyncio.get_running_loop()
     for ended in [known for known in _slots if known.is_closed()]:
         del _slots[ended]
-    return _slots.setdefault(loop, Slots(environment().max_answers_at_once))
+    env = environment()
+    return _slots.setdefault(loop, Slots(env.max_answers_at_once, env.group_answers_at_once))

@@ -5,13 +5,14 @@ Nothing is sent to a model here. ``running.ask`` has the writer do this, and the
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from uuid import UUID
 
 from django.db.models import Count, Exists, OuterRef, Subquery
 from django.utils import timezone
 
+from chatui.accounts import group_limits
 from chatui.accounts.sessions import SignedIn, is_same, people_of
 from chatui.codes import ProductCode
 from chatui.database import clock
@@ -64,13 +65,17 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """A stored turn. ``is_new`` is False where the same ask came twice; ``continued_turn`` is the turn whose answer it continues."""
+    """A stored turn. ``is_new`` is False where the same ask came twice; ``continued_turn`` is the turn whose answer it continues.
+
+    ``groups``: those of the asking person that have a limit of answers.
+    """
 
     turn: Turn
     after: UUID | None
     kind: Kind
     is_new: bool = True
     continued_turn: UUID | None = None
+    groups: frozenset[str] = frozenset()
 
 
 class AskRefusedError(Exception):
@@ -96,12 +101,13 @@ def start(person: User, ask: Ask, lease_owner: str) -> Started:
     person = _locked(person, ask)
     if vars(person)["twin"]:
         return started_before(person, ask)
-    return _start(person, _Wanted(ask, text, lease_owner, running=vars(person)["running"] or 0))
+    started = _start(person, _Wanted(ask, text, lease_owner, running=vars(person)["running"] or 0))
+    return replace(started, groups=group_limits.groups_of(person))
 
 
 def _locked(person: User, ask: Ask) -> User:
-    """The person's row, locked, if they are still signed in. Read with it: ``twin``, the turn that the same ask has started already, and
-    ``running``, how many answers are being written for them in other conversations.
+    """The person's row, locked, if they are still signed in. Read with it: ``twin``, the turn that the same ask has started already,
+    ``running``, how many answers are being written for them in other conversations, and their groups that have a limit.
 
     A page may ask again over a new socket, in another process, while its first ask is still being stored: one after the other.
     """
@@ -112,7 +118,7 @@ def _locked(person: User, ask: Ask) -> User:
     people = people_of(ask.session) if ask.session else User.objects.filter(pk=person.pk)
     twin = Subquery(turns.filter(client_id=ask.client_id).values("pk")[:1])
     running = Subquery(elsewhere.annotate(count=Count("pk")).values("count"))
-    found = people.annotate(twin=twin, running=running).select_for_update(of=("self",), no_key=True).first()
+    found = people.annotate(twin=twin, running=running, **group_limits.columns()).select_for_update(of=("self",), no_key=True).first()
     if found is None or (ask.session and not is_same(ask.session, found)):
         raise AskRefusedError(ProductCode.SIGNED_OUT)
     return found
@@ -131,17 +137,18 @@ def started_before(person: User, ask: Ask) -> Started:
 
 
 def started_again(turn: Turn, kind: Kind | None = None) -> Started:
-    """A turn that is stored already. ``turn`` comes with its conversation, question and continued message."""
+    """A turn that is stored already. ``turn`` comes with its conversation, question, continued message and asking person."""
     cut = turn.continued_message
     kind = kind or (Kind.CONTINUE if cut else Kind.SEND)
     question = access.message_of(turn.conversation, turn.question_id, after=transcripts.question_before())
-    return Started(turn, vars(question)["after"], kind, is_new=False, continued_turn=cut.turn_id if cut else None)
+    started = Started(turn, vars(question)["after"], kind, is_new=False, continued_turn=cut.turn_id if cut else None)
+    return replace(started, groups=group_limits.groups_of(turn.asked_by))
 
 
 def _twin(person: User, ask: Ask) -> Started | None:
     """What the same ask has already started, if it was received before."""
     turns = Turn.objects.filter(asked_by=person, client_id=ask.client_id)
-    turn = turns.select_related("conversation", "question", "continued_message").first()
+    turn = turns.select_related("conversation", "question", "continued_message", "asked_by").first()
     return started_again(turn, ask.kind) if turn else None
 
 

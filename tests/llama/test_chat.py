@@ -34,7 +34,7 @@ async def backend(llama_server: str) -> AsyncIterator[ChatCompletionsBackend]:
 
 
 async def test_the_server_says_what_it_is(llama_server: str) -> None:
-    assert await discover(llama_server) == Discovered("llama.cpp", ("gpt-oss-tiny",))
+    assert await discover(llama_server) == Discovered("llama.cpp", ("gpt-oss-tiny",), ((None, 4096),))
 
 
 async def test_a_greeting_is_answered_and_its_reasoning_is_hidden(backend: ChatCompletionsBackend) -> None:

@@ -1,20 +1,28 @@
-"""The queue of turns: who waits, in which order, what they are told, and that no slot is ever lost."""
+"""The queue of turns and the limits of groups: who waits, in which order, what they are told, and that no slot is ever lost."""
 
 from __future__ import annotations
 
 import asyncio
 import random
+from collections import Counter
+from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
+from channels.db import database_sync_to_async
+from django.contrib.auth.models import Group
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from chatui.checks import group_limits as group_limits_check
+from chatui.env import Environment
 from chatui.models import Turn, User
+from chatui.turns import running
 from chatui.turns import slots as module
 from chatui.turns.slots import Slots
 from tests.support.browser_socket import ENDS, BrowserSocket
+from tests.support.environment import change
 from tests.support.scripted import ANALYSIS, ScriptedBackend, answer, frame
-
-pytestmark = pytest.mark.asyncio
 
 
 async def hold(slots: Slots, name: str, done: list[str], told: dict[str, list[int]], until: asyncio.Event) -> None:
@@ -23,6 +31,7 @@ async def hold(slots: Slots, name: str, done: list[str], told: dict[str, list[in
         await until.wait()
 
 
+@pytest.mark.asyncio
 async def test_first_come_first_served_and_each_is_told_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "TELL_SECONDS", 0.01)
     slots, done, told = Slots(1), list[str](), dict[str, list[int]]()
@@ -42,6 +51,7 @@ async def test_first_come_first_served_and_each_is_told_its_place(monkeypatch: p
     await asyncio.gather(*tasks)
 
 
+@pytest.mark.asyncio
 async def test_whoever_gives_up_leaves_the_queue() -> None:
     slots, done, told, end = Slots(1), list[str](), dict[str, list[int]](), asyncio.Event()
     first, second, third = (asyncio.create_task(hold(slots, name, done, told, end)) for name in "abc")
@@ -53,6 +63,7 @@ async def test_whoever_gives_up_leaves_the_queue() -> None:
     assert done == ["a", "c"]
 
 
+@pytest.mark.asyncio
 async def test_no_slot_is_lost_or_made_whatever_ends_when() -> None:
     slots, running, most, luck = Slots(3), 0, 0, random.Random(7)
 
@@ -74,6 +85,7 @@ async def test_no_slot_is_lost_or_made_whatever_ends_when() -> None:
 
 
 @pytest.mark.django_db(transaction=True)
+@pytest.mark.asyncio
 async def test_a_question_that_waits_is_kept_says_its_place_and_can_be_stopped(
     ada: User, bela: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -103,3 +115,222 @@ async def begin(socket: BrowserSocket) -> dict[str, Any]:
     accepted = (await socket.until("chatui:accepted"))[-1]
     await socket.say("subscribe", conversation=accepted["conversation"])
     return (await socket.until("chatui:snapshot"))[-1] | {"conversation": accepted["conversation"]}
+
+
+LIMITS = {"students": 2, "staff": 1, "guests": 1}
+
+
+@dataclass(eq=False)
+class Person:
+    groups: frozenset[str]
+    told: list[int] = field(default_factory=list)
+    runs: bool = False
+    end: asyncio.Event = field(default_factory=asyncio.Event)
+    task: asyncio.Task[None] | None = None
+
+    async def ask(self, slots: Slots) -> None:
+        async with slots.one(self.told.append, self.groups):
+            self.runs = True
+            try:
+                await self.end.wait()
+            finally:
+                self.runs = False
+
+
+class Queue:
+    """People who ask, end and give up, with all that must hold after each step."""
+
+    def __init__(self, most: int, limits: dict[str, int]) -> None:
+        self.most, self.limits = most, limits
+        self.slots = Slots(most, limits)
+        self.people: list[Person] = []
+
+    async def ask(self, *groups: str) -> Person:
+        person = Person(frozenset(groups))
+        person.task = asyncio.create_task(person.ask(self.slots))
+        self.people.append(person)
+        await self.settle()
+        return person
+
+    async def end(self, person: Person) -> None:
+        person.end.set()
+        await self.settle()
+
+    async def give_up(self, person: Person) -> None:
+        assert person.task is not None
+        person.task.cancel()
+        await self.settle()
+
+    async def step(self, what: str, which: object) -> None:
+        people = {"end": self.running, "give up": self.people}.get(what, [])
+        if isinstance(which, set):
+            await self.ask(*sorted(which))
+        elif what == "tell":
+            self.slots._tell(list(self.slots._queue), Counter())
+        elif isinstance(which, int) and people:
+            await (self.end if what == "end" else self.give_up)(people[which % len(people)])
+
+    async def settle(self) -> None:
+        for _ in range(6):
+            await asyncio.sleep(0)
+        self.people = [person for person in self.people if person.task is None or not person.task.done()]
+
+    @property
+    def running(self) -> list[Person]:
+        return [person for person in self.people if person.runs]
+
+    @property
+    def waiting(self) -> list[Person]:
+        return [person for person in self.people if not person.runs]
+
+    def check(self) -> None:
+        by_group = Counter(group for person in self.running for group in person.groups if group in self.limits)
+        assert len(self.running) <= self.most and all(count <= self.limits[group] for group, count in by_group.items())
+        assert self.slots._free == self.most - len(self.running), "a slot was lost or made"
+        left = {group: limit - by_group[group] for group, limit in self.limits.items()}
+        for person in self.waiting:
+            mine = person.groups & self.limits.keys()
+            assert len(self.running) == self.most or any(left[group] <= 0 for group in mine), "somebody waits for nothing"
+            for group in mine:
+                left[group] -= 1
+            assert person.told and person.told == sorted(person.told, reverse=True), "a place only ever gets better"
+            assert 1 <= person.told[-1] <= len(self.people)
+            later = self.people[self.people.index(person) :]
+            assert not any(other.runs and other.groups == person.groups for other in later), "somebody was overtaken"
+
+
+@pytest.mark.asyncio
+async def test_members_of_a_full_group_wait_and_nobody_of_another_group_behind_them() -> None:
+    queue = Queue(10, LIMITS)
+    first, second = await queue.ask("students"), await queue.ask("students", "a group without a limit")
+    third, fourth = await queue.ask("students"), await queue.ask("students")
+    staff, nobody = await queue.ask("staff"), await queue.ask()
+    assert [person.runs for person in (first, second, third, fourth, staff, nobody)] == [True, True, False, False, True, True]
+    assert (third.told, fourth.told) == ([1], [2])
+    await queue.end(staff)
+    assert not third.runs, "a place of another group is none of theirs"
+    await queue.end(second)
+    assert third.runs and not fourth.runs and third.told == [1, 0]
+    for person in queue.people:
+        person.end.set()
+    await queue.settle()
+    assert queue.slots._free == 10 and queue.slots._free_in == LIMITS
+
+
+@pytest.mark.asyncio
+async def test_who_waits_for_the_process_is_not_told_of_those_who_wait_for_their_group(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "TELL_SECONDS", 0.01)
+    queue = Queue(2, {"students": 1})
+    student, other = await queue.ask("students"), await queue.ask()
+    waiting = [await queue.ask("students") for _ in range(3)]
+    late, later = await queue.ask(), await queue.ask()
+    assert [person.told[0] for person in (*waiting, late, later)] == [1, 2, 3, 1, 2]
+    await queue.end(other)
+    assert late.runs and not later.runs and not waiting[0].runs
+    await queue.end(student)
+    assert waiting[0].runs, "those who came first are first once their group has room"
+    async with asyncio.timeout(20):
+        while waiting[1].told[-1] != 1:
+            await asyncio.sleep(0.01)
+    queue.check()
+    for person in list(queue.people):
+        await queue.end(person)
+    await queue.settle()
+    assert not queue.people
+
+
+@pytest.mark.asyncio
+async def test_somebody_of_two_groups_is_not_overtaken_for_ever() -> None:
+    queue = Queue(10, {"students": 1, "staff": 1})
+    student, staff = await queue.ask("students"), await queue.ask("staff")
+    both = await queue.ask("students", "staff")
+    for _ in range(5):
+        behind = await queue.ask("students")
+        await queue.end(student)
+        student = behind
+        if both.runs:
+            break
+    assert not behind.runs, "the place is kept for who came first"
+    await queue.end(staff)
+    assert both.runs
+    await queue.end(both)
+    assert behind.runs
+
+
+STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.just("ask"), st.sets(st.sampled_from(["students", "staff", "guests", "others"]), max_size=3)),
+        st.tuples(st.just("end"), st.integers(0, 30)),
+        st.tuples(st.just("give up"), st.integers(0, 30)),
+        st.tuples(st.just("tell"), st.none()),
+    ),
+    max_size=60,
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(STEPS, st.integers(1, 5))
+def test_whatever_happens_no_slot_is_lost_nobody_waits_for_nothing_and_everybody_gets_a_turn(steps: list, most: int) -> None:
+    async def play() -> None:
+        queue = Queue(most, LIMITS)
+        for what, which in steps:
+            await queue.step(what, which)
+            queue.check()
+        for _ in range(len(queue.people)):
+            await queue.end(queue.running[0])
+            queue.check()
+        assert not queue.people and queue.slots._free == most and queue.slots._free_in == LIMITS and not queue.slots._counts
+        if queue.slots._telling:
+            queue.slots._telling.cancel()
+
+    asyncio.run(play())
+
+
+def test_a_limit_is_a_number_above_zero_for_each_group() -> None:
+    assert Environment(group_answers_at_once="students=20, on call = 5 ,a=b=1").group_answers_at_once == {  # type: ignore[arg-type]
+        "students": 20,
+        "on call": 5,
+        "a=b": 1,
+    }
+    for wrong in ("students", "students=0", "students=-1", "students=many", "=5"):
+        with pytest.raises(ValueError):
+            Environment(group_answers_at_once=wrong)  # type: ignore[arg-type]
+
+
+@pytest.mark.django_db
+def test_a_check_names_groups_that_do_not_exist(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert group_limits_check(None) == []
+    change(monkeypatch, {"group_answers_at_once": {"students": 1, "stuff": 2}})
+    Group.objects.create(name="students")
+    assert [(found.id, "'stuff'" in found.msg) for found in group_limits_check(None)] == [("chatui.W018", True)]
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.asyncio
+async def test_a_member_of_a_full_group_reads_the_place_and_others_are_answered(
+    ada: User, bela: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    change(monkeypatch, {"group_answers_at_once": {"students": 1}})
+    only = Slots(10, {"students": 1})
+    monkeypatch.setattr("chatui.turns.runner.slots", lambda: only)
+
+    @database_sync_to_async
+    def enrol() -> None:
+        ada.groups.add(Group.objects.create(name="students"))
+
+    await enrol()
+    gate = asyncio.Event()
+    backend.script = [*frame(ANALYSIS, "hm"), gate, *answer("Done.")]
+    async with BrowserSocket(ada) as first, BrowserSocket(ada) as second, BrowserSocket(bela) as other:
+        await begin(first)
+        await asyncio.wait_for(backend.waiting.wait(), 20)
+        assert (await begin(second))["place"] == 1
+        backend.script = answer("At once.")
+        assert (await begin(other))["place"] == 0
+        assert (await other.until(*ENDS))[-1]["state"] == "completed"
+        gate.set()
+        assert (await first.until(*ENDS))[-1]["state"] == "completed"
+        assert (await second.until(*ENDS))[-1]["state"] == "completed"
+    await running.settle()
+    assert await Turn.objects.filter(state="running").acount() == 0
+    assert only._free_in == {"students": 1}

@@ -17,6 +17,7 @@ from chatui.turns import ledger, running
 from tests.chatui.store.long_conversations import long_conversation
 from tests.support.browser_socket import ENDS, BrowserSocket
 from tests.support.cost import cost
+from tests.support.environment import change
 from tests.support.scripted import FINAL, ScriptedBackend, answer, frame
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
@@ -95,6 +96,17 @@ async def test_each_kind_of_turn_takes_few_statements(ada: User, backend: Script
         await running.settle()
         await turn(socket, backend, statements, {"type": "continue", "conversation": cut["conversation"], "turn": cut["turn"]})
     assert await Turn.objects.filter(state="completed").acount() == 5
+
+
+async def test_limits_of_groups_take_no_statement_of_their_own(
+    ada: User, backend: ScriptedBackend, statements: Statements, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with BrowserSocket(ada) as socket:
+        accepted, *_ = await turn(socket, backend, statements, send(None))
+        without = await turn(socket, backend, statements, send(accepted["conversation"]))
+        change(monkeypatch, {"group_answers_at_once": {"students": 20, "staff": 100}})
+        with_limits = await turn(socket, backend, statements, send(accepted["conversation"]))
+    assert without[1:] == with_limits[1:]
 
 
 @pytest.mark.slow
