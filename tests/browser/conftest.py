@@ -11,6 +11,7 @@ from playwright.sync_api import Browser, expect, sync_playwright
 from tests.browser.relay import Relay
 from tests.browser.visits import ARGUMENTS, Visits
 from tests.llama.fixture import llama_server as llama_server
+from tests.llama.fixture import llama_server_with_a_small_context as llama_server_with_a_small_context
 from tests.support.served import Deployment, Server
 
 LOOK = ["view_hidden_channels", "view_any_conversation", "view_auditevent"]

@@ -20,6 +20,8 @@ from tests.llama.prepare import HERE, NotAvailableError, Prepared, prepare
 
 CACHE = Path(os.environ.get("CHATUI_CACHE_DIR") or HERE.parents[1] / ".cache") / "llama"
 START_SECONDS = 180
+CONTEXT, SMALL_CONTEXT = 4096, 512
+"""Tokens of prompt and answer together."""
 
 
 @dataclass
@@ -30,7 +32,7 @@ class Server:
     users: int = 0
 
 
-_running: dict[str, Server] = {}
+_running: dict[tuple[str, int], Server] = {}
 
 
 @pytest.fixture(scope="session")
@@ -45,38 +47,45 @@ def llama_server_unparsed() -> Iterator[str]:
     yield from _served("none")
 
 
+@pytest.fixture(scope="session")
+def llama_server_with_a_small_context() -> Iterator[str]:
+    """A server that reads SMALL_CONTEXT tokens at once."""
+    yield from _served("auto", SMALL_CONTEXT)
+
+
 @pytest.fixture
 def llama_server_of_one_test() -> Iterator[Server]:
     """A server that a test may kill."""
-    server = _started("auto")
+    server = _started("auto", CONTEXT)
     yield server
     _stop(server)
 
 
-def _served(reasoning_format: str) -> Iterator[str]:
+def _served(reasoning_format: str, context: int = CONTEXT) -> Iterator[str]:
     """Fixtures imported in several places share one server: the first use starts it, the end of the last stops it."""
-    if reasoning_format not in _running:
-        _running[reasoning_format] = _started(reasoning_format)
-    server = _running[reasoning_format]
+    key = (reasoning_format, context)
+    if key not in _running:
+        _running[key] = _started(reasoning_format, context)
+    server = _running[key]
     server.users += 1
     yield server.url
     server.users -= 1
     if not server.users:
-        _stop(_running.pop(reasoning_format))
+        _stop(_running.pop(key))
 
 
-def _started(reasoning_format: str) -> Server:
+def _started(reasoning_format: str, context: int) -> Server:
     """A running server; where there can be none, the test is left out with the reason."""
     try:
-        return _start(prepare(CACHE), reasoning_format)
+        return _start(prepare(CACHE), reasoning_format, context)
     except NotAvailableError as error:
         pytest.skip(f"The llama.cpp test server cannot be set up here: {error}")
 
 
-def _start(prepared: Prepared, reasoning_format: str) -> Server:
+def _start(prepared: Prepared, reasoning_format: str, context: int) -> Server:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    command = [str(prepared.python), str(HERE / "serve.py"), str(prepared.model), str(port), reasoning_format]
+    command = [str(prepared.python), str(HERE / "serve.py"), str(prepared.model), str(port), reasoning_format, str(context)]
     log = tempfile.TemporaryFile()
     server = Server(subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT), log, f"http://127.0.0.1:{port}")
     try:

@@ -10,9 +10,11 @@ from renderer import history
 from renderer.frame_kinds import ANALYSIS
 from renderer.frames import Channel, Frame, Role
 
-_LEAST_KEPT = 300.0
+_LEAST_KEPT = 60.0
 """Of a cut answer so much is always kept: the model needs the place at which it continues."""
-_SPACE_WITHIN = 200
+_ASKING_TO_CONTINUE = 80.0
+"""What the request to continue weighs, where that is asked in words."""
+_SPACE_WITHIN = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +43,7 @@ def fit(request: SampleRequest, most: float | None) -> Fit:
     parts = [before, *turns] if before else turns
     weights = [weight_of(part) for part in parts]
     cut = request.cut_answer
-    total = TEMPLATE_TOKENS + weight_of(orders) + sum(weights) + (weight_of([cut]) if cut else 0.0)
+    total = TEMPLATE_TOKENS + weight_of(orders) + sum(weights) + (weight_of([cut]) + _ASKING_TO_CONTINUE if cut else 0.0)
     dropped = 0
     while most is not None and total > most and dropped < len(parts) - 1:
         total -= weights[dropped]

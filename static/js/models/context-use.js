@@ -6,7 +6,8 @@
  * @returns {string} empty where there is nothing to say
  */
 export function contextText(percent, leftOut) {
-  const left = leftOut === 1 ? "The oldest question is left out." : `The oldest ${leftOut} questions are left out.`;
-  const full = `This conversation takes about ${percent} % of what the model can read at once.`;
-  return [percent > 0 ? full : "", leftOut > 0 ? left : ""].filter(Boolean).join(" ");
+  const full = percent > 0 ? `About ${percent} % of what the model can read at once` : "";
+  const left = leftOut > 0 ? `oldest ${leftOut === 1 ? "question" : `${leftOut} questions`} left out` : "";
+  const text = [full, left].filter(Boolean).join(" · ");
+  return text.slice(0, 1).toUpperCase() + text.slice(1);
 }

@@ -1,0 +1,67 @@
+"""How full the context of a model is, as people read it under the message box, over a real server that reads little at once."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.chat import Chat
+from tests.browser.visits import PHONE, Visits
+from tests.support.served import Deployment, Server
+
+pytestmark = [pytest.mark.browser, pytest.mark.llama]
+
+LONG = "Explain in detail how a transistor works."
+FULL = re.compile(r"^About (\d+) % of what the model can read at once")
+
+
+@pytest.fixture(scope="module")
+def small(llama_server_with_a_small_context: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """The product over a llama.cpp server with a small context."""
+    deployment = Deployment(tmp_path_factory.mktemp("small"), CHATUI_BACKEND_URL=llama_server_with_a_small_context)
+    try:
+        server = deployment.start()
+        deployment.make_people(ada=(False, []), bela=(False, []))
+        yield server
+    finally:
+        deployment.stop()
+
+
+@pytest.mark.parametrize("device", [{}, PHONE], ids=["desk", "phone"])
+def test_people_read_how_full_it_is_and_nothing_moves(small: Server, visits: Visits, device: dict) -> None:
+    chat = Chat(visits.open(small, "ada", **device))
+    line = chat.page.locator(".context-use")
+    expect(line).to_be_empty()
+    chat.ask("ping")
+    chat.finish()
+    expect(line).to_have_text(FULL)
+    before = chat.page.locator(".composer-box").bounding_box()
+    line.evaluate("line => { line.textContent = ''; }")
+    assert chat.page.locator(".composer-box").bounding_box() == before, "its line is there while it is empty"
+    chat.ask_and_wait(LONG, "incomplete")
+    expect(chat.last.locator(".notice")).to_contain_text("E-X-CONTEXT-FULL")
+    expect(chat.button("Continue")).to_be_visible()
+    found = FULL.match(line.inner_text())
+    assert found and int(found[1]) >= 80
+    assert chat.page.locator(".composer-box").bounding_box() == before
+    chat.settle()
+    chat.page.reload()
+    expect(line).to_have_text(FULL)
+    chat.ask("Hello!")
+    expect(chat.exchanges).to_have_count(3)
+    expect(chat.last).not_to_have_attribute("data-state", "running")
+    expect(line).to_have_text(re.compile("oldest (question|[0-9] questions) left out$"))
+    expect(chat.last.locator(".answer-facts")).to_contain_text("left out")
+    assert chat.page.locator(".composer-box").bounding_box() == before
+
+
+def test_a_question_that_is_too_long_says_how_long_it_is(small: Server, visits: Visits) -> None:
+    chat = Chat(visits.open(small, "bela"))
+    chat.ask_and_wait("word " * 1200, "failed")
+    notice = chat.last.locator(".notice")
+    expect(notice).to_contain_text("This question alone is longer than the model can read at once. It has 5,999 characters; about ")
+    expect(notice).to_contain_text("would fit.")
+    expect(chat.page.locator(".context-use")).to_be_empty()

@@ -1,0 +1,87 @@
+"""What a turn says, and keeps, of how full the context of its model is."""
+
+from __future__ import annotations
+
+import pytest
+from channels.db import database_sync_to_async
+
+from chatui.backends.base import BackendError, ContextUse, EndReason, SampleEnded, Usage
+from chatui.codes import ProductCode
+from chatui.models import Turn, User
+from chatui.store import context_use
+from tests.chatui.conftest import signed_in
+from tests.support.browser_socket import ENDS, BrowserSocket
+from tests.support.scripted import ANALYSIS, FINAL, ScriptedBackend, Step, frame
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
+
+
+def ending(**options: object) -> list[Step]:
+    return [*frame(FINAL, "Four."), SampleEnded(EndReason.STOP, Usage(10, 20), "m", **options)]  # type: ignore[arg-type]
+
+
+async def ended(ada: User) -> tuple[dict[str, object], str]:
+    """The last event of one turn, and the page afterwards."""
+    async with BrowserSocket(ada) as socket:
+        await socket.send_message()
+        conversation = (await socket.until("chatui:accepted"))[-1]["conversation"]
+        await socket.say("subscribe", conversation=conversation)
+        event = (await socket.until(*ENDS))[-1]
+    page = await database_sync_to_async(lambda: signed_in(ada).get(f"/c/{conversation}/").content.decode())()
+    return event, page
+
+
+async def test_how_full_the_context_is_comes_with_the_end_and_with_the_page(ada: User, backend: ScriptedBackend) -> None:
+    backend.script = ending(context=ContextUse(8192, 5000), turns_left_out=12)
+    event, page = await ended(ada)
+    assert (event["context"], event["left_out"]) == (60, 12)
+    assert 'data-context="60"' in page and 'data-left-out="12"' in page
+    turn = await Turn.objects.aget()
+    assert (turn.context_size, turn.context_used) == (8192, 5000)
+
+
+async def test_what_is_not_known_is_not_said(ada: User, backend: ScriptedBackend) -> None:
+    backend.script = ending()
+    event, page = await ended(ada)
+    assert "context" not in event and "left_out" not in event
+    assert "data-context=" not in page and "data-left-out=" not in page
+
+
+async def test_e_x_context_full_an_answer_that_filled_the_context_says_so_and_can_be_continued(ada: User, backend: ScriptedBackend) -> None:
+    backend.script = [
+        *frame(FINAL, "It begins")[:-1],
+        SampleEnded(EndReason.LENGTH, Usage(10, 20), "m", context=ContextUse(100, 100), is_context_full=True),
+    ]
+    event, page = await ended(ada)
+    assert (event["type"], event["code"], event["context"]) == ("response.incomplete", "E-X-CONTEXT-FULL", 100)
+    assert ProductCode.CONTEXT_FULL.sentence in page and 'data-action="continue"' in page
+
+
+async def test_e_x_question_too_long_says_how_long_it_is_and_what_would_fit(ada: User, backend: ScriptedBackend) -> None:
+    backend.script = [BackendError(ProductCode.QUESTION_TOO_LONG, "SECRET", context=ContextUse(1000, 4000))]
+    event, page = await ended(ada)
+    question = len("What is 2 + 2?")
+    sentence = f"{ProductCode.QUESTION_TOO_LONG.sentence} It has {question} characters; about {question // 4} would fit."
+    assert (event["code"], event["message"]) == ("E-X-QUESTION-TOO-LONG", sentence) and "context" not in event
+    assert sentence in page and "SECRET" not in page and "data-context=" not in page
+
+
+async def test_without_numbers_the_sentence_stands_alone(ada: User, backend: ScriptedBackend) -> None:
+    backend.script = [BackendError(ProductCode.QUESTION_TOO_LONG, "SECRET")]
+    event, page = await ended(ada)
+    assert event["message"] == ProductCode.QUESTION_TOO_LONG.sentence and ProductCode.QUESTION_TOO_LONG.sentence in page
+
+
+async def test_reasoning_of_any_length_does_not_change_what_is_said(ada: User, backend: ScriptedBackend) -> None:
+    backend.script = [*frame(ANALYSIS, "hm " * 500), *ending(context=ContextUse(8192, 5000))]
+    event, _ = await ended(ada)
+    assert event["context"] == 60
+
+
+async def test_steps_are_coarse() -> None:
+    told = {context_use.percent(ContextUse(1000, used)) for used in range(1100)}
+    assert told == {None, *range(5, 101, 5)}
+    assert context_use.percent(None) is None
+    use = ContextUse(24_680, 40_000)
+    assert context_use.sentence(ProductCode.QUESTION_TOO_LONG, use, 40_000).endswith("It has 40,000 characters; about 24,000 would fit.")
+    assert context_use.sentence(ProductCode.TIMEOUT, use, 40_000) == ProductCode.TIMEOUT.sentence

@@ -1,0 +1,102 @@
+"""A conversation that outgrows the context of a real llama.cpp server goes on, over all three wire formats."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+
+import httpx
+import pytest
+import pytest_asyncio
+
+from chatui.backends import registry
+from chatui.backends.base import Backend, Endpoint, EndReason, SampleEnded, SampleRequest
+from chatui.codes import ProductCode
+from renderer.frame_kinds import ANSWER
+from renderer.frames import Frame, Header, Role
+from renderer.harmony.vocabulary import Vocabulary
+from tests.llama.fixture import SMALL_CONTEXT
+from tests.llama.test_chat import LIMITS
+from tests.support.sampling import asked, outcome
+
+pytestmark = [pytest.mark.llama, pytest.mark.asyncio]
+
+KINDS = ["chat", "responses", "harmony"]
+ORDERS = Frame(Header(Role.DEVELOPER), "Be kind.")
+Make = Callable[..., Backend]
+
+
+@pytest_asyncio.fixture(params=KINDS)
+async def make(request: pytest.FixtureRequest, llama_server_with_a_small_context: str, vocabulary: Vocabulary) -> AsyncIterator[Make]:
+    """Makes a back end of each kind; ``is_silent``: it cannot ask the server how much it reads."""
+    made: list[Backend] = []
+
+    def one(*, is_silent: bool = False) -> Backend:
+        endpoint = Endpoint(llama_server_with_a_small_context, model="gpt-oss-tiny", limits=LIMITS)
+        kind = "harmony-llamacpp" if request.param == "harmony" else request.param
+        backend = registry.build(endpoint, kind=kind, vocabulary=lambda: vocabulary)
+        if is_silent:
+            forget_what_the_server_says(backend)
+        made.append(backend)
+        return backend
+
+    yield one
+    for backend in made:
+        await backend.aclose()
+
+
+def forget_what_the_server_says(backend: Backend) -> None:
+    async def nothing(path: str) -> tuple[httpx.Headers, object]:
+        return httpx.Headers({"server": "llama.cpp"}), None
+
+    backend._upstream.get = nothing  # type: ignore[attr-defined]
+
+
+async def taken(backend: Backend, request: SampleRequest) -> SampleEnded:
+    """The end of a sample that the server took. What the tiny model makes of an unknown conversation it cannot always read."""
+    for _ in range(8):
+        result = await outcome(backend, request)
+        if result.ended is not None:
+            return result.ended
+        assert result.error is not None and "peg-native" in result.error.detail, result.error
+    raise AssertionError("the model wrote nothing that the server could read")
+
+
+def turns(count: int, words: int = 30) -> tuple[Frame, ...]:
+    return tuple(frame for _ in range(count) for frame in (Frame(Header(Role.USER), "word " * words), Frame(ANSWER, "Yes.")))
+
+
+@pytest.mark.parametrize("is_silent", [False, True])
+async def test_a_conversation_that_grows_and_grows_goes_on(make: Make, is_silent: bool) -> None:
+    backend, left_out, used = make(is_silent=is_silent), [], []
+    for count in (0, 4, 8, 16, 32, 33):
+        ended = await taken(backend, asked("ping", ORDERS, *turns(count)))
+        left_out.append(ended.turns_left_out)
+        assert ended.usage is not None and (ended.usage.prompt_tokens or SMALL_CONTEXT) < SMALL_CONTEXT
+        if ended.context is not None:
+            used.append(ended.context)
+    assert left_out[0] == 0 and left_out == sorted(left_out) and left_out[-1] > 20
+    assert used and {use.size for use in used} == {SMALL_CONTEXT} and SMALL_CONTEXT / 3 < used[-1].used < SMALL_CONTEXT
+
+
+@pytest.mark.parametrize("is_silent", [False, True])
+async def test_a_question_that_is_too_long_is_said_to_be(make: Make, is_silent: bool) -> None:
+    backend = make(is_silent=is_silent)
+    result = await outcome(backend, asked("word " * 700, ORDERS, *turns(3)))
+    assert result.error is not None and result.error.code is ProductCode.QUESTION_TOO_LONG, result.error
+    use = result.error.context
+    assert use is not None and 200 < use.size < SMALL_CONTEXT and 500 < use.used < 1400
+    assert (await outcome(backend, asked("ping"))).visible == "pong"
+
+
+async def test_an_answer_that_fills_the_context_says_so_and_is_continued(make: Make) -> None:
+    backend = make()
+    request = asked("Explain in detail how a transistor works.")
+    first = await outcome(backend, request)
+    assert first.ended is not None and first.ended.reason is EndReason.LENGTH and first.ended.is_context_full, first.error
+    assert first.visible.startswith("# How a transistor works") and first.finished[-1].error is ProductCode.LENGTH
+    text = first.visible
+    for _ in range(4):
+        rest = await taken(backend, SampleRequest(request.frames, cut_answer=Frame(ANSWER, text)))
+        assert rest.usage is not None
+        assert (rest.usage.prompt_tokens or SMALL_CONTEXT) < SMALL_CONTEXT, "though all of the answer does not fit any more"
+        text += first.visible[-400:]
