@@ -16,7 +16,7 @@ from chatui.backends.context.room import TEMPLATE_TOKENS, kept_free, weight
 from chatui.backends.context.window import Window
 from chatui.codes import ProductCode
 from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn
-from renderer.gate import Audience, may_see
+from renderer.frame_kinds import is_answer, is_preamble
 
 _log = logging.getLogger(__name__)
 
@@ -166,7 +166,7 @@ class _Following:
         self.has_begun = True
         match event:
             case FrameOpened(header=header):
-                self._part, self._is_visible = [], may_see(header, Audience.END_USER)
+                self._part, self._is_visible = [], is_answer(header) or is_preamble(header)
             case FrameText(text=text) if self._is_visible:
                 self._part.append(text)
             case FrameWithdrawn():
