@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from uuid import UUID
 
@@ -131,27 +131,6 @@ class ConversationLink:
     is_imported: bool = False
 
 
-def blank_exchange() -> ShownExchange:
-    """An empty exchange: the page holds one, which its scripts copy for a new message."""
-    nothing = VisibleText.joined([])
-    question = ShownQuestion("", html.plain(nothing), nothing, None)
-    answer = ShownAnswer(
-        turn_id="",
-        state=TurnState.RUNNING,
-        parts=(),
-        notice=None,
-        siblings=None,
-        thought=None,
-        label="",
-        model="",
-        is_scripted=False,
-        turns_left_out=0,
-        context=None,
-        continuation="",
-    )
-    return ShownExchange(question, answer)
-
-
 def shown_conversation(row: Conversation) -> ShownConversation:
     """A conversation's own data for its page."""
     url = reverse("conversation", args=[row.pk])
@@ -180,6 +159,32 @@ def shown_exchange(row: Conversation, turn: Turn) -> ShownExchange:
     return _Page(row, messages, versions).exchanges()[0]
 
 
+def shown_question(message: Message, versions: Sequence[UUID] = ()) -> ShownQuestion:
+    """A question by itself. ``versions``: the keys of all its versions, this one included; without them it is shown as the only one."""
+    text, key = _text_of(message), message.pk
+    siblings = _siblings_at(versions, versions.index(key)) if key in versions else None
+    return ShownQuestion(str(key), html.plain(text), text, siblings)
+
+
+def ended_answer(turn: Turn, parts: Sequence[ShownPart], *, is_first: bool) -> ShownAnswer:
+    """An answer that has just ended, for pages that show its text already.
+
+    ``turn`` as it ended, with its question, conversation and continued message. ``is_first``: the question has no other answer, which then
+    is not looked for. The cost does not depend on the length of the conversation.
+    """
+    messages = list(turn.messages.order_by("position").defer("raw", "text"))
+    end = continuation.end_among(turn, messages)
+    siblings = None if is_first else _siblings_of(turn, [end] if turn.continued_message_id and end else messages)
+    return replace(_ending(turn, end, _labels(), turn.question), parts=tuple(parts), siblings=siblings)
+
+
+def _siblings_of(turn: Turn, messages: Sequence[Message]) -> Siblings | None:
+    versions = continuation.Versions(turn.conversation)
+    # Answers that were continued branch off below the question, so its children are not asked for.
+    needed = set() if versions.ends(turn.question) else {turn.question_id}
+    return _answer_siblings(turn.question, messages, versions, transcripts.siblings(turn.conversation, needed) if needed else {})
+
+
 def visible_text(visitor: Visitor, conversation_id: object, message_id: object) -> VisibleText:
     """The Markdown source of a visible message. A hidden message raises NotFoundError, like one that does not exist."""
     return _text_of(access.visible_message(visitor, conversation_id, message_id, action="message text"))
@@ -200,8 +205,7 @@ class _Page:
         self._latest: dict[UUID, Turn] = {}
         for turn in row.turns.filter(question__in=questions).defer("request").order_by("started_at"):
             self._latest[turn.question_id] = turn
-        specs = connected.specs()
-        self._labels = {spec.name: spec.shown for spec in specs} if len(specs) > 1 else {}
+        self._labels = _labels()
 
     def exchanges(self) -> list[ShownExchange]:
         groups: list[tuple[Message | None, list[Message]]] = []
@@ -217,40 +221,59 @@ class _Page:
         ]
 
     def _question(self, message: Message) -> ShownQuestion:
-        text = _text_of(message)
-        others = [child for child in self._children[message.parent_id] if _is_question(child)]
-        return ShownQuestion(str(message.pk), html.plain(text), text, _siblings([[other] for other in others], message))
+        return shown_question(message, [child.pk for child in self._children[message.parent_id] if _is_question(child)])
 
     def _answer(self, question: Message | None, messages: Sequence[Message]) -> ShownAnswer | None:
         end = continuation.last_of([message for message in messages if message.turn_id])
         turn = self._versions.attempt(end) or end.turn if end else self._latest.get(question.pk) if question and not messages else None
         if turn is None and not any(message.is_visible for message in messages):
             return None
-        return ShownAnswer(
-            turn_id=str(turn.pk) if turn else "",
-            state=turn.state if turn else TurnState.COMPLETED,
+        return replace(
+            _ending(turn, end, self._labels, question),
             parts=tuple(_part(message) for message in messages if message.is_visible and not _is_summary(message)),
-            notice=_notice(turn, question) if turn else None,
-            siblings=self._answer_siblings(question, messages),
+            siblings=_answer_siblings(question, messages, self._versions, self._children),
             thought=_thought(messages[0].turn or turn if messages else turn, messages) if turn else None,
-            label=self._labels.get(split_choice(turn.choice)[0], "") if turn else "",
-            model=turn.model if turn else "",
-            is_scripted=turn is not None and turn.backend == DemoBackend.name,
-            turns_left_out=turn.turns_left_out if turn else 0,
-            context=_context(turn) if turn else None,
-            continuation=(turn and continuation.continuation_of(turn, end)) or "",
         )
 
-    def _answer_siblings(self, question: Message | None, messages: Sequence[Message]) -> Siblings | None:
-        if question is None or not messages:
-            return None
-        if ends := self._versions.ends(question):
-            return _siblings([[end] for end in ends], messages[-1])
-        by_turn: dict[UUID | None, list[Message]] = {}
-        for child in self._children[question.pk]:
-            if not _is_question(child):
-                by_turn.setdefault(child.turn_id, []).append(child)
-        return _siblings(list(by_turn.values()), messages[0])
+
+def _labels() -> dict[str, str]:
+    specs = connected.specs()
+    return {spec.name: spec.shown for spec in specs} if len(specs) > 1 else {}
+
+
+def _ending(turn: Turn | None, end: Message | None, labels: Mapping[str, str], question: Message | None) -> ShownAnswer:
+    """An answer without its text, siblings and thought."""
+    return ShownAnswer(
+        turn_id=str(turn.pk) if turn else "",
+        state=turn.state if turn else TurnState.COMPLETED,
+        parts=(),
+        notice=_notice(turn, question) if turn else None,
+        siblings=None,
+        thought=None,
+        label=labels.get(split_choice(turn.choice)[0], "") if turn else "",
+        model=turn.model if turn else "",
+        is_scripted=turn is not None and turn.backend == DemoBackend.name,
+        turns_left_out=turn.turns_left_out if turn else 0,
+        context=_context(turn) if turn else None,
+        continuation=(turn and continuation.continuation_of(turn, end)) or "",
+    )
+
+
+def _answer_siblings(
+    question: Message | None,
+    messages: Sequence[Message],
+    versions: continuation.Versions,
+    children: Mapping[UUID | None, Sequence[Message]],
+) -> Siblings | None:
+    if question is None or not messages:
+        return None
+    if ends := versions.ends(question):
+        return _siblings([[end] for end in ends], messages[-1])
+    by_turn: dict[UUID | None, list[Message]] = {}
+    for child in children[question.pk]:
+        if not _is_question(child):
+            by_turn.setdefault(child.turn_id, []).append(child)
+    return _siblings(list(by_turn.values()), messages[0])
 
 
 def _is_question(message: Message) -> bool:
@@ -301,8 +324,12 @@ def thought_sentence(seconds: int) -> str:
 def _siblings(groups: Sequence[Sequence[Message]], current: Message) -> Siblings | None:
     """``groups`` are the siblings, each with the messages it begins with; the one that holds ``current`` is the one that is shown."""
     place = next((index for index, group in enumerate(groups) if current in group), None)
-    if place is None or len(groups) < 2:
+    return None if place is None else _siblings_at([group[0].pk for group in groups], place)
+
+
+def _siblings_at(keys: Sequence[UUID], place: int) -> Siblings | None:
+    if len(keys) < 2:
         return None
-    before = str(groups[place - 1][0].pk) if place > 0 else None
-    after = str(groups[place + 1][0].pk) if place + 1 < len(groups) else None
-    return Siblings(place + 1, len(groups), before, after)
+    before = str(keys[place - 1]) if place > 0 else None
+    after = str(keys[place + 1]) if place + 1 < len(keys) else None
+    return Siblings(place + 1, len(keys), before, after)

@@ -26,7 +26,8 @@ def rename(person: User, conversation_id: object, title: str) -> Conversation:
 
 
 def delete(person: User, conversation_id: object) -> Conversation:
-    """Delete a conversation; it can be restored until it is purged. A running turn can no longer write to it, and so ends."""
+    """Delete a conversation; it can be restored until it is purged. The process of a running turn stops it within a second,
+    and stores what was shown."""
     row = access.own_conversation(person, conversation_id)
     row.deleted_at = timezone.now()
     row.save(update_fields=["deleted_at"])

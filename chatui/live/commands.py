@@ -21,10 +21,10 @@ from chatui.permissions import access
 from chatui.permissions.access import NotFoundError
 from chatui.turns import running, sweep
 from chatui.turns.running import Place
-from chatui.turns.start import Ask, AskRefusedError, Kind
+from chatui.turns.start import Ask, AskRefusedError, Kind, Started
 
 if TYPE_CHECKING:
-    from chatui.models import Conversation, User
+    from chatui.models import Conversation, Turn, User
 
 C = TypeVar("C")
 T = TypeVar("T")
@@ -67,13 +67,26 @@ def visitor_of(caller: Caller) -> Visitor:
     return Visitor(person if is_same(caller.session, person) else None, caller.address, "socket")
 
 
-async def ask(caller: Caller, command: wire.Ask) -> wire.Accepted:
-    """Store the question, and launch its turn. Returns the reply to the browser. The session is checked where the question is stored."""
+async def ask(caller: Caller, command: wire.Ask, accept: Callable[[wire.Accepted, Following], None]) -> Following | None:
+    """Store the question, and launch its turn. The session is checked where the question is stored.
+
+    ``accept`` is called in between, with the reply to the browser. Returns what to follow where the turn had begun before; None for a new
+    one, of which a socket that follows from ``accept`` on is sent everything.
+    """
     if caller.session is None:
         raise SignedOutError
-    turn = (await running.ask(caller.session.person, replace(_wanted(command), session=caller.session))).turn
+    client_id = str(_client_id(command))
+
+    def stored(started: Started) -> None:
+        accept(_accepted(client_id, started.turn), _following_turn(started.turn))
+
+    started = await running.ask(caller.session.person, replace(_wanted(command), session=caller.session), stored)
+    return None if started.is_new else _following_turn(started.turn)
+
+
+def _accepted(client_id: str, turn: Turn) -> wire.Accepted:
     return wire.Accepted(
-        client_id=str(_client_id(command)),
+        client_id=client_id,
         conversation=str(turn.conversation_id),
         turn=str(turn.pk),
         question=str(turn.question_id),
@@ -114,10 +127,12 @@ def stoppable(visitor: Visitor, command: wire.Stop) -> Place:
 
 def _following(conversation: Conversation) -> Following:
     last = sweep.last_turn(conversation)
-    if last is None:
-        return Following(conversation.pk, None, None, None)
-    place = Place(last.pk, last.lease_owner) if last.state == "running" else None
-    return Following(conversation.pk, last.pk, last.state, place)
+    return _following_turn(last) if last else Following(conversation.pk, None, None, None)
+
+
+def _following_turn(turn: Turn) -> Following:
+    place = Place(turn.pk, turn.lease_owner) if turn.state == "running" else None
+    return Following(turn.conversation_id, turn.pk, turn.state, place)
 
 
 def _person(visitor: Visitor) -> User:

@@ -182,8 +182,12 @@ class ChatConsumer(PageSocket):
         match command:
             case wire.Pong():
                 self.outbox.confirmed(command.number)
+            case wire.Probe():
+                self.say(wire.Alive())
             case wire.Ask():
-                self.say(await commands.ask(self._caller, command))
+                begun_before = await commands.ask(self._caller, command, self._accept)
+                if begun_before is not None:
+                    await self._follow(Audience.END_USER, begun_before)
             case wire.Subscribe():
                 await self._follow(Audience.END_USER, await self._carry_out(commands.subscribe, command))
             case wire.Watch():
@@ -193,23 +197,32 @@ class ChatConsumer(PageSocket):
             case _:
                 raise AskRefusedError(ProductCode.COMMAND)
 
+    def _accept(self, accepted: wire.Accepted, following: Following) -> None:
+        """A question is stored, and its turn is not launched yet: this socket is sent all of it, and need not ask."""
+        if not self.is_closing:
+            self._join(Audience.END_USER, following)
+            self.say(accepted)
+
     async def _follow(self, audience: Audience, following: Following) -> None:
-        before = self._followed.get(audience)
-        if before is not None and before.conversation_id != following.conversation_id:
-            self._unfollow(audience)
-        self._followed[audience] = following
         # Join the group first, then ask for the snapshot: what happens in between may arrive twice, but is never missed.
-        group = groups.audience(following.conversation_id, audience)
-        self._audience_of[group] = audience
-        bus().join(group, self._received)
-        if audience is Audience.DEBUG:
-            bus().join(groups.turns_of(following.conversation_id), self._received)
+        self._join(audience, following)
         await bus().settled()
         if following.running is not None:
             self._ask_snapshot(following.running, audience)
         else:
             self._awaiting.discard(audience)
             self._send_idle(following)
+
+    def _join(self, audience: Audience, following: Following) -> None:
+        before = self._followed.get(audience)
+        if before is not None and before.conversation_id != following.conversation_id:
+            self._unfollow(audience)
+        self._followed[audience] = following
+        group = groups.audience(following.conversation_id, audience)
+        self._audience_of[group] = audience
+        bus().join(group, self._received)
+        if audience is Audience.DEBUG:
+            bus().join(groups.turns_of(following.conversation_id), self._received)
 
     def _unfollow(self, audience: Audience) -> None:
         following = self._followed.pop(audience)

@@ -37,7 +37,11 @@ def continuation_of(turn: Turn, end: Message | None) -> Continuation | None:
 
 def end_of(turn: Turn, *, with_text: bool = False) -> Message | None:
     """The last message of a turn's answer; where the turn added nothing, the message that it continued. None where there is neither."""
-    messages = list(turn.messages.order_by("position").defer("raw", *(() if with_text else ("text",))))
+    return end_among(turn, list(turn.messages.order_by("position").defer("raw", *(() if with_text else ("text",)))))
+
+
+def end_among(turn: Turn, messages: Sequence[Message]) -> Message | None:
+    """The same, where the messages of the turn have been read."""
     if turn.continued_message is not None and not any(map(is_answer, messages)) and is_answer(turn.continued_message):
         return turn.continued_message
     return last_of(messages) or turn.continued_message

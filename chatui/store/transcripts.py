@@ -195,6 +195,12 @@ def siblings(conversation: Conversation, parents: Iterable[UUID | None]) -> dict
     return found
 
 
+def question_versions(conversation: Conversation, parent_id: UUID | None) -> tuple[UUID, ...]:
+    """The keys of the visible questions under a parent, in the order in which they were stored."""
+    questions = Message.objects.filter(conversation=conversation, parent=parent_id, role=Role.USER, is_visible=True)
+    return tuple(questions.order_by("position").values_list("pk", flat=True))
+
+
 def answers(conversation: Conversation, questions: Iterable[UUID]) -> list[Message]:
     """The messages of all answers to these questions, in the order in which they were stored, without their text."""
     rows = Message.objects.filter(conversation=conversation, turn__question__in=list(questions))

@@ -143,11 +143,15 @@ def _renew(turns: QuerySet[Turn], rows: list[TurnPiece]) -> Renewed:
 
 
 def _states(turns: QuerySet[Turn]) -> dict[UUID, bool]:
-    return dict(turns.values_list("pk", "stop_requested"))
+    return {key: is_to_stop or deleted is not None for key, is_to_stop, deleted in turns.values_list(*_STATE)}
+
+
+_STATE = ("pk", "stop_requested", "conversation__deleted_at")
+"""A deleted conversation is a request to stop: what was shown is stored, and Undo brings it back."""
 
 
 def _ours(keys: list[UUID]) -> QuerySet[Turn]:
-    return Turn.objects.filter(pk__in=keys, lease_owner=OWNER, state=TurnState.RUNNING, conversation__deleted_at=None)
+    return Turn.objects.filter(pk__in=keys, lease_owner=OWNER, state=TurnState.RUNNING)
 
 
 leases = Leases()

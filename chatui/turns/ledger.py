@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from itertools import dropwhile
+from typing import Any
 from uuid import UUID
 
 from django.db.models import Exists, OuterRef, QuerySet
@@ -193,28 +195,20 @@ def ask_to_stop(turn_id: UUID) -> None:
 def finish(job: Job, outcome: Outcome, account: Account, *, has_pieces: bool = True) -> bool:
     """Give the turn its one terminal state. False where it already has one. ``has_pieces``: whether any may be stored."""
     now = timezone.now()
-    # The server's own name for its model goes into the header of transcripts, which must not hold control tokens.
-    model = transcripts.header_text(account.model)
-    context = outcome.context or account.context
+    shown = _shown(outcome, account)
     ended = _mine(job).update(
-        state=outcome.state,
-        error_code=outcome.code or "",
+        **shown,
         error_detail=transcripts.storable(outcome.detail)[:8000],
-        backend=account.backend[:100],
-        model=model,
         input_tokens=account.input_tokens,
         output_tokens=account.output_tokens,
-        turns_left_out=account.turns_left_out,
-        context_size=context.size if context else None,
-        context_used=context.used if context else None,
         thought_seconds=account.thought_seconds,
         request=requests.pack(*account.request) if account.request else None,
         finished_at=now,
     )
     if ended:
         changed: dict[str, object] = {"active_at": now}
-        if model:
-            changed["model"] = model
+        if shown["model"]:
+            changed["model"] = shown["model"]
         if account.sampled_with is not None:
             changed["sampled_with"] = dict(account.sampled_with)
         Conversation.objects.filter(pk=job.conversation_id).update(**changed)
@@ -223,8 +217,33 @@ def finish(job: Job, outcome: Outcome, account: Account, *, has_pieces: bool = T
     return bool(ended)
 
 
+def ended(turn: Turn, outcome: Outcome, account: Account) -> Turn:
+    """The turn as ``finish`` has stored it, as far as pages show it. Reads nothing."""
+    turn = copy(turn)
+    for name, value in _shown(outcome, account).items():
+        setattr(turn, name, value)
+    return turn
+
+
+def _shown(outcome: Outcome, account: Account) -> dict[str, Any]:
+    """The columns of an ended turn that pages show."""
+    context = outcome.context or account.context
+    return {
+        "state": outcome.state,
+        "error_code": outcome.code or "",
+        "backend": account.backend[:100],
+        # The server's own name for its model goes into the header of transcripts, which must not hold control tokens.
+        "model": transcripts.header_text(account.model),
+        "turns_left_out": account.turns_left_out,
+        "context_size": context.size if context else None,
+        "context_used": context.used if context else None,
+    }
+
+
 def _mine(job: Job) -> QuerySet[Turn]:
-    return Turn.objects.filter(pk=job.turn_id, state=TurnState.RUNNING, lease_owner=job.lease_owner, conversation__deleted_at=None)
+    """The turn while it is ours. In a conversation that was deleted meanwhile, what was shown before that is still stored: Undo brings it
+    back. Whoever erases a conversation for good ends its turn first."""
+    return Turn.objects.filter(pk=job.turn_id, state=TurnState.RUNNING, lease_owner=job.lease_owner)
 
 
 def _next_position(job: Job, key: UUID) -> int | None:

@@ -14,6 +14,7 @@ from uuid import UUID
 from chatui import wire
 from chatui.delivery import groups
 from chatui.delivery.bus import PROCESS, bus
+from chatui.display.conversation import ShownPart
 from chatui.error_reports import log_without_content
 from chatui.turns.stream import DebugStream, EndUserStream
 from renderer.events import RawEvent
@@ -79,6 +80,10 @@ class Publisher:
     def followed(self, audience: Audience) -> None:
         """Somebody of this audience follows in another process. For DEBUG, that process has checked the permission."""
         self._elsewhere_until[audience] = self._loop.time() + FOLLOWED_SECONDS
+
+    def shown(self) -> tuple[ShownPart, ...]:
+        """The messages that people see of the answer, without their text."""
+        return tuple(ShownPart(key, kind, ()) for key, kind in self._people.shown())
 
     def elapsed(self) -> int:
         """Milliseconds since the turn began."""

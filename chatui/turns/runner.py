@@ -18,12 +18,15 @@ from chatui.backends.spec.choices import split_choice
 from chatui.backends.spec.definition import BackendSpec
 from chatui.codes import ProductCode
 from chatui.database import pools
+from chatui.database.faults import DatabaseBusyError
 from chatui.database.writer import writer
 from chatui.delivery import groups
 from chatui.delivery.bus import Message, bus
+from chatui.display import fragments
 from chatui.env import environment
 from chatui.error_reports import log_without_content
 from chatui.model_servers import connected
+from chatui.models import Turn
 from chatui.models.turn import TurnState
 from chatui.store import context_use
 from chatui.store.turn_pieces import Pieces
@@ -34,17 +37,21 @@ from chatui.turns.ledger import Job, LeaseLostError, Outcome
 from chatui.turns.publisher import Publisher
 from chatui.turns.sampling import Sampling, account_of
 from chatui.turns.slots import slots
-from chatui.turns.start import Started
+from chatui.turns.start import Kind, Started
 from chatui.turns.summarizing import Summarizing
 from renderer import history
 from renderer.errors import Code
 from renderer.frames import Frame, Role
 from renderer.gate import Audience
+from renderer.markup.html import SafeHtml
 
 log = logging.getLogger(__name__)
 
 SAVING_SECONDS = 1.0
 """After so long, people are told that their answer is being saved."""
+
+SHOWN_SECONDS = 10.0
+"""The longest that the end of a turn waits for what stands below its answer, which takes some milliseconds. Its text is there already."""
 
 FollowUp = Callable[[Sequence[Frame]], Awaitable[Sequence[Frame]]]
 """Called between two samplings with what the turn has written so far. Returns what the product adds; an empty result ends the turn."""
@@ -152,9 +159,11 @@ class Runner:
     async def _end(self, outcome: Outcome) -> None:
         account = account_of(self._samplings, self._publisher.end_thinking())
         account = replace(account, turns_left_out=account.turns_left_out + self._job.turns_left_out)
+        html = None
         if not self._is_lost:
             end = partial(ledger.finish, self._job, outcome, account, has_pieces=self._pieces.are_written)
             await self._patiently(writer.run(end, order=self._turn_id))
+            html = await self._shown_end(ledger.ended(self._started.turn, outcome, account))
         self._publisher.end(
             wire.TurnEnded(
                 _WIRE_TYPES.get(outcome.state, "response.failed"),
@@ -164,8 +173,21 @@ class Runner:
                 self._publisher.elapsed(),
                 context_use.percent(account.context, outcome.code),
                 account.turns_left_out or None,
+                html,
             )
         )
+
+    async def _shown_end(self, turn: Turn) -> SafeHtml | None:
+        """What stands below the answer. None where that cannot be read in time: the end waits for nothing, and pages fetch it."""
+        render = partial(fragments.answer_end, turn, self._publisher.shown(), is_first=self._started.has_new_question)
+        try:
+            async with asyncio.timeout(SHOWN_SECONDS):
+                return await pools.turns.run(render)
+        except (TimeoutError, DatabaseBusyError):
+            log.warning("turn %s: what stands below its answer could not be read in time", self._turn_id)
+        except Exception as error:  # noqa: BLE001 - the answer is stored all the same, and the page loads it from there
+            log_without_content(log, self._turn_id, error)
+        return None
 
     async def _patiently(self, saving: Coroutine[Any, Any, object]) -> None:
         """Wait for the database, and tell people where that takes long."""
@@ -213,7 +235,18 @@ def _created(started: Started) -> wire.TurnCreated:
         str(started.after) if started.after else None,
         started.kind,
         str(started.continued_turn) if started.continued_turn else None,
+        _shown_question(started),
     )
+
+
+def _shown_question(started: Started) -> SafeHtml | None:
+    if started.kind not in (Kind.SEND, Kind.EDIT):
+        return None
+    try:
+        return fragments.question(started.turn.question, started.versions)
+    except Exception as error:  # noqa: BLE001 - the question is answered all the same, and the page loads it from where it is stored
+        log_without_content(log, started.turn.pk, error)
+        return None
 
 
 def _first_request(job: Job, spec: BackendSpec) -> SampleRequest:

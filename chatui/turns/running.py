@@ -6,6 +6,7 @@ import asyncio
 import atexit
 import logging
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 from uuid import UUID
@@ -18,6 +19,7 @@ from chatui.database.faults import DatabaseBusyError, outages, passes
 from chatui.database.writer import writer
 from chatui.delivery import groups
 from chatui.delivery.bus import PROCESS, bus, send_to_from_thread
+from chatui.display import list_events
 from chatui.models import Turn, User
 from chatui.models.turn import TurnState
 from chatui.turns import leases, ledger, start, sweep
@@ -40,21 +42,25 @@ _ended: deque[UUID] = deque(maxlen=1000)
 _reaper: asyncio.Task[None] | None = None
 
 
-async def ask(person: User, wanted: Ask) -> Started:
+async def ask(person: User, wanted: Ask, stored: Callable[[Started], None] | None = None) -> Started:
     """Store what a person asks for, and launch the turn. It goes on where the caller is cancelled: a stored question gets its answer.
+
+    ``stored`` is called in between: who follows the conversation from there on misses nothing of the turn.
 
     Raises:
         AskRefusedError, access.NotFoundError: see ``start.start``.
         DatabaseBusyError: it could not be stored in time, and is not.
     """
-    return await asyncio.shield(asyncio.create_task(_ask(person, wanted)))
+    return await asyncio.shield(asyncio.create_task(_ask(person, wanted, stored)))
 
 
-async def _ask(person: User, wanted: Ask) -> Started:
+async def _ask(person: User, wanted: Ask, stored: Callable[[Started], None] | None) -> Started:
     try:
         started = await writer.run(start.start, person, wanted, leases.OWNER, patience=ASK_PATIENCE)
     except IntegrityError:
         started = await pools.commands.run(start.started_before, person, wanted)
+    if stored is not None:
+        stored(started)
     # After a commit of which nobody heard, the second attempt finds the turn of the first.
     if started.is_new or (started.turn.state == TurnState.RUNNING and started.turn.lease_owner == leases.OWNER):
         launch(started)
@@ -80,7 +86,9 @@ def launch(started: Started) -> None:
     # The event loop keeps only a weak reference to a task.
     _runners[turn_id] = (runner, task)
     task.add_done_callback(lambda _: _forget(turn_id))
-    bus().send(groups.turns_of(started.turn.conversation_id), {"type": "turn.begun"})
+    conversation = started.turn.conversation
+    bus().send(groups.turns_of(conversation.pk), {"type": "turn.begun"})
+    bus().send(groups.person(conversation.owner_id), list_events.listed(conversation))
 
 
 def _forget(turn_id: UUID) -> None:
@@ -102,6 +110,13 @@ async def stop(place: Place) -> None:
 def stop_from_thread(place: Place) -> None:
     """As ``stop``, from synchronous code."""
     send_to_from_thread(place.process, groups.control(place.turn_id), {"type": "turn.stop"})
+
+
+def stop_all_from_thread(conversation_id: UUID) -> None:
+    """Stop whatever runs in a conversation. Best effort: its process also sees within a second that the conversation was deleted."""
+    running = Turn.objects.filter(conversation=conversation_id, state=TurnState.RUNNING)
+    for turn_id, process in running.values_list("pk", "lease_owner"):
+        stop_from_thread(Place(turn_id, process))
 
 
 def ask_snapshot(place: Place, audience: Audience, group: str) -> None:

@@ -68,6 +68,7 @@ class Started:
     """A stored turn. ``is_new`` is False where the same ask came twice; ``continued_turn`` is the turn whose answer it continues.
 
     ``groups``: those of the asking person that have a limit of answers.
+    ``versions``: the keys of all versions of a question that is new; empty where it is an old one or the first of a conversation.
     """
 
     turn: Turn
@@ -76,6 +77,12 @@ class Started:
     is_new: bool = True
     continued_turn: UUID | None = None
     groups: frozenset[str] = frozenset()
+    versions: tuple[UUID, ...] = ()
+
+    @property
+    def has_new_question(self) -> bool:
+        """Whether the question came with the turn, and so has no other answer."""
+        return self.is_new and self.kind in (Kind.SEND, Kind.EDIT)
 
 
 class AskRefusedError(Exception):
@@ -212,7 +219,9 @@ def _start(person: User, wanted: _Wanted) -> Started:
         conversation.save(update_fields=["effort", "choice", "active_at"])
     question, after = _question(tree, wanted)
     transcripts.activate(tree.conversation, person, question)
-    return Started(wanted.turn(person, question, chosen, ask.effort), after, ask.kind)
+    is_old = ask.kind is Kind.REGENERATE or ask.conversation is None
+    versions = () if is_old else transcripts.question_versions(tree.conversation, question.parent_id)
+    return Started(wanted.turn(person, question, chosen, ask.effort), after, ask.kind, versions=versions)
 
 
 def _own(person: User, key: object) -> _Tree:

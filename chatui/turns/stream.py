@@ -111,6 +111,10 @@ class EndUserStream:
         self._number += len(numbered)
         return numbered
 
+    def shown(self) -> list[tuple[str, wire.PartKind]]:
+        """The key and kind of each message that pages show, once all have ended."""
+        return [(message.message_id, message.kind) for message in self._done]
+
     def beat(self) -> wire.Beat:
         """That the turn still runs, and the latest number."""
         return wire.Beat(self._turn, self._number)

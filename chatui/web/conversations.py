@@ -11,15 +11,14 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
-from chatui import wire
 from chatui.accounts import first_account
 from chatui.delivery import groups
 from chatui.delivery.bus import send_from_thread
-from chatui.display import conversation_actions
+from chatui.display import conversation_actions, list_events
+from chatui.display.blanks import blank_conversation, blank_exchange, blank_link
 from chatui.display.conversation import (
     EFFORTS,
     ConversationLink,
-    blank_exchange,
     conversation_link,
     shown_conversation,
     shown_exchange,
@@ -30,7 +29,7 @@ from chatui.display.operator_pages import examples, welcome
 from chatui.env import environment
 from chatui.model_servers import model_choice
 from chatui.permissions import access, access_notices
-from chatui.turns import sweep
+from chatui.turns import running, sweep
 from chatui.web.guards import guarded
 from chatui.web.middleware.context import SIDEBAR_LENGTH
 from chatui.web.people import person_of
@@ -66,6 +65,8 @@ def _page(request: HttpRequest, person: User, row: Conversation | None) -> HttpR
         "conversations": [conversation_link(item, current) for item in access.own_conversations(person, SIDEBAR_LENGTH)],
         "exchanges": shown_exchanges(row, person) if row else [],
         "blank_exchange": blank_exchange(),
+        "blank_conversation": blank_conversation(),
+        "blank_link": blank_link(),
         "access_notices": access_notices.undismissed(person, row) if row else [],
         "welcome": welcome(),
         "examples": [] if row else examples(),
@@ -119,8 +120,7 @@ def exchange(request: HttpRequest, conversation_id: UUID, turn_id: UUID) -> Http
 def rename(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
     """Rename a conversation."""
     row = conversation_actions.rename(person_of(request), conversation_id, request.POST.get("title", ""))
-    changed = wire.TitleChanged(str(row.pk), row.title)
-    send_from_thread(groups.person(row.owner_id), {"type": "person.events", "json": wire.encode([changed])})
+    send_from_thread(groups.person(row.owner_id), list_events.retitled(row))
     return _done(request, reverse("conversation", args=[row.pk]), title=row.title)
 
 
@@ -130,6 +130,8 @@ def rename(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
 def delete(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
     """Delete a conversation; it can be restored until it is purged."""
     row = conversation_actions.delete(person_of(request), conversation_id)
+    running.stop_all_from_thread(row.pk)
+    send_from_thread(groups.person(row.owner_id), list_events.unlisted(row.pk))
     return _done(request, f"{reverse('home')}?deleted={row.pk}", restore=reverse("restore", args=[row.pk]))
 
 
@@ -139,6 +141,7 @@ def delete(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
 def restore(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
     """Restore a deleted conversation."""
     row = conversation_actions.restore(person_of(request), conversation_id)
+    send_from_thread(groups.person(row.owner_id), list_events.listed(row))
     return _done(request, reverse("conversation", args=[row.pk]), title=row.title)
 
 

@@ -8,6 +8,9 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
+from chatui.delivery import groups
+from chatui.delivery.bus import send_from_thread
+from chatui.display import list_events
 from chatui.throttle import Throttle
 from chatui.transfer import imports
 from chatui.transfer.imports import ImportRefusedError
@@ -44,7 +47,9 @@ def import_page(request: HttpRequest) -> HttpResponse:
         except ImportRefusedError as error:
             form.add_error("file", _sentence(error))
         else:
-            return redirect("conversation", imported.conversation.pk)
+            row = imported.conversation
+            send_from_thread(groups.person(row.owner_id), list_events.listed(row))
+            return redirect("conversation", row.pk)
     return render(request, "account/import.html", {"form": form}, status=400 if form.errors else 200)
 
 

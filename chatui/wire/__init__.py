@@ -13,6 +13,7 @@ from chatui.wire.commands import (
     Continue,
     Edit,
     Pong,
+    Probe,
     Reference,
     Regenerate,
     Send,
@@ -24,7 +25,7 @@ from chatui.wire.commands import (
 )
 from chatui.wire.compact import Compactor, Expander
 from chatui.wire.debug_events import DebugSnapshot, FrameBegan, FrameEnded, FrameGrew, FrameHidden, FrameSoFar
-from chatui.wire.replies import Accepted, Closing, Idle, Ping, Refused, TitleChanged
+from chatui.wire.replies import Accepted, Alive, Closing, Idle, Listed, Ping, Refused, TitleChanged, Unlisted
 from chatui.wire.turn_events import (
     Beat,
     BlockFlushed,
@@ -48,7 +49,7 @@ from chatui.wire.turn_events import (
     WorkingBegan,
 )
 
-PROTOCOL = 1
+PROTOCOL = 2
 """The version of the protocol. A page of another version is told to reload, so every change that such a page would not bear raises it."""
 
 END_USER_EVENTS: tuple[type[Event], ...] = (
@@ -56,8 +57,11 @@ END_USER_EVENTS: tuple[type[Event], ...] = (
     Refused,
     Idle,
     TitleChanged,
+    Listed,
+    Unlisted,
     Closing,
     Ping,
+    Alive,
     TurnCreated,
     WorkingBegan,
     SummaryStep,
@@ -79,7 +83,7 @@ END_USER_EVENTS: tuple[type[Event], ...] = (
 DEBUG_EVENTS: tuple[type[Event], ...] = (FrameBegan, FrameGrew, FrameHidden, FrameEnded, DebugSnapshot)
 """Events for staff only: they need the permission to see hidden channels, and must have opened the debug view."""
 
-DEBUG_PAGE_EVENTS: tuple[type[Event], ...] = (Refused, Idle, TitleChanged, Closing, Ping, *DEBUG_EVENTS)
+DEBUG_PAGE_EVENTS: tuple[type[Event], ...] = (Refused, Idle, TitleChanged, Closing, Ping, Alive, *DEBUG_EVENTS)
 """All events that the debug view's page may be sent."""
 
 __all__ = [
@@ -89,6 +93,7 @@ __all__ = [
     "END_USER_EVENTS",
     "PROTOCOL",
     "Accepted",
+    "Alive",
     "Ask",
     "Beat",
     "BlockFlushed",
@@ -110,6 +115,7 @@ __all__ = [
     "FrameHidden",
     "FrameSoFar",
     "Idle",
+    "Listed",
     "MessageBegan",
     "MessageRelabelled",
     "MessageSoFar",
@@ -118,6 +124,7 @@ __all__ = [
     "PartKind",
     "Ping",
     "Pong",
+    "Probe",
     "Queued",
     "Reference",
     "Refused",
@@ -133,6 +140,7 @@ __all__ = [
     "TurnCreated",
     "TurnEnded",
     "TurnEvent",
+    "Unlisted",
     "UnreadableCommandError",
     "Watch",
     "WorkingBegan",

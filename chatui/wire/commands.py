@@ -101,7 +101,14 @@ class Pong(Command):
     number: int
 
 
-COMMANDS: tuple[type[Command], ...] = (Send, Edit, Regenerate, Continue, Stop, Subscribe, Watch, Pong)
+@dataclass(frozen=True, slots=True)
+class Probe(Command):
+    """The page has heard nothing for a while: is anybody there? Answered with ``chatui:alive``."""
+
+    type = "probe"
+
+
+COMMANDS: tuple[type[Command], ...] = (Send, Edit, Regenerate, Continue, Stop, Subscribe, Watch, Pong, Probe)
 """Every command there is."""
 
 

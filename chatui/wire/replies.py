@@ -1,4 +1,4 @@
-"""The events that are not part of a turn: replies to commands, new titles, the reason why the socket closes."""
+"""The events that are not part of a turn: replies to commands, changes of the person's list, the reason why the socket closes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from chatui.wire.base import Event
 
 @dataclass(frozen=True, slots=True)
 class Accepted(Event):
-    """The question of the command ``client_id`` is stored, and ``turn`` will answer it. ``url`` is the path of the conversation's page."""
+    """The question of the command ``client_id`` is stored, and ``turn`` will answer it. ``url`` is the path of the conversation's page.
+
+    From here on the socket follows the conversation, as after ``subscribe``.
+    """
 
     types = ("chatui:accepted",)
     client_id: str
@@ -47,6 +50,36 @@ class TitleChanged(Event):
     types = ("chatui:title",)
     conversation: str
     title: str
+
+
+@dataclass(frozen=True, slots=True)
+class Listed(Event):
+    """One of this person's conversations belongs into their list: it is new, was asked something, or was taken out of the bin.
+
+    ``updated_at`` is its place in the list, the latest first: a time in ISO 8601.
+    """
+
+    types = ("chatui:listed",)
+    conversation: str
+    url: str
+    title: str
+    updated_at: str
+    is_imported: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Unlisted(Event):
+    """One of this person's conversations was deleted, perhaps in another tab."""
+
+    types = ("chatui:unlisted",)
+    conversation: str
+
+
+@dataclass(frozen=True, slots=True)
+class Alive(Event):
+    """The answer to the command ``probe``."""
+
+    types = ("chatui:alive",)
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,10 +25,10 @@ class TurnEvent(Event):
 
 @dataclass(frozen=True, slots=True)
 class TurnCreated(TurnEvent):
-    """A turn began: the page removes everything after the message ``after`` and fetches the new exchange.
+    """A turn began: the page removes everything after the message ``after`` and shows the new exchange.
 
     ``kind`` is a value of ``turns.start.Kind``. ``continued_turn``: the turn whose answer this one continues; that answer stays as it is
-    until a message takes its place.
+    until a message takes its place. ``html``: the question as a page shows it; absent where it is an old one.
     """
 
     types = ("response.created",)
@@ -37,6 +37,7 @@ class TurnCreated(TurnEvent):
     after: str | None
     kind: str
     continued_turn: str | None = None
+    html: SafeHtml | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +134,7 @@ class TurnEnded(TurnEvent):
 
     ``context``: how full the model's context is now, in steps of five per cent; absent where that is not known. ``left_out``: how many of
     the oldest questions the model was not shown.
+    ``html``: what stands below the answer from now on. Where it is absent, it could not be made in time, and the page fetches it.
     """
 
     types = get_args(EndType)
@@ -143,6 +145,7 @@ class TurnEnded(TurnEvent):
     elapsed: int
     context: int | None = None
     left_out: int | None = None
+    html: SafeHtml | None = None
 
 
 @dataclass(frozen=True, slots=True)

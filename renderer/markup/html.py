@@ -35,7 +35,8 @@ class _Markup(str):
 
 @dataclass(frozen=True, slots=True)
 class SafeHtml:
-    """HTML that a page may contain as it is. Only this module and ``operator_pages`` make it; a test finds any other."""
+    """HTML that a page may contain as it is. This module and ``operator_pages`` make it, and whoever renders a page's templates in parts; a
+    test finds any other."""
 
     html: str
 

@@ -645,8 +645,11 @@ COMMANDS: tuple[Command, ...] = (
     ),
 )
 
-UNANSWERED = {"pong": "How much of what was sent has been read. It names nothing, and nothing is said."}
-"""Commands that are about nobody's conversation, and never answered."""
+UNANSWERED = {
+    "pong": "How much of what was sent has been read. It names nothing, and nothing is said.",
+    "probe": "Whether the server is there. It names nothing, and the answer says nothing else.",
+}
+"""Commands that are about nobody's conversation, and get no answer about one."""
 
 SOCKETS = {"ws/": "Signed-in people from our own pages."}
 """The addresses of sockets."""
@@ -655,20 +658,23 @@ BUS_MESSAGES = {
     "turn.events": "What a runner sent to the group of this socket's audience.",
     "turn.snapshot": "The answer to this socket's own question.",
     "turn.begun": "Without content: look again.",
-    "person.events": "What the person's own other pages changed: a title.",
+    "person.events": "What changed in the person's own list: a title, a question, a deletion.",
     "process.ends": "Without content: come back elsewhere.",
     "session.check": "Without content: look again.",
 }
 """What a socket receives over the bus: the cases of the consumer."""
 
 _OF_A_TURN = {"type", "turn", "sequence_number"}
-_OF_AN_END = _OF_A_TURN | {"state", "code", "message", "elapsed", "context", "left_out"}
+_OF_AN_END = _OF_A_TURN | {"state", "code", "message", "elapsed", "context", "left_out", "html"}
 END_USER_EVENTS: dict[str, set[str]] = {
     "chatui:accepted": {"type", "client_id", "conversation", "turn", "question", "url", "title"},
     "chatui:refused": {"type", "client_id", "code", "message"},
     "chatui:idle": {"type", "conversation", "turn", "state"},
     "chatui:closing": {"type", "code", "message"},
     "chatui:ping": {"type", "number"},
+    "chatui:alive": {"type"},
+    "chatui:listed": {"type", "conversation", "url", "title", "updated_at", "is_imported"},
+    "chatui:unlisted": {"type", "conversation"},
     "chatui:beat": _OF_A_TURN,
     "chatui:saving": _OF_A_TURN,
     "chatui:queued": _OF_A_TURN | {"place"},
@@ -681,7 +687,7 @@ END_USER_EVENTS: dict[str, set[str]] = {
     "chatui:withdrawn": _OF_A_TURN | {"message_id"},
     "chatui:preamble.delta": _OF_A_TURN | {"message_id", "block", "html", "text"},
     "chatui:snapshot": _OF_A_TURN | {"elapsed", "working", "steps", "thought", "messages", "place"},
-    "response.created": _OF_A_TURN | {"conversation", "question", "after", "kind", "continued_turn"},
+    "response.created": _OF_A_TURN | {"conversation", "question", "after", "kind", "continued_turn", "html"},
     "response.delta": _OF_A_TURN | {"message_id", "block", "html", "text"},
     "response.delta.flush": _OF_A_TURN | {"message_id", "block", "html"},
     **{f"response.{end}": _OF_AN_END for end in ("completed", "incomplete", "failed", "cancel")},

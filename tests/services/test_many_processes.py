@@ -63,6 +63,28 @@ async def test_a_turn_that_one_process_runs_is_followed_and_stopped_through_the_
 
 
 @pytest.mark.asyncio
+async def test_a_persons_list_and_a_deletion_reach_the_pages_of_the_other_process(deployment: Deployment) -> None:
+    one, two = deployment.servers
+    client = one.sign_in("ada")
+    async with asyncio.timeout(60), LiveSocket(one, client) as asker, LiveSocket(two, client) as aside:
+        await aside.say("probe")
+        await aside.until("chatui:alive")
+        accepted = await ask(asker, "Please explain")
+        listed = (await aside.until("chatui:listed"))[-1]
+        assert (listed["conversation"], listed["title"]) == (accepted["conversation"], "Please explain")
+        await aside.say("subscribe", conversation=accepted["conversation"])
+        await aside.until("response.delta")
+        headers = {"X-CSRFToken": client.get("/").text.split('name="csrf-token" content="')[1].split('"')[0], "Origin": two.url}
+        for action in ("delete", "restore"):
+            assert client.post(f"{two.url}{accepted['url']}{action}/", headers=headers | {"Referer": two.url}).status_code == 302
+            told = "chatui:unlisted" if action == "delete" else "chatui:listed"
+            for socket in (asker, aside):
+                assert (await socket.until(told))[-1]["conversation"] == accepted["conversation"]
+        page = client.get(accepted["url"]).text
+    assert 'data-state="stopped"' in page or 'data-state="running"' in page, "it is back, whether or not the answer has been stored by now"
+
+
+@pytest.mark.asyncio
 async def test_both_processes_show_the_same_answer(deployment: Deployment) -> None:
     one, two = deployment.servers
     client = one.sign_in("ada")

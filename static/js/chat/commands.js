@@ -1,5 +1,5 @@
-// Sends the person's commands to the server. Each is kept until the server has answered it, and is sent again after a
-// lost connection.
+// Sends the person's commands to the server. Each is kept until the server has answered it. Without a connection a
+// message waits, visibly, and is sent once when there is one again.
 
 import { find } from "../page/dom.js";
 import { newId } from "../models/client-id.js";
@@ -22,19 +22,29 @@ import { Outbox } from "../models/outbox.js";
  * @property {OpenConversation} open
  */
 
+const NO_CONNECTION = "There is no connection to the server. Please try again when it is back.";
+
 export class Commands {
   #around;
   #outbox = new Outbox();
   /** Stop was pressed before the server had given the turn its id. */
   #stopWanted = false;
+  /** The page says that there is no connection. */
+  #isHeld = false;
 
   /** @param {Around} around */
   constructor(around) {
     this.#around = around;
   }
 
+  /** Whether anything is not answered yet. */
   get isWaiting() {
     return this.#outbox.size > 0;
+  }
+
+  /** Whether the server is at work on it: what waits for the connection is no work. */
+  get isWorking() {
+    return this.isWaiting && !this.#isHeld;
   }
 
   /** @param {Written} written */
@@ -48,6 +58,7 @@ export class Commands {
   edit({ question, text }) {
     const conversation = this.#around.open.id;
     const { effort, choice } = this.#around.composer;
+    if (this.#isHeld) return void this.#around.transcript.refuseEdit(NO_CONNECTION);
     if (conversation) this.#ask({ type: "edit", client_id: newId(), conversation, question, text, effort, choice });
   }
 
@@ -55,14 +66,14 @@ export class Commands {
   regenerate({ question }) {
     const conversation = this.#around.open.id;
     const { effort, choice } = this.#around.composer;
-    if (!conversation || this.isWaiting) return;
+    if (!conversation || this.#cannotAsk()) return;
     this.#ask({ type: "regenerate", client_id: newId(), conversation, question, effort, choice });
   }
 
   /** @param {ContinueAsked} asked */
   continue({ turn }) {
     const conversation = this.#around.open.id;
-    if (!conversation || this.isWaiting) return;
+    if (!conversation || this.#cannotAsk()) return;
     this.#ask({ type: "continue", client_id: newId(), conversation, turn });
     // The pressed button disappears; keyboard users may want the Stop button next.
     find(this.#around.composer, ".stop", HTMLButtonElement).focus({ preventScroll: true });
@@ -71,11 +82,11 @@ export class Commands {
   stop() {
     const { transcript, connection, open } = this.#around;
     const turn = transcript.running.at(-1)?.turn;
-    if (turn && open.id) connection.send({ type: "stop", conversation: open.id, turn });
-    else this.#stopWanted = true;
+    const isSent = turn && open.id && connection.send({ type: "stop", conversation: open.id, turn });
+    this.#stopWanted = !isSent;
   }
 
-  /** The turn's id is known: send a stop that was pressed before. */
+  /** The turn's id is known, or there is a connection: send a stop that was pressed before. */
   stopIfWanted() {
     if (this.#stopWanted) this.stop();
   }
@@ -85,15 +96,40 @@ export class Commands {
     if (conversation) this.#around.connection.send({ type: "subscribe", conversation });
   }
 
-  /** The connection may be dead without an error: send something that the server always answers. */
-  probe() {
-    const conversation = this.#around.open.id;
-    if (conversation) this.#around.connection.probe({ type: "subscribe", conversation });
+  /** The page says that there is no connection: no message is being sent, and nobody works on one. */
+  hold() {
+    const { composer, transcript } = this.#around;
+    this.#isHeld = true;
+    const messages = this.#outbox.waiting().filter((command) => command.type === "send");
+    for (const { client_id: id } of messages) transcript.sending(id)?.hold(this.#outbox.isTaken(id));
+    composer.running = transcript.running.length > 0;
+    composer.held = messages.length > 0;
   }
 
-  /** Sends everything again that was not answered. */
+  /** There is a connection: sends everything that was not answered, and a stop that was pressed meanwhile. */
   askAgain() {
-    for (const command of this.#outbox.waiting()) this.#around.connection.send(command);
+    const { composer, transcript } = this.#around;
+    this.#isHeld = false;
+    composer.held = false;
+    for (const command of this.#outbox.waiting()) {
+      transcript.sending(command.client_id)?.letGo();
+      this.#send(command);
+    }
+    composer.running = this.isWaiting || transcript.running.length > 0;
+    this.stopIfWanted();
+  }
+
+  /**
+   * The person does not want to send a message any more that waits for the connection.
+   * @param {string} clientId
+   * @returns {string | null} its text; null when it is too late
+   */
+  takeBack(clientId) {
+    if (!this.#isHeld || this.#outbox.isTaken(clientId)) return null;
+    const command = this.#outbox.settle(clientId);
+    this.#around.transcript.unsend(clientId);
+    this.#around.composer.held = false;
+    return command?.type === "send" ? command.text : null;
   }
 
   /**
@@ -110,6 +146,19 @@ export class Commands {
     this.#stopWanted = false;
     this.#outbox.add(command);
     this.#around.composer.running = true;
-    if (!this.#around.connection.send(command)) this.#around.banner.hurry();
+    if (!this.#send(command)) this.#around.banner.hurry();
+    if (this.#isHeld) this.hold();
+  }
+
+  /** @param {Ask} command */
+  #send(command) {
+    const isTaken = this.#around.connection.send(command);
+    if (isTaken) this.#outbox.take(command.client_id);
+    return isTaken;
+  }
+
+  #cannotAsk() {
+    if (this.#isHeld) this.#around.composer.say(NO_CONNECTION);
+    return this.#isHeld || this.isWaiting;
   }
 }

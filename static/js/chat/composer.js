@@ -12,6 +12,7 @@ import { ModelChoice } from "./model-choice.js";
 
 const DRAFT_DELAY_MS = 250;
 const BUSY = "Please wait for the answer, or stop it first.";
+const HELD = "Your last message has not been sent yet. Please wait for the connection.";
 
 export class ChatComposer extends HTMLElement {
   #form = find(this, "form", HTMLFormElement);
@@ -33,6 +34,8 @@ export class ChatComposer extends HTMLElement {
   #saving;
   #running = false;
   #forgotten = false;
+  /** Whether a message waits for the connection: the next one has to wait, too. */
+  held = false;
 
   connectedCallback() {
     this.#form.addEventListener("submit", this.#submit);
@@ -99,7 +102,7 @@ export class ChatComposer extends HTMLElement {
   }
 
   /**
-   * The server refused the message: its text returns to the box, before anything typed since then.
+   * The server refused the message, or it was taken back: its text returns to the box, before anything typed since.
    * @param {string} text
    * @param {string} sentence
    */
@@ -118,6 +121,7 @@ export class ChatComposer extends HTMLElement {
     const text = this.#area.value.trim();
     if (!text) return;
     if (this.#running) return this.say(BUSY, "hint");
+    if (this.held) return this.say(HELD, "hint");
     const problem = problemWith(text, this.#limit);
     if (problem) return this.say(problem);
     const clientId = this.#unanswered?.text === text ? this.#unanswered.clientId : newId();

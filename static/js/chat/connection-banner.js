@@ -6,11 +6,14 @@ const SETTLING_MS = 500;
 const SIGNED_OUT = 4401;
 const OTHER_RELEASE = 4426;
 const SIGNED_OUT_TEXT = "You have been signed out. Your text is kept.";
+const RECONNECTING_TEXT = "No connection to the server. Reconnecting…";
+const OFFLINE_TEXT = "You are offline. Waiting for the network…";
 const CLOSED_TEXT = "You no longer have access to this page.";
 
 export class ConnectionBanner {
   #line;
   #signIn;
+  #said;
   /** @type {number | undefined} */
   #timer;
   /** @type {number | undefined} */
@@ -21,10 +24,12 @@ export class ConnectionBanner {
   /**
    * @param {HTMLElement} line
    * @param {string} signIn path of the sign-in page
+   * @param {() => void} said called when it says that there is no connection
    */
-  constructor(line, signIn) {
+  constructor(line, signIn, said) {
     this.#line = line;
     this.#signIn = signIn;
+    this.#said = said;
   }
 
   /**
@@ -48,9 +53,19 @@ export class ConnectionBanner {
   lost() {
     clearTimeout(this.#settling);
     this.#isDown = true;
-    this.#timer ??= setTimeout(() => {
-      this.#say(navigator.onLine ? "Reconnecting…" : "You are offline. Waiting for the network…");
-    }, PATIENCE_MS);
+    this.#timer ??= setTimeout(() => this.#sayDown(), PATIENCE_MS);
+  }
+
+  /** Nothing has come for long enough: there is no more patience. */
+  silent() {
+    this.lost();
+    clearTimeout(this.#timer);
+    this.#sayDown();
+  }
+
+  #sayDown() {
+    this.#say(navigator.onLine ? RECONNECTING_TEXT : OFFLINE_TEXT);
+    this.#said();
   }
 
   /** Something is waiting for the connection: show the banner if it stays down. */

@@ -1,7 +1,7 @@
-// The conversation that the page shows. Updates the page from the server's rendering of it.
+// The conversation that the page shows. Keeps the page's frame up to date, and fetches what the page has missed.
 
-import { find, parse, seek } from "../page/dom.js";
-import { SignedOut, read } from "../page/server.js";
+import { find, parse, pieceAbout, seek } from "../page/dom.js";
+import { SignedOut, act, read } from "../page/server.js";
 import { toast } from "../page/toasts.js";
 
 /** @import { ConversationList } from "../sidebar/conversation-list.js" */
@@ -9,9 +9,12 @@ import { toast } from "../page/toasts.js";
 /** @import { Exchange } from "../exchange/exchange.js" */
 /** @import { TabTitle } from "./tab-title.js" */
 /** @import { ChatTranscript } from "./transcript.js" */
+/** @import { Accepted, Listed } from "../wire/wire.js" */
 /** @typedef {{ transcript: ChatTranscript, list: ConversationList, banner: ConnectionBanner, tab: TabTitle }} Shown */
 
 const SIGNED_OUT = 4401;
+/** Pages that lost their connection together do not all fetch their lists at the same moment. */
+const CATCH_UP_MS = 5_000;
 
 export class OpenConversation {
   #page;
@@ -65,15 +68,50 @@ export class OpenConversation {
 
   /**
    * The first message created the conversation: the page becomes that conversation's page.
-   * @param {string} conversation
-   * @param {string} url
+   * @param {Accepted} event
    */
-  async moveTo(conversation, url) {
+  moveTo({ conversation, url, title }) {
     this.#id = conversation;
     this.#url = new URL(url, location.href).pathname;
     history.replaceState(null, "", this.#url);
+    const bar = pieceAbout("top-bar", HTMLElement, conversation);
+    find(this.#page, ".top-bar", HTMLElement).replaceWith(bar);
+    const entry = { conversation, url: this.#url, title, updated_at: new Date().toISOString(), is_imported: false };
+    this.#shown.list.put(entry);
+    this.#shown.list.open(conversation);
+    this.retitle({ conversation, title });
+  }
+
+  /** @param {Listed} event one of the person's conversations is new, was asked something, or is back */
+  listed(event) {
+    this.#shown.list.put(event);
+    if (event.conversation === this.#id) this.#shown.list.open(this.#id);
+    if (event.conversation === this.#id) find(this.#page, ".banner-deleted", HTMLElement).hidden = true;
+  }
+
+  /** @param {string} conversation that was deleted, here or in another tab */
+  unlisted(conversation) {
+    const isMine = this.#shown.list.drop(conversation);
+    if (!isMine && conversation === this.#id) find(this.#page, ".banner-deleted", HTMLElement).hidden = false;
+  }
+
+  /** While there was no connection, other tabs may have changed the list. */
+  catchUp() {
+    setTimeout(async () => {
+      try {
+        this.#shown.list.update(parse(await read(this.#page.dataset.home ?? "/")));
+        if (this.#id) this.#shown.list.open(this.#id);
+      } catch {
+        // The next change of the list comes as an event, and the next page has all of it.
+      }
+    }, CATCH_UP_MS * Math.random());
+  }
+
+  /** Takes the conversation out of the bin again. */
+  async restore() {
+    if (!this.#url) return;
     try {
-      this.#replaceFrame(parse(await read(this.#url)));
+      await act(`${this.#url}restore/`);
     } catch (error) {
       this.#failed(error);
     }
@@ -93,7 +131,7 @@ export class OpenConversation {
     if (title) this.#shown.tab.set(title);
     const bar = seek(page, ".top-bar", HTMLElement);
     if (bar) find(this.#page, ".top-bar", HTMLElement).replaceWith(bar);
-    this.#shown.list.replace(page);
+    this.#shown.list.update(page);
   }
 
   /** @param {unknown} error */

@@ -30,7 +30,11 @@ class ChatPage extends HTMLElement {
   #composer = find(this, "chat-composer", ChatComposer);
   #list = find(this, "conversation-list", ConversationList);
   #stage = find(this, ".stage", HTMLElement);
-  #banner = new ConnectionBanner(find(this, ".banner-connection", HTMLElement), this.dataset.signIn ?? "/");
+  #banner = new ConnectionBanner(
+    find(this, ".banner-connection", HTMLElement),
+    this.dataset.signIn ?? "/",
+    () => this.#commands.hold(),
+  );
   #drawer = new Drawer(this);
   #scrolling = new Scrolling(find(this, ".scroller", HTMLElement), this.#transcript, find(this, ".jump", HTMLElement));
   #tab = new TabTitle();
@@ -39,8 +43,11 @@ class ChatPage extends HTMLElement {
     opened: () => this.#opened(),
     received: (events) => {
       this.#banner.well();
+      if (events.some((event) => event.type !== "chatui:alive")) this.#newsAt = performance.now();
       this.#events.receive(events.filter(isEndUserEvent));
     },
+    silent: () => this.#banner.silent(),
+    recovered: () => this.#commands.askAgain(),
     lost: () => this.#banner.lost(),
     ended: (code) => this.#banner.ended(code),
   });
@@ -60,13 +67,16 @@ class ChatPage extends HTMLElement {
   #events = new ServerEvents({
     transcript: this.#transcript,
     composer: this.#composer,
-    list: this.#list,
     banner: this.#banner,
     announcer: this.#announcer,
     commands: this.#commands,
     open: this.#open,
     stage: this.#stage,
   });
+
+  /** When something last came from the server that was not merely a sign of life. */
+  #newsAt = 0;
+  #wasOpen = false;
 
   connectedCallback() {
     this.#transcript.limit = this.#composer.limit;
@@ -88,6 +98,7 @@ class ChatPage extends HTMLElement {
     listen(this.#transcript, "chat:edit", (/** @type {EditAsked} */ asked) => commands.edit(asked));
     listen(this.#transcript, "chat:regenerate", (/** @type {RegenerateAsked} */ asked) => commands.regenerate(asked));
     listen(this.#transcript, "chat:continue", (/** @type {ContinueAsked} */ asked) => commands.continue(asked));
+    listen(this.#transcript, "chat:take-back", (/** @type {string} */ clientId) => this.#takeBack(clientId));
     listen(this.#transcript, "chat:branch", () => commands.subscribe());
     listen(this.#transcript, "chat:announce", (/** @type {string} */ sentence) => this.#announcer.say(sentence));
     listen(this.#list, "chat:title", (/** @type {Retitled} */ to) => this.#open.retitle(to));
@@ -105,15 +116,28 @@ class ChatPage extends HTMLElement {
     this.#scrolling.toEnd();
   }
 
+  /** @param {string} clientId of a message that has not been sent */
+  #takeBack(clientId) {
+    const text = this.#commands.takeBack(clientId);
+    if (text === null) return;
+    if (this.#transcript.isEmpty) this.#stage.dataset.empty = "";
+    this.#composer.refused(text, "");
+  }
+
   #opened() {
     this.#banner.opened();
+    if (this.#wasOpen) this.#open.catchUp();
+    this.#wasOpen = true;
     this.#commands.subscribe();
     this.#commands.askAgain();
   }
 
+  /** Events of a running answer are missing, though the connection may be well: asks how things are. */
   #watchSilence() {
-    const isWaiting = this.#transcript.running.length > 0 || this.#commands.isWaiting;
-    if (isWaiting && this.#connection.silence >= SILENCE_MS) this.#commands.probe();
+    const isWaiting = this.#transcript.running.length > 0 || this.#commands.isWorking;
+    if (!isWaiting || performance.now() - this.#newsAt < SILENCE_MS) return;
+    this.#newsAt = performance.now();
+    this.#commands.subscribe();
   }
 
   /** @param {string} conversation that was deleted while it was open: the home page offers to undo that */
@@ -128,6 +152,7 @@ class ChatPage extends HTMLElement {
   /** @param {Event} event */
   #clicked = (event) => {
     if (around(event, ".drawer-open")) this.#drawer.open();
+    if (around(event, ".banner-deleted [data-action=restore]")) void this.#open.restore();
   };
 
   /** @param {Event} event */
@@ -148,7 +173,7 @@ class ChatPage extends HTMLElement {
   #escape() {
     if (document.querySelector(":popover-open")) return;
     if (this.#drawer.isOpen) this.#drawer.close();
-    else if (this.#transcript.running.length || this.#commands.isWaiting) this.#commands.stop();
+    else if (this.#transcript.running.length || this.#commands.isWorking) this.#commands.stop();
   }
 }
 

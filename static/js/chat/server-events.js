@@ -1,10 +1,11 @@
 // Applies the server's events to the page.
 
+import { noteContext } from "../exchange/context.js";
+import { parse } from "../page/dom.js";
 import { STATE_OF, unhandled } from "../wire/protocol.js";
 import { EventQueue } from "./event-queue.js";
 
 /** @import { Accepted, EndUserEvent, TurnEnded, Idle, MessageBegan, Refused, Snapshot } from "../wire/wire.js" */
-/** @import { ConversationList } from "../sidebar/conversation-list.js" */
 /** @import { Announcer } from "./announcer.js" */
 /** @import { Commands } from "./commands.js" */
 /** @import { ChatComposer } from "./composer.js" */
@@ -17,7 +18,6 @@ import { EventQueue } from "./event-queue.js";
  * @typedef {object} Page what events change
  * @property {ChatTranscript} transcript
  * @property {ChatComposer} composer
- * @property {ConversationList} list
  * @property {ConnectionBanner} banner
  * @property {Announcer} announcer
  * @property {Commands} commands
@@ -80,6 +80,10 @@ export class ServerEvents {
         return this.#idle(event);
       case "chatui:title":
         return open.retitle(event);
+      case "chatui:listed":
+        return open.listed(event);
+      case "chatui:unlisted":
+        return open.unlisted(event.conversation);
       case "chatui:queued":
         return transcript.byTurn(event.turn)?.thinking.showQueued(event.place);
       case "chatui:saving":
@@ -87,6 +91,7 @@ export class ServerEvents {
       case "chatui:closing":
         return banner.closing(event.message);
       case "chatui:ping":
+      case "chatui:alive":
       case "chatui:beat":
         return undefined; // the connection and the queue have answered them
       default:
@@ -99,10 +104,9 @@ export class ServerEvents {
     const { transcript, composer, commands, open } = this.#page;
     const command = commands.settle(event.client_id);
     if (!command) return;
-    const isNew = open.id === null;
     if (command.type === "send") composer.accepted(event.conversation);
     transcript.accepted(event.client_id, event.turn);
-    if (isNew) void open.moveTo(event.conversation, event.url);
+    if (open.id === null) open.moveTo(event);
     this.#begin({
       turn: event.turn,
       question: event.question,
@@ -111,7 +115,6 @@ export class ServerEvents {
       ...(command.type === "edit" ? { replaces: command.question } : {}),
       ...(command.type === "continue" ? { continued_turn: command.turn } : {}),
     });
-    if (isNew) commands.subscribe();
     commands.stopIfWanted();
   }
 
@@ -131,16 +134,15 @@ export class ServerEvents {
 
   /** @param {Beginning} event */
   #begin(event) {
-    const { transcript, composer, announcer, list, open, stage } = this.#page;
+    const { transcript, composer, announcer, open, stage } = this.#page;
     const isNews = transcript.byTurn(event.turn)?.question !== event.question;
     const exchange = transcript.begin(event);
     if (!exchange) return void open.refresh();
+    if (event.html) exchange.showQuestion(parse(event.html));
     if (!isNews || !exchange.isRunning) return;
     composer.running = true;
     announcer.thinking(event.turn);
-    if (open.id) list.touch(open.id);
     delete stage.dataset.empty;
-    void this.#fetch(exchange);
   }
 
   /** @param {MessageBegan} event */
@@ -156,12 +158,11 @@ export class ServerEvents {
   #ended(event) {
     const { transcript, announcer } = this.#page;
     const exchange = transcript.byTurn(event.turn);
-    const state = STATE_OF[event.type];
-    exchange?.end(state);
-    exchange?.showContext(event);
-    this.#page.composer.running = transcript.running.length > 0;
-    announcer.ended(event.turn, state, event.message ?? null);
-    if (exchange) void this.#fetch(exchange);
+    exchange?.end(event.state, event.html);
+    if (exchange) noteContext(exchange.element, event.context, event.left_out);
+    this.#showRunning();
+    announcer.ended(event.turn, STATE_OF[event.type], event.message ?? null);
+    if (exchange && !(event.html && exchange.isQuestionWhole)) void this.#fetch(exchange);
   }
 
   /** @param {Snapshot} snapshot */
@@ -170,7 +171,9 @@ export class ServerEvents {
     // A turn that is new to this page began while it was disconnected: load the branch from the server first.
     if (!transcript.byTurn(snapshot.turn)) await open.refresh();
     this.#queue.resume(snapshot);
-    transcript.byTurn(snapshot.turn)?.showSnapshot(snapshot);
+    const exchange = transcript.byTurn(snapshot.turn);
+    exchange?.showSnapshot(snapshot);
+    if (exchange && !exchange.isQuestionWhole) void this.#fetch(exchange);
     composer.running = transcript.running.length > 0;
     if (snapshot.working) announcer.thinking(snapshot.turn);
   }
@@ -191,6 +194,6 @@ export class ServerEvents {
   }
 
   #showRunning() {
-    this.#page.composer.running = this.#page.commands.isWaiting || this.#page.transcript.running.length > 0;
+    this.#page.composer.running = this.#page.commands.isWorking || this.#page.transcript.running.length > 0;
   }
 }

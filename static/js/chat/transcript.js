@@ -8,7 +8,7 @@ import { Versions } from "../exchange/versions.js";
 
 /** @import { TurnCreated } from "../wire/wire.js" */
 /** @typedef {Pick<TurnCreated, "turn" | "question" | "after" | "kind" | "continued_turn">} Begun */
-/** @typedef {Begun & { replaces?: string }} Beginning `replaces`: the question that this tab edited */
+/** @typedef {Begun & { replaces?: string, html?: string | null }} Beginning `replaces`: what this tab edited */
 
 export class ChatTranscript extends HTMLElement {
   /** The messages that are being sent, by client id. @type {Map<string, Exchange>} */
@@ -56,12 +56,21 @@ export class ChatTranscript extends HTMLElement {
    */
   send(clientId, text) {
     const exchange = Exchange.sending(text);
+    exchange.element.dataset.clientId = clientId;
     this.#sending.set(clientId, exchange);
     this.append(exchange.element);
   }
 
   /**
-   * The server refused the message: removes it.
+   * A message that is being sent; undefined when it is none of this tab's.
+   * @param {string} clientId
+   */
+  sending(clientId) {
+    return this.#sending.get(clientId);
+  }
+
+  /**
+   * The server refused the message, or it was taken back: removes it.
    * @param {string} clientId
    */
   unsend(clientId) {
@@ -85,6 +94,7 @@ export class ChatTranscript extends HTMLElement {
    */
   accepted(clientId, turn) {
     const mine = this.#sending.get(clientId);
+    mine?.letGo();
     this.#sending.delete(clientId);
     // The turn may have begun on the page before this reply arrived; then its exchange is there already.
     if (mine && mine.turn !== turn && this.byTurn(turn)) mine.element.remove();

@@ -15,6 +15,8 @@ const TOO_MANY = 4408;
 
 /** Codes of a refusal after which this page has nothing more to show. */
 const NO_ACCESS = new Set(["E-PERM-VISIBILITY", "E-X-OPT-IN", "E-X-NOT-FOUND", "E-X-SIGNED-OUT"]);
+const LIVE = "Live: new frames appear as they are written.";
+const RECONNECTING = "Reconnecting…";
 
 class DebugView extends HTMLElement {
   #live = find(this, ".debug-group-live", HTMLElement);
@@ -27,7 +29,9 @@ class DebugView extends HTMLElement {
   #connection = new Connection(this.dataset.socket ?? "/ws/", {
     opened: () => this.#watch(),
     received: (events) => events.filter(isDebugPageEvent).forEach((event) => this.#apply(event)),
-    lost: () => this.#say("Reconnecting…"),
+    silent: () => this.#say(RECONNECTING),
+    recovered: () => this.#say(LIVE),
+    lost: () => this.#say(RECONNECTING),
     ended: (code) => this.#end(code),
   });
   /** @type {Map<string, number>} */
@@ -38,7 +42,7 @@ class DebugView extends HTMLElement {
   }
 
   #watch() {
-    this.#say("Live: new frames appear as they are written.");
+    this.#say(LIVE);
     this.#watchedAt = performance.now();
     this.#connection.send({ type: "watch", conversation: this.#conversation });
   }
@@ -77,6 +81,7 @@ class DebugView extends HTMLElement {
       case "chatui:idle":
       case "chatui:title":
       case "chatui:ping":
+      case "chatui:alive":
         return;
       default:
         return unhandled(event);

@@ -1,5 +1,5 @@
 // The buttons of the exchanges. They copy text, open the editor, and dispatch "chat:edit", "chat:regenerate" or
-// "chat:continue" for what the server has to do.
+// "chat:continue" for what the server has to do, and "chat:take-back" for a message that it does not have.
 
 import { codeBeside } from "../page/code.js";
 import { copy, copyLater } from "../page/clipboard.js";
@@ -68,6 +68,8 @@ export class ExchangeButtons {
         return this.#regenerate(exchange);
       case "continue":
         return this.#continue(exchange);
+      case "take-back":
+        return this.#dispatch("chat:take-back", exchange.element.dataset.clientId);
     }
   };
 

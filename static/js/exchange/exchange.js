@@ -1,10 +1,11 @@
 // One exchange on the page: a question and its answer.
 
-import { find, parse, piece, seek } from "../page/dom.js";
+import { fill, find, parse, piece, seek } from "../page/dom.js";
 import { AnswerParts } from "./answer-parts.js";
+import { noteContext } from "./context.js";
 import { Thinking } from "./thinking.js";
 
-/** @import { BlockFlushed, BlockGrew, BlockReplaced, Snapshot, TurnEnded } from "../wire/wire.js" */
+/** @import { BlockFlushed, BlockGrew, BlockReplaced, Snapshot } from "../wire/wire.js" */
 
 /** The server's state for an answer that is still being written. */
 const RUNNING = "running";
@@ -23,7 +24,7 @@ export class Exchange {
     this.thinking = new Thinking(element);
     this.parts = new AnswerParts(element);
     Exchange.#known.set(element, this);
-    if (this.isRunning) this.thinking.showWorking(0);
+    if (this.isRunning && !this.isUnsent) this.thinking.showWorking(0);
   }
 
   /**
@@ -64,6 +65,35 @@ export class Exchange {
   /** Whether the server has not confirmed the message yet. */
   get isSending() {
     return "sending" in this.element.dataset;
+  }
+
+  /** Whether the message waits for the connection. */
+  get isUnsent() {
+    return "unsent" in this.element.dataset;
+  }
+
+  /** Whether the question stands there as the server shows it, with its buttons. */
+  get isQuestionWhole() {
+    return seek(this.element, ".question [data-action=edit], .question-editor", HTMLElement) !== null;
+  }
+
+  /**
+   * There is no connection to send the message over: says so, and that nobody works on it.
+   * @param {boolean} isTaken whether a connection took it before it broke: then it cannot be taken back any more
+   */
+  hold(isTaken) {
+    if (this.isUnsent) return;
+    this.element.dataset.unsent = "";
+    this.thinking.hideWorking();
+    find(this.element, ".question", HTMLElement).append(piece(isTaken ? "unconfirmed" : "unsent", HTMLElement));
+  }
+
+  /** The message is on its way. */
+  letGo() {
+    if (!this.isUnsent) return;
+    delete this.element.dataset.unsent;
+    seek(this.element, ".unsent", HTMLElement)?.remove();
+    this.thinking.showWorking(0);
   }
 
   /** @param {string} message id of a question or of a visible part of an answer */
@@ -129,23 +159,21 @@ export class Exchange {
     if (place) this.thinking.showQueued(place);
   }
 
-  /** @param {string} state how the turn ended, as the server names it */
-  end(state) {
+  /**
+   * @param {string} state how the turn ended, as the server names it
+   * @param {string | null} [html] what stands below the answer
+   */
+  end(state, html) {
     this.element.dataset.state = state;
     this.thinking.hideWorking();
     this.thinking.clearSteps();
+    if (html) fill(find(this.element, ".answer-end", HTMLElement), html);
   }
 
-  /** @param {TurnEnded} event how full the model's context is now */
-  showContext({ context, left_out: leftOut }) {
-    this.#note("context", context ? String(context) : undefined);
-    this.#note("leftOut", leftOut ? String(leftOut) : undefined);
-  }
-
-  /** @param {"context" | "leftOut"} name @param {string | undefined} value */
-  #note(name, value) {
-    if (value) this.element.dataset[name] = value;
-    else delete this.element.dataset[name];
+  /** @param {DocumentFragment | Element} source holds the question as the server shows it */
+  showQuestion(source) {
+    if (seek(this.element, ".question-editor", HTMLElement)) return;
+    find(this.element, ".question", HTMLElement).replaceWith(find(source, ".question", HTMLElement));
   }
 
   /**
@@ -156,8 +184,7 @@ export class Exchange {
    */
   adopt(html) {
     const fresh = find(parse(html), ".exchange", HTMLElement);
-    const editing = this.element.querySelector(".question-editor");
-    if (!editing) find(this.element, ".question", HTMLElement).replaceWith(find(fresh, ".question", HTMLElement));
+    this.showQuestion(fresh);
     this.element.dataset.question = fresh.dataset.question ?? "";
     if (fresh.dataset.state === RUNNING) return;
     const answer = seek(fresh, ".answer", HTMLElement);
@@ -167,8 +194,7 @@ export class Exchange {
     const before = find(this.element, ".before", HTMLElement);
     if (!before.childElementCount) before.replaceWith(find(answer, ".before", HTMLElement));
     find(this.element, ".answer-end", HTMLElement).replaceWith(find(answer, ".answer-end", HTMLElement));
-    this.#note("context", fresh.dataset.context);
-    this.#note("leftOut", fresh.dataset.leftOut);
+    noteContext(this.element, fresh.dataset.context, fresh.dataset.leftOut);
     this.end(fresh.dataset.state ?? "");
   }
 }

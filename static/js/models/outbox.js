@@ -5,10 +5,22 @@
 export class Outbox {
   /** @type {Map<string, Ask>} */
   #waiting = new Map();
+  /** The ids of those that a socket took: the server may have them. @type {Set<string>} */
+  #taken = new Set();
 
   /** @param {Ask} command */
   add(command) {
     this.#waiting.set(command.client_id, command);
+  }
+
+  /** @param {string} clientId of a command that a socket took */
+  take(clientId) {
+    this.#taken.add(clientId);
+  }
+
+  /** Whether the server may have it. @param {string} clientId */
+  isTaken(clientId) {
+    return this.#taken.has(clientId);
   }
 
   /**
@@ -20,6 +32,7 @@ export class Outbox {
     if (typeof clientId !== "string") return undefined;
     const command = this.#waiting.get(clientId);
     this.#waiting.delete(clientId);
+    this.#taken.delete(clientId);
     return command;
   }
 

@@ -1,6 +1,7 @@
-// The WebSocket connection to the server. It reconnects after a loss.
+// The WebSocket connection to the server. It notices a silent loss, and reconnects after every one.
 
 import { Backoff } from "../models/backoff.js";
+import { Heartbeat, LOOK_MS } from "../models/heartbeat.js";
 import { Expander } from "../wire/compact.js";
 import { readFrame } from "../wire/protocol.js";
 import { PROTOCOL } from "../wire/wire.js";
@@ -11,6 +12,8 @@ import { PROTOCOL } from "../wire/wire.js";
  * @typedef {object} Listener
  * @property {() => void} opened the socket is up: subscribe, and send unanswered commands again
  * @property {(events: ServerEvent[]) => void} received
+ * @property {() => void} silent nothing comes any more, though nobody has closed the socket
+ * @property {() => void} recovered after `silent`: something came on the same socket
  * @property {() => void} lost the socket is down, and a reconnect will follow
  * @property {(code: number) => void} ended the server refuses this connection for good
  */
@@ -22,22 +25,24 @@ const TOO_FAST = 4429;
 const TOO_FAST_WAIT_MS = 10_000;
 /** The socket of a page that was hidden for this long may be dead without an error. */
 const SUSPICIOUS_MS = 30_000;
-/** How long a probe may stay unanswered before the socket is considered dead. */
-const PROBE_MS = 3_000;
+/** How long a new socket may take to open. */
+const OPENING_MS = 6_000;
+/** A page that nobody looks at asks the server only after so long. */
+const HIDDEN_MS = 20_000;
 
 export class Connection {
   #path;
   #listener;
   #backoff = new Backoff();
+  #heartbeat = new Heartbeat();
   /** @type {WebSocket | null} */
   #socket = null;
   /** @type {number | undefined} */
   #retry;
-  /** @type {number | undefined} */
-  #probe;
   #expander = new Expander();
   #hiddenAt = 0;
   #heardAt = 0;
+  #isSilent = false;
   #over = false;
 
   /**
@@ -52,38 +57,31 @@ export class Connection {
   start() {
     document.addEventListener("visibilitychange", this.#looked);
     addEventListener("online", this.#hurry);
+    addEventListener("offline", this.#silent);
     addEventListener("pagehide", this.#leave);
     addEventListener("pageshow", this.#hurry);
+    setInterval(this.#look, LOOK_MS);
     this.#connect();
   }
 
-  get isOpen() {
-    return this.#socket?.readyState === WebSocket.OPEN;
-  }
-
-  /** Milliseconds since the last message from the server. */
-  get silence() {
-    return performance.now() - this.#heardAt;
+  /** Whether the socket is up, and the server heard from. */
+  get isWell() {
+    return this.#isOpen && !this.#isSilent;
   }
 
   /**
-   * Sends now, or returns false: a command that must not be lost is sent again when the socket opens.
+   * Sends now, or returns false: a command that must not be lost is sent again when the connection is back.
    * @param {Command} command
    * @returns {boolean}
    */
   send(command) {
-    if (!this.isOpen) return false;
+    if (!this.isWell) return false;
     this.#socket?.send(JSON.stringify(command));
     return true;
   }
 
-  /**
-   * Sends a command that the server always answers; without an answer the socket is considered dead.
-   * @param {Command} command
-   */
-  probe(command) {
-    if (this.#probe !== undefined || !this.send(command)) return;
-    this.#probe = setTimeout(() => this.#drop(), PROBE_MS);
+  get #isOpen() {
+    return this.#socket?.readyState === WebSocket.OPEN;
   }
 
   #connect() {
@@ -95,6 +93,7 @@ export class Connection {
     const socket = new WebSocket(address);
     this.#socket = socket;
     this.#expander = new Expander();
+    this.#heardAt = performance.now();
     socket.addEventListener("open", () => this.#opened(socket));
     socket.addEventListener("message", (event) => this.#onMessage(socket, event));
     socket.addEventListener("close", (event) => this.#closed(socket, event.code));
@@ -103,7 +102,7 @@ export class Connection {
   /** @param {WebSocket} socket */
   #opened(socket) {
     if (socket !== this.#socket) return;
-    this.#heardAt = performance.now();
+    this.#heard();
     this.#listener.opened();
   }
 
@@ -113,15 +112,40 @@ export class Connection {
    */
   #onMessage(socket, event) {
     if (socket !== this.#socket || typeof event.data !== "string") return;
-    this.#settleProbe();
-    this.#heardAt = performance.now();
+    const wasSilent = this.#isSilent;
+    this.#heard();
     // Only a message from the server proves that it works: a socket that opens and closes at once must not be retried
     // in quick succession.
     this.#backoff.reset();
     const events = readFrame(event.data, this.#expander);
     for (const each of events) if (each.type === "chatui:ping") this.send({ type: "pong", number: each.number });
     this.#listener.received(events);
+    if (wasSilent) this.#listener.recovered();
   }
+
+  #heard() {
+    this.#isSilent = false;
+    this.#heardAt = performance.now();
+    this.#heartbeat.heard(this.#heardAt);
+  }
+
+  #look = () => {
+    const now = performance.now();
+    if (this.#socket?.readyState === WebSocket.CONNECTING && now - this.#heardAt > OPENING_MS) return this.#drop();
+    if (!this.#isOpen || (document.visibilityState === "hidden" && now - this.#heardAt < HIDDEN_MS)) return;
+    const verdict = this.#heartbeat.look(now);
+    // Also on a socket that has fallen silent: the answer is how it comes back.
+    if (verdict === "ask") this.#socket?.send(JSON.stringify(/** @type {Command} */ ({ type: "probe" })));
+    else if (verdict === "late") this.#silent();
+    else if (verdict === "dead") this.#drop();
+  };
+
+  /** The answer to a probe is late, or the browser says that it is offline. */
+  #silent = () => {
+    if (!this.isWell) return;
+    this.#isSilent = true;
+    this.#listener.silent();
+  };
 
   /**
    * @param {WebSocket} socket
@@ -130,7 +154,7 @@ export class Connection {
   #closed(socket, code) {
     if (socket !== this.#socket) return;
     this.#socket = null;
-    this.#settleProbe();
+    this.#isSilent = false;
     if (FINAL_CODES.has(code)) {
       this.#over = true;
       this.#listener.ended(code);
@@ -149,11 +173,6 @@ export class Connection {
     this.#hurry();
   }
 
-  #settleProbe() {
-    clearTimeout(this.#probe);
-    this.#probe = undefined;
-  }
-
   #hurry = () => {
     if (!this.#socket) this.#connect();
   };
@@ -163,8 +182,9 @@ export class Connection {
       this.#hiddenAt = performance.now();
       return;
     }
-    const away = performance.now() - this.#hiddenAt;
-    if (this.isOpen && away > SUSPICIOUS_MS && this.silence > SUSPICIOUS_MS) this.#drop();
+    // Both: hidden, and without a message.
+    const silence = performance.now() - Math.max(this.#hiddenAt, this.#heardAt);
+    if (this.#isOpen && silence > SUSPICIOUS_MS) this.#drop();
     else this.#hurry();
   };
 
@@ -173,7 +193,6 @@ export class Connection {
     const socket = this.#socket;
     this.#socket = null;
     clearTimeout(this.#retry);
-    this.#settleProbe();
     socket?.close();
   };
 }

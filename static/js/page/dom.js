@@ -43,6 +43,27 @@ export function piece(name, kind) {
   throw new Error(`the piece ${name} is no ${kind.name}`);
 }
 
+/** The id in a piece of what has no id yet. */
+const BLANK_ID = "00000000-0000-0000-0000-000000000000";
+
+/**
+ * A copy of the element in the `<template>` of that name, about the thing with that id: addresses hold it.
+ * @template {Element} E
+ * @param {string} name
+ * @param {new () => E} kind
+ * @param {string} id
+ * @returns {E}
+ */
+export function pieceAbout(name, kind, id) {
+  const copy = piece(name, kind);
+  for (const element of [copy, ...copy.querySelectorAll("*")]) {
+    for (const attribute of element.attributes) {
+      attribute.value = attribute.value.replace(BLANK_ID, encodeURIComponent(id));
+    }
+  }
+  return copy;
+}
+
 /**
  * The first element that matches. It must be there and of that kind.
  * @template {Element} E

@@ -1,14 +1,19 @@
 // <conversation-list>: the list of conversations in the side bar, grouped by day. Renames in place, deletes with undo.
 
-import { around, find, piece, seek } from "../page/dom.js";
+import { around, find, seek } from "../page/dom.js";
 import { menuOpener } from "../page/menus.js";
 import { dayGroup } from "../models/day-groups.js";
 import { RequestFailed, act } from "../page/server.js";
 import { toast } from "../page/toasts.js";
+import { editTitle, newEntry, place, update } from "./entries.js";
+
+/** @import { Entry } from "./entries.js" */
 
 export class ConversationList extends HTMLElement {
   #items = find(this, ".conversation-items", HTMLElement);
   #menu = find(document, "#conversation-menu", HTMLElement);
+  /** Those that were deleted in this tab. @type {Set<string>} */
+  #deleted = new Set();
 
   connectedCallback() {
     this.#menu.addEventListener("click", this.#chosen);
@@ -27,25 +32,40 @@ export class ConversationList extends HTMLElement {
   }
 
   /**
-   * A message was added to this conversation: moves it to the top.
-   * @param {string} conversation
+   * A conversation stands where its time says, whether or not it was there before.
+   * @param {Entry} entry
    */
-  touch(conversation) {
-    const item = this.#item(conversation);
-    if (!item || item === this.#items.querySelector(".conversation-item")) return;
-    item.dataset.updated = new Date().toISOString();
-    this.#items.prepend(item);
+  put(entry) {
+    const item = this.#item(entry.conversation) ?? newEntry(entry);
+    item.dataset.updated = entry.updated_at;
+    place(this.#items, item);
+    this.retitle(entry.conversation, entry.title);
     this.#group();
   }
 
   /**
-   * Replaces the list by the one in a page from the server.
+   * A conversation was deleted, in whichever tab.
+   * @param {string} conversation
+   * @returns {boolean} whether it was in this one
+   */
+  drop(conversation) {
+    this.#item(conversation)?.remove();
+    this.#group();
+    return this.#deleted.has(conversation);
+  }
+
+  /** @param {string} conversation that the page shows */
+  open(conversation) {
+    const item = this.#item(conversation);
+    if (item) find(item, ".conversation-link", HTMLElement).ariaCurrent = "page";
+  }
+
+  /**
+   * Takes over the list in a page from the server. What is older than all in it stays as it is.
    * @param {DocumentFragment} page
    */
-  replace(page) {
-    const fresh = seek(page, ".conversation-items", HTMLElement);
-    if (!fresh) return;
-    this.#items.replaceChildren(...fresh.children);
+  update(page) {
+    update(this.#items, [...page.querySelectorAll(".conversation-items > .conversation-item")]);
     this.#group();
   }
 
@@ -67,40 +87,9 @@ export class ConversationList extends HTMLElement {
     const item = menuOpener()?.closest(".conversation-item");
     if (!action || !(item instanceof HTMLElement)) return;
     this.#menu.hidePopover();
-    if (action === "rename") this.#rename(item);
+    if (action === "rename") editTitle(item, (title, before) => void this.#saveTitle(item, title, before));
     else if (action === "delete") this.#delete(item);
   };
-
-  /** @param {HTMLElement} item */
-  #rename(item) {
-    const link = find(item, ".conversation-link", HTMLElement);
-    const more = find(item, ".conversation-more", HTMLElement);
-    const form = piece("rename", HTMLFormElement);
-    const input = find(form, "input", HTMLInputElement);
-    const before = find(item, ".conversation-title", HTMLElement).textContent ?? "";
-    input.value = before;
-    let over = false;
-    const finish = (/** @type {boolean} */ keep, /** @type {boolean} */ focus) => {
-      if (over) return;
-      over = true;
-      form.remove();
-      link.hidden = more.hidden = false;
-      if (focus) link.focus();
-      const title = input.value.trim();
-      if (keep && title && title !== before) this.#saveTitle(item, title, before);
-    };
-    form.addEventListener("submit", (event) => (event.preventDefault(), finish(true, true)));
-    input.addEventListener("blur", () => finish(true, false));
-    input.addEventListener("keydown", (event) => {
-      if (event.key !== "Escape" || event.isComposing) return;
-      event.stopPropagation();
-      finish(false, true);
-    });
-    link.hidden = more.hidden = true;
-    item.prepend(form);
-    input.focus();
-    input.select();
-  }
 
   /**
    * @param {HTMLElement} item
@@ -131,13 +120,15 @@ export class ConversationList extends HTMLElement {
   /** @param {HTMLElement} item */
   async #delete(item) {
     const title = find(item, ".conversation-title", HTMLElement).textContent ?? "";
-    const next = item.nextElementSibling;
+    const conversation = item.dataset.conversation ?? "";
+    this.#deleted.add(conversation);
     item.remove();
     this.#group();
     (seek(this, ".conversation-link", HTMLElement) ?? seek(document, ".new-chat", HTMLElement))?.focus();
     const bringBack = () => {
-      if (next?.isConnected) next.before(item);
-      else this.#items.append(item);
+      this.#deleted.delete(conversation);
+      // The server has told all pages by now, perhaps: then it is there.
+      if (!this.#item(conversation)) place(this.#items, item);
       this.#group();
     };
     try {
@@ -149,7 +140,7 @@ export class ConversationList extends HTMLElement {
     }
     if (seek(item, "[aria-current]", HTMLElement)) {
       // The open conversation was deleted: the home page offers to undo that.
-      this.dispatchEvent(new CustomEvent("chat:deleted", { detail: item.dataset.conversation }));
+      this.dispatchEvent(new CustomEvent("chat:deleted", { detail: conversation }));
       return;
     }
     toast(`Deleted “${title}”.`, { label: "Undo", run: () => this.#restore(item, bringBack) });
@@ -163,7 +154,7 @@ export class ConversationList extends HTMLElement {
     try {
       await act(item.dataset.restore ?? "");
       bringBack();
-      find(item, ".conversation-link", HTMLElement).focus();
+      seek(this.#item(item.dataset.conversation ?? "") ?? item, ".conversation-link", HTMLElement)?.focus();
     } catch (error) {
       toast(messageOf(error));
     }

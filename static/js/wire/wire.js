@@ -17,17 +17,22 @@
  * @typedef {{ type: "subscribe", conversation: string }} Subscribe
  * @typedef {{ type: "watch", conversation: string }} Watch
  * @typedef {{ type: "pong", number: number }} Pong
+ * @typedef {{ type: "probe" }} Probe
  * @typedef {Send | Edit | Regenerate | Continue} Ask
- * @typedef {Send | Edit | Regenerate | Continue | Stop | Subscribe | Watch | Pong} Command
+ * @typedef {Send | Edit | Regenerate | Continue | Stop | Subscribe | Watch | Pong | Probe} Command
  * @typedef {{ type: "chatui:accepted", client_id: string, conversation: string, turn: string, question: string,
  *   url: string, title: string }} Accepted
  * @typedef {{ type: "chatui:refused", client_id?: string | null, code: string, message: string }} Refused
  * @typedef {{ type: "chatui:idle", conversation: string, turn?: string | null, state?: string | null }} Idle
  * @typedef {{ type: "chatui:title", conversation: string, title: string }} TitleChanged
+ * @typedef {{ type: "chatui:listed", conversation: string, url: string, title: string, updated_at: string,
+ *   is_imported: boolean }} Listed
+ * @typedef {{ type: "chatui:unlisted", conversation: string }} Unlisted
  * @typedef {{ type: "chatui:closing", code: string, message: string }} Closing
  * @typedef {{ type: "chatui:ping", number: number }} Ping
+ * @typedef {{ type: "chatui:alive" }} Alive
  * @typedef {{ type: "response.created", turn: string, sequence_number: number, conversation: string, question: string,
- *   after?: string | null, kind: string, continued_turn?: string | null }} TurnCreated
+ *   after?: string | null, kind: string, continued_turn?: string | null, html?: string | null }} TurnCreated
  * @typedef {{ type: "chatui:working", turn: string, sequence_number: number, elapsed: number }} WorkingBegan
  * @typedef {{ type: "chatui:summary", turn: string, sequence_number: number, text: string }} SummaryStep
  * @typedef {{ type: "chatui:thought", turn: string, sequence_number: number, seconds: number }} ThoughtEnded
@@ -46,7 +51,7 @@
  * @typedef {{ type: "chatui:saving", turn: string, sequence_number: number }} Saving
  * @typedef {{ type: "response.completed" | "response.incomplete" | "response.failed" | "response.cancel", turn: string,
  *   sequence_number: number, state: string, code?: string | null, message?: string | null, elapsed: number,
- *   context?: number | null, left_out?: number | null }} TurnEnded
+ *   context?: number | null, left_out?: number | null, html?: string | null }} TurnEnded
  * @typedef {{ type: "chatui:beat", turn: string, sequence_number: number }} Beat
  * @typedef {{ type: "chatui:snapshot", turn: string, sequence_number: number, elapsed: number, working: boolean,
  *   steps: string[], thought?: number | null, messages: MessageSoFar[], place: number }} Snapshot
@@ -63,27 +68,28 @@
  * @typedef {TurnCreated | WorkingBegan | SummaryStep | ThoughtEnded | MessageBegan | MessageRelabelled |
  *   MessageWithdrawn | BlockReplaced | BlockGrew | BlockFlushed | Queued | Saving | TurnEnded | FrameBegan | FrameGrew
  *   | FrameHidden | FrameEnded} TurnEvent
- * @typedef {Accepted | Refused | Idle | TitleChanged | Closing | Ping | TurnCreated | WorkingBegan | SummaryStep |
- *   ThoughtEnded | MessageBegan | MessageRelabelled | MessageWithdrawn | BlockReplaced | BlockGrew | BlockFlushed |
- *   Queued | Saving | TurnEnded | Beat | Snapshot} EndUserEvent
- * @typedef {Refused | Idle | TitleChanged | Closing | Ping | FrameBegan | FrameGrew | FrameHidden | FrameEnded |
- *   DebugSnapshot} DebugPageEvent
+ * @typedef {Accepted | Refused | Idle | TitleChanged | Listed | Unlisted | Closing | Ping | Alive | TurnCreated |
+ *   WorkingBegan | SummaryStep | ThoughtEnded | MessageBegan | MessageRelabelled | MessageWithdrawn | BlockReplaced |
+ *   BlockGrew | BlockFlushed | Queued | Saving | TurnEnded | Beat | Snapshot} EndUserEvent
+ * @typedef {Refused | Idle | TitleChanged | Closing | Ping | Alive | FrameBegan | FrameGrew | FrameHidden | FrameEnded
+ *   | DebugSnapshot} DebugPageEvent
  * @typedef {EndUserEvent | DebugPageEvent} ServerEvent
  */
 
-export const PROTOCOL = 1;
+export const PROTOCOL = 2;
 
 export const END_USER_TYPES = /** @type {readonly string[]} */ (Object.freeze([
-  "chatui:accepted", "chatui:refused", "chatui:idle", "chatui:title", "chatui:closing", "chatui:ping",
-    "response.created", "chatui:working", "chatui:summary", "chatui:thought", "chatui:message", "chatui:relabelled",
-    "chatui:withdrawn", "response.delta", "chatui:preamble.delta", "response.delta.flush", "chatui:queued",
-    "chatui:saving", "response.completed", "response.incomplete", "response.failed", "response.cancel", "chatui:beat",
-    "chatui:snapshot",
+  "chatui:accepted", "chatui:refused", "chatui:idle", "chatui:title", "chatui:listed", "chatui:unlisted",
+    "chatui:closing", "chatui:ping", "chatui:alive", "response.created", "chatui:working", "chatui:summary",
+    "chatui:thought", "chatui:message", "chatui:relabelled", "chatui:withdrawn", "response.delta",
+    "chatui:preamble.delta", "response.delta.flush", "chatui:queued", "chatui:saving", "response.completed",
+    "response.incomplete", "response.failed", "response.cancel", "chatui:beat", "chatui:snapshot",
 ]));
 
 export const DEBUG_PAGE_TYPES = /** @type {readonly string[]} */ (Object.freeze([
-  "chatui:refused", "chatui:idle", "chatui:title", "chatui:closing", "chatui:ping", "chatui:frame.opened",
-    "chatui:frame.delta", "chatui:frame.withdrawn", "chatui:frame.closed", "chatui:debug.snapshot",
+  "chatui:refused", "chatui:idle", "chatui:title", "chatui:closing", "chatui:ping", "chatui:alive",
+    "chatui:frame.opened", "chatui:frame.delta", "chatui:frame.withdrawn", "chatui:frame.closed",
+    "chatui:debug.snapshot",
 ]));
 
 export const TURN_TYPES = /** @type {readonly string[]} */ (Object.freeze([
@@ -103,8 +109,12 @@ export const FIELDS = {
   "chatui:refused": [{ code: "string", message: "string" }],
   "chatui:idle": [{ conversation: "string" }],
   "chatui:title": [{ conversation: "string", title: "string" }],
+  "chatui:listed": [{ conversation: "string", url: "string", title: "string", updated_at: "string",
+    is_imported: "boolean" }],
+  "chatui:unlisted": [{ conversation: "string" }],
   "chatui:closing": [{ code: "string", message: "string" }],
   "chatui:ping": [{ number: "number" }],
+  "chatui:alive": [{  }],
   "response.created": [{ turn: "string", sequence_number: "number", conversation: "string", question: "string",
     kind: "string" }],
   "chatui:working": [{ turn: "string", sequence_number: "number", elapsed: "number" }],

@@ -88,7 +88,7 @@ def test_a_message_sent_while_the_server_is_down_is_sent_once_when_it_is_back(
     try:
         stays.ask("Are you back?")
         leaves.ask("Do not lose me.")
-        expect(stays.banner).to_have_text("Reconnecting…")
+        expect(stays.banner).to_have_text("No connection to the server. Reconnecting…")
         expect(stays.question).to_have_text("Are you back?")
         expect(leaves.question).to_have_text("Do not lose me.")
         leaves.page.close()

@@ -14,7 +14,7 @@ from chatui.models import User
 from tests.support.browser_socket import BrowserSocket
 from tests.tools import wire_types
 
-CONTRACTS = {1: "1b2f6d3f61430b98"}
+CONTRACTS = {2: "b764750b66e2e6d0"}
 """The digest of the contract that each version stands for. The newest only; a change that older pages bear changes the digest alone."""
 
 

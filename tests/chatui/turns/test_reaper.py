@@ -157,4 +157,5 @@ async def test_a_deletion_elsewhere_ends_the_request_to_the_model(ada: User, bac
     await started.turn.conversation.asave(update_fields=["deleted_at"])
     await asyncio.wait_for(running.settle(), 10)
     assert backend.closed == 1
-    assert not await Message.objects.filter(turn=started.turn).aexists()
+    assert await state_of(started.turn) == "stopped"
+    assert (await Message.objects.aget(turn=started.turn)).text.endswith("Half <|end|>"), "Undo brings it back"

@@ -258,15 +258,16 @@ async def test_text_that_a_database_refuses_is_kept_with_marks_in_its_place(ada:
 
 
 @pytest.mark.asyncio
-async def test_a_deleted_conversation_ends_its_turn_and_gets_no_more_rows(ada: User, backend: ScriptedBackend) -> None:
+async def test_a_deleted_conversation_ends_its_turn_and_keeps_what_was_shown(ada: User, backend: ScriptedBackend) -> None:
     gate = asyncio.Event()
-    backend.script = [*frame(ANALYSIS, "thinking"), gate, *frame(FINAL, "late", Terminator.RETURN), ended()]
+    backend.script = [*frame(FINAL, "Half")[:-1], gate, *frame(FINAL, "late", Terminator.RETURN), ended()]
     started = await begin(ada, ask())
     await asyncio.wait_for(backend.waiting.wait(), 5)
     await Conversation.objects.filter(pk=started.turn.conversation_id).aupdate(deleted_at=timezone.now())
-    gate.set()
-    await running.settle()
-    assert not await Message.objects.filter(channel="final").aexists()
+    await asyncio.wait_for(running.settle(), 10)
+    assert (await Turn.objects.aget(pk=started.turn.pk)).state == "stopped"
+    kept = await Message.objects.aget(channel="final")
+    assert kept.text.endswith("Half <|end|>") and not kept.is_complete
 
 
 @pytest.mark.asyncio
@@ -276,7 +277,7 @@ async def test_a_turn_whose_process_died_is_closed_and_its_pieces_kept(ada: User
     assert len(await database_sync_to_async(sweep.interrupt_abandoned)()) == 1
     turn = await Turn.objects.select_related("conversation").aget(pk=started.turn.pk)
     assert (turn.state, turn.error_code) == ("interrupted", "E-STREAM-TRUNCATED")
-    assert (await kept(turn.conversation, ada))[-1].text.endswith("Half<|end|>")
+    assert (await kept(turn.conversation, ada))[-1].text.endswith("Half <|end|>")
     assert await database_sync_to_async(sweep.interrupt_abandoned)() == []
 
 

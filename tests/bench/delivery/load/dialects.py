@@ -56,7 +56,7 @@ class Relay:
 
 
 class Product:
-    """The product's page: it asks, follows the conversation once it is accepted, and fetches the exchange when it begins and ends."""
+    """The product's page: it asks, and all else comes as events. What an event does not carry, or the page has missed, it fetches."""
 
     path = "/ws/"
 
@@ -85,12 +85,10 @@ class Product:
             case "chatui:ping":
                 heard.replies.append(json.dumps({"type": "pong", "number": event["number"]}))
             case "chatui:accepted":
-                heard.replies.append(json.dumps({"type": "subscribe", "conversation": event["conversation"]}))
                 self._exchange = f"{event['url']}turns/{event['turn']}/"
-                heard.fetches += [event["url"], self._exchange]
             case "response.completed":
                 heard.has_ended = True
-                heard.fetches.append(self._exchange)
+                heard.fetches += [] if "html" in event else [self._exchange]
             case "chatui:idle":
                 heard.has_ended = heard.is_missed = True
                 heard.fetches.append(self._exchange)

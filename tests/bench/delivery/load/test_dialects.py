@@ -36,12 +36,9 @@ def test_the_page_asks_with_a_command_that_the_product_reads() -> None:
     assert command.conversation is None
 
 
-def test_the_page_follows_what_was_accepted_and_fetches_its_page_and_its_exchange() -> None:
+def test_the_page_neither_subscribes_nor_fetches_when_its_question_is_accepted() -> None:
     heard = read(ACCEPTED)
-    [reply] = heard.replies
-    assert wire.read_command(reply) == wire.Subscribe(wire.Reference("the-conversation"))
-    assert heard.fetches == ["/c/the-conversation/", "/c/the-conversation/turns/the-turn/"]
-    assert not heard.has_ended
+    assert (heard.replies, heard.fetches, heard.has_ended) == ([], [], False)
 
 
 def test_the_page_answers_pings_by_which_the_server_knows_how_much_was_read() -> None:
@@ -79,6 +76,8 @@ def test_text_is_read_from_the_short_form_of_events() -> None:
 def test_the_end_of_a_turn_is_the_end_and_its_failure_is_a_fault() -> None:
     page = Product()
     read(ACCEPTED, page=page)
+    completed = read(wire.TurnEnded("response.completed", "completed", None, None, 1, html=html.render("below")), page=page)
+    assert (completed.has_ended, completed.fault, completed.fetches) == (True, "", [])
     completed = read(wire.TurnEnded("response.completed", "completed", None, None, 1), page=page)
     assert (completed.has_ended, completed.fault, completed.fetches) == (True, "", ["/c/the-conversation/turns/the-turn/"])
     failed = read(wire.TurnEnded("response.failed", "failed", "E-X", "Sentence.", 1))

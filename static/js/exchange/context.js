@@ -1,0 +1,17 @@
+// How full the model's context was after an answer, kept with the exchange on the page; "../chat/context-use.js" says it to people.
+
+/**
+ * @param {HTMLElement} exchange
+ * @param {string | number | null | undefined} percent nothing where it is not known
+ * @param {string | number | null | undefined} leftOut how many of the oldest questions the model was not shown
+ */
+export function noteContext(exchange, percent, leftOut) {
+  note(exchange, "context", percent);
+  note(exchange, "leftOut", leftOut);
+}
+
+/** @param {HTMLElement} exchange @param {"context" | "leftOut"} name @param {string | number | null | undefined} value */
+function note(exchange, name, value) {
+  if (value) exchange.dataset[name] = String(value);
+  else delete exchange.dataset[name];
+}

@@ -1,0 +1,85 @@
+"""The cable between browsers and the product: a test can cut it, or make it swallow everything in silence."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import threading
+
+
+class Cable:
+    """Listens on a loopback port and passes bytes on to ``port``, both ways."""
+
+    def __init__(self, port: int) -> None:
+        self._port = port
+        self._open: set[socket.socket] = set()
+        self._lock = threading.Lock()
+        self._passing = threading.Event()
+        self._passing.set()
+        self._is_cut = False
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def cut(self) -> None:
+        """Close every connection, and each new one at once."""
+        self._is_cut = True
+        self._close_all()
+
+    def swallow(self) -> None:
+        """Keep every connection, accept new ones, and let nothing through."""
+        self._passing.clear()
+
+    def mend(self, *, keeps: bool = False) -> None:
+        """All is well again. ``keeps``: what was swallowed arrives late; otherwise those connections are gone."""
+        if not keeps:
+            self._close_all()
+        self._is_cut = False
+        self._passing.set()
+
+    def close(self) -> None:
+        """Accept nobody any more."""
+        self._listener.close()
+        self.mend()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                client, _ = self._listener.accept()
+            except OSError:
+                return
+            if self._is_cut:
+                client.close()
+            else:
+                threading.Thread(target=self._join, args=(client,), daemon=True).start()
+
+    def _join(self, client: socket.socket) -> None:
+        try:
+            server = socket.create_connection(("127.0.0.1", self._port))
+        except OSError:
+            client.close()
+            return
+        with self._lock:
+            self._open |= {client, server}
+        threading.Thread(target=self._pass, args=(client, server), daemon=True).start()
+        self._pass(server, client)
+
+    def _pass(self, source: socket.socket, target: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            while data := source.recv(65536):
+                self._passing.wait()
+                target.sendall(data)
+        self._close(source, target)
+
+    def _close_all(self) -> None:
+        with self._lock:
+            found = list(self._open)
+        self._close(*found)
+
+    def _close(self, *connections: socket.socket) -> None:
+        for connection in connections:
+            with contextlib.suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
+            connection.close()
+        with self._lock:
+            self._open -= set(connections)

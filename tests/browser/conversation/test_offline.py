@@ -1,0 +1,164 @@
+"""A page without a connection says so, and keeps what is written: visibly not sent, until it is sent once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.cable import Cable
+from tests.browser.chat import Chat
+from tests.browser.relay import Relay
+from tests.browser.visits import Visits
+from tests.support.served import Server
+
+pytestmark = pytest.mark.browser
+
+NO_CONNECTION = "No connection to the server. Reconnecting…"
+NOT_SENT = "Not sent yet. It will be sent when the connection is back."
+WAYS = {"swallows everything": Cable.swallow, "is cut": Cable.cut}
+# How long it took from the moment of the loss until the page said so, in milliseconds of the page's own clock.
+STOPWATCH = """() => {
+  const line = document.querySelector(".banner-connection");
+  const began = performance.now();
+  const look = () => { if (!line.hidden) globalThis.saidAfter ??= performance.now() - began; };
+  new MutationObserver(look).observe(line, { attributes: true });
+}"""
+MOST_MS = 15_000
+"""The page's own limits add up to less than 3 seconds (``tests/js/heartbeat.test.js``); this machine may be several times slower."""
+
+
+@pytest.fixture
+def cable(demo: Server, visits: Visits) -> Iterator[Cable]:
+    visits.allow("WebSocket connection to .* failed|ERR_(CONNECTION|EMPTY|INTERNET|NETWORK)|Failed to load resource")
+    cable = Cable(demo.port)
+    yield cable
+    cable.close()
+
+
+@pytest.fixture
+def chat(demo: Server, visits: Visits, cable: Cable) -> Chat:
+    """A conversation of one turn, behind the cable."""
+    chat = Chat(visits.open(demo, "ada"))
+    chat.page.goto(cable.url)
+    chat.ask_and_wait("Hello!")
+    chat.settle()
+    return chat
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_message_without_a_connection_waits_visibly_and_is_sent_once(way: str, cable: Cable, chat: Chat) -> None:
+    chat.page.evaluate(STOPWATCH)
+    WAYS[way](cable)
+    expect(chat.banner).to_have_text(NO_CONNECTION)
+    assert chat.page.evaluate("globalThis.saidAfter") < MOST_MS
+
+    chat.ask("Are you there?")
+    expect(chat.last.locator(".unsent")).to_contain_text(NOT_SENT)
+    expect(chat.working).to_be_hidden()
+    expect(chat.stop).to_be_hidden()
+    expect(chat.send).to_be_visible()
+    chat.ask("And another one")
+    expect(chat.problem).to_have_text("Your last message has not been sent yet. Please wait for the connection.")
+    expect(chat.box).to_have_value("And another one")
+    expect(chat.exchanges).to_have_count(2)
+
+    cable.mend()
+    expect(chat.banner).to_be_hidden()
+    chat.finish()
+    expect(chat.last.locator(".unsent")).to_have_count(0)
+    chat.page.reload()
+    expect(chat.exchanges).to_have_count(2)
+    expect(chat.question).to_have_text("Are you there?")
+    chat.finish()
+    expect(chat.box).to_have_value("And another one")
+
+
+def test_what_a_silent_connection_swallowed_is_sent_again_and_counts_once(cable: Cable, chat: Chat) -> None:
+    cable.swallow()
+    chat.ask("Did you hear me?")
+    expect(chat.last.locator(".unsent")).to_contain_text("Not confirmed yet: the connection broke. It will be sent again, once.")
+    expect(chat.stop).to_be_hidden()
+    expect(chat.working).to_be_hidden()
+
+    cable.mend(keeps=True)
+    chat.finish()
+    expect(chat.banner).to_be_hidden()
+    expect(chat.last.locator(".unsent")).to_have_count(0)
+    chat.page.reload()
+    expect(chat.exchanges).to_have_count(2)
+    expect(chat.question).to_have_text("Did you hear me?")
+
+
+def test_a_message_that_was_not_sent_can_be_taken_back_and_changed(demo: Server, visits: Visits, cable: Cable) -> None:
+    chat = Chat(visits.open(demo, "bela"))
+    chat.page.goto(cable.url)
+    expect(chat.page.locator(".stage")).to_have_attribute("data-empty", "")
+    cable.cut()
+    expect(chat.banner).to_have_text(NO_CONNECTION)
+    chat.ask("Half a thought")
+
+    chat.button("Take back").click()
+    expect(chat.exchanges).to_have_count(0)
+    expect(chat.page.locator(".stage")).to_have_attribute("data-empty", "")
+    expect(chat.box).to_have_value("Half a thought")
+    expect(chat.box).to_be_focused()
+    chat.ask("A whole thought")
+    expect(chat.last.locator(".unsent")).to_contain_text(NOT_SENT)
+    cable.mend()
+
+    chat.finish()
+    chat.settle()
+    chat.page.reload()
+    expect(chat.exchanges).to_have_count(1)
+    expect(chat.question).to_have_text("A whole thought")
+
+
+def test_without_a_connection_other_buttons_say_so_and_nothing_waits(cable: Cable, chat: Chat) -> None:
+    cable.cut()
+    expect(chat.banner).to_have_text(NO_CONNECTION)
+
+    chat.button("Regenerate").click()
+    expect(chat.problem).to_have_text("There is no connection to the server. Please try again when it is back.")
+    chat.last.locator(".question").hover()
+    chat.button("Edit").click()
+    chat.last.get_by_role("textbox").fill("Hello, differently!")
+    chat.button("Send").click()
+    expect(chat.last.locator(".question-editor-problem")).to_contain_text("There is no connection")
+    cable.mend()
+
+    expect(chat.banner).to_be_hidden()
+    chat.button("Send").click()
+    chat.finish()
+    expect(chat.question).to_have_text("Hello, differently!")
+    expect(chat.last.get_by_role("group", name="Versions of your message")).to_contain_text("2/ of 2")
+
+
+def test_a_browser_that_says_it_is_offline_is_believed(chat: Chat, cable: Cable) -> None:
+    cable.swallow()
+    chat.page.context.set_offline(True)
+    expect(chat.banner).to_have_text("You are offline. Waiting for the network…")
+    chat.page.context.set_offline(False)
+    cable.mend()
+    expect(chat.banner).to_be_hidden()
+
+
+@pytest.mark.llama
+def test_stop_without_a_connection_takes_effect_when_it_is_back(llama: Server, visits: Visits, relay: Relay) -> None:
+    visits.allow("WebSocket connection to .* failed|ERR_(CONNECTION|EMPTY)|Failed to load resource")
+    cable = Cable(llama.port)
+    try:
+        chat = Chat(visits.open(llama, "ada"))
+        chat.page.goto(cable.url)
+        relay.hold_after(90)
+        chat.ask("Count from 1 to 200.")
+        expect(chat.answer).to_contain_text("1, 2, 3, 4")
+        cable.cut()
+        expect(chat.banner).to_have_text(NO_CONNECTION)
+        chat.stop.click()
+        cable.mend()
+        chat.finish("stopped")
+    finally:
+        cable.close()
+        relay.let_go()

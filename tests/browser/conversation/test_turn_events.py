@@ -1,0 +1,264 @@
+"""A turn is shown by the events of the socket alone: no open page fetches anything, and each looks as a reload would show it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import Page, Request, expect
+
+from tests.browser.chat import Chat
+from tests.browser.relay import Relay
+from tests.browser.visits import Visits
+from tests.support.served import Server
+
+pytestmark = pytest.mark.browser
+
+# What a page shows of its conversation beside the text: labels of buttons, addresses, states, places. Not what a reload would not know.
+LOOKS = """() => {
+  const text = (selector) => [...document.querySelectorAll(selector)].map((each) => each.innerText.replace(/\\s+/g, " ").trim());
+  const all = (selector, name) => [...document.querySelectorAll(selector)].map((each) => each.getAttribute(name));
+  return {
+    title: document.title,
+    bar: [text(".top-title"), all(".top-bar a, .top-bar button", "href"), all(".top-bar .menu-item", "href")],
+    list: [".conversation-item", ".conversation-link"].map((each) =>
+      ["data-conversation", "data-rename", "data-delete", "data-restore", "href", "aria-current"].map((name) => all(each, name))),
+    titles: text(".conversation-title"),
+    marks: text(".imported-mark"),
+    exchanges: ["data-question", "data-turn", "data-state"].map((name) => all("chat-transcript > .exchange", name)),
+    questions: text(".question-text"),
+    ids: all(".question", "id"),
+    sources: [...document.querySelectorAll("chat-transcript .question-source")].map((each) => each.content.textContent),
+    tools: text(".question-tools"),
+    thoughts: text(".before"),
+    ends: text(".answer-end"),
+    actions: all(".answer-end [data-action]", "data-action"),
+    copies: all(".answer-end [data-source]", "data-source"),
+    versions: all("chat-transcript .siblings button", "value"),
+    branches: all("chat-transcript .siblings", "action"),
+  };
+}"""
+
+
+@contextmanager
+def nothing_fetched(*pages: Page) -> Iterator[None]:
+    """Meanwhile no page asks the server for anything but its own scripts and styles, which it loads when it first needs them."""
+    asked: list[str] = []
+
+    def note(request: Request) -> None:
+        path = urlsplit(request.url).path
+        if not path.startswith("/static/"):
+            asked.append(f"{request.method} {path}")
+
+    for page in pages:
+        page.on("request", note)
+    yield
+    for page in pages:
+        page.evaluate("() => fetch('/healthz').then((response) => response.status)")
+        page.remove_listener("request", note)
+    assert asked == ["GET /healthz"] * len(pages), "the probe at the end proves that requests are noted"
+
+
+def looks(page: Page) -> object:
+    return page.evaluate(LOOKS)
+
+
+def agrees_with_a_reload(chat: Chat, *others: Chat) -> None:
+    """The page, and other tabs with the same conversation, look as a fresh one does."""
+    fresh = Chat(chat.page.context.new_page())
+    fresh.page.goto(chat.page.url)
+    expect(fresh.page.locator(".conversation-group").first).to_be_visible()
+    for tab in (chat, *others):
+        assert looks(tab.page) == looks(fresh.page)
+    fresh.page.close()
+
+
+def test_the_first_turn_of_a_conversation_needs_no_fetch_in_any_tab(demo: Server, visits: Visits) -> None:
+    chat = Chat(visits.open(demo, "ada"))
+    aside = Chat(chat.page.context.new_page())
+    aside.page.goto("/")
+    expect(aside.box).to_be_visible()
+    stranger = Chat(visits.open(demo, "bela"))
+    before = stranger.links.count()
+
+    with nothing_fetched(chat.page, aside.page):
+        chat.ask_and_wait("Show me *one* turn\nin <b>two</b> lines")
+        chat.settle()
+        expect(chat.links.first).to_have_attribute("aria-current", "page")
+        expect(aside.links.first).to_have_text("Show me *one* turn")
+        assert aside.links.first.get_attribute("href") == urlsplit(chat.page.url).path
+        expect(aside.page).to_have_title("chatui")
+        expect(aside.exchanges).to_have_count(0)
+
+    agrees_with_a_reload(chat)
+    expect(stranger.links).to_have_count(before)
+    chat.page.get_by_role("button", name="Options for this conversation").click()
+    expect(chat.page.get_by_role("link", name="Download transcript")).to_be_visible()
+
+
+def test_later_turns_edits_and_regenerations_need_no_fetch_in_any_tab(demo: Server, visits: Visits) -> None:
+    chat = Chat(visits.open(demo, "ada"))
+    chat.ask_and_wait("The first question")
+    chat.settle()
+    elsewhere = Chat(chat.page.context.new_page())
+    elsewhere.page.goto("/")
+    elsewhere.ask_and_wait("Another conversation, for a while on top")
+    twin = Chat(chat.page.context.new_page())
+    twin.page.goto(chat.page.url)
+    twin.finish()
+
+    with nothing_fetched(chat.page, twin.page, elsewhere.page):
+        chat.ask_and_wait("The second question")
+        expect(elsewhere.page.locator(".conversation-title").first).to_have_text("The first question")
+        expect(twin.question).to_have_text("The second question")
+        twin.finish()
+        chat.button("Regenerate").click()
+        for tab in (chat, twin):
+            expect(tab.last.get_by_role("group", name="Versions of this answer")).to_contain_text("2/ of 2")
+        chat.last.locator(".question").hover()
+        chat.button("Edit").click()
+        chat.last.get_by_role("textbox").fill("The second question, put better")
+        chat.button("Send").click()
+        for tab in (chat, twin):
+            expect(tab.last.get_by_role("group", name="Versions of your message")).to_contain_text("2/ of 2")
+            tab.finish()
+            expect(tab.last.locator(".answer-end")).to_contain_text("Regenerate")
+
+    agrees_with_a_reload(chat, twin)
+    chat.last.get_by_role("group", name="Versions of your message").get_by_role("button", name="Previous version").click()
+    expect(chat.question).to_have_text("The second question")
+
+
+def test_a_cut_answer_and_its_continuation_need_no_fetch_in_any_tab(demo: Server, visits: Visits) -> None:
+    chat = Chat(visits.open(demo, "ada"))
+    with nothing_fetched(chat.page):
+        chat.ask_and_wait("Please truncate.", state="incomplete")
+        expect(chat.last.locator(".notice-text")).to_contain_text("E-X-LENGTH")
+    chat.settle()
+    twin = Chat(chat.page.context.new_page())
+    twin.page.goto(chat.page.url)
+    twin.finish("incomplete")
+
+    with nothing_fetched(chat.page, twin.page):
+        chat.button("Continue").click()
+        chat.finish()
+        twin.finish()
+
+    agrees_with_a_reload(chat, twin)
+
+
+@pytest.mark.llama
+def test_a_stopped_answer_needs_no_fetch_in_any_tab(llama: Server, visits: Visits, relay: Relay) -> None:
+    chat = Chat(visits.open(llama, "ada"))
+    chat.ask_and_wait("Hello!")
+    chat.settle()
+    twin = Chat(chat.page.context.new_page())
+    twin.page.goto(chat.page.url)
+    twin.finish()
+    relay.hold_after(90)
+
+    with nothing_fetched(chat.page, twin.page):
+        chat.ask("Count from 1 to 200.")
+        for tab in (chat, twin):
+            expect(tab.answer).to_contain_text("1, 2, 3, 4")
+        chat.stop.click()
+        for tab in (chat, twin):
+            tab.finish("stopped")
+            expect(tab.last.locator(".answer-end")).to_contain_text("Stopped")
+    relay.let_go()
+
+    agrees_with_a_reload(chat, twin)
+
+
+def test_renaming_deleting_and_undo_reach_every_tab_without_a_fetch(demo: Server, visits: Visits) -> None:
+    chat = Chat(visits.open(demo, "ada"))
+    chat.ask_and_wait("A conversation that goes")
+    chat.settle()
+    other, aside = Chat(chat.page.context.new_page()), Chat(chat.page.context.new_page())
+    other.page.goto(chat.page.url)
+    other.finish()
+    aside.page.goto("/")
+    expect(aside.links.first).to_have_text("A conversation that goes")
+    before = aside.links.count()
+
+    with nothing_fetched(other.page, chat.page):
+        _choose(aside, "A conversation that goes", "Delete")
+        for tab in (chat, other):
+            expect(tab.links).to_have_count(before - 1)
+            expect(tab.page.locator(".banner-deleted")).to_have_text("This conversation was deleted in another tab. Undo")
+        aside.page.get_by_role("button", name="Undo").click()
+        for tab in (chat, other, aside):
+            expect(tab.links).to_have_count(before)
+            expect(tab.links.first).to_have_text("A conversation that goes")
+            expect(tab.page.locator(".banner-deleted")).to_be_hidden()
+        expect(other.links.first).to_have_attribute("aria-current", "page")
+
+    _choose(aside, "A conversation that goes", "Delete")
+    other.page.locator(".banner-deleted").get_by_role("button", name="Undo").click()
+    expect(aside.links).to_have_count(before)
+    agrees_with_a_reload(chat, other)
+
+
+def _choose(chat: Chat, title: str, action: str) -> None:
+    chat.page.get_by_role("button", name=f"Options for “{title}”").click()
+    chat.page.locator("#conversation-menu").get_by_role("button", name=action).click()
+
+
+@pytest.mark.llama
+def test_undo_brings_back_the_text_of_an_answer_that_was_being_written_in_every_tab(llama: Server, visits: Visits, relay: Relay) -> None:
+    chat = Chat(visits.open(llama, "bela"))
+    chat.ask_and_wait("Hello!")
+    chat.settle()
+    other, aside = Chat(chat.page.context.new_page()), Chat(chat.page.context.new_page())
+    other.page.goto(chat.page.url)
+    other.finish()
+    aside.page.goto("/")
+    relay.hold_after(90)
+    chat.ask("Count from 1 to 200.")
+    for tab in (chat, other):
+        expect(tab.answer).to_contain_text("1, 2, 3, 4")
+
+    before = time.monotonic()
+    _choose(aside, "Hello!", "Delete")
+    for tab in (chat, other):
+        tab.finish("stopped")
+        expect(tab.page.locator(".banner-deleted")).to_be_visible()
+    assert relay.closed_at > before, "the product still listens to the model server"
+    relay.let_go()
+    shown = chat.answer.inner_text()
+    aside.page.get_by_role("button", name="Undo").click()
+    for tab in (chat, other):
+        expect(tab.page.locator(".banner-deleted")).to_be_hidden()
+
+    assert shown.startswith("1, 2, 3, 4") and "200" not in shown
+    agrees_with_a_reload(chat, other)
+    chat.page.reload()
+    chat.finish("stopped")
+    assert chat.answer.inner_text() == other.answer.inner_text() == shown
+    other.button("Continue").click()
+    for tab in (chat, other):
+        tab.finish()
+        expect(tab.answer).to_contain_text("200")
+
+
+@pytest.mark.llama
+def test_undo_in_the_tab_that_deleted_brings_back_what_it_had_shown(llama: Server, visits: Visits, relay: Relay) -> None:
+    chat = Chat(visits.open(llama, "grace"))
+    relay.hold_after(90)
+    chat.ask("Count from 1 to 200.")
+    expect(chat.answer).to_contain_text("1, 2, 3, 4")
+    chat.settle()
+    address, shown = chat.page.url, chat.answer.inner_text()
+
+    _choose(chat, "Count from 1 to 200.", "Delete")
+    chat.page.wait_for_url("**/?deleted=*")
+    chat.page.get_by_role("button", name="Undo").click()
+    chat.page.wait_for_url(address)
+
+    chat.finish("stopped")
+    relay.let_go()
+    kept = chat.answer.inner_text()
+    assert kept.startswith(shown) and "200" not in kept

@@ -1,0 +1,178 @@
+"""The HTML that events of a turn carry: what a page that is loaded then shows, for nobody but those who follow, and never waited for."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+from channels.db import database_sync_to_async
+
+from chatui.display import fragments
+from chatui.models import Conversation, Turn, User
+from chatui.turns import runner, running
+from tests.chatui.conftest import signed_in
+from tests.support.browser_socket import ENDS, BrowserSocket
+from tests.support.scripted import ANALYSIS, FINAL, PREAMBLE, ScriptedBackend, Step, answer, ended, frame
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
+
+TOKEN = re.compile(r'<input type="hidden" name="csrfmiddlewaretoken" value="[^"]+">')
+QUESTION = re.compile(r'<div class="question".*</div>(?=\s*<div class="answer">)', re.S)
+END = re.compile(r'(?<=<div class="answer-end">).*(?=</div>\s*</div>\s*</article>)', re.S)
+
+SENT = {"type": "send", "text": "Is <b>2</b> + 2 *four*?\nSay it.", "effort": "low"}
+LEFT_HALF: list[Step] = [*frame(ANALYSIS, "HIDDEN-MARK"), *frame(FINAL, "Two and")[:-1]]
+
+
+async def turn(socket: BrowserSocket, **command: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """One turn: what it was accepted as, with the event that began it as ``begun``, and its end."""
+    await socket.say(**{"client_id": str(uuid4()), "conversation": None} | command)
+    accepted = (await socket.until("chatui:accepted"))[-1]
+    begun = (await socket.until("response.created"))[-1]
+    return accepted | {"begun": begun}, (await socket.until(*ENDS))[-1]
+
+
+async def page_of(person: User, accepted: dict[str, Any]) -> str:
+    """The exchange as the server shows it over HTTP."""
+    path = f"{accepted['url']}turns/{accepted['turn']}/"
+    found = await database_sync_to_async(lambda: signed_in(person).get(path).content.decode())()
+    return TOKEN.sub("", found)
+
+
+def same(html: str) -> str:
+    return " ".join(html.split())
+
+
+async def agree(person: User, accepted: dict[str, Any], end: dict[str, Any]) -> None:
+    page = await page_of(person, accepted)
+    question, below = QUESTION.search(page), END.search(page)
+    assert question and below and "data-action" in below[0], page
+    assert same(end["html"]) == same(below[0])
+    if "html" in accepted["begun"]:
+        assert same(accepted["begun"]["html"]) == same(question[0])
+    assert "csrf" not in end["html"] and "HIDDEN-MARK" not in end["html"]
+
+
+async def test_every_kind_of_turn_carries_what_a_page_shows(ada: User, backend: ScriptedBackend) -> None:
+    async with BrowserSocket(ada) as socket:
+        first, end = await turn(socket, **SENT)
+        assert "&lt;b&gt;2&lt;/b&gt;" in first["begun"]["html"]
+        await agree(ada, first, end)
+        where = {"conversation": first["conversation"], "effort": "low"}
+        backend.script = [*frame(PREAMBLE, "I will look."), *answer("Yes.", "HIDDEN-MARK")]
+        second, end = await turn(socket, **SENT | where)
+        await agree(ada, second, end)
+        again, end = await turn(socket, type="regenerate", question=second["question"], **where)
+        assert "html" not in again["begun"], "the page has the question"
+        assert "2<span" in end["html"]
+        await agree(ada, again, end)
+        edited, end = await turn(socket, type="edit", question=second["question"], text="And 3 + 3?", **where)
+        assert "Versions of your message" in edited["begun"]["html"]
+        await agree(ada, edited, end)
+        backend.script = [ValueError("HIDDEN-MARK")]
+        failed, end = await turn(socket, **SENT | where)
+        assert "Retry" in end["html"]
+        await agree(ada, failed, end)
+
+
+async def test_a_stopped_a_continued_and_a_vainly_continued_answer_carry_what_a_page_shows(ada: User, backend: ScriptedBackend) -> None:
+    async with BrowserSocket(ada) as socket:
+        backend.script = [*LEFT_HALF, asyncio.Event()]
+        await socket.say(client_id=str(uuid4()), conversation=None, **SENT)
+        cut = (await socket.until("chatui:accepted"))[-1]
+        cut["begun"] = (await socket.until("response.created"))[-1]
+        await asyncio.wait_for(backend.waiting.wait(), 20)
+        await socket.say("stop", conversation=cut["conversation"], turn=cut["turn"])
+        end = (await socket.until(*ENDS))[-1]
+        assert "Continue" in end["html"] and "Stopped" in end["html"]
+        await agree(ada, cut, end)
+        backend.script = [ValueError("HIDDEN-MARK")]
+        vain, end = await turn(socket, type="continue", conversation=cut["conversation"], turn=cut["turn"])
+        await agree(ada, vain, end)
+        backend.script = [*frame(ANALYSIS, "HIDDEN-MARK"), *frame(FINAL, "Two and two are four."), ended()]
+        whole, end = await turn(socket, type="continue", conversation=cut["conversation"], turn=vain["turn"])
+        assert "html" not in whole["begun"] and "Regenerate" in end["html"]
+        await agree(ada, whole, end)
+        where = {"conversation": cut["conversation"], "effort": "low"}
+        again, end = await turn(socket, type="regenerate", question=whole["question"], **where)
+        assert "Versions of this answer" in end["html"]
+        await agree(ada, again, end)
+
+
+async def test_an_ask_that_comes_twice_is_answered_with_where_things_are(ada: User, backend: ScriptedBackend) -> None:
+    async with BrowserSocket(ada) as socket:
+        accepted, _ = await turn(socket, **SENT | {"client_id": (key := str(uuid4()))})
+        async with BrowserSocket(ada) as again:
+            await again.say(client_id=key, conversation=None, **SENT)
+            events = await again.until("chatui:idle")
+    assert [event["type"] for event in events] == ["chatui:accepted", "chatui:idle"]
+    assert {event.get("turn") for event in events} == {accepted["turn"]}
+
+
+@pytest.mark.parametrize("how", ["fails", "takes too long"])
+async def test_the_end_of_a_turn_does_not_wait_for_what_stands_below_it(
+    how: str, ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def slow(*_: object, **__: object) -> None:
+        if how == "fails":
+            raise ValueError("HIDDEN-MARK")
+        time.sleep(1)
+
+    monkeypatch.setattr(fragments, "question", slow)
+    monkeypatch.setattr(fragments, "answer_end", slow)
+    monkeypatch.setattr(runner, "SHOWN_SECONDS", 0.05)
+    async with BrowserSocket(ada) as socket:
+        accepted, end = await turn(socket, **SENT)
+    assert end["type"] == "response.completed" and "html" not in end and "html" not in accepted["begun"]
+    assert "data-action" in await page_of(ada, accepted), "the page can fetch it"
+
+
+async def test_the_list_of_one_person_is_told_to_their_pages_and_to_nobody_elses(ada: User, bela: User, backend: ScriptedBackend) -> None:
+    async with BrowserSocket(ada) as socket, BrowserSocket(ada) as aside, BrowserSocket(bela) as stranger:
+        accepted, _ = await turn(socket, **SENT)
+        listed = await aside.next()
+        assert listed["type"] == "chatui:listed" and listed["conversation"] == accepted["conversation"]
+        assert (listed["title"], listed["url"], listed["is_imported"]) == (accepted["title"], accepted["url"], False)
+        await turn(socket, **SENT | {"conversation": accepted["conversation"]})
+        moved = await aside.next()
+        assert moved["conversation"] == accepted["conversation"] and moved["updated_at"] > listed["updated_at"]
+        client = await database_sync_to_async(signed_in)(ada)
+        for action, event in (("delete", "chatui:unlisted"), ("restore", "chatui:listed")):
+            await database_sync_to_async(client.post)(f"{accepted['url']}{action}/")
+            told = await aside.next()
+            assert (told["type"], told["conversation"]) == (event, accepted["conversation"])
+        await database_sync_to_async(client.post)(f"{accepted['url']}rename/", {"title": "Sums"})
+        assert (await aside.next())["title"] == "Sums"
+        await stranger.say("probe")
+        assert await stranger.next() == {"type": "chatui:alive"}, "nothing came before it"
+    assert accepted["conversation"] not in "".join(stranger.raw)
+
+
+async def test_deleting_a_conversation_ends_its_answer_at_once_and_undo_brings_the_text_back(
+    ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("chatui.turns.leases.TICK_SECONDS", 3600.0)  # so that it is not this which ends it
+    async with BrowserSocket(ada) as socket, BrowserSocket(ada) as other:
+        backend.script = [*LEFT_HALF, asyncio.Event()]
+        await socket.say(client_id=str(uuid4()), conversation=None, **SENT)
+        accepted = (await socket.until("chatui:accepted"))[-1]
+        await other.say("subscribe", conversation=accepted["conversation"])
+        await other.until("chatui:snapshot")
+        await asyncio.wait_for(backend.waiting.wait(), 20)
+        client = await database_sync_to_async(signed_in)(ada)
+        await database_sync_to_async(client.post)(f"{accepted['url']}delete/")
+        for each in (socket, other):
+            assert (await each.until(*ENDS))[-1]["type"] == "response.cancel"
+        await running.settle()
+        assert backend.closed == 1
+        assert await database_sync_to_async(lambda: client.get(accepted["url"]).status_code)() == 404, "the premise: it is in the bin"
+        await database_sync_to_async(client.post)(f"{accepted['url']}restore/")
+        page = await page_of(ada, accepted)
+    assert "Two" in page and 'data-state="stopped"' in page and "HIDDEN-MARK" not in page
+    turn = await Turn.objects.aget(pk=UUID(accepted["turn"]))
+    assert (turn.state, turn.error_code) == ("stopped", "")
+    assert (await Conversation.objects.aget()).deleted_at is None
