@@ -98,7 +98,7 @@ class Limits:
     max_output_chars: int = 1_000_000
     max_line_bytes: int = 1 << 20
     max_error_bytes: int = 8 << 10
-    read_interval: float = 0.03
+    read_interval: float = 0.05
 
 
 @dataclass(frozen=True, slots=True)

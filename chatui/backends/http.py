@@ -1,6 +1,6 @@
 """One streaming HTTP request to a model server, with timeouts, size limits and error codes.
 
-httpx alone does not stop a server that sends one byte at a time, so every wait here has its own deadline.
+A client alone does not stop a server that sends one byte at a time, so every wait has its own deadline.
 """
 
 from __future__ import annotations
@@ -14,6 +14,9 @@ from typing import Protocol, runtime_checkable
 import httpx
 
 from chatui.backends.base import BackendError, Limits
+from chatui.backends.http1.exchange import READING, Reading
+from chatui.backends.http1.pace import pace
+from chatui.backends.http1.transport import Transport
 from chatui.backends.sse import Decoder, Event, TooLongError
 from chatui.codes import ProductCode
 from renderer.errors import Code
@@ -22,8 +25,6 @@ WHOLE = "chatui:whole"
 """The name of the one event that stands for an answer that came as a plain JSON body."""
 _LEAST_KEY_CHARS = 6
 """What is shorter, such as "none", guards nothing, and may well stand in a sentence."""
-_NO_WAIT_SECONDS = 0.001
-"""A read that took no longer was answered from what had already come."""
 
 
 class Watcher(Protocol):
@@ -104,6 +105,7 @@ class Upstream:
         """
         clock = _Clock(self.limits)
         request = self._client.build_request("POST", self.root + path, json=payload, headers={"Accept": "text/event-stream"})
+        request.extensions[READING] = Reading(clock.deadline, self._pause)
         if on_sent is not None:
             on_sent(path, request.content)
         async with self._opened(request, clock.deadline()) as response:
@@ -119,28 +121,26 @@ class Upstream:
     async def _events(self, response: httpx.Response, clock: _Clock) -> AsyncGenerator[Event, None]:
         decoder = Decoder(self.limits.max_line_bytes)
         chunks = response.aiter_raw()
-        now = asyncio.get_running_loop().time
         while True:
-            asked_at = now()
             try:
-                async with _deadline(clock.deadline()):
-                    chunk = await anext(chunks, None)
+                chunk = await anext(chunks, None)
                 events = decoder.finish() if chunk is None else decoder.feed(chunk)
+            except httpx.ReadTimeout as error:
+                raise _silent() from error
             except httpx.HTTPError as error:
                 raise _broken(error, begun=clock.begun) from error
             except TooLongError as error:
                 raise BackendError(Code.STREAM_TRUNCATED, str(error)) from error
-            has_caught_up = now() - asked_at > _NO_WAIT_SECONDS
-            for event in events:
+            if events:
                 clock.heard()
+            for event in events:
                 yield event
             if chunk is None:
                 return
-            # Read at frame rate: being woken for each token costs more than all the rest of the way. What comes meanwhile waits in
-            # the socket's buffer; all of that is taken before the next pause, however small the pieces are that it comes in.
-            # Cancelling ends this sleep at once.
-            if has_caught_up:
-                await asyncio.sleep(self.limits.read_interval)
+
+    def _pause(self) -> float:
+        """Between two reads: being woken for each token costs more than all the rest of the way."""
+        return self.limits.read_interval * pace.factor()
 
     @asynccontextmanager
     async def _opened(self, request: httpx.Request, deadline: float) -> AsyncIterator[httpx.Response]:
@@ -182,7 +182,7 @@ def _connect(key: str | None, limits: Limits) -> httpx.AsyncClient:
     return httpx.AsyncClient(
         headers={"Accept-Encoding": "identity", **({"Authorization": f"Bearer {key}"} if key else {})},
         timeout=httpx.Timeout(None, connect=limits.connect),
-        limits=httpx.Limits(max_connections=None, max_keepalive_connections=20),
+        transport=Transport(),
         follow_redirects=False,
         trust_env=False,
     )
@@ -213,7 +213,7 @@ async def _deadline(when: float) -> AsyncIterator[None]:
         async with asyncio.timeout_at(when):
             yield
     except TimeoutError as error:
-        raise BackendError(ProductCode.TIMEOUT, "the server was silent, or slow, for too long") from error
+        raise _silent() from error
 
 
 async def _bounded(response: httpx.Response, most: int) -> bytes:
@@ -251,6 +251,10 @@ def _seconds(value: str | None) -> float | None:
 def _unreachable(error: httpx.HTTPError) -> BackendError:
     code = ProductCode.TIMEOUT if isinstance(error, httpx.TimeoutException) else ProductCode.BACKEND
     return BackendError(code, f"{type(error).__name__}: {error}", retryable=True)
+
+
+def _silent() -> BackendError:
+    return BackendError(ProductCode.TIMEOUT, "the server was silent, or slow, for too long")
 
 
 def _broken(error: httpx.HTTPError, *, begun: bool) -> BackendError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
@@ -33,7 +34,7 @@ _UNREACHED = {
     "CERTIFICATE_VERIFY_FAILED": "Its certificate is not trusted here.",
     "SSL|TLS": "No secure connection comes about.",
     "[Nn]ame or service|[Nn]ame resolution|nodename|getaddrinfo|[Nn]o address": "Its name leads to no address.",
-    "refused|[Aa]ll connection attempts": "The connection is refused.",
+    rf"refused|Errno {errno.ECONNREFUSED}\b": "The connection is refused.",
 }
 LEAST_SECONDS = 1.0
 """With less than this left, no further question is asked."""

@@ -23,7 +23,8 @@ from renderer.gate import Audience, VisibleText
 
 log = logging.getLogger(__name__)
 
-FLUSH_SECONDS = 0.05
+FLUSH_SECONDS = 0.03
+"""Shorter than the time between two reads of a model server, so that what one brings is sent in the same step."""
 BEAT_SECONDS = 2.0
 """After so long without an event, pages are told that the turn still runs, and what its latest number is."""
 FOLLOWED_SECONDS = 75.0

@@ -1,0 +1,116 @@
+"""The bytes of a connection: ``read`` takes all that has come, which waits in the socket's buffer until then.
+
+Nothing is woken when bytes arrive, except by a ``read`` that found none. TLS has to be read as it comes; it is decrypted into a buffer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+import ssl
+from typing import Protocol
+
+MOST_AT_ONCE = 64 * 1024
+HAPPY_EYEBALLS_SECONDS = 0.25
+"""After so long without an answer the next address of a host is tried, too (RFC 8305)."""
+
+
+class Stream(Protocol):
+    """A connection to a server. ``close`` it in any case."""
+
+    async def read(self, deadline: float | None) -> bytes:
+        """What has come, at most MOST_AT_ONCE bytes; empty where the server has closed.
+
+        Raises:
+            TimeoutError: nothing came up to ``deadline``, in the loop's time.
+            OSError: the connection is broken.
+        """
+        ...
+
+    async def write(self, data: bytes) -> None:
+        """Send all of it.
+
+        Raises:
+            OSError: the connection is broken.
+        """
+        ...
+
+    def is_usable(self) -> bool:
+        """Whether an idle connection can be used again: the server has neither closed it nor said anything."""
+        ...
+
+    def close(self) -> None:
+        """Close it at once."""
+        ...
+
+
+async def connected(host: str, port: int, context: ssl.SSLContext | None) -> Stream:
+    """A new connection, with TLS where there is a ``context``.
+
+    Raises:
+        OSError: no address of the host answers, or its certificate is not good.
+    """
+    if context is not None:
+        reader, writer = await asyncio.open_connection(
+            host, port, ssl=context, server_hostname=host, happy_eyeballs_delay=HAPPY_EYEBALLS_SECONDS
+        )
+        return _Tls(reader, writer)
+    loop = asyncio.get_running_loop()
+    transport, _ = await loop.create_connection(asyncio.Protocol, host, port, happy_eyeballs_delay=HAPPY_EYEBALLS_SECONDS)
+    try:
+        # The event loop's transport reads what comes whenever it comes. We want the connection without it.
+        return _Plain(transport.get_extra_info("socket").dup())
+    finally:
+        transport.abort()
+
+
+class _Plain:
+    def __init__(self, connection: socket.socket) -> None:
+        connection.setblocking(False)
+        self._socket = connection
+        self._loop = asyncio.get_running_loop()
+
+    async def read(self, deadline: float | None) -> bytes:
+        try:
+            return self._socket.recv(MOST_AT_ONCE)
+        except BlockingIOError:
+            async with asyncio.timeout_at(deadline):
+                return await self._loop.sock_recv(self._socket, MOST_AT_ONCE)
+
+    async def write(self, data: bytes) -> None:
+        await self._loop.sock_sendall(self._socket, data)
+
+    def is_usable(self) -> bool:
+        try:
+            self._socket.recv(1, socket.MSG_PEEK)
+        except BlockingIOError:
+            return True
+        except OSError:
+            return False
+        return False
+
+    def close(self) -> None:
+        self._socket.close()
+
+
+class _Tls:
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader = reader
+        self._writer = writer
+
+    async def read(self, deadline: float | None) -> bytes:
+        async with asyncio.timeout_at(deadline):
+            return await self._reader.read(MOST_AT_ONCE)
+
+    async def write(self, data: bytes) -> None:
+        self._writer.write(data)
+        await self._writer.drain()
+
+    def is_usable(self) -> bool:
+        # Nobody reads an idle connection, so whatever has come would be in this buffer.
+        return not (self._reader.at_eof() or self._writer.is_closing() or self._reader._buffer)  # type: ignore[attr-defined]
+
+    def close(self) -> None:
+        with contextlib.suppress(OSError):
+            self._writer.transport.abort()

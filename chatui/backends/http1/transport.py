@@ -1,0 +1,78 @@
+"""The connections to one model server, as a transport for httpx: those that are idle are used again for a while.
+
+httpx's own would wake several layers for each piece of an answer. Everything above it is httpx's: addresses, headers, timeouts, errors.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections import deque
+from dataclasses import dataclass
+from functools import partial
+
+import httpx
+
+from chatui.backends.http1.exchange import Exchange
+from chatui.backends.http1.streams import Stream, connected
+
+MOST_IDLE = 20
+IDLE_SECONDS = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Idle:
+    origin: tuple[str, str, int | None]
+    stream: Stream
+    since: float
+
+
+class Transport(httpx.AsyncBaseTransport):
+    """For one event loop, and best for one server: a request to another closes what is idle. No proxies, no HTTP/2, no redirects."""
+
+    def __init__(self) -> None:
+        self._idle: deque[_Idle] = deque()
+        self._context: ssl.SSLContext | None = None
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        """See httpx."""
+        origin = (request.url.scheme, request.url.host, request.url.port)
+        stream = self._used_before(origin) or await self._connected(request)
+        return await Exchange(stream, request, partial(self._take_back, origin)).response()
+
+    async def aclose(self) -> None:
+        """See httpx. Connections in use close after their response."""
+        while self._idle:
+            self._idle.pop().stream.close()
+
+    def _used_before(self, origin: tuple[str, str, int | None]) -> Stream | None:
+        now = asyncio.get_running_loop().time()
+        while self._idle:
+            idle = self._idle.pop()
+            if idle.origin == origin and now - idle.since < IDLE_SECONDS and idle.stream.is_usable():
+                return idle.stream
+            idle.stream.close()
+        return None
+
+    def _take_back(self, origin: tuple[str, str, int | None], stream: Stream | None) -> None:
+        if stream is None:
+            return
+        self._idle.append(_Idle(origin, stream, asyncio.get_running_loop().time()))
+        if len(self._idle) > MOST_IDLE:
+            self._idle.popleft().stream.close()
+
+    async def _connected(self, request: httpx.Request) -> Stream:
+        url = request.url
+        is_secure = url.scheme == "https"
+        if is_secure and self._context is None:
+            self._context = httpx.create_ssl_context(trust_env=False)
+            self._context.set_alpn_protocols(["http/1.1"])
+        host = url.raw_host.decode("ascii")
+        timeout = request.extensions.get("timeout", {}).get("connect")
+        try:
+            async with asyncio.timeout(timeout):
+                return await connected(host, url.port or (443 if is_secure else 80), self._context if is_secure else None)
+        except TimeoutError as error:
+            raise httpx.ConnectTimeout("no connection within the time for it") from error
+        except (OSError, UnicodeError) as error:
+            raise httpx.ConnectError(str(error)) from error

@@ -1,0 +1,168 @@
+"""Connections are used again where that is safe, also with TLS, and failures are httpx's."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+import subprocess
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+
+from chatui.backends.http1.exchange import READING, Reading
+from chatui.backends.http1.transport import Transport
+
+pytestmark = pytest.mark.asyncio
+
+WHOLE = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
+CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+
+class Server:
+    """Answers each request on a connection with the same bytes, and counts connections."""
+
+    def __init__(self, said: bytes) -> None:
+        self.said = said
+        self.connections = self.requests = 0
+        self.writers: list[asyncio.StreamWriter] = []
+        self.serving: set[asyncio.Future[None]] = {asyncio.ensure_future(asyncio.sleep(0))}
+
+    def accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.serving.add(asyncio.ensure_future(self._serve(reader, writer)))
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.connections += 1
+        self.writers.append(writer)
+        try:
+            while await reader.readuntil(b"\r\n\r\n"):
+                self.requests += 1
+                writer.write(self.said)
+        except (asyncio.IncompleteReadError, ConnectionError):
+            writer.close()
+
+
+@asynccontextmanager
+async def serving(said: bytes, context: ssl.SSLContext | None = None) -> AsyncIterator[tuple[Server, str]]:
+    server = Server(said)
+    listening = await asyncio.start_server(server.accept, "127.0.0.1", 0, ssl=context)
+    scheme, port = "https" if context else "http", listening.sockets[0].getsockname()[1]
+    try:
+        yield server, f"{scheme}://127.0.0.1:{port}/"
+    finally:
+        listening.close()
+        for writer in server.writers:
+            writer.close()
+        await asyncio.wait(server.serving)
+
+
+def client() -> httpx.AsyncClient:
+    return httpx.AsyncClient(transport=Transport(), timeout=httpx.Timeout(20), trust_env=False)
+
+
+@pytest.mark.parametrize(
+    ("said", "connections"),
+    [
+        (WHOLE, 1),
+        (CHUNKED + b"5\r\nhello\r\n0\r\n\r\n", 1),
+        (b"HTTP/1.1 100 Continue\r\n\r\n" + WHOLE, 1),
+        (WHOLE.replace(b"\r\n\r\n", b"\r\nConnection: Close\r\n\r\n"), 3),
+        (WHOLE.replace(b"1.1", b"1.0"), 3),
+        (WHOLE + b"and more than it said", 3),
+    ],
+)
+async def test_a_connection_is_used_again_where_the_response_was_whole_and_the_server_agrees(said: bytes, connections: int) -> None:
+    async with serving(said) as (server, url), client() as asking:
+        for _ in range(3):
+            assert (await asking.get(url)).text == "hello"
+    assert (server.requests, server.connections) == (3, connections)
+
+
+async def test_a_response_that_is_left_early_takes_its_connection_with_it() -> None:
+    async with serving(CHUNKED + b"5\r\nhello\r\n") as (server, url), client() as asking:
+        for _ in range(2):
+            async with asking.stream("GET", url) as response:
+                assert await anext(response.aiter_raw()) == b"hello"
+    assert server.connections == 2
+
+
+async def test_a_connection_that_the_server_has_closed_meanwhile_is_not_used_again() -> None:
+    async with serving(WHOLE) as (server, url), client() as asking:
+        await asking.get(url)
+        server.writers[0].close()
+        await server.writers[0].wait_closed()
+        assert (await asking.get(url)).text == "hello"
+    assert server.connections == 2
+
+
+@pytest.mark.parametrize(
+    ("said", "error"),
+    [
+        (b"", httpx.RemoteProtocolError),
+        (b"SSH-2.0-nonsense\r\n", httpx.RemoteProtocolError),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n", httpx.RemoteProtocolError),
+        (b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 100_000, httpx.RemoteProtocolError),
+        (WHOLE[:-1], httpx.RemoteProtocolError),
+        (CHUNKED + b"5\r\nhello", httpx.RemoteProtocolError),
+        (CHUNKED + b"nonsense\r\n", httpx.RemoteProtocolError),
+    ],
+)
+async def test_a_server_that_breaks_the_protocol_is_said_to(said: bytes, error: type[httpx.HTTPError]) -> None:
+    async def say(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(said)
+        writer.close()
+
+    listening = await asyncio.start_server(say, "127.0.0.1", 0)
+    async with listening, client() as asking:
+        with pytest.raises(error):
+            await asking.get(f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}/")
+
+
+async def test_nobody_at_the_address_is_a_failure_to_connect() -> None:
+    async with serving(WHOLE) as (_, url):
+        pass
+    async with client() as asking:
+        with pytest.raises(httpx.ConnectError):
+            await asking.get(url)
+
+
+async def test_bytes_that_never_are_what_is_waited_for_do_not_put_off_the_deadline() -> None:
+    async def flood(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(CHUNKED)
+        while not writer.is_closing():
+            writer.write(b"2\r\n:\n\r\n" * 50)
+            await writer.drain()
+            await asyncio.sleep(0.001)
+
+    listening = await asyncio.start_server(flood, "127.0.0.1", 0)
+    async with listening, client() as asking:
+        deadline = asyncio.get_running_loop().time() + 0.3
+        reading = Reading(lambda: deadline, lambda: 0.01)
+        url = f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}/"
+        async with asking.stream("GET", url, extensions={READING: reading}) as response:
+            with pytest.raises(httpx.ReadTimeout):
+                async for _ in response.aiter_raw():
+                    pass
+
+
+async def test_tls_is_spoken_and_certificates_are_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    key, certificate = str(tmp_path / "key.pem"), str(tmp_path / "certificate.pem")
+    made = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", "/CN=x", "-addext", "subjectAltName=IP:127.0.0.1"]
+    subprocess.run(["openssl", *made, "-keyout", key, "-out", certificate], check=True, capture_output=True)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    async with serving(WHOLE, context) as (server, url):
+        async with client() as asking:
+            with pytest.raises(httpx.ConnectError, match="CERTIFICATE_VERIFY_FAILED"):
+                await asking.get(url)
+        monkeypatch.setattr(httpx, "create_ssl_context", lambda **_: ssl.create_default_context(cafile=certificate))
+        async with client() as asking:
+            for _ in range(2):
+                assert (await asking.get(url)).text == "hello"
+            with pytest.raises(httpx.ConnectError):
+                await asking.get(url.replace("127.0.0.1", "localhost"))
+    assert server.requests == 2
