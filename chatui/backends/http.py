@@ -9,6 +9,7 @@ import asyncio
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import aclosing, asynccontextmanager
+from functools import partial
 from typing import Protocol, runtime_checkable
 
 import httpx
@@ -95,8 +96,8 @@ class Upstream:
 
     async def stream(
         self, path: str, payload: Mapping[str, object], on_sent: Callable[[str, bytes], None] | None = None
-    ) -> AsyncGenerator[Event, None]:
-        """Send ``payload`` and yield the events of the answer until the server closes the stream.
+    ) -> AsyncGenerator[list[Event], None]:
+        """Send ``payload`` and yield the events of the answer, those together that were read together, until the server closes the stream.
 
         ``on_sent`` gets the path and the exact bytes of the body before the response; never the headers, which contain the key.
 
@@ -105,20 +106,20 @@ class Upstream:
         """
         clock = _Clock(self.limits)
         request = self._client.build_request("POST", self.root + path, json=payload, headers={"Accept": "text/event-stream"})
-        request.extensions[READING] = Reading(clock.deadline, self._pause)
+        request.extensions[READING] = Reading(clock.deadline, partial(pace().rest, self.limits.read_interval))
         if on_sent is not None:
             on_sent(path, request.content)
         async with self._opened(request, clock.deadline()) as response:
             if "json" in response.headers.get("content-type", ""):
                 async with _deadline(clock.deadline()):
                     body = await _bounded(response, self.limits.max_line_bytes)
-                yield Event(WHOLE, body.decode("utf-8", "replace"))
+                yield [Event(WHOLE, body.decode("utf-8", "replace"))]
                 return
-            async with aclosing(self._events(response, clock)) as events:
-                async for event in events:
-                    yield event
+            async with aclosing(self._events(response, clock)) as read:
+                async for events in read:
+                    yield events
 
-    async def _events(self, response: httpx.Response, clock: _Clock) -> AsyncGenerator[Event, None]:
+    async def _events(self, response: httpx.Response, clock: _Clock) -> AsyncGenerator[list[Event], None]:
         decoder = Decoder(self.limits.max_line_bytes)
         chunks = response.aiter_raw()
         while True:
@@ -133,14 +134,9 @@ class Upstream:
                 raise BackendError(Code.STREAM_TRUNCATED, str(error)) from error
             if events:
                 clock.heard()
-            for event in events:
-                yield event
+                yield events
             if chunk is None:
                 return
-
-    def _pause(self) -> float:
-        """Between two reads: being woken for each token costs more than all the rest of the way."""
-        return self.limits.read_interval * pace.factor()
 
     @asynccontextmanager
     async def _opened(self, request: httpx.Request, deadline: float) -> AsyncIterator[httpx.Response]:

@@ -131,8 +131,8 @@ async def _ids_of_markers(upstream: Upstream, product: str | None, model: str | 
     if product != "llama.cpp":
         payload = {"prompt": text, "add_special_tokens": False, **({"model": model} if model else {})}
     try:
-        async with asyncio.timeout(upstream.limits.discover), aclosing(upstream.stream("/tokenize", payload)) as events:
-            async for event in events:
+        async with asyncio.timeout(upstream.limits.discover), aclosing(upstream.stream("/tokenize", payload)) as read:
+            async for event, *_ in read:
                 ids = _map(json.loads(event.data)).get("tokens") if event.name == WHOLE else None
                 return ids if isinstance(ids, list) and all(type(number) is int for number in ids) else None
     except (BackendError, TimeoutError, ValueError):

@@ -17,6 +17,7 @@ import daphne.server
 from autobahn.websocket.compress import PerMessageDeflateOffer, PerMessageDeflateOfferAccept
 from daphne.ws_protocol import WebSocketProtocol
 from twisted.internet import reactor
+from twisted.internet.tcp import Connection
 
 from chatui.delivery import groups
 from chatui.delivery.bus import bus
@@ -86,7 +87,17 @@ class Server(daphne.server.Server):  # type: ignore[misc]
 
 
 class _Protocol(WebSocketProtocol):  # type: ignore[misc]
-    """Daphne's, which can also close with the registered code for a restart."""
+    """Daphne's, which writes at once where it can, and can also close with the registered code for a restart."""
+
+    def sendData(self, data: bytes, sync: bool = False, chopsize: int | None = None) -> None:  # noqa: N802 - Autobahn's name
+        """See Autobahn. Twisted would wait until the event loop says that the socket can be written to, which it nearly always can: that
+        costs more than the writing."""
+        if not sync and not chopsize and not self.send_queue and _is_free(self.transport):
+            written = self.transport.writeSomeData(data)
+            # Where the connection is lost, Twisted notices it when it writes, and says so to everybody.
+            data = data[written:] if isinstance(written, int) and written > 0 else data
+        if data:
+            super().sendData(data, sync, chopsize)
 
     def serverClose(self, code: int | None = None) -> None:  # noqa: N802 - Daphne's name
         """See Daphne. Autobahn lets an application send only codes of its own range, so this one is sent as a frame."""
@@ -94,6 +105,13 @@ class _Protocol(WebSocketProtocol):  # type: ignore[misc]
             self.sendCloseFrame(code=code, isReply=False)
         else:
             super().serverClose(code)
+
+
+def _is_free(transport: Any) -> bool:
+    """Whether a connection can be written to past Twisted's buffers: they are empty, and nothing is encrypted."""
+    if not isinstance(transport, Connection) or transport.TLS or transport.dataBuffer or transport._tempDataBuffer:
+        return False
+    return bool(transport.connected and not transport.disconnecting)
 
 
 def accepted_compression(offers: Iterable[object]) -> Any:

@@ -99,6 +99,11 @@ def with_text(shown: SafeHtml, text: str, tag: str) -> SafeHtml:
     return SafeHtml(shown.html[:at] + escape(text, quote=False) + shown.html[at:])
 
 
+def with_words(shown: SafeHtml, at: int, text: str) -> SafeHtml:
+    """The HTML after ``text`` was put into it at ``at``, which is a place between the text and the end tags behind it."""
+    return SafeHtml(shown.html[:at] + escape(prose(text), quote=False) + shown.html[at:])
+
+
 def _escaped(text: str) -> str:
     return escape(prose(normalise(text)), quote=False)
 

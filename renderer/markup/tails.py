@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from renderer.markup import html, markdown, repair
+from renderer.markup.continuing import Sentence, sentence_at_end
 from renderer.markup.html import SafeHtml
 from renderer.markup.markdown import Block, Definitions
 from renderer.markup.page_text import code_text, prose
@@ -86,6 +87,7 @@ class Tail:
         self._inner = "pre"
         self._shown = shown
         self._added: list[str] = []
+        self._sentence: Sentence | None = None
 
     def stay_plain(self) -> None:
         """Show everything as plain text from now on, because the block is too large to render."""
@@ -105,6 +107,8 @@ class Tail:
             event = self._more_code(self._code)
             if self._code is not None:
                 return event
+        if (continued := self._continue_sentence()) is not None:
+            return continued
         if self._affordable():
             return self._open(source())
         if not self._appending:
@@ -123,22 +127,38 @@ class Tail:
     def _in_budget(self, length: int, cost: int) -> bool:
         return cost <= TAIL_LIMIT and self._work + cost <= WORK_PER_CHARACTER * length + WORK_TO_BEGIN_WITH
 
+    def _continue_sentence(self) -> BlockOpen | None:
+        """Most updates are a few more words in the middle of a sentence: they are put into the HTML as it is."""
+        if self._sentence is None or self._shown is None or self._plain or self._length > html.BLOCK_LIMIT:
+            return None
+        text = "".join(self._fresh)
+        words = text.rstrip(" ")
+        if not words or not self._sentence.goes_on_with(words):
+            return None
+        held = text[len(words) :]
+        self._fresh = [held] if held else []
+        self._shown = self._sentence.continued(self._shown, words)
+        return BlockOpen(self.index, self._shown)
+
     def _open(self, text: str) -> BlockOpen | None:
         self._work += self._cost
-        blocks, definitions, shown = _presentable(text, self._definitions)
+        self._sentence = None
+        blocks, definitions, shown, is_as_written = _presentable(text, self._definitions)
         self._code = _open_code(blocks, text)
         self._fresh, self._appending = [], False
         if self._code is not None:
             self._inside_line, shown, held = _split_code(text)
             self._fresh = [held] if held else []
-            blocks, definitions, shown = _presentable(shown, self._definitions, mend=False)
+            blocks, definitions, shown, _ = _presentable(shown, self._definitions, mend=False)
         rendered = _blocks_html(blocks, shown, definitions)
         if self._code is None and not self._in_budget(self._length + 12, self._cost + 16):
             rendered, self._appending = html.with_pending(*_head_and_rest(text, rendered, self._definitions)), True
+        elif self._code is None and is_as_written and shown == text:
+            self._sentence = sentence_at_end(blocks[-1], text, rendered)
         return self._replace(rendered)
 
     def _open_plain(self, text: str) -> BlockOpen | None:
-        self._fresh, self._code, self._appending = [], None, True
+        self._fresh, self._code, self._appending, self._sentence = [], None, True, None
         return self._replace(html.with_pending(SafeHtml.join(()), text))
 
     def _replace(self, rendered: SafeHtml) -> BlockOpen | None:
@@ -180,32 +200,35 @@ def _cost(text: str) -> int:
     return len(text) + 8 * markup + 24 * text.count("[") + 40 * text.count("://") + 20 * text.count("\n")
 
 
-def _presentable(text: str, definitions: Definitions, *, mend: bool = True) -> tuple[tuple[Block, ...], Definitions, str]:
-    """The blocks of an unfinished text with its markup repaired, the definitions to render them with, and their source text."""
+def _presentable(text: str, definitions: Definitions, *, mend: bool = True) -> tuple[tuple[Block, ...], Definitions, str, bool]:
+    """The blocks of an unfinished text with its markup repaired, the definitions to render them with, and their source text; and whether
+    the last sentence is shown as it is written, apart from markup that was closed behind it."""
     layer = definitions.layer()
     shown = repair.hold_back(text) if mend else text
     parsed = markdown.parse(shown, layer)
     if not mend:
-        return parsed.blocks, layer, shown
+        return parsed.blocks, layer, shown, False
     if parsed.settled < shown.count("\n") + 1:
         # Incomplete mathematics is hidden, with everything that may belong to it.
         shown = "\n".join(shown.split("\n")[: parsed.settled])
         layer = definitions.layer()
-        return markdown.parse(shown, layer).blocks, layer, shown
-    if parsed.blocks and not text.endswith("\n\n"):
-        _mend_last(parsed.blocks[-1])
-    return parsed.blocks, layer, shown
+        return markdown.parse(shown, layer).blocks, layer, shown, False
+    is_as_written = bool(parsed.blocks) and not text.endswith("\n\n") and _mend_last(parsed.blocks[-1])
+    return parsed.blocks, layer, shown, is_as_written
 
 
-def _mend_last(block: Block) -> None:
+def _mend_last(block: Block) -> bool:
+    """Repair the last sentence. Returns whether that only closed what is open."""
     if block.tokens[-1].type in ("fence", "code_block", "math_block"):
-        return
+        return False
     for token in reversed(block.tokens):
         if token.type in ("fence", "code_block", "math_block"):
-            return
+            return False
         if token.type == "inline" and token.content:
-            token.content = repair.mend(token.content)
-            return
+            written = token.content
+            token.content = repair.mend(written)
+            return token.content.startswith(written.rstrip())
+    return False
 
 
 def _blocks_html(blocks: tuple[Block, ...], text: str, definitions: Definitions) -> SafeHtml:
@@ -218,7 +241,7 @@ def _head_and_rest(text: str, rendered: SafeHtml, definitions: Definitions) -> t
     head, _, rest = text.rpartition("\n")
     if not rest.strip() or len(rest) > len(text) // 4:
         return rendered, ""
-    blocks, layer, shown = _presentable(head + "\n", definitions)
+    blocks, layer, shown, _ = _presentable(head + "\n", definitions)
     return _blocks_html(blocks, shown, layer), rest
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping
 from contextlib import aclosing
 from functools import partial
 from typing import Any
@@ -13,6 +13,7 @@ from uuid import uuid4
 
 from chatui.backends.base import BackendError, Endpoint, SampleEnded, SampleEvent, SampleRequest, broken_off_with
 from chatui.backends.chat.deltas import Deltas
+from chatui.backends.chat.joining import joined
 from chatui.backends.chat.messages import messages
 from chatui.backends.context.fitting import without_last_reasoning
 from chatui.backends.context.sampling import sample_within
@@ -23,6 +24,7 @@ from chatui.backends.http import WHOLE
 from chatui.backends.sse import Event
 from chatui.codes import ProductCode
 from renderer.errors import Code
+from renderer.events import RawEvent
 from renderer.frames import Frame
 
 _log = logging.getLogger(__name__)
@@ -83,11 +85,11 @@ class ChatCompletionsBackend(FoundServer):
         )
         reader = _Reader(new_deltas())
         try:
-            async with aclosing(self._upstream.stream("/v1/chat/completions", payload, request.on_sent)) as events:
-                async for event in events:
-                    if event.name == WHOLE:
+            async with aclosing(self._upstream.stream("/v1/chat/completions", payload, request.on_sent)) as read:
+                async for events in read:
+                    if events[0].name == WHOLE:
                         reader.deltas = new_deltas(whole=True)
-                    for raw in reader.feed(event):
+                    for raw in reader.feed(events):
                         yield raw
                     if reader.is_done:
                         break
@@ -126,14 +128,17 @@ class _Reader:
         self.is_done = False
         self._bad = 0
 
-    def feed(self, event: Event) -> list[Any]:
+    def feed(self, events: Iterable[Event]) -> Iterator[RawEvent]:
+        """The raw events of what was read together, up to the end of the answer."""
+        for event, chunk in joined((event, _decoded(event)) for event in events):
+            yield from self._take(event, chunk)
+            if self.is_done:
+                return
+
+    def _take(self, event: Event, chunk: Any) -> list[RawEvent]:
         if event.data.strip() == "[DONE]":
             self.is_done = True
             return []
-        try:
-            chunk = json.loads(event.data)
-        except (ValueError, RecursionError):
-            chunk = None
         if not isinstance(chunk, dict):
             if event.name == "error":
                 raise self._error(event.data)
@@ -163,6 +168,13 @@ class _Reader:
             detail[: 8 << 10],
             retryable=self.deltas.is_empty and (is_busy or not is_refusal),
         )
+
+
+def _decoded(event: Event) -> Any:
+    try:
+        return json.loads(event.data)
+    except (ValueError, RecursionError):
+        return None
 
 
 def _prefills(server: str | None, cut_answer: Frame | None) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
@@ -120,9 +120,9 @@ class HarmonyCompletionsBackend:
         if cut_answer:
             answer.continue_with(cut_answer)
         try:
-            async with aclosing(self._upstream.stream(dialect.path, dialect.payload(asked), on_sent)) as events:
-                async for event in events:
-                    for raw in answer.feed(event):
+            async with aclosing(self._upstream.stream(dialect.path, dialect.payload(asked), on_sent)) as read:
+                async for events in read:
+                    for raw in answer.feed_all(events):
                         yield raw
                     if answer.is_over:
                         break
@@ -194,6 +194,13 @@ class _Answer:
         # As the model would have written it behind <|start|>assistant; without the body, and without the marker that ends a frame.
         for piece in pieces_of_frame(replace(cut_answer, body=""))[2:-1]:
             self._opening += self._reader.feed_text(piece) if isinstance(piece, str) else self._reader.feed_marker(piece.token)
+
+    def feed_all(self, events: Iterable[Event]) -> Iterator[RawEvent]:
+        """The raw events of what was read together, until reading can stop."""
+        for event in events:
+            yield from self.feed(event)
+            if self.is_over:
+                return
 
     def feed(self, event: Event) -> list[RawEvent]:
         if event.data.strip() == "[DONE]":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 
 import h11
@@ -23,11 +23,11 @@ _AT_ONCE_AT_FIRST = 3
 class Reading:
     """How the body of a response is read. ``deadline``: until when more must have come, in the loop's time, asked whenever nothing has.
 
-    ``pause``: seconds to wait between two reads, for what comes meanwhile to be read together.
+    ``pause`` waits between two reads, for what comes meanwhile to be read together.
     """
 
     deadline: Callable[[], float]
-    pause: Callable[[], float]
+    pause: Callable[[], Awaitable[None]]
 
 
 class Exchange:
@@ -131,7 +131,7 @@ class _Content(httpx.AsyncByteStream):
                 reads += 1
                 # What fills a whole read is followed by more that has come already.
                 if self._reading and reads >= _AT_ONCE_AT_FIRST and len(data) < MOST_AT_ONCE and not self._body.is_done:
-                    await asyncio.sleep(self._reading.pause())
+                    await self._reading.pause()
         finally:
             await self.aclose()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping
 from contextlib import aclosing
 from dataclasses import replace
 from functools import partial
@@ -77,9 +77,9 @@ class ResponsesBackend(FoundServer):
         )
         reader = _Reader(reducer)
         try:
-            async with aclosing(self._upstream.stream("/v1/responses", payload, request.on_sent)) as events:
-                async for event in events:
-                    for raw in reader.feed(event):
+            async with aclosing(self._upstream.stream("/v1/responses", payload, request.on_sent)) as read:
+                async for events in read:
+                    for raw in reader.feed_all(events):
                         yield raw
                     if reader.is_done:
                         break
@@ -122,6 +122,13 @@ class _Reader:
         self.is_done = False
         self._bad = 0
         self._heard: set[int] = set()
+
+    def feed_all(self, events: Iterable[Event]) -> Iterator[RawEvent]:
+        """The raw events of what was read together, up to the end of the answer."""
+        for event in events:
+            yield from self.feed(event)
+            if self.is_done:
+                return
 
     def feed(self, event: Event) -> list[RawEvent]:
         if event.data.strip() == "[DONE]":

@@ -48,7 +48,7 @@ def test_content_of_a_channel_that_is_not_final_is_hidden_too() -> None:
 
 def test_an_error_inside_a_good_status_is_an_error() -> None:
     with pytest.raises(BackendError) as refused:
-        _Reader(deltas()).feed(Event("message", ROWS["srv-200-error"]["raw"]))
+        list(_Reader(deltas()).feed([Event("message", ROWS["srv-200-error"]["raw"])]))
     assert refused.value.code == ProductCode.BACKEND_REFUSED
 
 

@@ -6,10 +6,12 @@ import hashlib
 
 import pytest
 from autobahn.websocket.compress import PerMessageDeflateOffer, PerMessageDeflateOfferAccept
+from twisted.internet.error import ConnectionLost
+from twisted.internet.tcp import Connection
 
 from chatui import wire
 from chatui.live import consumer
-from chatui.live.server import MOST_FRAME_BYTES, WINDOW_BITS, accepted_compression
+from chatui.live.server import MOST_FRAME_BYTES, WINDOW_BITS, _Protocol, accepted_compression
 from chatui.models import User
 from tests.support.browser_socket import BrowserSocket
 from tests.tools import wire_types
@@ -43,3 +45,51 @@ async def test_e_x_other_release_a_page_of_another_release_is_told_to_reload(que
         else:
             await socket.say("subscribe", conversation="nobody's")
             assert (await socket.next())["code"] == "E-X-NOT-FOUND"
+
+
+class Peer(Connection):
+    """A connection whose system takes ``takes`` bytes at a time, or fails."""
+
+    def __init__(self, takes: int | ConnectionLost) -> None:
+        self.takes = takes
+        self.sent: list[bytes] = []
+        self.buffered: list[bytes] = []
+        self.connected = True
+        self._tempDataBuffer: list[bytes] = []
+
+    def writeSomeData(self, data: bytes) -> int | ConnectionLost:  # noqa: N802
+        if not isinstance(self.takes, int):
+            return self.takes
+        self.sent.append(bytes(data[: self.takes]))
+        return len(self.sent[-1])
+
+    def write(self, data: bytes) -> None:
+        self.buffered.append(data)
+
+
+@pytest.mark.parametrize(
+    ("takes", "sent", "buffered"),
+    [(100, [b"hello"], []), (2, [b"he"], [b"llo"]), (0, [b""], [b"hello"]), (ConnectionLost(), [], [b"hello"])],
+)
+def test_a_frame_is_written_at_once_as_far_as_the_system_takes_it(takes: int, sent: list[bytes], buffered: list[bytes]) -> None:
+    protocol, peer = _protocol(), Peer(takes)
+    protocol.transport = peer
+    protocol.sendData(b"hello")
+    assert (peer.sent, peer.buffered) == (sent, buffered)
+
+
+@pytest.mark.parametrize(
+    "held", [{"dataBuffer": b"x"}, {"_tempDataBuffer": [b"x"]}, {"disconnecting": True}, {"TLS": True}, {"connected": False}]
+)
+def test_a_frame_waits_behind_what_waits_already(held: dict[str, object]) -> None:
+    protocol, peer = _protocol(), Peer(100)
+    vars(peer).update(held)
+    protocol.transport = peer
+    protocol.sendData(b"hello")
+    assert (peer.sent, peer.buffered) == ([], [b"hello"])
+
+
+def _protocol() -> _Protocol:
+    protocol = _Protocol()
+    protocol.send_queue, protocol.peer, protocol.logOctets, protocol.state = [], "", False, None
+    return protocol

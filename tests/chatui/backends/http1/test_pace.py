@@ -1,21 +1,42 @@
-"""A process that is short of time reads less often."""
+"""Answers are read together, and less often where a process is short of time."""
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
-from chatui.backends.http1.pace import Pace
+from chatui.backends.http1.pace import Pace, pace
 
 
 def test_a_busy_process_reads_less_often(monkeypatch: pytest.MonkeyPatch) -> None:
     now = {"monotonic": 100.0, "process_time": 10.0}
     for clock in now:
         monkeypatch.setattr(f"time.{clock}", lambda clock=clock: now[clock])
-    pace = Pace()
+    busy = Pace()
     factors = []
     for share in (0.0, 0.1, 0.4, 1.0, 0.0):
         now["monotonic"] += 1
         now["process_time"] += share
-        factors.append(pace.factor())
+        factors.append(busy.factor())
     assert factors[0] == factors[1] == factors[4] == 1
     assert 1 < factors[2] < factors[3] == 2
+
+
+@pytest.mark.asyncio
+async def test_those_who_rest_go_on_together_and_who_is_cancelled_does_not_disturb_them() -> None:
+    loop, ends = asyncio.get_running_loop(), []
+
+    async def rest() -> None:
+        begun = loop.time()
+        await pace().rest(0.05)
+        ends.append(loop.time() - begun)
+
+    resting = [asyncio.create_task(rest()) for _ in range(20)]
+    await asyncio.sleep(0)
+    assert sum(map(len, pace()._waiting.values())) == 20
+    assert len(pace()._waiting) <= 2, "they began within one tick or two"
+    resting[0].cancel()
+    await asyncio.wait(resting)
+    assert len(ends) == 19 and min(ends) >= 0.049
+    assert not pace()._waiting

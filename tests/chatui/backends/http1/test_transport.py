@@ -141,7 +141,7 @@ async def test_bytes_that_never_are_what_is_waited_for_do_not_put_off_the_deadli
     listening = await asyncio.start_server(flood, "127.0.0.1", 0)
     async with listening, client() as asking:
         deadline = asyncio.get_running_loop().time() + 0.3
-        reading = Reading(lambda: deadline, lambda: 0.01)
+        reading = Reading(lambda: deadline, lambda: asyncio.sleep(0.01))
         url = f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}/"
         async with asking.stream("GET", url, extensions={READING: reading}) as response:
             with pytest.raises(httpx.ReadTimeout):

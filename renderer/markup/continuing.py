@@ -1,0 +1,59 @@
+"""Continues the last sentence of an open block by plain words, without reading the block again.
+
+That is possible where the words cannot mean anything but themselves, and where what was shown before was the text as it is: nothing at its
+end was held back, hidden or rewritten because it was incomplete.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from renderer.markup import html
+from renderer.markup.html import SafeHtml
+from renderer.markup.markdown import Block
+
+_MOST_CHARS = 2048
+"""Of a sentence that is continued so. What opened further back is no longer looked for when markup is repaired."""
+_LONGEST_WORD, _LONGEST_END = 80, 1000
+_WORDS = re.compile(r"(?: |(?!_)\w|[.,;:!?'\"()-])+")
+"""No markup, no escape, no part of an address, and no line end."""
+_LAST_WORD = re.compile(r"(?:(?!_)\w|[.,;:!?'\"()-])*(?!_)\w[.,;:!?]?\Z")
+_END_TAGS = re.compile(r"(?:\s*</[a-z0-9]+>)+\s*\Z")
+_OPEN_OR_CLOSE = frozenset(
+    f"{kind}_{side}"
+    for kind in ("paragraph", "heading", "bullet_list", "ordered_list", "list_item", "blockquote")
+    for side in ("open", "close")
+)
+
+
+@dataclass(slots=True)
+class Sentence:
+    """The end of the text of an open block, and where it ends in its HTML: ``end_tags`` characters before the end."""
+
+    end_tags: int
+    length: int
+
+    def goes_on_with(self, words: str) -> bool:
+        """Whether ``words`` can be put behind it as they are. They end with no space."""
+        return self.length + len(words) <= _MOST_CHARS and _WORDS.fullmatch(words) is not None and _LAST_WORD.search(words) is not None
+
+    def continued(self, shown: SafeHtml, words: str) -> SafeHtml:
+        """The block with the words."""
+        self.length += len(words)
+        return html.with_words(shown, len(shown.html) - self.end_tags, words)
+
+
+def sentence_at_end(block: Block, text: str, rendered: SafeHtml) -> Sentence | None:
+    """The sentence at the end of ``text``, if it can be continued. ``block`` is the last block of it; its last sentence is shown as it is
+    written, with what is open in it closed."""
+    word = _LAST_WORD.search(text, max(0, len(text) - _LONGEST_WORD))
+    is_simple = all(token.type in _OPEN_OR_CLOSE or token.type == "inline" for token in block.tokens)
+    end_tags = _END_TAGS.search(rendered.html, max(0, len(rendered.html) - _LONGEST_END))
+    if word is None or end_tags is None or not is_simple:
+        return None
+    before = text[: word.start()][-1:]
+    if before not in (" ", "\n") or not rendered.html.endswith(word[0], 0, end_tags.start()):
+        return None
+    sentence = next(token.content for token in reversed(block.tokens) if token.type == "inline")
+    return Sentence(len(rendered.html) - end_tags.start(), len(sentence))

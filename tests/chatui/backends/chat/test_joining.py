@@ -1,0 +1,87 @@
+"""Chunks that were read together are joined only where that changes nothing but their number."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chatui.backends.chat.deltas import Deltas
+from chatui.backends.chat.joining import joined
+from chatui.backends.sse import Event
+from renderer.events import Assembler, RawEvent
+
+EVENT = Event("", "")
+
+
+def chunk(finish: str | None = None, more: dict[str, Any] | None = None, **delta: object) -> dict[str, Any]:
+    return {"id": "1", "choices": [{"index": 0, "delta": delta, "finish_reason": finish}], **(more or {})}
+
+
+def texts(*chunks: Any, name: str = "content") -> list[Any]:
+    found = [read for _, read in joined((EVENT, deepcopy(each)) for each in chunks)]
+    return [read["choices"][0]["delta"].get(name) if isinstance(read, dict) and read.get("choices") else read for read in found]
+
+
+def test_texts_of_chunks_that_are_otherwise_the_same_become_one() -> None:
+    assert texts(chunk(content="a"), chunk(content=" b"), chunk(content=" c")) == ["a b c"]
+    assert texts(chunk(reasoning="a"), chunk(reasoning=" b"), name="reasoning") == ["a b"]
+    assert texts(chunk(role="assistant", content=""), chunk(content="a"), chunk(content="b")) == ["", "ab"]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        None,
+        7,
+        {},
+        {"error": "broken"},
+        chunk(content="b", channel="analysis"),
+        chunk(content="b", reasoning="c"),
+        chunk(content="b", tool_calls=[{"index": 0}]),
+        chunk(content=["b"]),
+        chunk(content="b", role="tool"),
+        chunk(reasoning="b"),
+        chunk("stop", content="b"),
+        chunk(content="b", more={"usage": {"completion_tokens": 2}}),
+        {"id": "1", "choices": [{"index": 1, "delta": {"content": "b"}, "finish_reason": None}]},
+        {"id": "1", "choices": [*chunk(content="b")["choices"], *chunk(content="c")["choices"]]},
+    ],
+)
+def test_what_differs_in_anything_else_stays_by_itself(other: object) -> None:
+    found = [read for _, read in joined((EVENT, deepcopy(each)) for each in (chunk(content="a"), other, chunk(content="d")))]
+    assert found == [chunk(content="a"), other, chunk(content="d")]
+
+
+def test_a_named_event_is_no_piece() -> None:
+    events = [(EVENT, chunk(content="a")), (Event("error", ""), chunk(content="b"))]
+    assert [read for _, read in joined(events)] == [chunk(content="a"), chunk(content="b")]
+
+
+DELTAS = [
+    {"role": "assistant", "content": ""},
+    *(
+        {"content": text}
+        for text in ("word", " and", " more.", "\n", "<think>", "</think>", "analysis", "<|", "end", "|>", "assistantfinal")
+    ),
+    *({"reasoning_content": text} for text in ("hm", " so")),
+    {"content": "x", "channel": "analysis"},
+    {"thought": True},
+    {"tool_calls": [{"index": 0, "id": "c", "function": {"name": "f", "arguments": "{}"}}]},
+]
+
+
+def told(chunks: list[dict[str, Any]]) -> list[object]:
+    deltas, assembler = Deltas(lambda: "call_1", max_chars=1000), Assembler()
+    events: list[RawEvent] = [event for each in chunks for event in deltas.feed(each)]
+    events += deltas.finish()[0]
+    return [(done.frame, done.error) for event in events if (done := assembler.feed(event))]
+
+
+@given(st.lists(st.sampled_from(DELTAS), max_size=12))
+def test_the_frames_are_the_same(said: list[dict[str, Any]]) -> None:
+    chunks = [*(chunk(**delta) for delta in said), chunk("stop")]
+    assert told([read for _, read in joined((EVENT, deepcopy(each)) for each in chunks)]) == told(deepcopy(chunks))

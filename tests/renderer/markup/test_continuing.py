@@ -1,0 +1,114 @@
+"""A sentence that is continued by plain words looks as if its block had been rendered again."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from renderer.markup import blocks
+from renderer.markup.blocks import BlockOpen, Blocks
+from renderer.markup.tails import Tail
+
+WORDS = ["word", " and", " more", ".", " it's", ' "so"', " (a)", " é", " 中文", "1", ":", "  ", " - b"]
+MARKUP = [
+    "**",
+    "*",
+    "_",
+    "`",
+    "[",
+    "](",
+    ")",
+    "http://a.b/c",
+    " ",
+    "\n",
+    "\n\n",
+    "- ",
+    "1. ",
+    "# ",
+    "> ",
+    "<b",
+    "<sub>",
+    "&am",
+    "p;",
+    "\\(",
+    "\\)",
+]
+MORE = [
+    "$$",
+    "|",
+    "---",
+    "==",
+    "~~",
+    "!",
+    "![",
+    "x]:",
+    "'s",
+    "[^x]",
+    "\\",
+    "www.a.de",
+    "a@b.de",
+    "0",
+    "   ",
+    "```",
+    "[x] ",
+    "…",
+    "</sub>",
+    "\u202e",
+]
+
+
+class Rendered(Tail):
+    """Renders the block again for each update."""
+
+    def _continue_sentence(self) -> BlockOpen | None:
+        return None
+
+
+def shown(pieces: list[str], tail: type[Tail]) -> list[str]:
+    """What is shown after each piece."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(blocks, "Tail", tail)
+        growing, seen = Blocks(), []
+        for piece in pieces:
+            growing.feed(piece)
+            growing.tail()
+            seen.append("".join(block.html for block in growing.html()))
+        return seen
+
+
+pieces = st.lists(st.one_of(st.sampled_from(WORDS), st.sampled_from(WORDS), st.sampled_from(MARKUP + MORE)), max_size=40)
+
+
+@given(pieces)
+def test_what_is_continued_is_what_would_be_rendered(pieces: list[str]) -> None:
+    assert shown(pieces, Tail) == shown(pieces, Rendered)
+
+
+@given(st.sampled_from(MARKUP + MORE), pieces, st.lists(st.sampled_from(WORDS), max_size=12))
+def test_also_after_each_kind_of_markup(markup: str, before: list[str], after: list[str]) -> None:
+    all_pieces = [*before, "text ", markup, *after]
+    assert shown(all_pieces, Tail) == shown(all_pieces, Rendered)
+
+
+def test_plain_words_are_not_rendered_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    rendered: list[str] = []
+    render = Tail._open
+
+    def noted(tail: Tail, text: str) -> BlockOpen | None:
+        rendered.append(text)
+        return render(tail, text)
+
+    monkeypatch.setattr(Tail, "_open", noted)
+    seen = shown(["The **first", " words", " are", " bold** and", " these", " are", " not.", " Now", " it", " goes", " on"], Tail)
+    assert (
+        seen[-1] == '<div class="block" dir="auto"><p>The <strong>first words are bold</strong> and these are not. Now it goes on</p></div>'
+    )
+    assert len(rendered) == 3, "of 11 updates"
+
+
+def test_spaces_at_the_end_wait_for_the_next_word() -> None:
+    assert shown(["one two", " three ", "four"], Tail)[1:] == [
+        '<div class="block" dir="auto"><p>one two three</p></div>',
+        '<div class="block" dir="auto"><p>one two three four</p></div>',
+    ]
