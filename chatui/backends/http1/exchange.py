@@ -19,6 +19,10 @@ _AT_ONCE_AT_FIRST = 3
 """Reads of a body before the first pause: a server that has waited to send may say its first words in several pieces."""
 
 
+class GoneError(httpx.RemoteProtocolError):
+    """The server closed the connection without a byte of a response."""
+
+
 @dataclass(frozen=True, slots=True)
 class Reading:
     """How the body of a response is read. ``deadline``: until when more must have come, in the loop's time, asked whenever nothing has.
@@ -39,7 +43,7 @@ class Exchange:
         self._request = request
         self._released: Callable[[Stream | None], None] | None = released
         self._h11 = h11.Connection(h11.CLIENT, max_incomplete_event_size=_MOST_HEAD)
-        self._is_kept_alive = False
+        self._is_kept_alive = self._has_heard = False
 
     async def response(self) -> httpx.Response:
         """Send the request, and read the head of the response."""
@@ -81,10 +85,19 @@ class Exchange:
                 return event, self._h11.trailing_data[0]
             if isinstance(event, h11.InformationalResponse):
                 continue
+            self._h11.receive_data(await self._more_of_head())
+
+    async def _more_of_head(self) -> bytes:
+        is_first, self._has_heard = not self._has_heard, True
+        try:
             data = await self.read(None)
-            if not data:
-                raise httpx.RemoteProtocolError("Server disconnected without sending a response.")
-            self._h11.receive_data(data)
+        except httpx.ReadError as error:
+            if is_first:
+                raise GoneError(str(error)) from error
+            raise
+        if not data:
+            raise (GoneError if is_first else httpx.RemoteProtocolError)("Server disconnected without sending a response.")
+        return data
 
     async def read(self, deadline: float | None) -> bytes:
         """More bytes, as ``Stream.read``; failures are httpx's."""

@@ -14,8 +14,8 @@ from weakref import WeakKeyDictionary
 
 TICK_SECONDS = 0.01
 LOOK_SECONDS = 0.5
-IDLE_SHARE = 0.25
-BUSY_SHARE = 0.6
+IDLE_SHARE = 0.2
+BUSY_SHARE = 0.4
 """Shares of a core up to which answers are read at the usual pace, and from which on at the slowest."""
 SLOWEST = 2.0
 

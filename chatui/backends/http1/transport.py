@@ -6,6 +6,7 @@ httpx's own would wake several layers for each piece of an answer. Everything ab
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import ssl
 from collections import deque
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from functools import partial
 
 import httpx
 
-from chatui.backends.http1.exchange import Exchange
+from chatui.backends.http1.exchange import Exchange, GoneError
 from chatui.backends.http1.streams import Stream, connected
 
 MOST_IDLE = 20
@@ -37,8 +38,12 @@ class Transport(httpx.AsyncBaseTransport):
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """See httpx."""
         origin = (request.url.scheme, request.url.host, request.url.port)
-        stream = self._used_before(origin) or await self._connected(request)
-        return await Exchange(stream, request, partial(self._take_back, origin)).response()
+        release = partial(self._take_back, origin)
+        if stream := self._used_before(origin):
+            # A server may close an idle connection in the very moment in which it is used again.
+            with contextlib.suppress(GoneError):
+                return await Exchange(stream, request, release).response()
+        return await Exchange(await self._connected(request), request, release).response()
 
     async def aclose(self) -> None:
         """See httpx. Connections in use close after their response."""

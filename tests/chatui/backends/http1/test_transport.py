@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import ssl
 import subprocess
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -21,6 +22,32 @@ WHOLE = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
 CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 
 
+Play = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+
+
+@asynccontextmanager
+async def played(play: Play, context: ssl.SSLContext | None = None) -> AsyncIterator[str]:
+    """A server that does this on each connection, and then closes it; its address."""
+    playing: set[asyncio.Future[None]] = set()
+
+    async def to_the_end(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError):
+            await play(reader, writer)
+        writer.close()
+        with contextlib.suppress(ConnectionError, ssl.SSLError):
+            await writer.wait_closed()
+
+    def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        playing.add(asyncio.ensure_future(to_the_end(reader, writer)))
+
+    listening = await asyncio.start_server(accept, "127.0.0.1", 0, ssl=context)
+    try:
+        yield f"{'https' if context else 'http'}://127.0.0.1:{listening.sockets[0].getsockname()[1]}/"
+    finally:
+        listening.close()
+        await asyncio.gather(*playing)
+
+
 class Server:
     """Answers each request on a connection with the same bytes, and counts connections."""
 
@@ -28,34 +55,20 @@ class Server:
         self.said = said
         self.connections = self.requests = 0
         self.writers: list[asyncio.StreamWriter] = []
-        self.serving: set[asyncio.Future[None]] = {asyncio.ensure_future(asyncio.sleep(0))}
 
-    def accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self.serving.add(asyncio.ensure_future(self._serve(reader, writer)))
-
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections += 1
         self.writers.append(writer)
-        try:
-            while await reader.readuntil(b"\r\n\r\n"):
-                self.requests += 1
-                writer.write(self.said)
-        except (asyncio.IncompleteReadError, ConnectionError):
-            writer.close()
+        while await reader.readuntil(b"\r\n\r\n"):
+            self.requests += 1
+            writer.write(self.said)
 
 
 @asynccontextmanager
 async def serving(said: bytes, context: ssl.SSLContext | None = None) -> AsyncIterator[tuple[Server, str]]:
     server = Server(said)
-    listening = await asyncio.start_server(server.accept, "127.0.0.1", 0, ssl=context)
-    scheme, port = "https" if context else "http", listening.sockets[0].getsockname()[1]
-    try:
-        yield server, f"{scheme}://127.0.0.1:{port}/"
-    finally:
-        listening.close()
-        for writer in server.writers:
-            writer.close()
-        await asyncio.wait(server.serving)
+    async with played(server.serve, context) as url:
+        yield server, url
 
 
 def client() -> httpx.AsyncClient:
@@ -97,6 +110,20 @@ async def test_a_connection_that_the_server_has_closed_meanwhile_is_not_used_aga
     assert server.connections == 2
 
 
+async def test_a_connection_that_the_server_closes_when_it_is_used_again_is_replaced() -> None:
+    heard: list[bytes] = []
+
+    async def answer_once(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(WHOLE)
+        heard.append(await reader.readuntil(b"\r\n\r\n"))
+
+    async with played(answer_once) as url, client() as asking:
+        for _ in range(2):
+            assert (await asking.get(url)).text == "hello"
+    assert len(heard) == 1
+
+
 @pytest.mark.parametrize(
     ("said", "error"),
     [
@@ -113,12 +140,10 @@ async def test_a_server_that_breaks_the_protocol_is_said_to(said: bytes, error: 
     async def say(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
         writer.write(said)
-        writer.close()
 
-    listening = await asyncio.start_server(say, "127.0.0.1", 0)
-    async with listening, client() as asking:
+    async with played(say) as url, client() as asking:
         with pytest.raises(error):
-            await asking.get(f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}/")
+            await asking.get(url)
 
 
 async def test_nobody_at_the_address_is_a_failure_to_connect() -> None:
@@ -138,11 +163,9 @@ async def test_bytes_that_never_are_what_is_waited_for_do_not_put_off_the_deadli
             await writer.drain()
             await asyncio.sleep(0.001)
 
-    listening = await asyncio.start_server(flood, "127.0.0.1", 0)
-    async with listening, client() as asking:
+    async with played(flood) as url, client() as asking:
         deadline = asyncio.get_running_loop().time() + 0.3
         reading = Reading(lambda: deadline, lambda: asyncio.sleep(0.01))
-        url = f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}/"
         async with asking.stream("GET", url, extensions={READING: reading}) as response:
             with pytest.raises(httpx.ReadTimeout):
                 async for _ in response.aiter_raw():
