@@ -8,8 +8,6 @@ from __future__ import annotations
 import unicodedata
 from functools import cache
 
-from confusable_homoglyphs import confusables
-
 # Unicode's Default_Ignorable_Code_Point, which Python's tables lack: characters that are drawn as nothing.
 _IGNORABLE = (
     (0x00AD, 0x00AD),
@@ -75,6 +73,9 @@ def _prototypes() -> dict[str, str]:
     The library lists each pair both ways. A character listed with only one other is a variant of that one; a character listed with several
     is itself the prototype. Of two that are listed only with each other, either will do, as long as it is always the same one.
     """
+    # Here, because it takes 7 MB, which only a process that makes accounts needs.
+    from confusable_homoglyphs import confusables
+
     table: dict[str, str] = {}
     for shown, others in confusables.confusables_data.items():
         character, prototype = _bare(shown), _bare(others[0]["c"])
