@@ -25,7 +25,9 @@ from chatui.web.debug import turns as debug_turns
 
 urlpatterns = [
     path("", conversations.home, name="home"),
+    path("conversations/", conversations.more_conversations, name="more_conversations"),
     path("c/<uuid:conversation_id>/", conversations.conversation, name="conversation"),
+    path("c/<uuid:conversation_id>/exchanges/", conversations.exchanges, name="exchanges"),
     path("c/<uuid:conversation_id>/turns/<uuid:turn_id>/", conversations.exchange, name="exchange"),
     path("c/<uuid:conversation_id>/rename/", conversations.rename, name="rename"),
     path("c/<uuid:conversation_id>/delete/", conversations.delete, name="delete"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from uuid import UUID
@@ -14,7 +14,7 @@ from chatui.backends.demo.backend import DemoBackend
 from chatui.backends.spec.choices import split_choice
 from chatui.codes import code_of
 from chatui.model_servers import connected
-from chatui.models import Conversation, Message, Turn, User
+from chatui.models import Conversation, Message, Turn
 from chatui.models.conversation import Effort
 from chatui.models.message import Author
 from chatui.models.turn import TurnState
@@ -143,16 +143,18 @@ def conversation_link(row: Conversation, current: UUID | None = None) -> Convers
     return ConversationLink(str(row.pk), row.title, row.active_at, url, row.pk == current, row.imported_at is not None)
 
 
-def shown_exchanges(row: Conversation, person: User) -> list[ShownExchange]:
-    """The open branch of a conversation as questions and answers."""
-    versions = continuation.Versions(row)
-    messages = transcripts.branch(row, transcripts.active_leaf(row, person))
-    return _Page(row, messages, versions).exchanges()
+def shown_exchanges(row: Conversation, find: Callable[[], Sequence[UUID]]) -> list[ShownExchange]:
+    """A part of a branch as questions and answers. ``find`` returns the keys of its messages, in order.
+
+    It is asked again once the versions of the answers are known: what was added meanwhile must be on the page.
+    """
+    versions = continuation.Versions(find())
+    return _Page(row, transcripts.loaded(row, find()), versions).exchanges()
 
 
 def shown_exchange(row: Conversation, turn: Turn) -> ShownExchange:
     """The exchange of one turn. The cost depends on that turn alone, not on the length of the conversation."""
-    versions = continuation.Versions(row)
+    versions = continuation.Versions([turn.question_id])
     messages = [turn.question, *turn.messages.select_related("turn").defer("turn__request").order_by("position")]
     if turn.continued_message_id:
         messages = transcripts.branch(row, continuation.end_of(turn), since=turn.question_id)
@@ -179,7 +181,7 @@ def ended_answer(turn: Turn, parts: Sequence[ShownPart], *, is_first: bool) -> S
 
 
 def _siblings_of(turn: Turn, messages: Sequence[Message]) -> Siblings | None:
-    versions = continuation.Versions(turn.conversation)
+    versions = continuation.Versions([turn.question_id])
     # Answers that were continued branch off below the question, so its children are not asked for.
     needed = set() if versions.ends(turn.question) else {turn.question_id}
     return _answer_siblings(turn.question, messages, versions, transcripts.siblings(turn.conversation, needed) if needed else {})
@@ -203,7 +205,7 @@ class _Page:
         questions = [message for message in messages if _is_question(message)]
         self._children = transcripts.siblings(row, {q.parent_id for q in questions} | {q.pk for q in questions})
         self._latest: dict[UUID, Turn] = {}
-        for turn in row.turns.filter(question__in=questions).defer("request").order_by("started_at"):
+        for turn in Turn.objects.filter(question__in=questions).defer("request").order_by("started_at"):
             self._latest[turn.question_id] = turn
         self._labels = _labels()
 

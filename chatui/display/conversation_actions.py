@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from uuid import UUID
+
 from django.db import transaction
 from django.utils import timezone
 
@@ -42,12 +44,12 @@ def restore(person: User, conversation_id: object) -> Conversation:
     return row
 
 
-def open_branch(person: User, conversation_id: object, message_id: object) -> Conversation:
-    """Open the branch that a message is on."""
+def open_branch(person: User, conversation_id: object, message_id: object) -> tuple[Conversation, UUID | None]:
+    """Open the branch that a message is on. Returns the key of the question that the message is or belongs to as well, if there is one."""
     row = access.own_conversation(person, conversation_id)
-    message = access.message_of(row, message_id)
+    message = access.message_of(row, message_id, asked=transcripts.question_at())
     transcripts.activate(row, person, transcripts.deepest(row, message))
-    return row
+    return row, message.asked  # type: ignore[attr-defined]
 
 
 def open_at(visitor: Visitor, conversation_id: object, message_id: object) -> Conversation:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import NoReturn
 from uuid import UUID
 
@@ -65,9 +65,14 @@ def own_conversation(user: User | None, conversation_id: object, *, deleted: boo
         raise NotFoundError from None
 
 
-def own_conversations(user: User, limit: int) -> list[Conversation]:
-    """The person's conversations, the latest first."""
-    return list(Conversation.objects.filter(owner=user, deleted_at=None).order_by("-active_at")[:limit])
+def own_conversations(user: User, limit: int, before: tuple[datetime, UUID] | None = None) -> list[Conversation]:
+    """The person's conversations, the latest first; with ``before`` only those that come after the one with this time and key."""
+    mine = Conversation.objects.filter(owner=user, deleted_at=None).order_by("-active_at", "-pk")
+    if before is not None:
+        at, key = before
+        # The first condition is what an index can begin at.
+        mine = mine.filter(Q(active_at__lt=at) | Q(pk__lt=key), active_at__lte=at)
+    return list(mine[:limit])
 
 
 def all_own_conversations(user: User) -> Iterator[Conversation]:

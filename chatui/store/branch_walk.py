@@ -1,4 +1,4 @@
-"""Walks up from a message towards the root, inside the database: only as far as is asked for, and past no message beside the way."""
+"""Walks along a branch inside the database: only as far as is asked for, and past no message beside the way."""
 
 from __future__ import annotations
 
@@ -29,6 +29,15 @@ _SEEN = (
     "SELECT message.id, up.parent_id, message.role, message.name, message.is_visible, message.text "
     "FROM up JOIN chatui_message message ON message.id = up.id "
     "WHERE NOT (message.channel = 'analysis' AND up.is_past_answer) ORDER BY up.depth DESC"
+)
+
+# At each fork it takes the child that was stored last.
+_DOWN = (
+    "WITH RECURSIVE down(id, depth) AS ("
+    "SELECT id, 0 FROM chatui_message WHERE id = %s "
+    "UNION ALL SELECT child.id, down.depth + 1 FROM down JOIN chatui_message child ON child.parent_id = down.id "
+    "WHERE child.position = (SELECT MAX(position) FROM chatui_message newest WHERE newest.parent_id = down.id)) "
+    "SELECT id FROM down ORDER BY depth DESC LIMIT 1"
 )
 
 _QUESTIONS = (
@@ -63,38 +72,47 @@ class SeenMessage:
 def path(conversation_id: UUID, leaf_id: UUID) -> list[UUID]:
     """The keys from a message up to the root."""
     with connection.cursor() as cursor:
-        cursor.execute(_PATH, [_key(leaf_id), _key(conversation_id)])
-        return [_uuid(key) for (key,) in cursor.fetchall()]
+        cursor.execute(_PATH, [as_parameter(leaf_id), as_parameter(conversation_id)])
+        return [as_uuid(key) for (key,) in cursor.fetchall()]
 
 
 def seen(leaf_id: UUID, most_chars: int) -> list[SeenMessage]:
     """The messages down to ``leaf_id`` that a model may be sent, in order: the nearest, with about ``most_chars`` characters."""
     with connection.cursor() as cursor:
-        cursor.execute(_SEEN, [_key(leaf_id), most_chars])
+        cursor.execute(_SEEN, [as_parameter(leaf_id), most_chars])
         rows: Sequence[tuple[object, object, str, str, object, str]] = cursor.fetchall()
     return [
-        SeenMessage(_uuid(key), _uuid(parent) if parent else None, role, name, bool(is_visible), text)
+        SeenMessage(as_uuid(key), as_uuid(parent) if parent else None, role, name, bool(is_visible), text)
         for key, parent, role, name, is_visible, text in rows
     ]
+
+
+def newest_leaf(message_id: UUID) -> UUID:
+    """The key of the message in which the branch through a message ends: at each fork, the child that was stored last."""
+    with connection.cursor() as cursor:
+        cursor.execute(_DOWN, [as_parameter(message_id)])
+        return as_uuid(cursor.fetchone()[0])
 
 
 def questions_from(message_id: UUID) -> int:
     """How many questions there are from a message up to the root."""
     with connection.cursor() as cursor:
-        cursor.execute(_QUESTIONS, [_key(message_id)])
+        cursor.execute(_QUESTIONS, [as_parameter(message_id)])
         return int(cursor.fetchone()[0])
 
 
 def nearest_question(start: str, *parameters: UUID) -> RawSQL:
     """As a part of a query: the key of the last question at or above the message ``start``, an expression in SQL."""
     return RawSQL(  # noqa: S611 - the expression is one of this product's, and its parameters are keys
-        _NEAREST_QUESTION.format(start=start), [_key(parameter) for parameter in parameters], output_field=UUIDField()
+        _NEAREST_QUESTION.format(start=start), [as_parameter(parameter) for parameter in parameters], output_field=UUIDField()
     )
 
 
-def _key(value: UUID) -> UUID | str:
+def as_parameter(value: UUID) -> UUID | str:
+    """A key as this database takes it in a statement of our own."""
     return value.hex if connection.vendor == "sqlite" else value
 
 
-def _uuid(value: object) -> UUID:
+def as_uuid(value: object) -> UUID:
+    """A key as this database returned it."""
     return value if isinstance(value, UUID) else UUID(str(value))

@@ -6,12 +6,12 @@ copy, download and prompt finds one whole answer, and the cut one remains as ano
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from uuid import UUID
 
 from chatui.codes import ProductCode
-from chatui.models import Conversation, Message, Turn
+from chatui.models import Message, Turn
 from chatui.models.turn import TurnState
 from chatui.store import transcripts
 from renderer import frame_kinds
@@ -78,12 +78,14 @@ def is_answer(message: Message) -> bool:
 class Versions:
     """The answers to a question where one of them was continued. Such answers branch off below the question.
 
-    Load this before the branch: what is added in between is then on the branch, and is not mistaken for an attempt without a result.
+    ``asked``: the keys of the questions that matter; keys of other messages may be among them. Load this before the messages: what is added
+    in between is then among those, and is not mistaken for an attempt without a result.
     """
 
-    def __init__(self, row: Conversation) -> None:
-        continuing = list(row.turns.filter(continued_message__isnull=False).defer("request").order_by("started_at"))
-        messages = transcripts.answers(row, {turn.question_id for turn in continuing}) if continuing else []
+    def __init__(self, asked: Iterable[UUID]) -> None:
+        turns = Turn.objects.filter(question__in=list(asked), continued_message__isnull=False)
+        continuing = list(turns.defer("request").order_by("started_at"))
+        messages = transcripts.answers({turn.question_id for turn in continuing}) if continuing else []
         self._by_question: dict[UUID, list[Message]] = {}
         for message in messages:
             if message.turn:

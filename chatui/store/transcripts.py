@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Count, Max, OuterRef, Q, Subquery
+from django.db.models import Count, Max, OuterRef, Subquery
 from django.db.models.expressions import RawSQL
 
 from chatui.models import ActiveLeaf, Conversation, Message, Turn, User
@@ -134,9 +134,15 @@ def branch(conversation: Conversation, leaf: Message | None, since: UUID | None 
     path = _path(conversation, leaf)
     if since is not None:
         path = path[: path.index(since) + 1]
-    # The request to the model may be megabytes long, and is only read one turn at a time.
-    rows = Message.objects.filter(conversation=conversation).select_related("turn").defer("turn__request").in_bulk(path)
-    return [rows[key] for key in reversed(path)]
+    return loaded(conversation, path[::-1])
+
+
+def loaded(conversation: Conversation, keys: Sequence[UUID]) -> list[Message]:
+    """The messages with these keys, in this order, each with its turn."""
+    # The request to the model may be megabytes long, and is only read one turn at a time. The conversation is checked on the rows: with it
+    # as a condition SQLite would look through the whole conversation.
+    rows = Message.objects.select_related("turn").defer("turn__request").in_bulk(keys)
+    return [rows[key] for key in keys if rows[key].conversation_id == conversation.pk]
 
 
 def is_on_branch(conversation: Conversation, leaf: Message | None, message: Message) -> bool:
@@ -175,23 +181,18 @@ def follow(person_id: UUID, leaf: Message, end: UUID | None, *, instead_of: UUID
 
 def deepest(conversation: Conversation, message: Message) -> Message:
     """The end of the branch through ``message``: at each fork, the child that was stored last."""
-    children: dict[UUID | None, Message] = {}
-    for child in Message.objects.filter(conversation=conversation).defer("text", "raw").order_by("position"):
-        children[child.parent_id] = child
-    while message.pk in children:
-        message = children[message.pk]
-    return message
+    return Message.objects.defer("text", "raw").get(pk=branch_walk.newest_leaf(message.pk), conversation=conversation)
 
 
 def siblings(conversation: Conversation, parents: Iterable[UUID | None]) -> dict[UUID | None, list[Message]]:
     """The children of each of these parents, in the order in which they were stored. None stands for the root."""
     wanted = set(parents)
     found: dict[UUID | None, list[Message]] = {parent: [] for parent in wanted}
-    under = Q(parent__in=[parent for parent in wanted if parent is not None])
-    if None in wanted:
-        under |= Q(parent=None)
-    for child in Message.objects.filter(under, conversation=conversation).defer("text", "raw").order_by("position"):
-        found[child.parent_id].append(child)
+    children = Message.objects.filter(parent__in=[parent for parent in wanted if parent is not None])
+    roots = Message.objects.filter(parent=None, conversation=conversation) if None in wanted else Message.objects.none()
+    for rows in (children, roots):
+        for child in rows.defer("text", "raw").order_by("position"):
+            found[child.parent_id].append(child)
     return found
 
 
@@ -201,11 +202,16 @@ def question_versions(conversation: Conversation, parent_id: UUID | None) -> tup
     return tuple(questions.order_by("position").values_list("pk", flat=True))
 
 
-def answers(conversation: Conversation, questions: Iterable[UUID]) -> list[Message]:
+def answers(questions: Iterable[UUID]) -> list[Message]:
     """The messages of all answers to these questions, in the order in which they were stored, without their text."""
-    rows = Message.objects.filter(conversation=conversation, turn__question__in=list(questions))
+    rows = Message.objects.filter(turn__question__in=list(questions))
     fields = ("parent_id", "role", "channel", "recipient", "name", "intent", "is_visible", "turn__question_id")
     return list(rows.select_related("turn").only(*fields).order_by("position"))
+
+
+def question_at() -> RawSQL:
+    """The key of the last question at or above a message, as a part of a query that reads that one message; NULL where there is none."""
+    return branch_walk.nearest_question("chatui_message.id")
 
 
 def question_before() -> RawSQL:

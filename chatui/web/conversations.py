@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import secrets
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 from uuid import UUID
 
 from django.contrib.auth.decorators import login_required
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.core.handlers.asgi import ASGIRequest
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse, StreamingHttpResponse
 from django.shortcuts import redirect, render
+from django.template.loader import render_to_string
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
 from chatui.accounts import first_account
 from chatui.delivery import groups
 from chatui.delivery.bus import send_from_thread
-from chatui.display import conversation_actions, list_events
+from chatui.display import conversation_actions, conversation_list, list_events, windows
 from chatui.display.blanks import blank_conversation, blank_exchange, blank_link
 from chatui.display.conversation import (
     EFFORTS,
@@ -22,48 +27,115 @@ from chatui.display.conversation import (
     conversation_link,
     shown_conversation,
     shown_exchange,
-    shown_exchanges,
     visible_text,
 )
 from chatui.display.operator_pages import examples, welcome
+from chatui.display.windows import ShownWindow
 from chatui.env import environment
 from chatui.model_servers import model_choice
 from chatui.permissions import access, access_notices
 from chatui.turns import running, sweep
+from chatui.web import archive
 from chatui.web.guards import guarded
-from chatui.web.middleware.context import SIDEBAR_LENGTH
 from chatui.web.people import person_of
 from chatui.web.visitors import visitor_of
 
 if TYPE_CHECKING:
-    from chatui.models import Conversation, User
+    from chatui.models import Conversation, Message, User
 
 
 @require_GET
+@guarded
 def home(request: HttpRequest) -> HttpResponse:
     """A new conversation. Leads to the set-up page while there is no account, and to the sign-in page for people who are signed out."""
     if not request.user.is_authenticated:
         return redirect("setup" if first_account.is_needed() else "sign_in")
-    return _page(request, person_of(request), None)
+    return HttpResponse(_page(request, person_of(request), None, ShownWindow([])))
 
 
 @require_GET
 @login_required
 @guarded
-def conversation(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
-    """One conversation."""
+def conversation(request: HttpRequest, conversation_id: UUID) -> HttpResponseBase:
+    """One conversation: its end; ``at``, ``before`` or ``after`` name a message for another part; ``all`` asks for the whole of it."""
+    asked = _asked(request, conversation_id)
     person = person_of(request)
     row = access.own_conversation(person, conversation_id)
     sweep.interrupt_abandoned(row)
-    return _page(request, person, row)
+    if request.GET.get("all"):
+        return _whole(request, person, row)
+    return HttpResponse(_page(request, person, row, _window(asked, row, person) if asked else windows.latest(row, person)))
 
 
-def _page(request: HttpRequest, person: User, row: Conversation | None) -> HttpResponse:
-    current = row.pk if row else None
+@require_GET
+@login_required
+@guarded
+def exchanges(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
+    """The fragment of the exchanges ``before`` or ``after`` a message, with the link to what is beyond them."""
+    asked = _asked(request, conversation_id)
+    if asked is None or asked[0] == "at":
+        raise access.NotFoundError
+    person = person_of(request)
+    row = access.own_conversation(person, conversation_id)
+    shown = _window(asked, row, person)
+    shown = replace(shown, later="") if asked[0] == "before" else replace(shown, earlier="")
+    return HttpResponse(_rendered_window(request, row, shown))
+
+
+@require_GET
+@login_required
+@guarded
+def more_conversations(request: HttpRequest) -> HttpResponse:
+    """The fragment of the side bar's list from ``list`` on."""
+    shown = conversation_list.shown_list(person_of(request), start=request.GET.get("list", ""))
+    return render(request, "sidebar/_conversation_items.html", {"conversations": shown})
+
+
+def _asked(request: HttpRequest, conversation_id: UUID) -> tuple[str, Message] | None:
+    """The message that the address names, and on which side of it something is asked for; None where it names none.
+
+    This comes before the conversation itself: asking for a hidden message is an attempt in whosever conversation it is.
+    """
+    for name in ("at", "before", "after"):
+        if name in request.GET:
+            visitor = visitor_of(request, "page")
+            return name, access.visible_message(visitor, conversation_id, request.GET[name], action="link to message")
+    return None
+
+
+def _window(asked: tuple[str, Message], row: Conversation, person: User) -> ShownWindow:
+    name, message = asked
+    if name == "before":
+        return windows.earlier(row, message)
+    return windows.later(row, person, message) if name == "after" else windows.around(row, person, message)
+
+
+def _whole(request: HttpRequest, person: User, row: Conversation) -> StreamingHttpResponse:
+    """The page with the whole conversation, sent while it is made: one window after the other, with no more than one in memory."""
+    mark = secrets.token_hex(16)
+    head, tail = _page(request, person, row, ShownWindow([]), mark=mark).split(mark)
+
+    def pieces() -> Iterator[bytes]:
+        yield head.encode()
+        for shown in windows.whole(row, person):
+            yield _rendered_window(request, row, shown).encode()
+        yield tail.encode()
+
+    return StreamingHttpResponse(archive.in_threads(pieces()) if isinstance(request, ASGIRequest) else pieces())
+
+
+def _rendered_window(request: HttpRequest, row: Conversation, shown: ShownWindow) -> str:
+    context = {"window": shown, "conversation": shown_conversation(row), "efforts": EFFORTS}
+    return render_to_string("chat/_window.html", context, request)
+
+
+def _page(request: HttpRequest, person: User, row: Conversation | None, shown: ShownWindow, *, mark: str = "") -> str:
+    """The page. ``mark`` is put where exchanges follow that are rendered by themselves."""
     context = {
         "conversation": shown_conversation(row) if row else None,
-        "conversations": [conversation_link(item, current) for item in access.own_conversations(person, SIDEBAR_LENGTH)],
-        "exchanges": shown_exchanges(row, person) if row else [],
+        "conversations": conversation_list.shown_list(person, row.pk if row else None, request.GET.get("list", "")),
+        "window": shown,
+        "mark": mark,
         "blank_exchange": blank_exchange(),
         "blank_conversation": blank_conversation(),
         "blank_link": blank_link(),
@@ -75,7 +147,7 @@ def _page(request: HttpRequest, person: User, row: Conversation | None) -> HttpR
         "efforts": EFFORTS,
         **_choice(person, row),
     }
-    return render(request, "chat/chat.html", context)
+    return render_to_string("chat/chat.html", context, request)
 
 
 def _choice(person: User, row: Conversation | None) -> dict[str, object]:
@@ -149,9 +221,10 @@ def restore(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
 @login_required
 @guarded
 def branch(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
-    """Open the branch that a message is on."""
-    row = conversation_actions.open_branch(person_of(request), conversation_id, request.POST.get("message"))
-    return _done(request, reverse("conversation", args=[row.pk]))
+    """Open the branch that a message is on. Leads to the part of the conversation with the question that it belongs to."""
+    row, question = conversation_actions.open_branch(person_of(request), conversation_id, request.POST.get("message"))
+    url = reverse("conversation", args=[row.pk])
+    return _done(request, f"{url}?at={question}#m-{question}" if question else url)
 
 
 @require_GET

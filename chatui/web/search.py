@@ -38,7 +38,7 @@ def results(request: HttpRequest) -> HttpResponse:
 def message(request: HttpRequest, conversation_id: UUID, message_id: UUID) -> HttpResponse:
     """Redirect to a visible message. Opens the branch that it is on, where another one is open."""
     row = conversation_actions.open_at(visitor_of(request, "page"), conversation_id, message_id)
-    return redirect(f"{reverse('conversation', args=[row.pk])}#m-{message_id}")
+    return redirect(f"{reverse('conversation', args=[row.pk])}?at={message_id}#m-{message_id}")
 
 
 def _number(text: str) -> int | None:

@@ -122,9 +122,37 @@ ROUTES: tuple[Route, ...] = (
         (Ask("GET", "/", _SIGNED_IN), Ask("GET", "/?deleted={deleted}", _SIGNED_IN), Ask("GET", "/?deleted={conversation}", _SIGNED_IN)),
     ),
     Route(
+        "conversations/",
+        "A signed-in person: the rest of their own list of conversations. Nothing of others.",
+        (
+            Ask("GET", "/conversations/", "302 200 200 200 200 200 200 200 200"),
+            Ask("GET", "/conversations/?list=1-{conversation}", "302 404 404 404 404 404 404 404 404"),
+        ),
+    ),
+    Route(
         "c/<uuid:conversation_id>/",
         "The owner: what is visible of the open branch. Everybody else: nothing, not even that it exists.",
-        (Ask("GET", "/c/{conversation}/", _OWNER_ONLY), Ask("GET", "/c/{deleted}/", _NOBODY), Ask("GET", "/c/{nothing}/", _NOBODY)),
+        (
+            Ask("GET", "/c/{conversation}/", _OWNER_ONLY),
+            Ask("GET", "/c/{deleted}/", _NOBODY),
+            Ask("GET", "/c/{nothing}/", _NOBODY),
+            Ask("GET", "/c/{conversation}/?all=1", _OWNER_ONLY),
+            Ask("GET", "/c/{conversation}/?at={final}", _OWNER_ONLY),
+            Ask("GET", "/c/{conversation}/?at={hidden}", _HIDDEN_BY_ID, action="link to message"),
+            Ask("GET", "/c/{conversation}/?before={foreign_message}", _NOBODY),
+        ),
+    ),
+    Route(
+        "c/<uuid:conversation_id>/exchanges/",
+        "The owner: what is visible of some exchanges, before or after a message that they may see.",
+        (
+            Ask("GET", "/c/{conversation}/exchanges/?before={final}", _OWNER_ONLY),
+            Ask("GET", "/c/{conversation}/exchanges/?after={final}", _OWNER_ONLY),
+            Ask("GET", "/c/{conversation}/exchanges/?before={hidden}", _HIDDEN_BY_ID, action="link to message"),
+            Ask("GET", "/c/{conversation}/exchanges/?after={foreign_message}", _NOBODY),
+            Ask("GET", "/c/{conversation}/exchanges/", _NOBODY),
+            Ask("GET", "/c/{deleted}/exchanges/?before={final}", _NOBODY),
+        ),
     ),
     Route(
         "c/<uuid:conversation_id>/turns/<uuid:turn_id>/",

@@ -68,12 +68,12 @@ def test_a_redis_that_takes_connections_and_says_nothing_holds_nobody_up(tmp_pat
 def test_other_packages_log_warnings_only_because_their_other_lines_quote_what_they_send(tmp_path: Path) -> None:
     asks = "import django, logging; django.setup(); "
     asks += "print([logging.getLogger(name).getEffectiveLevel() for name in "
-    asks += "('chatui.turns', 'renderer', 'django.db.backends', 'websockets.client', 'httpcore', 'autobahn', 'a_package')])"
+    asks += "('chatui.turns', 'renderer', 'django.db.backends', 'websockets.client', 'httpx', 'httpcore.http11', 'autobahn', 'a_package')])"
     environment = {"CHATUI_DATA_DIR": str(tmp_path), "CHATUI_LOG_LEVEL": "DEBUG", "DJANGO_SETTINGS_MODULE": "chatui.settings"}
     done = subprocess.run(
         [sys.executable, "-c", asks], cwd=BASE_DIR, env=os.environ | environment, capture_output=True, text=True, timeout=120, check=True
     )
-    assert done.stdout.strip() == "[10, 10, 20, 30, 30, 30, 30]"
+    assert done.stdout.strip() == "[10, 10, 20, 30, 30, 30, 30, 30]"
 
 
 def test_the_key_of_a_model_server_comes_from_its_file_and_shows_in_no_repr(tmp_path: Path) -> None:

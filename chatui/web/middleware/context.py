@@ -13,8 +13,6 @@ from chatui.model_servers import connected
 from chatui.permissions import access, access_notices, attempts, debug_requests
 from chatui.transfer import share_links
 
-SIDEBAR_LENGTH = 200
-
 
 def page(request: HttpRequest) -> dict[str, Any]:
     """The context processor."""

@@ -54,16 +54,38 @@ export class OpenConversation {
     }
   }
 
-  /** Updates the branch, the title, the top bar and the list from the server's page. */
+  /**
+   * Updates the branch, the title, the top bar and the list from the server's page. Who reads in the middle of a long
+   * conversation stays there: what is new is below, where it is loaded when they come to it.
+   */
   async refresh() {
     if (!this.#url) return;
     try {
       const page = parse(await read(this.#url));
-      this.#shown.transcript.replace(page);
+      if (this.#shown.transcript.reachesEnd) this.#shown.transcript.replace(page);
       this.#replaceFrame(page);
     } catch (error) {
       this.#failed(error);
     }
+  }
+
+  /** Leaves the middle of a long conversation for its end. */
+  async showEnd() {
+    if (!this.#url || this.#shown.transcript.reachesEnd) return;
+    try {
+      this.#shown.transcript.replace(parse(await read(this.#url)));
+      history.replaceState(null, "", this.#url);
+    } catch (error) {
+      this.#failed(error);
+    }
+  }
+
+  /**
+   * Leads to a message that the page does not have, by way of the server, which knows where it is.
+   * @param {string} message
+   */
+  leadTo(message) {
+    if (this.#url) location.replace(`${this.#url}at/${encodeURIComponent(message)}/`);
   }
 
   /**

@@ -3,13 +3,14 @@
 import { ConversationList } from "../sidebar/conversation-list.js";
 import { Drawer } from "../sidebar/drawer.js";
 import { Connection } from "../page/connection.js";
-import { around, find } from "../page/dom.js";
+import { around, find, listen } from "../page/dom.js";
 import { isEndUserEvent } from "../wire/protocol.js";
 import { Announcer } from "./announcer.js";
 import { Commands } from "./commands.js";
 import { ChatComposer } from "./composer.js";
 import { ConnectionBanner } from "./connection-banner.js";
 import { ContextUse } from "./context-use.js";
+import { MoreMessages } from "./more.js";
 import { OpenConversation } from "./open-conversation.js";
 import { Scrolling } from "./scrolling.js";
 import { ServerEvents } from "./server-events.js";
@@ -36,7 +37,9 @@ class ChatPage extends HTMLElement {
     () => this.#commands.hold(),
   );
   #drawer = new Drawer(this);
-  #scrolling = new Scrolling(find(this, ".scroller", HTMLElement), this.#transcript, find(this, ".jump", HTMLElement));
+  #scroller = find(this, ".scroller", HTMLElement);
+  #scrolling = new Scrolling(this.#scroller, this.#transcript);
+  #more = new MoreMessages(this.#transcript, this.#scroller);
   #tab = new TabTitle();
   #announcer = new Announcer(find(this, ".announcer", HTMLElement), this.#tab);
   #connection = new Connection(this.dataset.socket ?? "/ws/", {
@@ -84,9 +87,8 @@ class ChatPage extends HTMLElement {
     fitKeyboard();
     new ContextUse(find(this, ".context-use", HTMLElement), this.#transcript).watch();
     this.#composer.running = this.#transcript.running.length > 0;
-    const target = foundMessage();
-    if (target) this.#scrolling.to(target);
-    else this.#scrolling.toEnd();
+    if (!this.#toFoundMessage()) this.#scrolling.toEnd();
+    this.#more.start();
     this.#connection.start();
     setInterval(() => this.#watchSilence(), SILENCE_MS / 4);
   }
@@ -103,15 +105,19 @@ class ChatPage extends HTMLElement {
     listen(this.#transcript, "chat:announce", (/** @type {string} */ sentence) => this.#announcer.say(sentence));
     listen(this.#list, "chat:title", (/** @type {Retitled} */ to) => this.#open.retitle(to));
     listen(this.#list, "chat:deleted", (/** @type {string} */ conversation) => this.#leave(conversation));
-    this.addEventListener("chat:search", this.#searched);
+    find(this, ".jump", HTMLElement).addEventListener("click", () => this.#toEnd());
+    addEventListener("hashchange", () => this.#toFoundMessage());
+    if (new URLSearchParams(location.search).has("print")) addEventListener("load", () => print(), { once: true });
+    this.addEventListener("chat:search", () => this.#drawer.openIfNarrow());
     this.addEventListener("click", this.#clicked);
     this.addEventListener("submit", this.#submitted);
     document.addEventListener("keydown", this.#key);
   }
 
   /** @param {Written} written */
-  #send(written) {
+  async #send(written) {
     delete this.#stage.dataset.empty;
+    if (!this.#transcript.reachesEnd) await this.#open.showEnd();
     this.#commands.send(written);
     this.#scrolling.toEnd();
   }
@@ -122,6 +128,24 @@ class ChatPage extends HTMLElement {
     if (text === null) return;
     if (this.#transcript.isEmpty) this.#stage.dataset.empty = "";
     this.#composer.refused(text, "");
+  }
+
+  async #toEnd() {
+    await this.#open.showEnd();
+    this.#scrolling.toEnd();
+  }
+
+  /**
+   * Shows the message that the address names, such as after a search.
+   * @returns {boolean} whether it names one that is on the page
+   */
+  #toFoundMessage() {
+    const [, message] = /^#m-([0-9a-f-]{36})$/.exec(location.hash) ?? [];
+    if (!message) return false;
+    const element = document.getElementById(`m-${message}`);
+    if (element) this.#scrolling.to(element);
+    else if (new URLSearchParams(location.search).get("at") !== message) this.#open.leadTo(message);
+    return element !== null;
   }
 
   #opened() {
@@ -145,10 +169,6 @@ class ChatPage extends HTMLElement {
     location.assign(`${this.dataset.home ?? "/"}?deleted=${encodeURIComponent(conversation)}`);
   }
 
-  #searched = () => {
-    if (this.#drawer.isDrawer && !this.#drawer.isOpen) this.#drawer.open();
-  };
-
   /** @param {Event} event */
   #clicked = (event) => {
     if (around(event, ".drawer-open")) this.#drawer.open();
@@ -165,9 +185,7 @@ class ChatPage extends HTMLElement {
     if (event.ctrlKey && event.shiftKey && event.key.toLowerCase() === "o") {
       event.preventDefault();
       location.assign(this.dataset.home ?? "/");
-    } else if (event.key === "Escape" && !event.isComposing && !event.defaultPrevented) {
-      this.#escape();
-    }
+    } else if (event.key === "Escape" && !event.isComposing && !event.defaultPrevented) this.#escape();
   };
 
   #escape() {
@@ -175,21 +193,6 @@ class ChatPage extends HTMLElement {
     if (this.#drawer.isOpen) this.#drawer.close();
     else if (this.#transcript.running.length || this.#commands.isWorking) this.#commands.stop();
   }
-}
-
-/** The message that the address names, such as after a search. */
-function foundMessage() {
-  return location.hash.startsWith("#m-") ? document.getElementById(location.hash.slice(1)) : null;
-}
-
-/**
- * @template Detail
- * @param {HTMLElement} element
- * @param {string} name of a custom event
- * @param {(detail: Detail) => void} run
- */
-function listen(element, name, run) {
-  element.addEventListener(name, (event) => run(/** @type {CustomEvent<Detail>} */ (event).detail));
 }
 
 customElements.define("chat-page", ChatPage);

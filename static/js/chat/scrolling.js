@@ -1,25 +1,27 @@
 // Keeps the newest text in view until the reader scrolls up; then shows a button that leads back to it.
 
 import { Following } from "../models/following.js";
+import { find } from "../page/dom.js";
+
+/** @import { ChatTranscript } from "./transcript.js" */
 
 export class Scrolling {
   #following = new Following();
   #scroller;
-  #jump;
+  #content;
+  #jump = find(document, ".jump", HTMLElement);
 
   /**
    * @param {HTMLElement} scroller
-   * @param {HTMLElement} content
-   * @param {HTMLElement} jump the button that leads back to the newest text
+   * @param {ChatTranscript} content
    */
-  constructor(scroller, content, jump) {
+  constructor(scroller, content) {
     this.#scroller = scroller;
-    this.#jump = jump;
+    this.#content = content;
     const observer = new ResizeObserver(this.#settle);
     observer.observe(content);
     observer.observe(scroller);
     scroller.addEventListener("scroll", this.#scrolled, { passive: true });
-    jump.addEventListener("click", () => this.toEnd());
   }
 
   /** Scrolls to the newest text, and follows it from now on. */
@@ -39,6 +41,8 @@ export class Scrolling {
   }
 
   #settle = () => {
+    // Where later messages wait to be loaded, the end of the page is not the newest text.
+    if (!this.#content.reachesEnd) this.#following.leave();
     if (this.#following.on) this.#scroller.scrollTop = this.#scroller.scrollHeight;
     this.#show();
   };
@@ -46,11 +50,13 @@ export class Scrolling {
   #scrolled = () => {
     const { scrollTop: top, scrollHeight: height, clientHeight: view } = this.#scroller;
     this.#following.scrolled({ top, height, view });
+    if (!this.#content.reachesEnd) this.#following.leave();
     this.#show();
   };
 
   #show() {
     const { scrollTop, scrollHeight, clientHeight } = this.#scroller;
-    this.#jump.hidden = this.#following.on || scrollHeight - scrollTop - clientHeight < 1;
+    const isAtEnd = this.#content.reachesEnd && scrollHeight - scrollTop - clientHeight < 1;
+    this.#jump.hidden = this.#following.on || isAtEnd;
   }
 }

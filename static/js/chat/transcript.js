@@ -5,6 +5,7 @@ import { finishAll } from "../page/finishing.js";
 import { Exchange } from "../exchange/exchange.js";
 import { ExchangeButtons } from "../exchange/buttons.js";
 import { Versions } from "../exchange/versions.js";
+import { signature, withAbove } from "./more.js";
 
 /** @import { TurnCreated } from "../wire/wire.js" */
 /** @typedef {Pick<TurnCreated, "turn" | "question" | "after" | "kind" | "continued_turn">} Begun */
@@ -28,7 +29,7 @@ export class ChatTranscript extends HTMLElement {
 
   /** All exchanges, from the first to the last. */
   get exchanges() {
-    return [...this.children].filter((child) => child instanceof HTMLElement).map((child) => Exchange.of(child));
+    return [...this.children].filter(isExchange).map((child) => Exchange.of(child));
   }
 
   /** The exchanges whose answers the page shows as being written. */
@@ -37,7 +38,12 @@ export class ChatTranscript extends HTMLElement {
   }
 
   get isEmpty() {
-    return this.childElementCount === 0;
+    return this.exchanges.length === 0;
+  }
+
+  /** Whether the page has the end of the conversation, and not only a part in its middle. */
+  get reachesEnd() {
+    return seek(this, ":scope > [data-more='later']", HTMLElement) === null;
   }
 
   /** @param {string} turn */
@@ -140,7 +146,7 @@ export class ChatTranscript extends HTMLElement {
    */
   #placeAfter(after) {
     const next = after ? this.#holding(after)?.element.nextElementSibling : this.firstElementChild;
-    return next instanceof HTMLElement ? Exchange.of(next) : null;
+    return next && isExchange(next) ? Exchange.of(next) : null;
   }
 
   /** @param {string} message */
@@ -153,8 +159,7 @@ export class ChatTranscript extends HTMLElement {
    * @param {Exchange} old
    */
   #blank(old) {
-    const area = seek(old.element, ".question-editor-text", HTMLTextAreaElement);
-    const exchange = Exchange.sending(area?.value ?? "");
+    const exchange = Exchange.sending(seek(old.element, ".question-editor-text", HTMLTextAreaElement)?.value ?? "");
     old.element.replaceWith(exchange.element);
     return exchange;
   }
@@ -165,15 +170,16 @@ export class ChatTranscript extends HTMLElement {
   }
 
   /**
-   * Shows the branch that is in a whole page of the server's.
+   * Shows the part of the branch that is in a whole page of the server's. What the page has above that part stays.
    * @param {DocumentFragment} page
    */
   replace(page) {
     const fresh = seek(page, "chat-transcript", HTMLElement);
-    if (!fresh || signature(fresh) === signature(this)) return;
+    const next = fresh ? withAbove(this, fresh) : [];
+    if (!fresh || signature(next) === signature([...this.children])) return;
     this.#buttons.forgetEdit();
     const sending = [...this.#sending.values()].map((exchange) => exchange.element);
-    this.replaceChildren(...fresh.children, ...sending);
+    this.replaceChildren(...next, ...sending);
     this.#settle();
   }
 
@@ -184,12 +190,11 @@ export class ChatTranscript extends HTMLElement {
 }
 
 /**
- * Which exchanges the page shows, and in what state.
- * @param {HTMLElement} transcript
+ * @param {Element} child
+ * @returns {child is HTMLElement} and no link to more of them
  */
-function signature(transcript) {
-  const names = ["data-question", "data-turn", "data-state"];
-  return [...transcript.children].map((child) => names.map((name) => child.getAttribute(name)).join(" ")).join("\n");
+function isExchange(child) {
+  return child instanceof HTMLElement && child.matches(".exchange");
 }
 
 customElements.define("chat-transcript", ChatTranscript);

@@ -1,4 +1,4 @@
-// How full the model's context was after an answer, kept with the exchange on the page; "../chat/context-use.js" says it to people.
+// How full the model's context was after an answer: kept with the exchange, for "../chat/context-use.js" to say it.
 
 /**
  * @param {HTMLElement} exchange
@@ -10,7 +10,11 @@ export function noteContext(exchange, percent, leftOut) {
   note(exchange, "leftOut", leftOut);
 }
 
-/** @param {HTMLElement} exchange @param {"context" | "leftOut"} name @param {string | number | null | undefined} value */
+/**
+ * @param {HTMLElement} exchange
+ * @param {"context" | "leftOut"} name
+ * @param {string | number | null | undefined} value
+ */
 function note(exchange, name, value) {
   if (value) exchange.dataset[name] = String(value);
   else delete exchange.dataset[name];

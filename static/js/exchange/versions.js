@@ -27,7 +27,9 @@ export class Versions {
     const button = event.submitter;
     if (!(form instanceof HTMLFormElement) || !(button instanceof HTMLButtonElement)) return;
     event.preventDefault();
-    const order = this.#transcript.exchanges.findIndex((exchange) => exchange.element.contains(form));
+    const exchange = this.#transcript.exchanges.find((exchange) => exchange.element.contains(form));
+    const questions = [exchange?.question, button.value];
+    const top = exchange?.element.getBoundingClientRect().top ?? 0;
     const group = find(form, "[role=group]", HTMLElement).getAttribute("aria-label");
     try {
       const html = await submit(form.action, new URLSearchParams({ message: button.value }));
@@ -37,20 +39,24 @@ export class Versions {
       toast(error instanceof RequestFailed ? error.message : "That version could not be shown.");
       return;
     }
-    this.#focus(order, `.siblings [role=group][aria-label="${group}"]`, button.getAttribute("aria-label"));
+    const shown = this.#transcript.exchanges.find(({ question }) => questions.includes(question))?.element;
+    if (!shown) return;
+    focus(shown, `.siblings [role=group][aria-label="${group}"]`, button.getAttribute("aria-label"));
+    // After the focus, which scrolls to what was not laid out before, whatever it is told.
+    const scroller = this.#transcript.closest(".scroller");
+    if (scroller) scroller.scrollTop += shown.getBoundingClientRect().top - top;
   };
+}
 
-  /**
-   * The pressed button was replaced by a new element: moves the focus there, so that keyboard users keep their place.
-   * @param {number} order which exchange it was in
-   * @param {string} group
-   * @param {string | null} label
-   */
-  #focus(order, group, label) {
-    const exchange = this.#transcript.exchanges[order]?.element;
-    const place = exchange && seek(exchange, group, HTMLElement);
-    if (!place) return;
-    const same = seek(place, `button[aria-label="${label}"]:enabled`, HTMLElement);
-    (same ?? seek(place, "button:enabled", HTMLElement))?.focus({ preventScroll: true });
-  }
+/**
+ * The pressed button was replaced by a new element: moves the focus there, so that keyboard users keep their place.
+ * @param {HTMLElement} exchange
+ * @param {string} group
+ * @param {string | null} label
+ */
+function focus(exchange, group, label) {
+  const place = seek(exchange, group, HTMLElement);
+  if (!place) return;
+  const same = seek(place, `button[aria-label="${label}"]:enabled`, HTMLElement);
+  (same ?? seek(place, "button:enabled", HTMLElement))?.focus({ preventScroll: true });
 }

@@ -110,3 +110,13 @@ function makePolicy() {
   ).trustedTypes;
   return factory ? factory.createPolicy("chatui", rules) : rules;
 }
+
+/**
+ * @template Detail
+ * @param {HTMLElement} element
+ * @param {string} name of a custom event
+ * @param {(detail: Detail) => void} run
+ */
+export function listen(element, name, run) {
+  element.addEventListener(name, (event) => run(/** @type {CustomEvent<Detail>} */ (event).detail));
+}

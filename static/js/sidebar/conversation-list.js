@@ -6,6 +6,7 @@ import { dayGroup } from "../models/day-groups.js";
 import { RequestFailed, act } from "../page/server.js";
 import { toast } from "../page/toasts.js";
 import { editTitle, newEntry, place, update } from "./entries.js";
+import { ListPages } from "./list-pages.js";
 
 /** @import { Entry } from "./entries.js" */
 
@@ -17,6 +18,7 @@ export class ConversationList extends HTMLElement {
 
   connectedCallback() {
     this.#menu.addEventListener("click", this.#chosen);
+    new ListPages(this, this.#items, () => this.#group()).start();
     this.#group();
   }
 

@@ -19,9 +19,9 @@ export class Drawer {
     matchMedia("(max-width: 56rem)").addEventListener("change", () => this.close());
   }
 
-  /** Whether the side bar is a drawer at this width, and not a column. */
-  get isDrawer() {
-    return this.#opener().offsetParent !== null;
+  /** Where the side bar is a drawer at this width, and not a column. */
+  openIfNarrow() {
+    if (this.#opener().offsetParent !== null && !this.isOpen) this.open();
   }
 
   get isOpen() {

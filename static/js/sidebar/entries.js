@@ -1,6 +1,6 @@
 // The entries of the list of conversations: makes one, finds its place, and lets its title be edited.
 
-import { find, piece, pieceAbout } from "../page/dom.js";
+import { find, piece, pieceAbout, seek } from "../page/dom.js";
 
 /** @import { Listed } from "../wire/wire.js" */
 /** @typedef {Omit<Listed, "type">} Entry */
@@ -28,7 +28,9 @@ export function place(items, item) {
   const all = [...items.querySelectorAll(".conversation-item")];
   const now = all.indexOf(item);
   if (now >= 0 && all[now - 1] === before && all[now + 1] === after) return;
+  const more = seek(items, ".conversation-page", HTMLElement);
   if (after) after.before(item);
+  else if (more) more.before(item);
   else items.append(item);
 }
 

@@ -62,7 +62,7 @@ def test_a_conversation_is_found_by_keyboard_alone(visits: Visits, demo: Server)
     expect(search_field(page)).to_be_focused()
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
-    page.wait_for_url("**/c/*/#m-*")
+    page.wait_for_url("**/c/*/*#m-*")
     expect(page.locator(":target .question-text")).to_have_text("Where do the quokkas winter?")
     expect(page.locator(":target")).to_be_in_viewport()
 
@@ -89,7 +89,7 @@ def test_a_result_in_another_branch_opens_it(visits: Visits, demo: Server) -> No
     chat.finish()
     search_field(chat.page).fill("porcupines")
     hits(chat.page).last.click()
-    chat.page.wait_for_url("**/c/*/#m-*")
+    chat.page.wait_for_url("**/c/*/*#m-*")
     expect(chat.question).to_have_text("What about porcupines?")
 
 
@@ -99,7 +99,7 @@ def test_what_was_found_stays_in_view_in_a_long_conversation(visits: Visits, dem
         chat.ask_and_wait(f"Explain it again, number {number}")
     search_field(chat.page).fill("armadillo")
     hits(chat.page).first.click()
-    chat.page.wait_for_url("**/c/*/#m-*")
+    chat.page.wait_for_url("**/c/*/*#m-*")
     expect(chat.page.locator(":target .question-text")).to_be_in_viewport()
     expect(chat.page.get_by_role("button", name="Jump to the latest")).to_be_visible()
     chat.page.wait_for_timeout(1000)
@@ -140,7 +140,7 @@ def test_search_works_in_the_drawer_of_a_phone(visits: Visits, demo: Server) -> 
     expect(hits(page).first).to_be_visible()
     fits(page)
     hits(page).first.tap()
-    page.wait_for_url("**/c/*/#m-*")
+    page.wait_for_url("**/c/*/*#m-*")
     expect(page.locator(":target")).to_be_in_viewport()
 
 

@@ -93,7 +93,7 @@ def test_an_error_of_ours_carries_the_headers_too(world: World, monkeypatch: pyt
     def fail(*args: object, **kwargs: object) -> None:
         raise RuntimeError
 
-    monkeypatch.setattr("chatui.web.conversations.shown_exchanges", fail)
+    monkeypatch.setattr("chatui.web.conversations.windows.latest", fail)
     response = client_for(world.people["owner"]).get(f"/c/{world.hers.conversation.pk}/")
     assert response.status_code == 500
     assert not wrong_with(response, "500", is_admin_page=False)

@@ -236,7 +236,7 @@ def test_a_result_opens_the_branch_that_its_message_is_on(talk: Message, convers
     assert transcripts.active_leaf(conversation, ada) == talk, "the premise: the other branch is open"
     (hit,) = search.search(ada, "cabbages").hits
     response = client.get(hit.url)
-    assert response["Location"] == f"/c/{conversation.pk}/#m-{other.pk}"
+    assert response["Location"] == f"/c/{conversation.pk}/?at={other.pk}#m-{other.pk}"
     assert transcripts.active_leaf(conversation, ada) == other
     assert f'id="m-{other.pk}"' in client.get(f"/c/{conversation.pk}/").content.decode()
 

@@ -325,17 +325,6 @@ def test_whoever_asks_djangos_own_reporter_gets_no_variable_either(settings: pyt
     assert settings.DEFAULT_EXCEPTION_REPORTER_FILTER == "chatui.error_reports.NothingFilter"
 
 
-@pytest.mark.parametrize("name", ["django.db.backends", "httpcore.http11", "httpx"])
-def test_what_logs_rows_and_headers_is_silent_at_every_level_that_can_be_set(name: str) -> None:
-    before = logging.getLogger().level
-    try:
-        logging.getLogger().setLevel(logging.DEBUG)
-        assert not logging.getLogger(name).isEnabledFor(logging.DEBUG)
-        assert logging.getLogger("chatui.x").isEnabledFor(logging.DEBUG), "the premise: it is what the operator asked for"
-    finally:
-        logging.getLogger().setLevel(before)
-
-
 def test_the_settings_log_with_it() -> None:
     handlers = [handler for handler in logging.getLogger().handlers if type(handler) is logging.StreamHandler]
     assert [type(handler.formatter) for handler in handlers] == [PlacesFormatter]

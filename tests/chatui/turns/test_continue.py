@@ -14,7 +14,8 @@ from django.utils import timezone
 from chatui.backends.base import BackendError, EndReason
 from chatui.codes import ProductCode
 from chatui.delivery.bus import PROCESS
-from chatui.display.conversation import ShownAnswer, shown_exchange, shown_exchanges
+from chatui.display import windows
+from chatui.display.conversation import ShownAnswer, shown_exchange
 from chatui.model_servers import model_choice
 from chatui.models import ActiveLeaf, Conversation, Message, Turn, User
 from chatui.models.message import Author
@@ -69,7 +70,7 @@ async def asked_and_continued(person: User, backend: ScriptedBackend, *scripts: 
 
 @database_sync_to_async
 def shown(person: User, turn: Turn) -> ShownAnswer:
-    answer = shown_exchanges(turn.conversation, person)[-1].answer
+    answer = windows.latest(turn.conversation, person).exchanges[-1].answer
     assert answer is not None
     return answer
 
@@ -520,7 +521,7 @@ def test_a_page_of_many_answers_that_were_gone_on_with_costs_no_more_for_each_of
 
         sys.setprofile(count)
         try:
-            shown_exchanges(conversation, ada)
+            list(windows.whole(conversation, ada))
         finally:
             sys.setprofile(None)
         return calls[0]

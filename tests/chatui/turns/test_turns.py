@@ -277,7 +277,7 @@ async def test_a_turn_whose_process_died_is_closed_and_its_pieces_kept(ada: User
     assert len(await database_sync_to_async(sweep.interrupt_abandoned)()) == 1
     turn = await Turn.objects.select_related("conversation").aget(pk=started.turn.pk)
     assert (turn.state, turn.error_code) == ("interrupted", "E-STREAM-TRUNCATED")
-    assert (await kept(turn.conversation, ada))[-1].text.endswith("Half <|end|>")
+    assert (await kept(turn.conversation, ada))[-1].text.endswith("Half<|end|>")
     assert await database_sync_to_async(sweep.interrupt_abandoned)() == []
 
 

@@ -1,0 +1,50 @@
+"""The side bar's list of conversations: its first page, and every further one from where the last page ended."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from uuid import UUID
+
+from chatui.display.conversation import ConversationLink, conversation_link
+from chatui.models import Conversation, User
+from chatui.permissions import access
+
+LENGTH = 60
+"""How many conversations one page of the list has."""
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_CURSOR = re.compile(r"([0-9]{1,16})-([0-9a-f]{32})", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class ShownList:
+    """A page of the list, the latest first. ``more`` is where the next one begins; empty on the last page."""
+
+    links: Sequence[ConversationLink]
+    more: str
+
+
+def shown_list(person: User, current: UUID | None = None, start: str = "") -> ShownList:
+    """A page of the person's conversations. ``current`` is the one that is open.
+
+    Raises:
+        NotFoundError: ``start`` is nothing that a page said was ``more``.
+    """
+    rows = access.own_conversations(person, LENGTH + 1, _place(start) if start else None)
+    more = _cursor(rows[LENGTH - 1]) if len(rows) > LENGTH else ""
+    return ShownList([conversation_link(row, current) for row in rows[:LENGTH]], more)
+
+
+def _cursor(row: Conversation) -> str:
+    """A time and a key, and no position: what is added, moved or deleted meanwhile lets no other conversation come twice or be left out."""
+    return f"{(row.active_at - _EPOCH) // timedelta(microseconds=1)}-{row.pk.hex}"
+
+
+def _place(cursor: str) -> tuple[datetime, UUID]:
+    found = _CURSOR.fullmatch(cursor)
+    if found is None:
+        raise access.NotFoundError
+    return _EPOCH + timedelta(microseconds=int(found[1])), UUID(found[2])

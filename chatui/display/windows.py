@@ -1,0 +1,101 @@
+"""Shows a conversation in windows: the last exchanges at once, and earlier or later ones as they are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain
+from uuid import UUID
+
+from chatui.display.conversation import ShownExchange, shown_exchanges
+from chatui.models import Conversation, Message, User
+from chatui.permissions import access
+from chatui.store import branch_windows, transcripts
+from chatui.store.branch_windows import Window
+
+EXCHANGES = 20
+"""How many exchanges a window has."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownWindow:
+    """Some exchanges that follow each other. ``earlier`` and ``later``: the message before or after which there is more; empty where there
+    is none."""
+
+    exchanges: Sequence[ShownExchange]
+    earlier: str = ""
+    later: str = ""
+
+
+def latest(row: Conversation, person: User) -> ShownWindow:
+    """The end of the branch that the person has open."""
+    leaf = transcripts.active_leaf(row, person)
+    return _shown(row, lambda: _end(row, transcripts.active_leaf(row, person))) if leaf else ShownWindow([])
+
+
+def around(row: Conversation, person: User, message: Message) -> ShownWindow:
+    """The exchanges around a message on the branch that the person has open; the end of that branch where the message is not on it, or is
+    near it."""
+    leaf = transcripts.active_leaf(row, person)
+    if leaf is None:
+        return ShownWindow([])
+    found = branch_windows.window(row.pk, leaf.pk, message.pk, range(-EXCHANGES // 2, EXCHANGES // 2))
+    if found is None or found.anchored < EXCHANGES:
+        return latest(row, person)
+    return _shown(row, lambda: found)
+
+
+def earlier(row: Conversation, message: Message) -> ShownWindow:
+    """The exchanges above the one that holds a message: every branch through it has the same."""
+    found = branch_windows.window(row.pk, message.pk, message.pk, range(1, EXCHANGES + 1))
+    return _shown(row, lambda: found)
+
+
+def later(row: Conversation, person: User, message: Message) -> ShownWindow:
+    """The exchanges below the one that holds a message, on the branch that the person has open.
+
+    Raises:
+        NotFoundError: the message is not on that branch.
+    """
+
+    def find() -> Window | None:
+        leaf = transcripts.active_leaf(row, person)
+        return branch_windows.window(row.pk, leaf.pk, message.pk, range(-EXCHANGES, 0)) if leaf else None
+
+    if find() is None:
+        raise access.NotFoundError
+    return _shown(row, find)
+
+
+def whole(row: Conversation, person: User) -> Iterator[ShownWindow]:
+    """The whole branch that the person has open, one window after the other, from the first."""
+    leaf = transcripts.active_leaf(row, person)
+    found = branch_windows.whole(row.pk, leaf.pk) if leaf else None
+    exchanges = found.exchanges if found else ()
+    for start in range(0, len(exchanges), EXCHANGES):
+        keys = list(chain.from_iterable(exchanges[start : start + EXCHANGES]))
+        yield ShownWindow(shown_exchanges(row, partial(list, keys)))
+
+
+def _end(row: Conversation, leaf: Message | None) -> Window | None:
+    return branch_windows.window(row.pk, leaf.pk, leaf.pk, range(EXCHANGES)) if leaf else None
+
+
+def _shown(row: Conversation, find: Callable[[], Window | None]) -> ShownWindow:
+    last: list[Window] = []
+
+    def keys() -> list[UUID]:
+        found = find()
+        last[:] = [found] if found else []
+        return found.keys if found else []
+
+    exchanges = shown_exchanges(row, keys)
+    if not last or not exchanges:
+        return ShownWindow(exchanges)
+    first, end = exchanges[0].question, exchanges[-1].question
+    return ShownWindow(
+        exchanges,
+        earlier=first.message_id if first and last[0].has_earlier else "",
+        later=end.message_id if end and last[0].has_later else "",
+    )

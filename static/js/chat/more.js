@@ -1,0 +1,165 @@
+// Loads earlier or later exchanges when the reader comes near them or asks for them. What is being read stays in its
+// place on the screen.
+
+import { around, find, parse, seek } from "../page/dom.js";
+import { finishAll } from "../page/finishing.js";
+import { read } from "../page/server.js";
+
+/** How far from the screen loading begins: about a screen, so that readers seldom wait. */
+const NEAR = "800px 0px";
+/** @type {Record<string, string>} */
+const ADDED = { earlier: "Earlier messages were added above", later: "Later messages were added" };
+
+export class MoreMessages {
+  #transcript;
+  #scroller;
+  #near;
+  /** @type {Set<Element>} */
+  #watched = new Set();
+
+  /**
+   * @param {HTMLElement} transcript
+   * @param {HTMLElement} scroller the part of the page that scrolls
+   */
+  constructor(transcript, scroller) {
+    this.#transcript = transcript;
+    this.#scroller = scroller;
+    this.#near = new IntersectionObserver(this.#came, { root: scroller, rootMargin: NEAR });
+  }
+
+  /** Begins to load. Call this once the page is scrolled to where the reader begins. */
+  start() {
+    new MutationObserver(this.#watch).observe(this.#transcript, { childList: true });
+    this.#transcript.addEventListener("click", this.#clicked);
+    this.#watch();
+  }
+
+  #watch = () => {
+    for (const place of this.#watched) {
+      if (!place.isConnected) this.#forget(place);
+    }
+    for (const place of this.#transcript.querySelectorAll(":scope > [data-more]")) {
+      if (this.#watched.has(place)) continue;
+      this.#watched.add(place);
+      this.#near.observe(place);
+    }
+  };
+
+  /** @param {Element} place that is gone, or loads only when it is asked to */
+  #forget(place) {
+    this.#near.unobserve(place);
+    if (!place.isConnected) this.#watched.delete(place);
+  }
+
+  /** @param {IntersectionObserverEntry[]} entries */
+  #came = (entries) => {
+    for (const { target, isIntersecting } of entries) {
+      if (isIntersecting && target instanceof HTMLElement) void this.#load(target);
+    }
+  };
+
+  /** @param {Event} event */
+  #clicked = (event) => {
+    const place = around(event, "[data-more]");
+    if (!place || !around(event, ".more-link") || !(event instanceof MouseEvent)) return;
+    if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    void this.#load(place);
+  };
+
+  /** @param {HTMLElement} place */
+  async #load(place) {
+    if (place.ariaBusy === "true") return;
+    place.ariaBusy = "true";
+    const link = find(place, ".more-link", HTMLElement);
+    try {
+      const fresh = parse(await read(link.dataset.fragment ?? ""));
+      if (place.isConnected) this.#put(place, fresh);
+    } catch (error) {
+      place.ariaBusy = "false";
+      find(place, ".more-problem", HTMLElement).textContent = error instanceof Error ? error.message : "";
+      link.textContent = "Try again";
+      this.#forget(place);
+    }
+  }
+
+  /**
+   * @param {HTMLElement} place
+   * @param {DocumentFragment} fresh
+   */
+  #put(place, fresh) {
+    const way = place.dataset.more ?? "";
+    const hadFocus = place.contains(document.activeElement);
+    this.#leaveOutShown(fresh);
+    finishAll(fresh);
+    const below = way === "earlier" ? place.nextElementSibling : null;
+    const before = below?.getBoundingClientRect().top ?? 0;
+    const put = [...fresh.children];
+    place.replaceWith(...put);
+    if (hadFocus) this.#focus(way, put);
+    if (below) this.#scroller.scrollTop += below.getBoundingClientRect().top - before;
+    if (put.some((element) => element.getAttribute("data-state") === "running")) this.#dispatch("chat:branch", null);
+    this.#dispatch("chat:announce", ADDED[way] ?? "");
+  }
+
+  /**
+   * What was sent from the middle of a conversation is on the page already: nothing from there on is added again.
+   * @param {DocumentFragment} fresh
+   */
+  #leaveOutShown(fresh) {
+    const shown = [...fresh.children].findIndex((child) => {
+      const question = child.getAttribute("data-question");
+      return question && seek(this.#transcript, `:scope > [data-question="${CSS.escape(question)}"]`, HTMLElement);
+    });
+    if (shown >= 0) for (const child of [...fresh.children].slice(shown)) child.remove();
+  }
+
+  /**
+   * The link that had the focus is gone: whoever uses the keyboard goes on at the next one, or at what was added.
+   * @param {string} way
+   * @param {Element[]} put
+   */
+  #focus(way, put) {
+    const place = way === "earlier" ? put[0] : put.at(-1);
+    const link = place ? seek(place, ".more-link", HTMLElement) : null;
+    const exchange = way === "earlier" ? put[0] : put.find((element) => element.matches(".exchange"));
+    if (link) return link.focus({ preventScroll: true });
+    if (!(exchange instanceof HTMLElement)) return;
+    exchange.tabIndex = -1;
+    exchange.focus({ preventScroll: true });
+  }
+
+  /**
+   * @param {string} name
+   * @param {unknown} detail
+   */
+  #dispatch(name, detail) {
+    this.#transcript.dispatchEvent(new CustomEvent(name, { detail }));
+  }
+}
+
+/**
+ * What the page shows once it has the server's window: what it holds above that stays, because a question has only one
+ * way up to the first message.
+ * @param {HTMLElement} transcript
+ * @param {HTMLElement} fresh
+ * @returns {Element[]}
+ */
+export function withAbove(transcript, fresh) {
+  const window = [...fresh.children];
+  const first = window.find((child) => child.matches(".exchange"));
+  const question = first?.getAttribute("data-question");
+  const shown = [...transcript.children];
+  const place = question ? shown.findIndex((child) => child.getAttribute("data-question") === question) : -1;
+  if (!first || place < 0) return window;
+  return [...shown.slice(0, place), ...window.slice(window.indexOf(first))];
+}
+
+/**
+ * Which exchanges these are, and in what state.
+ * @param {Element[]} children of a transcript
+ */
+export function signature(children) {
+  const names = ["data-question", "data-turn", "data-state", "data-more"];
+  return children.map((child) => names.map((name) => child.getAttribute(name)).join(" ")).join("\n");
+}

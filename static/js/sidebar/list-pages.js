@@ -1,0 +1,92 @@
+// Further pages of the list of conversations: each is loaded when the reader comes near the end of the list, or asks.
+
+import { around, find, parse, seek } from "../page/dom.js";
+import { read } from "../page/server.js";
+
+const NEAR = "400px 0px";
+
+export class ListPages {
+  #list;
+  #items;
+  #added;
+  #near;
+
+  /**
+   * @param {HTMLElement} list the part of the page that scrolls
+   * @param {HTMLElement} items
+   * @param {() => void} added called when there are more conversations in the list
+   */
+  constructor(list, items, added) {
+    this.#list = list;
+    this.#items = items;
+    this.#added = added;
+    this.#near = new IntersectionObserver(this.#came, { root: list, rootMargin: NEAR });
+  }
+
+  start() {
+    this.#list.addEventListener("click", this.#clicked);
+    this.#watch();
+  }
+
+  #watch() {
+    this.#near.disconnect();
+    const place = this.#place;
+    if (place) this.#near.observe(place);
+  }
+
+  get #place() {
+    return seek(this.#items, ".conversation-page", HTMLElement);
+  }
+
+  /** @param {IntersectionObserverEntry[]} entries */
+  #came = (entries) => {
+    if (entries.some((entry) => entry.isIntersecting)) void this.#load();
+  };
+
+  /** @param {MouseEvent} event */
+  #clicked = (event) => {
+    if (!around(event, ".conversation-page-link") || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    void this.#load();
+  };
+
+  async #load() {
+    const place = this.#place;
+    if (!place || place.ariaBusy === "true") return;
+    place.ariaBusy = "true";
+    const link = find(place, ".conversation-page-link", HTMLElement);
+    try {
+      const fresh = parse(await read(link.dataset.fragment ?? ""));
+      if (place.isConnected) this.#put(place, fresh);
+    } catch (error) {
+      place.ariaBusy = "false";
+      find(place, ".conversation-page-problem", HTMLElement).textContent = error instanceof Error ? error.message : "";
+      link.textContent = "Try again";
+      this.#near.unobserve(place);
+    }
+  }
+
+  /**
+   * @param {HTMLElement} place
+   * @param {DocumentFragment} fresh
+   */
+  #put(place, fresh) {
+    // A conversation that was written in meanwhile is further up already; one that was brought back may stand too high.
+    const shown = new Map([...this.#items.children].map((item) => [nameOf(item), item]));
+    const put = [...fresh.children].filter((item) => {
+      const known = item.matches(".conversation-page") ? undefined : shown.get(nameOf(item));
+      if (known?.getAttribute("data-updated") === item.getAttribute("data-updated")) known?.remove();
+      return !known?.isConnected;
+    });
+    const hadFocus = place.contains(document.activeElement);
+    place.replaceWith(...put);
+    this.#added();
+    this.#watch();
+    if (hadFocus && put[0]) (seek(put[0], "a", HTMLElement) ?? this.#list).focus({ preventScroll: true });
+  }
+}
+
+/** @param {Element} item of the list */
+function nameOf(item) {
+  return item.getAttribute("data-conversation") ?? item.className;
+}

@@ -1,0 +1,117 @@
+"""The side bar's list: it goes on for as long as there are conversations, and its length makes no page slower."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from chatui.display.conversation_list import LENGTH, shown_list
+from chatui.models import Conversation, User
+from chatui.permissions.access import NotFoundError
+from tests.chatui.conftest import signed_in
+from tests.support.cost import cost
+
+pytestmark = pytest.mark.django_db
+
+
+def make(owner: User, count: int, at: datetime | None = None) -> None:
+    """Conversations, the first one the oldest; all of one moment where that is given."""
+    rows = [Conversation(owner=owner, title=f"Talk {number}") for number in range(count)]
+    Conversation.objects.bulk_create(rows, batch_size=500)
+    start = timezone.now() - timedelta(days=30)
+    for number, row in enumerate(rows):
+        row.active_at = at or start + timedelta(minutes=number)
+    Conversation.objects.bulk_update(rows, ["active_at"], batch_size=300)
+
+
+def pages(person: User) -> Iterator[list[str]]:
+    shown = shown_list(person)
+    yield [link.title for link in shown.links]
+    while shown.more:
+        shown = shown_list(person, start=shown.more)
+        yield [link.title for link in shown.links]
+
+
+def test_the_list_goes_on_to_the_oldest_conversation(ada: User, bela: User) -> None:
+    make(ada, 2 * LENGTH + 3)
+    make(bela, 5)
+    assert list(pages(bela)) == [[f"Talk {number}" for number in range(4, -1, -1)]], "nobody sees those of others"
+    found = list(pages(ada))
+    assert [len(page) for page in found] == [LENGTH, LENGTH, 3]
+    assert [title for page in found for title in page] == [f"Talk {number}" for number in range(2 * LENGTH + 2, -1, -1)]
+
+
+def test_conversations_of_one_moment_come_once_each(ada: User) -> None:
+    make(ada, 2 * LENGTH + 3, datetime(2026, 3, 1, 12, 0, 0, 123456, UTC))
+    found = [title for page in pages(ada) for title in page]
+    assert len(found) == len(set(found)) == 2 * LENGTH + 3
+
+
+def test_what_changes_meanwhile_lets_nothing_come_twice_or_be_left_out(ada: User) -> None:
+    make(ada, 2 * LENGTH)
+    first = shown_list(ada)
+    Conversation.objects.filter(pk=first.links[-1].id).update(deleted_at=timezone.now())
+    Conversation.objects.create(owner=ada, title="New")
+    second = shown_list(ada, start=first.more)
+    assert [link.title for link in second.links] == [f"Talk {number}" for number in range(LENGTH - 1, -1, -1)] and second.more == ""
+
+
+NO_PLACES = ("x", "-1-" + "0" * 32, "1", "1-", "1-" + "g" * 32, "9" * 17 + "-" + "0" * 32, "\u0661-" + "0" * 32, "\x00")
+
+
+@pytest.mark.parametrize("start", NO_PLACES)
+def test_what_is_no_place_in_the_list_is_not_found(ada: User, start: str) -> None:
+    with pytest.raises(NotFoundError):
+        shown_list(ada, start=start)
+    client = signed_in(ada)
+    assert {client.get(path, {"list": start}).status_code for path in ("/", "/conversations/")} == {404}
+
+
+def test_without_scripts_a_link_shows_the_rest(ada: User) -> None:
+    make(ada, LENGTH + 2)
+    client = signed_in(ada)
+    page = client.get("/").content.decode()
+    (link,) = re.findall(r'href="(\?list=[^"]+)"', page)
+    rest = client.get(f"/{link}").content.decode()
+    assert "Talk 1<" in rest and "Talk 0<" in rest and "Talk 2<" not in rest and "?list=" not in rest
+    (fragment,) = re.findall(r'data-fragment="([^"]+)"', page)
+    listed = re.findall(r'data-conversation="([^"]+)"', re.sub(r"(?s)<template.*?</template>", "", rest))
+    assert re.findall(r'data-conversation="([^"]+)"', client.get(fragment).content.decode()) == listed
+
+
+def test_ten_thousand_conversations_make_no_page_slower(ada: User, bela: User) -> None:
+    make(ada, LENGTH + 1)
+    make(bela, 10_000)
+    few, many = signed_in(ada), signed_in(bela)
+    middle = Conversation.objects.filter(owner=bela).order_by("-active_at")[5_000]
+    start = f"{(middle.active_at - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)}-{middle.pk.hex}"
+    for path in ("/", "/conversations/"):
+        short, long = work(few, path), work(many, path)
+        assert long <= 1.5 * short, f"{path}: {long:.0f} units for 10,000 conversations, {short:.0f} for {LENGTH + 1}"
+    deep = work(many, f"/conversations/?list={start}")
+    assert deep <= 1.5 * work(few, "/conversations/"), "the middle of the list costs what its beginning does"
+
+
+def work(client: Client, path: str) -> float:
+    assert client.get(path).status_code == 200
+    return min(cost(lambda: client.get(path)) for _ in range(5))
+
+
+def test_the_index_leads_to_each_page(ada: User) -> None:
+    make(ada, LENGTH + 1)
+    with CaptureQueriesContext(connection) as statements:
+        shown_list(ada, start=shown_list(ada).more)
+    (asked,) = [each["sql"] for each in statements.captured_queries if "<=" in each["sql"]]
+    with connection.cursor() as cursor:
+        if connection.vendor == "postgresql":
+            cursor.execute("SET LOCAL enable_seqscan = off")  # a small table is read whole otherwise
+        cursor.execute(f"EXPLAIN {'QUERY PLAN ' if connection.vendor == 'sqlite' else ''}{asked}")
+        plan = "\n".join(str(row[-1]) for row in cursor.fetchall())
+    assert re.search(r"conversation_by_owner.*\(owner_id=\? AND active_at<\?\)|Index Scan using conversation_by_owner", plan), plan
