@@ -39,7 +39,7 @@ def blank_exchange() -> ShownExchange:
 
 def blank_conversation() -> ShownConversation:
     """A conversation that does not exist yet, for the top bar of the page that begins it."""
-    return ShownConversation(_NOBODYS, "", "", "")
+    return ShownConversation(_NOBODYS, "", reverse("conversation", args=[_NOBODYS]), "")
 
 
 def blank_link() -> ConversationLink:

@@ -50,6 +50,8 @@ FIXED: Values = {
 """Parameters for which a run may know no better value."""
 
 QUERIES: Mapping[str, tuple[str, ...]] = {
+    # By itself it is the end of the conversation.
+    "conversation": ("?all=1",),
     "download": ("?format=openchatml", "?format=markdown", "?format=json"),
 }
 """What is asked for besides the bare address."""

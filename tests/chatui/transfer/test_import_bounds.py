@@ -104,7 +104,7 @@ def test_others_write_while_two_imports_are_written(ada: User, bela: User) -> No
     for thread in threads:
         thread.join()
     assert len(done) == 2 and Message.objects.count() == 9_000 == SearchEntry.objects.count()
-    assert len(waits) > 5 and max(waits) < 3, f"the longest of {len(waits)} waits took {max(waits):.1f} s"
+    assert len(waits) > 5 and max(waits) < 10, f"the longest of {len(waits)} waits took {max(waits):.1f} s"
 
 
 def imported(person: User, data: bytes, done: list[float]) -> None:
