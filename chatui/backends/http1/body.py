@@ -11,7 +11,8 @@ from typing import Protocol
 
 _MOST_LINE = 16 * 1024
 """Bytes of a line between two chunks, and of all trailers together."""
-_SIZE = re.compile(rb"([0-9A-Fa-f]{1,15})(?:[ \t]*;[^\r\n]*)?[ \t]*\r\n")
+# Possessive: a line of spaces without a carriage return would else be tried from each of them, for seconds.
+_SIZE = re.compile(rb"([0-9A-Fa-f]{1,15})[ \t]*+(?:;[^\r\n]*+)?\r\n")
 _TRAILER = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+:[^\r\n\x00]*\r\n")
 
 
@@ -103,6 +104,7 @@ class Chunked:
             if len(self._held) > _MOST_LINE:
                 raise BrokenBodyError("a line between two chunks is too long")
             return len(data)
+        _demand(end - at <= _MOST_LINE)
         line = data[at:end]
         if self._is_behind_chunk:
             _demand(line == b"\r\n")
@@ -112,7 +114,7 @@ class Chunked:
             self.rest = data[end:] if self.is_done else b""
         else:
             size = _SIZE.fullmatch(line)
-            _demand(size is not None and len(line) <= _MOST_LINE)
+            _demand(size is not None)
             self._left = int(size[1], 16) if size else 0
             self._is_in_trailers = not self._left
         return end

@@ -15,6 +15,8 @@ from chatui.backends.http1.streams import MOST_AT_ONCE, Stream
 READING = "chatui.reading"
 """The name of the httpx extension that holds a Reading."""
 _MOST_HEAD = 100 * 1024
+_MOST_INTERIM = 20
+"""Responses with a status below 200 before the one that counts."""
 _AT_ONCE_AT_FIRST = 3
 """Reads of a body before the first pause: a server that has waited to send may say its first words in several pieces."""
 
@@ -75,6 +77,7 @@ class Exchange:
 
     async def _head(self) -> tuple[h11.Response, bytes]:
         """The head, and what came of the body together with it."""
+        interim = 0
         while True:
             try:
                 event = self._h11.next_event()
@@ -84,6 +87,9 @@ class Exchange:
                 self._is_kept_alive = event.http_version == b"1.1" and _is_lasting(event)
                 return event, self._h11.trailing_data[0]
             if isinstance(event, h11.InformationalResponse):
+                interim += 1
+                if interim > _MOST_INTERIM:
+                    raise httpx.RemoteProtocolError("too many interim responses")
                 continue
             self._h11.receive_data(await self._more_of_head())
 
@@ -143,8 +149,12 @@ class _Content(httpx.AsyncByteStream):
                     yield piece
                 reads += 1
                 # What fills a whole read is followed by more that has come already.
-                if self._reading and reads >= _AT_ONCE_AT_FIRST and len(data) < MOST_AT_ONCE and not self._body.is_done:
+                if self._body.is_done or reads < _AT_ONCE_AT_FIRST:
+                    continue
+                if self._reading and len(data) < MOST_AT_ONCE:
                     await self._reading.pause()
+                else:
+                    await asyncio.sleep(0)  # a read that finds bytes does not wait: without this, a flood would keep everybody else out
         finally:
             await self.aclose()
 

@@ -1,0 +1,87 @@
+"""A server that sends as fast as it can keeps nobody else out: the event loop goes on, and deadlines hold."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import httpx
+import pytest
+
+from chatui.backends.http1.body import BrokenBodyError, Chunked
+from chatui.backends.http1.transport import Transport
+
+AT_MOST_SECONDS = 30.0
+"""A flood ends by itself after so long."""
+CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+
+class Flood:
+    """A server in a thread, which needs no turn of the event loop: it says ``begin`` and then ``more`` until it is cut off."""
+
+    def __init__(self, begin: bytes, more: bytes) -> None:
+        self.was_cut_off = threading.Event()
+        self._said = begin, more
+        self._listening = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self._listening.getsockname()[1]}/"
+        self._thread = threading.Thread(target=self._serve, daemon=True)
+
+    @contextmanager
+    def serving(self) -> Iterator[Flood]:
+        self._thread.start()
+        try:
+            yield self
+        finally:
+            self._listening.close()
+            self._thread.join(2 * AT_MOST_SECONDS)
+
+    def _serve(self) -> None:
+        connection, _ = self._listening.accept()
+        begin, more = self._said
+        end = time.monotonic() + AT_MOST_SECONDS
+        with connection, contextlib.suppress(OSError):
+            connection.recv(65536)
+            connection.sendall(begin)
+            while time.monotonic() < end:
+                connection.sendall(more * 1000)
+            return
+        self.was_cut_off.set()
+
+
+def client() -> httpx.AsyncClient:
+    return httpx.AsyncClient(transport=Transport(), timeout=httpx.Timeout(None), trust_env=False)
+
+
+@pytest.mark.asyncio
+async def test_interim_responses_without_end_are_refused() -> None:
+    with Flood(b"", b"HTTP/1.1 102 Processing\r\n\r\n").serving() as flood:
+        async with client() as asking:
+            with pytest.raises(httpx.RemoteProtocolError, match="interim"):
+                await asking.get(flood.url)
+    assert flood.was_cut_off.is_set()
+
+
+@pytest.mark.asyncio
+async def test_a_body_that_comes_faster_than_it_is_read_lets_others_run_and_a_deadline_end_it() -> None:
+    line = b"1;" + b"x" * 8000 + b"\r\n \r\n"
+    with Flood(CHUNKED, line).serving() as flood:
+        async with client() as asking:
+            with pytest.raises(TimeoutError):
+                async with asyncio.timeout(0.5), asking.stream("GET", flood.url) as response:
+                    async for _ in response.aiter_raw():
+                        pass
+    assert flood.was_cut_off.is_set()
+
+
+@pytest.mark.parametrize("chars", [16_000, 1_000_000])
+def test_a_line_of_spaces_between_two_chunks_is_read_once(chars: int) -> None:
+    before = time.process_time()
+    for _ in range(30):
+        with pytest.raises(BrokenBodyError):
+            Chunked().feed(b"1;" + b" " * chars + b"\n")
+    assert time.process_time() - before < 5
