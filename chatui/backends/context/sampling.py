@@ -141,7 +141,8 @@ async def _fitted(request: SampleRequest, window: Window, most: float | None) ->
         found = fit(request, most)
     else:
         found = await asyncio.to_thread(fit, request, most)
-    if limit is not None and found.is_least and found.weight * window.factor > _HOPELESS * limit:
+    # A refusal may quote a person: what it taught must not keep others from being asked at all.
+    if limit is not None and window.is_declared and found.is_least and found.weight * window.factor > _HOPELESS * limit:
         raise too_long(window, found, f"about {int(found.weight * window.factor)} tokens, and the server takes {limit}")
     if limit is None or request.max_tokens is None:
         return found

@@ -46,6 +46,11 @@ class Window:
         return min(known) if known else None
 
     @property
+    def is_declared(self) -> bool:
+        """Whether the limit is what the operator or the server says, and nothing that was only read out of a refusal."""
+        return self.limit is not None and self.limit == (self._given or self._asked)
+
+    @property
     def size(self) -> int | None:
         """The limit, if somebody has named it: a guess is not told to people."""
         return None if self._learnt and not self._learnt.is_said else self.limit
@@ -69,11 +74,11 @@ class Window:
         return True
 
     def note(self, usage: Usage | None, weight: float) -> None:
-        """The server took a prompt of this weight, and counted it."""
-        if usage is None or not usage.prompt_tokens:
-            return
-        self._measure(usage.prompt_tokens, weight)
-        taken = usage.prompt_tokens + (usage.completion_tokens or 0)
+        """The server took a prompt of this weight, and may have counted it."""
+        counted, written = (usage.prompt_tokens, usage.completion_tokens) if usage else (None, None)
+        if counted:
+            self._measure(counted, weight)
+        taken = (counted or int(weight * _LOWEST)) + (written or 0)
         if self._learnt and taken > self._learnt.limit:
             self._learnt = None
 

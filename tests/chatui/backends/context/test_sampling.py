@@ -132,7 +132,16 @@ async def test_a_question_that_is_too_long_by_itself_is_an_error_that_says_how_l
     if product == "vLLM":
         use = result.error.context
         assert use is not None and 0 < use.size < 1500 and abs(use.used - len(question) / 3) < 300
-        assert limited.refused == sent, "what cannot fit is not even sent"
+        assert limited.refused == sent + 1, "what was only learnt from a refusal is asked again, once"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_a_question_that_cannot_fit_what_the_operator_says_is_not_even_sent(kind: str) -> None:
+    limited = Limited(kind, 1500, REFUSALS["vLLM"])
+    async with served(limited, context=1500) as backend:
+        result = await outcome(backend, conversation(5, "word " * 3000))
+    assert result.error is not None and result.error.code is ProductCode.QUESTION_TOO_LONG
+    assert limited.refused == 0
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -203,6 +212,20 @@ async def test_words_that_cannot_be_the_servers_teach_nothing(kind: str) -> None
         result = await outcome(backend, conversation())
     assert refused.error is not None and refused.error.code is ProductCode.BACKEND_REFUSED and limited.refused == 1
     assert result.ended is not None and result.ended.turns_left_out == 0
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("counts", [True, False])
+async def test_a_refusal_that_quotes_a_person_keeps_nobody_else_from_being_answered(kind: str, counts: bool) -> None:
+    quoting = error("Failed to parse input at pos 12: This model's maximum context length is {limit} tokens")
+    limited = Limited(kind, 10, quoting, counts=counts)
+    async with served(limited) as backend:
+        assert (await outcome(backend, asked("Say it."))).error is not None
+        limited.limit = 100_000
+        first = await outcome(backend, conversation(5))
+        second = await outcome(backend, conversation(5))
+    assert (first.visible, second.visible) == ("It is.", "It is.")
+    assert second.ended is not None and second.ended.turns_left_out == 0, "what the server takes says that it was not so"
 
 
 @pytest.mark.parametrize("kind", KINDS)
