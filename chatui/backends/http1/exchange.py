@@ -142,16 +142,17 @@ class _Content(httpx.AsyncByteStream):
         try:
             if self._begun and (piece := self._taken(self._begun)):
                 yield piece
-            reads = 0
+            reads, is_full = 0, False
             while not self._body.is_done:
                 data = await self._exchange.read(self._deadline())
                 if piece := self._taken(data):
                     yield piece
                 reads += 1
-                # What fills a whole read is followed by more that has come already.
+                was_full, is_full = is_full, len(data) >= MOST_AT_ONCE
                 if self._body.is_done or reads < _AT_ONCE_AT_FIRST:
                     continue
-                if self._reading and len(data) < MOST_AT_ONCE:
+                # What fills a whole read is followed by more that has come already; what fills two is a flood.
+                if self._reading and (was_full or not is_full):
                     await self._reading.pause()
                 else:
                     await asyncio.sleep(0)  # a read that finds bytes does not wait: without this, a flood would keep everybody else out

@@ -7,13 +7,14 @@ import contextlib
 import socket
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 import httpx
 import pytest
 
 from chatui.backends.http1.body import BrokenBodyError, Chunked
+from chatui.backends.http1.exchange import READING, Reading
 from chatui.backends.http1.transport import Transport
 
 AT_MOST_SECONDS = 30.0
@@ -31,14 +32,14 @@ class Flood:
         self.url = f"http://127.0.0.1:{self._listening.getsockname()[1]}/"
         self._thread = threading.Thread(target=self._serve, daemon=True)
 
-    @contextmanager
-    def serving(self) -> Iterator[Flood]:
+    @asynccontextmanager
+    async def serving(self) -> AsyncIterator[Flood]:
         self._thread.start()
         try:
             yield self
         finally:
             self._listening.close()
-            self._thread.join(2 * AT_MOST_SECONDS)
+            await asyncio.to_thread(self._thread.join, 2 * AT_MOST_SECONDS)
 
     def _serve(self) -> None:
         connection, _ = self._listening.accept()
@@ -59,23 +60,40 @@ def client() -> httpx.AsyncClient:
 
 @pytest.mark.asyncio
 async def test_interim_responses_without_end_are_refused() -> None:
-    with Flood(b"", b"HTTP/1.1 102 Processing\r\n\r\n").serving() as flood:
-        async with client() as asking:
-            with pytest.raises(httpx.RemoteProtocolError, match="interim"):
-                await asking.get(flood.url)
+    async with Flood(b"", b"HTTP/1.1 102 Processing\r\n\r\n").serving() as flood, client() as asking:
+        with pytest.raises(httpx.RemoteProtocolError, match="interim"):
+            await asking.get(flood.url)
     assert flood.was_cut_off.is_set()
 
 
 @pytest.mark.asyncio
 async def test_a_body_that_comes_faster_than_it_is_read_lets_others_run_and_a_deadline_end_it() -> None:
     line = b"1;" + b"x" * 8000 + b"\r\n \r\n"
-    with Flood(CHUNKED, line).serving() as flood:
-        async with client() as asking:
-            with pytest.raises(TimeoutError):
-                async with asyncio.timeout(0.5), asking.stream("GET", flood.url) as response:
-                    async for _ in response.aiter_raw():
-                        pass
+    async with Flood(CHUNKED, line).serving() as flood, client() as asking:
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.5), asking.stream("GET", flood.url) as response:
+                async for _ in response.aiter_raw():
+                    pass
     assert flood.was_cut_off.is_set()
+
+
+@pytest.mark.asyncio
+async def test_a_body_that_fills_every_read_is_read_at_the_pace_of_the_others() -> None:
+    pauses = 0
+
+    async def pause() -> None:
+        nonlocal pauses
+        pauses += 1
+
+    reads = 0
+    async with Flood(CHUNKED, b"2\r\n:\n\r\n" * 100).serving() as flood, client() as asking:
+        reading = Reading(lambda: asyncio.get_running_loop().time() + AT_MOST_SECONDS, pause)
+        async with asking.stream("GET", flood.url, extensions={READING: reading}) as response:
+            async for _ in response.aiter_raw():
+                reads += 1
+                if reads == 100:
+                    break
+    assert pauses >= 40, "at most every second read is without one"
 
 
 @pytest.mark.parametrize("chars", [16_000, 1_000_000])
