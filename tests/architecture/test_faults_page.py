@@ -1,0 +1,47 @@
+"""``docs/faults.md`` is true: it has every fault and promise once, and the tests that it names exist, and are those that are repeated."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from tests.architecture.sources import ROOT, python_sources
+
+PAGE = (ROOT / "docs/faults.md").read_text(encoding="utf-8")
+COMES_WITH_TOOLS = {"F17", "F18", "F19"}
+ELSEWHERE = {"tests/chatui/turns/test_summarizing_faults.py", "tests/llama/test_killed.py"}
+"""Repeated, but of something that is no row of the page: what fails in a summary, and a real model server that is killed."""
+
+
+def rows(letter: str) -> dict[str, str]:
+    """The rows of one table: what its first cell says, and the rest."""
+    return dict(re.findall(rf"^\| ({letter}\d+) \| (.+) \|$", PAGE, re.MULTILINE))
+
+
+def named() -> set[tuple[str, str]]:
+    """Each test that the page names, with its file."""
+    return set(re.findall(r"`(tests/\S+?\.py)::(test_\w+)`", PAGE))
+
+
+def test_each_fault_and_promise_has_its_row_in_order() -> None:
+    assert list(rows("I")) == [f"I{number}" for number in range(1, 11)]
+    assert list(rows("F")) == [f"F{number}" for number in range(1, 27)]
+
+
+def test_each_fault_names_a_test_that_exists() -> None:
+    tests = {
+        (source.path, node.name)
+        for source in python_sources("tests/")
+        for node in source.tree().body
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    }
+    assert named() - tests == set()
+    without = {fault for fault, row in rows("F").items() if "::test_" not in row}
+    assert without == COMES_WITH_TOOLS | {"F16", "F24", "F25"}
+    assert all(rows("F")[fault].endswith("| with tools") for fault in COMES_WITH_TOOLS)
+
+
+def test_what_is_repeated_as_a_race_or_fault_is_on_the_page() -> None:
+    repeated = {source.path for source in python_sources("tests/") if re.search(r"\bpytest\.mark\.faults\b", source.text)}
+    assert len(repeated) > 8, "the premise"
+    assert repeated - {path for path, _ in named()} == ELSEWHERE
