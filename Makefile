@@ -18,7 +18,7 @@ ALONE_WORDS = not browser and not llama and not served and not services and not 
 ALONE = "$(ALONE_WORDS)"
 SERVED_WORDS = (served or slow) and not browser and not llama and not services
 
-.PHONY: help run test test-fast check format wire lock faults attack bench image-steps clean venv runtime development chromium
+.PHONY: help run test test-fast check format wire lock faults attack bench image-steps clean venv runtime development chromium fault-programs
 
 help: ## List these commands
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
@@ -26,7 +26,7 @@ help: ## List these commands
 run: runtime ## Set everything up and serve the product on http://127.0.0.1:8000 (HOST= and PORT= change that)
 	@exec $(PY) manage.py serve --host $(HOST) --port $(PORT)
 
-test: development chromium ## Set everything up, check the code and run every test; says at the end what could not run
+test: development chromium fault-programs ## Set everything up, check the code and run every test; says at the end what could not run
 	@failed=; \
 	$(PY) -m tests.tools.check $(CHECK_FLAGS) || failed="$$failed check;"; \
 	echo "Tests that need no browser and no server:"; \
@@ -48,7 +48,7 @@ format: development ## Put the Python code into the one format
 	@$(VENV)/bin/ruff check --fix-only --quiet .
 	@$(VENV)/bin/ruff format --quiet .
 
-faults: development ## The races and faults that make test tries once, many times each (ROUNDS=50)
+faults: development fault-programs ## The races and faults that make test tries once, many times each (ROUNDS=50)
 	@CHATUI_TEST_LONG=$(ROUNDS) $(PY) -m pytest --numprocesses auto --dist loadfile --quiet -m faults $(PYTEST_FLAGS)
 
 wire: development ## Make the types of the scripts anew from chatui/wire
@@ -117,3 +117,7 @@ INSTALL = \
 # The browser tests say themselves, in the summary of make test, when there is no Chromium and why.
 chromium: development
 	@$(PY) -m tests.tools.chromium
+
+# As above: the tests that need haproxy or faketime say so.
+fault-programs: development
+	@$(PY) -m tests.tools.fault_programs

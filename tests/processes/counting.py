@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import itertools
 import re
 import time
@@ -34,6 +35,24 @@ def counts(words: int, pause: float = PAUSE) -> Callable[[asyncio.StreamWriter],
     return answer
 
 
+def counts_until(end: asyncio.Event, pause: float) -> Callable[[asyncio.StreamWriter], Awaitable[None]]:
+    """As ``counts``, until ``end`` is set: at least one word."""
+
+    async def answer(writer: asyncio.StreamWriter) -> None:
+        writer.write(SSE_HEAD + chunk(reasoning_content="I will count."))
+        for number in itertools.count(1):
+            writer.write(chunk(content=f"w{number} "))
+            await writer.drain()
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(end.wait(), pause)
+            if end.is_set():
+                break
+        writer.write(chunk("stop") + DONE)
+        await writer.drain()
+
+    return answer
+
+
 def last_word(text: str) -> int:
     """How far a text has counted: it must not leave out a word."""
     numbers = [int(number) for number in re.findall(r"\bw(\d+)\b", text)]
@@ -56,7 +75,12 @@ class Reader:
         await self._socket.say("send", client_id=str(uuid4()), conversation=None, text=text, effort="low")
         self.accepted = (await self._socket.until("chatui:accepted", "chatui:refused"))[-1]
         assert self.accepted["type"] == "chatui:accepted", self.accepted
-        await self._socket.say("subscribe", conversation=self.accepted["conversation"])
+        await self.follow(self._socket)
+
+    async def follow(self, socket: LiveSocket) -> None:
+        """Follow the answer that was asked for through this socket: the one before has ended, or shall read no more."""
+        self._socket = socket
+        await socket.say("subscribe", conversation=self.accepted["conversation"])
 
     async def read(self) -> None:
         """Read to the end of the answer, or of the connection."""

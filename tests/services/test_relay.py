@@ -3,13 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
-import shutil
-import signal
-import socket
-import subprocess
-import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -20,42 +14,13 @@ import pytest_asyncio
 
 from chatui.delivery import relay
 from chatui.delivery.relay import Relay
+from tests.services.redis_server import Redis
 
 pytestmark = [pytest.mark.services, pytest.mark.asyncio, pytest.mark.faults]
 
 
-class Redis:
-    """A server on a port of its own."""
-
-    def __init__(self, place: Path) -> None:
-        self._place = place
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            self.port = int(free.getsockname()[1])
-        self.start()
-
-    def start(self) -> None:
-        arguments = ["redis-server", "--port", str(self.port), "--bind", "127.0.0.1", "--save", "", "--dir", str(self._place)]
-        self._process = subprocess.Popen(arguments, stdout=subprocess.DEVNULL)
-        for _ in range(500):
-            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.port)):
-                return
-            time.sleep(0.02)
-        raise AssertionError("Redis did not start")
-
-    def stop(self) -> None:
-        self._process.kill()
-        self._process.wait()
-
-    def silence(self) -> None:
-        self._process.send_signal(signal.SIGSTOP)
-
-    def wake(self) -> None:
-        self._process.send_signal(signal.SIGCONT)
-
-
 @pytest_asyncio.fixture
 async def redis(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Redis]:
-    assert shutil.which("redis-server"), "where these tests run, Redis is installed"
     server = Redis(tmp_path)
     monkeypatch.setattr(relay, "environment", lambda: SimpleNamespace(redis_url=f"redis://127.0.0.1:{server.port}/0"))
     monkeypatch.setattr(relay, "ANSWER_SECONDS", 0.5)

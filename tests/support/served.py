@@ -12,7 +12,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import httpx
 import websockets.asyncio.client
@@ -52,6 +52,14 @@ class Deployment:
         server.wait_until_healthy()
         return server
 
+    def start_again(self, ended: Server) -> Server:
+        """Start a process in the place of one that has ended: on its port, where a proxy expects it."""
+        ended.stop()
+        server = Server(self.environment, self.program, ended.port)
+        self.servers[self.servers.index(ended)] = server
+        server.wait_until_healthy()
+        return server
+
     def manage(self, *arguments: str) -> str:
         """Run a management command in the deployment's environment."""
         done = subprocess.run(
@@ -74,10 +82,9 @@ class Deployment:
 class Server:
     """One process of ``manage.py serve``. ``url`` is its origin; ``console`` what it has printed."""
 
-    def __init__(self, environment: dict[str, str], program: tuple[str, ...] = ("manage.py",)) -> None:
-        """``program``: what Python is told to run; it takes the same arguments as ``manage.py``."""
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            self.port = free.getsockname()[1]
+    def __init__(self, environment: dict[str, str], program: tuple[str, ...] = ("manage.py",), port: int = 0) -> None:
+        """``program``: what Python is told to run; it takes the same arguments as ``manage.py``. ``port``: 0 for a free one."""
+        self.port = port or free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self._log = tempfile.TemporaryFile("w+")
         self._printed = ""
@@ -128,20 +135,41 @@ class Server:
 
     def sign_in(self, name: str) -> httpx.Client:
         """An HTTP client with a session of this person's."""
-        client = httpx.Client(base_url=self.url, trust_env=False, timeout=60, headers={"Origin": self.url, "Referer": self.url + "/"})
+        client = signed_in(self, name)
         self._clients.append(client)
-        page = client.get("/sign-in/").text
-        token = re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', page)
-        assert token
-        answer = client.post("/sign-in/", data={"username": name, "password": PASSWORD, "csrfmiddlewaretoken": token[1]})
-        assert answer.status_code == 302, answer.text
         return client
+
+
+class Reachable(Protocol):
+    """Where people reach the product: a process, or a proxy before several. ``url`` is its origin."""
+
+    @property
+    def port(self) -> int: ...
+
+    @property
+    def url(self) -> str: ...
+
+
+def free_port() -> int:
+    """A port of loopback on which nothing listens."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        return int(free.getsockname()[1])
+
+
+def signed_in(place: Reachable, name: str) -> httpx.Client:
+    """An HTTP client with a session of this person's. Whoever asks for it closes it."""
+    client = httpx.Client(base_url=place.url, trust_env=False, timeout=60, headers={"Origin": place.url, "Referer": place.url + "/"})
+    token = re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', client.get("/sign-in/").text)
+    assert token
+    answer = client.post("/sign-in/", data={"username": name, "password": PASSWORD, "csrfmiddlewaretoken": token[1]})
+    assert answer.status_code == 302, answer.text
+    return client
 
 
 class LiveSocket:
     """A real WebSocket of a signed-in client: ``async with LiveSocket(server, client) as socket``."""
 
-    def __init__(self, server: Server, client: httpx.Client) -> None:
+    def __init__(self, server: Reachable, client: httpx.Client) -> None:
         self._address = f"ws://127.0.0.1:{server.port}/ws/"
         self._headers = {"Cookie": "; ".join(f"{name}={value}" for name, value in client.cookies.items()), "Origin": server.url}
         self._events: list[dict[str, Any]] = []

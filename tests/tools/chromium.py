@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 import sys
 from pathlib import Path
+
+from tests.tools import debian
 
 NAMES = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome", "chrome")
 PLACES = (Path("/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"), Path("/Applications/Chromium.app/Contents/MacOS/Chromium"))
@@ -35,28 +36,11 @@ def why_not() -> str:
     return "There is no Chromium on this machine. Install it (Debian: apt-get install chromium) or name one with CHATUI_CHROMIUM."
 
 
-def may_install() -> bool:
-    """Whether this is a Debian-like machine on which this person may install packages."""
-    return shutil.which("apt-get") is not None and os.geteuid() == 0
-
-
-def install() -> bool:
-    """Install Debian's Chromium. The package lists are fetched only if the first try fails for want of them."""
-    command = ["apt-get", "install", "--yes", "--no-install-recommends", "-qq", *PACKAGES]
-    environment = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
-    for prepare in (None, ["apt-get", "update", "-qq"]):
-        if prepare and subprocess.run(prepare, env=environment, check=False).returncode:
-            return False
-        if not subprocess.run(command, env=environment, check=False, capture_output=prepare is None, stdin=subprocess.DEVNULL).returncode:
-            return True
-    return False
-
-
 def main() -> int:
     """Make sure that there is a browser if that can be done. Never an error: the tests say what they could not run."""
-    if find() is None and not os.environ.get("CHATUI_CHROMIUM") and may_install():
+    if find() is None and not os.environ.get("CHATUI_CHROMIUM") and debian.may_install():
         print("Installing Chromium for the browser tests; this takes a minute, the first time only.")
-        if not install():
+        if not debian.install(*PACKAGES):
             print("Chromium could not be installed; what apt-get said is above.")
     if find() is None:
         print(f"The browser tests will not run. {why_not()}")

@@ -1,0 +1,43 @@
+"""A real Redis of a test's own, which can be stopped, silenced and started again."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import signal
+import socket
+import subprocess
+import time
+from pathlib import Path
+
+from tests.support.served import free_port
+
+
+class Redis:
+    """A server on a port of its own, which holds nothing when it is started again."""
+
+    def __init__(self, place: Path) -> None:
+        assert shutil.which("redis-server"), "where these tests run, Redis is installed"
+        self._place = place
+        self.port = free_port()
+        self.url = f"redis://127.0.0.1:{self.port}/0"
+        self.start()
+
+    def start(self) -> None:
+        arguments = ["redis-server", "--port", str(self.port), "--bind", "127.0.0.1", "--save", "", "--dir", str(self._place)]
+        self._process = subprocess.Popen(arguments, stdout=subprocess.DEVNULL)
+        for _ in range(500):
+            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.port)):
+                return
+            time.sleep(0.02)
+        raise AssertionError("Redis did not start")
+
+    def stop(self) -> None:
+        self._process.kill()
+        self._process.wait()
+
+    def silence(self) -> None:
+        self._process.send_signal(signal.SIGSTOP)
+
+    def wake(self) -> None:
+        self._process.send_signal(signal.SIGCONT)
