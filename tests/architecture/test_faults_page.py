@@ -37,7 +37,7 @@ def test_each_fault_names_a_test_that_exists() -> None:
     }
     assert named() - tests == set()
     without = {fault for fault, row in rows("F").items() if "::test_" not in row}
-    assert without == COMES_WITH_TOOLS | {"F25"}
+    assert without == COMES_WITH_TOOLS
     assert all(rows("F")[fault].endswith("| with tools") for fault in COMES_WITH_TOOLS)
 
 
