@@ -85,7 +85,7 @@ def patch() -> None:
     while_broken("index", search_index, "_terms", indexes_everything)
     while_broken("summary", summary_notes.Notes, "judge", lambda notes, candidate, *_: Verdict(candidate))
     while_broken("archive", exports, "everything", everything)
-    while_broken("notice", conversation, "_notice", lambda turn: Notice("E-X", turn.error_detail, True) if turn.error_code else None)
+    while_broken("notice", conversation, "_notice", lambda turn, _: Notice("E-X", turn.error_detail, True) if turn.error_code else None)
     while_broken("search", search, "search", counts_hidden)
     while_broken("not recorded", attempts, "record_attempt", lambda *args: None)
     while_broken("not refused", access, "can_see_hidden", lambda user: True)
