@@ -1,6 +1,7 @@
 """Sends a running turn's events to everybody who follows it, with snapshots for pages that join late.
 
-Nothing here waits: what is new is handed to the sockets of this process in the step that brought it, at most every FLUSH_SECONDS.
+What is new is handed to the sockets of this process in the step that brought it, at most every FLUSH_SECONDS. Only what takes long to
+render is rendered in a thread first, so that other turns go on meanwhile.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ import asyncio
 import logging
 import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from uuid import UUID
 
 from chatui import wire
@@ -16,7 +19,9 @@ from chatui.delivery import groups
 from chatui.delivery.bus import PROCESS, bus
 from chatui.display.conversation import ShownPart
 from chatui.error_reports import log_without_content
-from chatui.turns.stream import DebugStream, EndUserStream
+from chatui.turns.streams.debug import DebugStream
+from chatui.turns.streams.end_user import EndUserStream
+from chatui.turns.streams.rendering import Rendering, messages_of
 from renderer.events import RawEvent
 from renderer.frames import Frame
 from renderer.gate import Audience, VisibleText
@@ -31,6 +36,11 @@ FOLLOWED_SECONDS = 75.0
 """How long another process is sent events after it said that somebody there follows."""
 FIRST_SECONDS = 2.0
 """Events of a turn's beginning are sent to every process: who follows there can only say so afterwards."""
+CATCH_UP_SECONDS = 30.0
+"""The longest that a turn's end waits for its text to be rendered: many times what the longest answer takes."""
+
+_renderer = ThreadPoolExecutor(1, thread_name_prefix="rendering")
+"""One thread, as rendering is all Python, and more of them would only take more from the event loop. Turns take their turns in steps."""
 
 
 class Publisher:
@@ -48,13 +58,16 @@ class Publisher:
         self._started = time.monotonic()
         self._elsewhere_until = {Audience.END_USER: self._loop.time() + FIRST_SECONDS, Audience.DEBUG: 0.0}
         self._is_ready = not is_continuation
+        self._rendering: asyncio.Future[None] | None = None
+        self._is_stopped = False
         self._next_flush: asyncio.Handle | None = None
         self._last_flush = 0.0
         self._next_beat = self._loop.call_later(BEAT_SECONDS, self._beat)
 
-    def show_before(self, frames: Sequence[tuple[UUID, Frame]], cut: UUID | None) -> None:
+    async def show_before(self, frames: Sequence[tuple[UUID, Frame]], cut: UUID | None) -> None:
         """The turn continues an answer of which ``frames`` are already shown. Until this is known, nobody is sent a snapshot."""
-        self._people.show_before(frames, cut)
+        messages = await self._loop.run_in_executor(_renderer, messages_of, frames) if frames else []
+        self._people.show_before(messages, cut)
         self._is_ready = True
 
     def take(self, event: RawEvent, key: UUID) -> None:
@@ -98,6 +111,16 @@ class Publisher:
             self._next_flush = None
         self._send(Audience.END_USER, self._people.flush())
         self._send(Audience.DEBUG, self._debug.flush())
+        self._render()
+
+    async def catch_up(self) -> None:
+        """Flush until everything is sent that was taken, though no longer than CATCH_UP_SECONDS."""
+        until = self._loop.time() + CATCH_UP_SECONDS
+        self._flush_safely()
+        while self._people.is_behind and self._loop.time() < until:
+            if self._rendering is not None:
+                await asyncio.wait([self._rendering], timeout=until - self._loop.time())
+            self._flush_safely()
 
     def end(self, event: wire.TurnEnded) -> None:
         """Send the turn's end, to all processes."""
@@ -107,6 +130,7 @@ class Publisher:
 
     def stop(self) -> None:
         """Send nothing more."""
+        self._is_stopped = True
         self._next_beat.cancel()
         if self._next_flush is not None:
             self._next_flush.cancel()
@@ -134,7 +158,7 @@ class Publisher:
 
     def _flush_soon(self) -> None:
         """In this step of the event loop, when all that came with it is taken; but not sooner than FLUSH_SECONDS after the last flush."""
-        if self._next_flush is None:
+        if self._next_flush is None and not self._is_stopped:
             wait = self._last_flush + FLUSH_SECONDS - self._loop.time()
             self._next_flush = self._loop.call_later(wait, self._flush_safely) if wait > 0 else self._loop.call_soon(self._flush_safely)
 
@@ -144,6 +168,21 @@ class Publisher:
             self.flush()
         except Exception as error:  # noqa: BLE001 - the answer is stored all the same, and the page loads it from there
             log_without_content(log, self._turn_id, error)
+
+    def _render(self) -> None:
+        """Have a thread render what would take this one too long."""
+        work = None if self._is_stopped else self._people.take_rendering()
+        if work is not None:
+            self._rendering = self._loop.run_in_executor(_renderer, work.run)
+            self._rendering.add_done_callback(partial(self._rendered, work))
+
+    def _rendered(self, work: Rendering, done: asyncio.Future[None]) -> None:
+        if self._rendering is done:
+            self._rendering = None
+        if not done.cancelled() and (error := done.exception()):
+            log_without_content(log, self._turn_id, error)
+        self._people.rendered(work)
+        self._flush_soon()
 
     def _beat(self) -> None:
         silent = self._loop.time() - self._last_flush

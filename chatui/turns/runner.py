@@ -130,7 +130,7 @@ class Runner:
     async def _write(self) -> Outcome:
         """Sample, let the product add what follows from it, and sample again, until nothing follows."""
         job = self._job = await pools.turns.run_patiently(ledger.load, self._started.turn)
-        self._publisher.show_before(job.shown_before, job.cut_message_id)
+        await self._publisher.show_before(job.shown_before, job.cut_message_id)
         # In a thread, because this may read rows of the admin pages; the back end itself belongs to this event loop.
         spec = await pools.turns.run_patiently(connected.spec_of, job.choice)
         backend = connected.backend(job.choice)
@@ -157,6 +157,7 @@ class Runner:
         return outcome if self._failure is None or self._is_lost else self._failed_with(self._failure)
 
     async def _end(self, outcome: Outcome) -> None:
+        await self._publisher.catch_up()
         account = account_of(self._samplings, self._publisher.end_thinking())
         account = replace(account, turns_left_out=account.turns_left_out + self._job.turns_left_out)
         html = None

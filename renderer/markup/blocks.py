@@ -16,7 +16,7 @@ from renderer.markup.late_definitions import Waiting
 from renderer.markup.markdown import Block, Definitions, Parsed
 from renderer.markup.page_text import normalise
 from renderer.markup.parse_triggers import Trigger, parsing_work
-from renderer.markup.tails import BlockOpen, BlockText, Tail
+from renderer.markup.tails import BlockOpen, BlockText, Tail, cost_of
 
 __all__ = ["BlockClosed", "BlockOpen", "BlockPatched", "BlockText", "Blocks"]
 
@@ -58,8 +58,21 @@ class Blocks:
         self._trigger = Trigger()
         self._tail = Tail(0, "", self._definitions)
 
+    def cost_to_feed(self, text: str) -> int:
+        """The most that feeding ``text``, and showing the tail after it, can cost: see ``cost_of``."""
+        if self._overflow is not None:
+            return 0
+        if self._trigger.is_fence and self._tail.is_code and "`" not in text and "~" not in text:
+            return cost_of(text)
+        late = self._waiting.cost if self._tail.may_define or ":" in text else 0
+        return self._tail.cost + cost_of(text[: html.MESSAGE_LIMIT]) + late
+
+    def cost_to_finish(self) -> int:
+        """The most that finishing can cost: see ``cost_of``."""
+        return self._waiting.cost + (0 if self._overflow is not None else self._tail.cost)
+
     def feed(self, text: str) -> list[Final]:
-        """Take more text and return what is final now. Fast: it never renders the open block."""
+        """Take more text and return what is final now. It never renders the open block."""
         return self._take(self._normalised(text))
 
     def tail(self) -> BlockOpen | BlockText | None:

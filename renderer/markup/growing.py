@@ -8,6 +8,12 @@ from renderer.gate import VisibleText
 from renderer.markup.blocks import BlockClosed, BlockOpen, BlockPatched, Blocks, BlockText
 from renderer.markup.html import SafeHtml
 
+STEP_COST = 6 * 1024
+"""What may be rendered in one step of an event loop, in the unit of ``tails``: 3 ms, and 25 ms for the worst of texts."""
+
+STEP_CHARS = 8 * 1024
+"""The most text that is rendered at once where it is rendered elsewhere, so that what comes of it can be sent in steps, too."""
+
 
 @dataclass(frozen=True, slots=True)
 class MoreText:
@@ -17,11 +23,29 @@ class MoreText:
     text: VisibleText = field(repr=False)
 
 
+def in_steps(text: VisibleText) -> list[VisibleText]:
+    """The text in pieces of at most STEP_CHARS characters."""
+    if len(text) <= STEP_CHARS:
+        return [text]
+    return [VisibleText(text[start : start + STEP_CHARS]) for start in range(0, len(text), STEP_CHARS)]
+
+
 class GrowingMarkdown:
-    """Text that passed the gate in, blocks of HTML out. Takes only VisibleText, so nothing else can be rendered into a stream."""
+    """Text that passed the gate in, blocks of HTML out. Takes only VisibleText, so nothing else can be rendered into a stream.
+
+    Where a call would be long, the caller makes it in another thread, and no other call meanwhile.
+    """
 
     def __init__(self) -> None:
         self._blocks = Blocks()
+
+    def cost_to_feed(self, text: VisibleText) -> int:
+        """The most that ``feed`` with this text, and ``tail`` after it, can cost: see STEP_COST."""
+        return self._blocks.cost_to_feed(text)
+
+    def cost_to_finish(self) -> int:
+        """The most that ``finish`` can cost: see STEP_COST."""
+        return self._blocks.cost_to_finish()
 
     def feed(self, text: VisibleText) -> list[BlockClosed | BlockPatched]:
         """Take more of the message. Returns the blocks that this closed or changed."""

@@ -4,27 +4,31 @@ from __future__ import annotations
 
 from renderer.markup.markdown import Block
 from renderer.markup.parse_triggers import SMALL
+from renderer.markup.tails import cost_of
 
 
 class Waiting:
-    """Closed blocks that wait for definitions, by label, and the cost of rendering blocks again so far."""
+    """Closed blocks that wait for definitions, by label. ``cost``: of rendering them all again."""
 
     def __init__(self) -> None:
         self._blocks: dict[int, tuple[Block, str, set[str]]] = {}
         self._by_label: dict[str, set[int]] = {}
         self._late: set[int] = set()
         self._work = 0
+        self.cost = 0
 
     def add(self, index: int, block: Block, source: str, missed: set[str]) -> None:
         """Add block ``index``, rendered from ``source`` without the labels in ``missed``. With none missed, it does not wait."""
         if missed:
             self._blocks[index] = (block, source, missed)
+            self.cost += cost_of(source)
         for label in missed:
             self._by_label.setdefault(label, set()).add(index)
 
     def take(self, index: int) -> tuple[Block, str]:
         """Remove a block that is to be rendered again, and return its source."""
         block, source, missed = self._blocks.pop(index)
+        self.cost -= cost_of(source)
         for label in missed:
             self._by_label[label].discard(index)
         self._late.discard(index)

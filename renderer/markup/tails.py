@@ -63,7 +63,10 @@ class _Code:
 
 
 class Tail:
-    """What is shown of one open block. ``grow`` is fast and called for all text; ``show`` is called once per update."""
+    """What is shown of one open block. ``grow`` is fast and called for all text; ``show`` is called once per update.
+
+    ``cost``: of rendering the block. ``may_define``: it may hold a definition.
+    """
 
     def __init__(
         self,
@@ -76,7 +79,8 @@ class Tail:
         self.index = index
         self._definitions = definitions
         self._length = len(text)
-        self._cost = _cost(text)
+        self.cost = cost_of(text)
+        self.may_define = ":" in text
         # What was shown at this index may have turned out not to be a block (a definition). Then an empty block is an update.
         self._fresh = [text] if text or shown is not None else []
         self._work = 0
@@ -93,11 +97,17 @@ class Tail:
         """Show everything as plain text from now on, because the block is too large to render."""
         self._plain = True
 
+    @property
+    def is_code(self) -> bool:
+        """Whether text that holds no fence is only appended, as code."""
+        return self._code is not None and not self._code.nested
+
     def grow(self, text: str) -> None:
         """Add more text of this block, normalised."""
         self._fresh.append(text)
         self._length += len(text)
-        self._cost += _cost(text)
+        self.cost += cost_of(text)
+        self.may_define = self.may_define or ":" in text
 
     def show(self, source: Callable[[], str]) -> BlockOpen | BlockText | None:
         """What to send for this update, or None. ``source`` returns the block's whole text, and is called only if it is rendered."""
@@ -122,7 +132,7 @@ class Tail:
         return html.with_text(self._shown, "".join(self._added), self._inner)
 
     def _affordable(self) -> bool:
-        return not self._plain and self._in_budget(self._length, self._cost)
+        return not self._plain and self._in_budget(self._length, self.cost)
 
     def _in_budget(self, length: int, cost: int) -> bool:
         return cost <= TAIL_LIMIT and self._work + cost <= WORK_PER_CHARACTER * length + WORK_TO_BEGIN_WITH
@@ -141,7 +151,7 @@ class Tail:
         return BlockOpen(self.index, self._shown)
 
     def _open(self, text: str) -> BlockOpen | None:
-        self._work += self._cost
+        self._work += self.cost
         self._sentence = None
         blocks, definitions, shown, is_as_written = _presentable(text, self._definitions)
         self._code = _open_code(blocks, text)
@@ -151,7 +161,7 @@ class Tail:
             self._fresh = [held] if held else []
             blocks, definitions, shown, _ = _presentable(shown, self._definitions, mend=False)
         rendered = _blocks_html(blocks, shown, definitions)
-        if self._code is None and not self._in_budget(self._length + 12, self._cost + 16):
+        if self._code is None and not self._in_budget(self._length + 12, self.cost + 16):
             rendered, self._appending = html.with_pending(*_head_and_rest(text, rendered, self._definitions)), True
         elif self._code is None and is_as_written and shown == text:
             self._sentence = sentence_at_end(blocks[-1], text, rendered)
@@ -195,7 +205,8 @@ class Tail:
         return self._append("\n".join(shown), [])
 
 
-def _cost(text: str) -> int:
+def cost_of(text: str) -> int:
+    """What rendering a text costs, in the unit of ``WORK_PER_CHARACTER``. Many short lines cost up to ten times as much."""
     markup = sum(map(text.count, "[]!*_`<&\\$~|:^#%+=>@{}"))
     return len(text) + 8 * markup + 24 * text.count("[") + 40 * text.count("://") + 20 * text.count("\n")
 

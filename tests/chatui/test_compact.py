@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chatui import wire
-from chatui.turns.stream import EndUserStream
+from chatui.turns.streams.end_user import EndUserStream
 from chatui.wire.base import Event
 from renderer.events import FrameClosed, FrameOpened, FrameText, RawEvent
 from renderer.frames import Terminator

@@ -18,7 +18,8 @@ from chatui.models import ActiveLeaf, Conversation, Message, SearchEntry, ShareL
 from chatui.store import turn_pieces
 from chatui.transfer.exports import Format
 from chatui.turns import running
-from chatui.turns.stream import DebugStream, EndUserStream
+from chatui.turns.streams.debug import DebugStream
+from chatui.turns.streams.end_user import EndUserStream
 from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn
 from renderer.frames import Terminator
 from tests.canary.asking import client_for, whole

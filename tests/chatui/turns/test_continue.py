@@ -25,7 +25,7 @@ from chatui.store import transcripts
 from chatui.turns import ledger, running, sweep
 from chatui.turns.running import Place
 from chatui.turns.start import Ask, AskRefusedError, Kind, Started
-from chatui.turns.stream import EndUserStream
+from chatui.turns.streams.end_user import EndUserStream
 from renderer.errors import ErrorCode
 from renderer.events import Finished, FrameClosed, FrameOpened, FrameText
 from renderer.frame_kinds import SUMMARY

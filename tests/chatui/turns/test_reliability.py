@@ -22,7 +22,8 @@ from chatui.store import transcripts
 from chatui.turns import leases, ledger, running, start, sweep
 from chatui.turns.running import Place
 from chatui.turns.start import Ask, Kind, Started
-from chatui.turns.stream import DebugStream, EndUserStream
+from chatui.turns.streams.debug import DebugStream
+from chatui.turns.streams.end_user import EndUserStream
 from renderer.events import Finished, FrameOpened, FrameText
 from renderer.frames import Frame, Header, Terminator
 from renderer.gate import Audience

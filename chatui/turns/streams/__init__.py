@@ -1,0 +1,1 @@
+"""What each audience sees of a running turn, as numbered events. Nothing here does any I/O."""

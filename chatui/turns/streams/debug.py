@@ -1,0 +1,76 @@
+"""Turns raw events into the numbered events that staff see who look at every frame of a running turn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from uuid import UUID
+
+from chatui import wire
+from renderer.events import RawEvent
+from renderer.gate import Audience, Gate, VisibleClosed, VisibleDelta, VisibleOpened, VisibleText, VisibleWithdrawn, why_hidden
+
+
+class DebugStream:
+    """Every frame of a running turn, with its header, as text. Collected throughout the turn; published only while someone watches."""
+
+    def __init__(self, turn_id: UUID) -> None:
+        self._turn = str(turn_id)
+        self._gate = Gate(Audience.DEBUG)
+        self._number = 0
+        self._frames: list[_DebugFrame] = []
+        self._pending: list[wire.Event] = []
+        self._unsent: list[VisibleText] = []
+
+    def take(self, event: RawEvent, key: UUID) -> None:
+        """A raw event of the frame ``key``."""
+        match self._gate.admit(event):
+            case VisibleOpened(header=header):
+                why = why_hidden(header)
+                self._frames.append(_DebugFrame(str(key), header.as_written(), why, []))
+                self._pending.append(wire.FrameBegan(str(key), header.as_written(), why))
+            case VisibleDelta(text=text):
+                self._unsent.append(text)
+            case VisibleWithdrawn(header=header):
+                self._push_text()
+                frame = self._frames[-1]
+                frame.header, frame.why_hidden = header.as_written(), why_hidden(header)
+                self._pending.append(wire.FrameHidden(str(key), frame.header, frame.why_hidden))
+            case VisibleClosed(event=closed):
+                self._push_text()
+                self._frames[-1].is_open = False
+                terminator = closed.terminator.value if closed.terminator else None
+                if closed.header is not None:
+                    self._frames[-1].header = closed.header.as_written()
+                self._pending.append(wire.FrameEnded(str(key), terminator, closed.error.value if closed.error else None))
+
+    def flush(self) -> list[wire.Numbered]:
+        """Everything new since the last flush, numbered. Also called while nobody watches, so that little accumulates."""
+        self._push_text()
+        pending, self._pending = self._pending, []
+        numbered = [wire.Numbered(self._turn, self._number + offset, event) for offset, event in enumerate(pending, start=1)]
+        self._number += len(numbered)
+        return numbered
+
+    def snapshot(self) -> wire.DebugSnapshot:
+        """Every frame so far. Flush right before, so that the sequence numbers fit."""
+        frames = tuple(
+            wire.FrameSoFar(frame.key, frame.header, frame.why_hidden, VisibleText.joined(frame.parts), frame.is_open)
+            for frame in self._frames
+        )
+        return wire.DebugSnapshot(self._turn, self._number, frames)
+
+    def _push_text(self) -> None:
+        if self._unsent:
+            # One string for each flush: a string for each token of long reasoning would take several times the memory.
+            text, self._unsent = VisibleText.joined(self._unsent), []
+            self._frames[-1].parts.append(text)
+            self._pending.append(wire.FrameGrew(self._frames[-1].key, text))
+
+
+@dataclass(slots=True)
+class _DebugFrame:
+    key: str
+    header: dict[str, str]
+    why_hidden: str | None
+    parts: list[VisibleText]
+    is_open: bool = True

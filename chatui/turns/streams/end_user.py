@@ -1,0 +1,255 @@
+"""Turns raw events into the numbered events that people may see.
+
+Events are collected between flushes, and the publisher sends what was flushed. What takes long to render is handed out as a Rendering, for
+another thread: what comes meanwhile waits behind it, but a withdrawal does not.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from chatui import wire
+from chatui.turns.streams.rendering import OpenMessage, Rendering
+from renderer.events import FrameClosed, RawEvent
+from renderer.frame_kinds import is_preamble
+from renderer.gate import Audience, Gate, VisibleClosed, VisibleDelta, VisibleEvent, VisibleOpened, VisibleText, VisibleWithdrawn, Working
+from renderer.markup.blocks import BlockClosed, BlockOpen, BlockPatched
+from renderer.markup.growing import STEP_CHARS, STEP_COST, GrowingMarkdown, MoreText, in_steps
+
+
+@dataclass(frozen=True, slots=True)
+class _Arrived:
+    """A visible event of the frame ``key``, ``elapsed`` milliseconds after the turn began; or a line of the summary."""
+
+    event: VisibleEvent | wire.SummaryStep
+    key: str = ""
+    elapsed: int = 0
+
+
+class EndUserStream:
+    """What people see of a running turn. Events are collected between two flushes, so nothing is sent per token."""
+
+    def __init__(self, turn_id: UUID) -> None:
+        self._turn = str(turn_id)
+        self._gate = Gate(Audience.END_USER)
+        self._number = 0
+        self._pending: list[wire.Event] = []
+        self._done: list[wire.MessageSoFar] = []
+        self._open: OpenMessage | None = None
+        self._arrived: deque[_Arrived] = deque()
+        self._rendering: Rendering | None = None
+        self._spent = 0
+        self._cut: str | None = None
+        self._working = False
+        self._place = 0
+        self._steps: list[VisibleText] = []
+        self._is_thinking = self._has_answer = False
+        self.thought_seconds: int | None = None
+
+    def show_before(self, messages: Sequence[wire.MessageSoFar], cut: UUID | None) -> None:
+        """What is already shown of the answer that the turn continues. ``cut``: the message that the next answer replaces; the first text
+        of that answer is the whole text of this message."""
+        self._done += messages
+        self._cut = str(cut) if cut else None
+
+    def take(self, event: RawEvent, key: UUID, elapsed: int) -> None:
+        """A raw event of the frame ``key``, ``elapsed`` milliseconds after the turn began."""
+        admitted = self._gate.admit(event)
+        if isinstance(admitted, VisibleWithdrawn):
+            self._withdraw()
+        elif isinstance(admitted, VisibleDelta) and self._cut is None:
+            self._arrived.extend(_Arrived(VisibleDelta(text), str(key), elapsed) for text in in_steps(admitted.text))
+        elif admitted is not None:
+            self._arrived.append(_Arrived(admitted, str(key), elapsed))
+
+    def add_event(self, event: wire.Event) -> None:
+        """An event of the turn itself."""
+        self._pending.append(event)
+
+    def step(self, text: VisibleText) -> None:
+        """One more line of the summary. Dropped once the answer has begun."""
+        self._arrived.append(_Arrived(wire.SummaryStep(text)))
+
+    def queue(self, place: int) -> bool:
+        """The turn's place in the queue, 0 once it is not in it. Returns whether that is news."""
+        is_news, self._place = place != self._place, place
+        if is_news:
+            self._pending.append(wire.Queued(place))
+        return is_news
+
+    def end_thinking(self, elapsed: int) -> None:
+        """The answer begins, or the turn ends. Later hidden work is not counted."""
+        if self._is_thinking:
+            self._is_thinking = False
+            self.thought_seconds = round(elapsed / 1000)
+            self._pending.append(wire.ThoughtEnded(self.thought_seconds))
+
+    def flush(self) -> list[wire.Numbered]:
+        """Everything new since the last flush, numbered. Then ``take_rendering``, if there is more."""
+        self._show_arrived()
+        if self._open is not None and self._rendering is None:
+            self._show_tail(self._open, self._open.markdown.tail())
+        pending, self._pending = self._pending, []
+        numbered = [wire.Numbered(self._turn, self._number + offset, event) for offset, event in enumerate(pending, start=1)]
+        self._number += len(numbered)
+        return numbered
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether something that arrived is not in what ``flush`` has returned."""
+        return self._rendering is not None or bool(self._arrived or self._pending)
+
+    def take_rendering(self) -> Rendering | None:
+        """What another thread is to render now, once. Until it is given to ``rendered``, what arrives waits."""
+        if self._rendering is None or self._rendering.is_handed_out:
+            return None
+        self._rendering.is_handed_out = True
+        return self._rendering
+
+    def rendered(self, done: Rendering) -> None:
+        """What ``take_rendering`` returned has been run, or has failed; then the message stays as it was. ``flush`` afterwards."""
+        if done is not self._rendering:
+            return  # withdrawn meanwhile
+        self._rendering = None
+        if done.text is None:
+            self._end_message(done.message, done.blocks, done.closed)
+        else:
+            self._show_blocks(done.message, done.blocks)
+            self._show_tail(done.message, done.tail)
+
+    def shown(self) -> list[tuple[str, wire.PartKind]]:
+        """The key and kind of each message that pages show, once all have ended."""
+        return [(message.message_id, message.kind) for message in self._done]
+
+    def beat(self) -> wire.Beat:
+        """That the turn still runs, and the latest number."""
+        return wire.Beat(self._turn, self._number)
+
+    def snapshot(self, elapsed: int) -> wire.Snapshot:
+        """The whole turn so far, for a page that joins late. Flush right before, so that the sequence numbers fit."""
+        messages = list(self._done)
+        if self._open is not None:
+            blocks = self._open.markdown.html() if self._rendering is None else self._rendering.before
+            messages.append(wire.MessageSoFar(self._open.key, self._open.kind, blocks))
+        steps = tuple(self._steps)
+        return wire.Snapshot(self._turn, self._number, elapsed, self._working, steps, self.thought_seconds, tuple(messages), self._place)
+
+    def _show_arrived(self) -> None:
+        """Show what has arrived, up to something that takes too long, or that is too much together with what was shown already."""
+        self._spent = 0
+        while self._arrived and self._rendering is None:
+            arrived = self._arrived.popleft()
+            self._show(arrived.event, arrived.key, arrived.elapsed)
+
+    def _show(self, event: VisibleEvent | wire.SummaryStep, key: str, elapsed: int) -> None:
+        match event:
+            case wire.SummaryStep():
+                self._show_step(event)
+            case Working():
+                self._working = True
+                self._is_thinking = self.thought_seconds is None and not self._has_answer
+                self._pending.append(wire.WorkingBegan(elapsed))
+            case VisibleOpened(header=header):
+                self._begin(OpenMessage(key, is_preamble(header), GrowingMarkdown()), elapsed)
+            case VisibleDelta(text=text):
+                if self._open is not None:
+                    self._show_text(self._open, self._with_more_text(text))
+            case VisibleClosed(event=closed):
+                if self._open is not None:
+                    self._close(self._open, closed)
+
+    def _show_step(self, step: wire.SummaryStep) -> None:
+        if self._is_thinking:
+            self._steps.append(step.text)
+            self._pending.append(step)
+
+    def _begin(self, message: OpenMessage, elapsed: int) -> None:
+        self._working = False
+        self._open = message
+        if not message.preamble:
+            self._has_answer = True
+            self.end_thinking(elapsed)
+        if self._cut is None or message.preamble:
+            self._pending.append(wire.MessageBegan(message.key, message.kind))
+
+    def _with_more_text(self, text: VisibleText) -> VisibleText:
+        """The text with what follows it directly, so that small pieces are rendered together. That before a cut stays by itself."""
+        parts, length = [text], len(text)
+        while self._cut is None and self._arrived and isinstance(event := self._arrived[0].event, VisibleDelta):
+            length += len(event.text)
+            if length > STEP_CHARS:
+                break
+            parts.append(event.text)
+            self._arrived.popleft()
+        return VisibleText.joined(parts) if len(parts) > 1 else text
+
+    def _is_handed_out(self, cost: int, message: OpenMessage, text: VisibleText | None, closed: FrameClosed | None = None) -> bool:
+        """Whether this step cannot bear the cost any more, so that another thread has to render."""
+        self._spent += cost
+        if self._spent <= STEP_COST:
+            return False
+        self._rendering = Rendering(message, text, closed, message.markdown.html())
+        return True
+
+    def _show_text(self, message: OpenMessage, text: VisibleText) -> None:
+        if not self._is_handed_out(message.markdown.cost_to_feed(text), message, text):
+            self._show_blocks(message, message.markdown.feed(text))
+
+    def _show_blocks(self, message: OpenMessage, blocks: Sequence[BlockClosed | BlockPatched]) -> None:
+        if self._cut is not None and not message.preamble:
+            # The page has the closed blocks of the cut message already: only what was open at the cut is sent again.
+            closed = sum(isinstance(block, BlockClosed) for block in blocks)
+            self._pending.append(wire.MessageBegan(message.key, message.kind, self._cut, closed))
+            self._replace_cut()
+            return
+        self._pending.extend(wire.BlockFlushed(message.key, block.index, block.html) for block in blocks)
+
+    def _replace_cut(self) -> None:
+        self._done = [done for done in self._done if done.message_id != self._cut]
+        self._cut = None
+
+    def _show_tail(self, message: OpenMessage, tail: BlockOpen | MoreText | None) -> None:
+        match tail:
+            case BlockOpen(index=index, html=block):
+                self._pending.append(wire.BlockReplaced(message.delta, message.key, index, block))
+            case MoreText(index=index, text=text):
+                self._pending.append(wire.BlockGrew(message.delta, message.key, index, text))
+
+    def _withdraw(self) -> None:
+        """No more of the message that was opened last is sent, and pages remove what they have of it."""
+        key = self._drop_arrived()
+        if key is None:
+            if self._open is None:
+                return
+            key, self._open, self._rendering = self._open.key, None, None
+        self._pending = [event for event in self._pending if getattr(event, "message_id", None) != key]
+        self._pending.append(wire.MessageWithdrawn(key))
+
+    def _drop_arrived(self) -> str | None:
+        """Forget what has arrived of the last message. Returns its key if none of it is shown yet."""
+        dropped: list[_Arrived] = []
+        kept: list[_Arrived] = []
+        while self._arrived and not (dropped and isinstance(dropped[-1].event, VisibleOpened)):
+            arrived = self._arrived.pop()
+            (dropped if isinstance(arrived.event, VisibleDelta | VisibleOpened) else kept).append(arrived)
+        self._arrived.extend(reversed(kept))
+        if not dropped or not isinstance(event := dropped[-1].event, VisibleOpened):
+            return None
+        if len(dropped) > 1 and not is_preamble(event.header):
+            self._replace_cut()
+        return dropped[-1].key
+
+    def _close(self, message: OpenMessage, closed: FrameClosed) -> None:
+        if not self._is_handed_out(message.markdown.cost_to_finish(), message, None, closed):
+            self._end_message(message, message.markdown.finish(), closed)
+
+    def _end_message(self, message: OpenMessage, blocks: Sequence[BlockClosed | BlockPatched], closed: FrameClosed | None) -> None:
+        self._open = None
+        self._show_blocks(message, blocks)
+        if closed is not None and closed.is_preamble_after_all:
+            message.preamble = True
+            self._pending.append(wire.MessageRelabelled(message.key, message.kind))
+        self._done.append(wire.MessageSoFar(message.key, message.kind, message.markdown.html()))

@@ -1,0 +1,68 @@
+"""Renders messages where that takes too long for the event loop."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from chatui import wire
+from renderer.events import FrameClosed
+from renderer.frame_kinds import is_preamble
+from renderer.frames import Frame
+from renderer.gate import Audience, VisibleText, show
+from renderer.markup import html
+from renderer.markup.blocks import BlockClosed, BlockOpen, BlockPatched
+from renderer.markup.growing import GrowingMarkdown, MoreText
+from renderer.markup.html import SafeHtml
+
+
+@dataclass(slots=True)
+class OpenMessage:
+    """A visible message that is being written."""
+
+    key: str
+    preamble: bool
+    markdown: GrowingMarkdown
+
+    @property
+    def delta(self) -> wire.DeltaType:
+        """The type of its events."""
+        return "chatui:preamble.delta" if self.preamble else "response.delta"
+
+    @property
+    def kind(self) -> wire.PartKind:
+        """What it is for people."""
+        return "preamble" if self.preamble else "final"
+
+
+@dataclass(slots=True, eq=False)
+class Rendering:
+    """What is too much for one step of the event loop: ``text`` of a message, or its end. ``run`` in any thread, then ``rendered``."""
+
+    message: OpenMessage = field(repr=False)
+    text: VisibleText | None = field(repr=False)
+    closed: FrameClosed | None
+    before: tuple[SafeHtml, ...] = field(repr=False)
+    is_handed_out: bool = False
+    blocks: list[BlockClosed | BlockPatched] = field(default_factory=list, repr=False)
+    tail: BlockOpen | MoreText | None = field(default=None, repr=False)
+
+    def run(self) -> None:
+        """Render. Nothing else may use the message meanwhile."""
+        markdown = self.message.markdown
+        if self.text is None:
+            self.blocks = markdown.finish()
+        else:
+            self.blocks = markdown.feed(self.text)
+            self.tail = markdown.tail()
+
+
+def messages_of(frames: Sequence[tuple[UUID, Frame]]) -> list[wire.MessageSoFar]:
+    """Stored frames as messages. Renders them, which can take seconds."""
+    return [
+        wire.MessageSoFar(
+            str(key), "preamble" if is_preamble(frame.header) else "final", html.render_blocks(show(frame, Audience.END_USER))
+        )
+        for key, frame in frames
+    ]
