@@ -7,7 +7,9 @@ render is rendered in a thread first, so that other turns go on meanwhile.
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
+import sys
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -39,7 +41,10 @@ FIRST_SECONDS = 2.0
 CATCH_UP_SECONDS = 30.0
 """The longest that a turn's end waits for its text to be rendered: many times what the longest answer takes."""
 
-_renderer = ThreadPoolExecutor(1, thread_name_prefix="rendering")
+SWITCH_SECONDS = 0.001
+"""How long a thread goes on while the event loop wants to: it waits so long for each system call that it makes."""
+
+_renderer = ThreadPoolExecutor(1, thread_name_prefix="rendering", initializer=sys.setswitchinterval, initargs=(SWITCH_SECONDS,))
 """One thread, as rendering is all Python, and more of them would only take more from the event loop. Turns take their turns in steps."""
 
 
@@ -117,9 +122,8 @@ class Publisher:
         """Flush until everything is sent that was taken, though no longer than CATCH_UP_SECONDS."""
         until = self._loop.time() + CATCH_UP_SECONDS
         self._flush_safely()
-        while self._people.is_behind and self._loop.time() < until:
-            if self._rendering is not None:
-                await asyncio.wait([self._rendering], timeout=until - self._loop.time())
+        while self._people.is_behind and self._rendering is not None and self._loop.time() < until:
+            await asyncio.wait([self._rendering], timeout=until - self._loop.time())
             self._flush_safely()
 
     def end(self, event: wire.TurnEnded) -> None:
@@ -173,7 +177,7 @@ class Publisher:
         """Have a thread render what would take this one too long."""
         work = None if self._is_stopped else self._people.take_rendering()
         if work is not None:
-            self._rendering = self._loop.run_in_executor(_renderer, work.run)
+            self._rendering = self._loop.run_in_executor(_renderer, _rendering, work)
             self._rendering.add_done_callback(partial(self._rendered, work))
 
     def _rendered(self, work: Rendering, done: asyncio.Future[None]) -> None:
@@ -198,3 +202,14 @@ class Publisher:
             frame = self._compactor.encode(events) if audience is Audience.END_USER else wire.encode(events)
             message = {"type": "turn.events", "turn": str(self._turn_id), "process": PROCESS, "json": frame}
             self._bus.send(group, message, elsewhere=is_elsewhere)
+
+
+def _rendering(work: Rendering) -> None:
+    """Render in the thread. No garbage is collected meanwhile: a walk over all tokens of a long text would stop every thread for 50 ms."""
+    was_collecting = gc.isenabled()
+    gc.disable()
+    try:
+        work.run()
+    finally:
+        if was_collecting:
+            gc.enable()

@@ -117,7 +117,7 @@ class EndUserStream:
         if done.text is None:
             self._end_message(done.message, done.blocks, done.closed)
         else:
-            self._show_blocks(done.message, done.blocks)
+            self._show_fed(done.message, done.blocks)
             self._show_tail(done.message, done.tail)
 
     def shown(self) -> list[tuple[str, wire.PartKind]]:
@@ -196,15 +196,18 @@ class EndUserStream:
 
     def _show_text(self, message: OpenMessage, text: VisibleText) -> None:
         if not self._is_handed_out(message.markdown.cost_to_feed(text), message, text):
-            self._show_blocks(message, message.markdown.feed(text))
+            self._show_fed(message, message.markdown.feed(text))
 
-    def _show_blocks(self, message: OpenMessage, blocks: Sequence[BlockClosed | BlockPatched]) -> None:
+    def _show_fed(self, message: OpenMessage, blocks: Sequence[BlockClosed | BlockPatched]) -> None:
         if self._cut is not None and not message.preamble:
             # The page has the closed blocks of the cut message already: only what was open at the cut is sent again.
             closed = sum(isinstance(block, BlockClosed) for block in blocks)
             self._pending.append(wire.MessageBegan(message.key, message.kind, self._cut, closed))
             self._replace_cut()
-            return
+        else:
+            self._show_blocks(message, blocks)
+
+    def _show_blocks(self, message: OpenMessage, blocks: Sequence[BlockClosed | BlockPatched]) -> None:
         self._pending.extend(wire.BlockFlushed(message.key, block.index, block.html) for block in blocks)
 
     def _replace_cut(self) -> None:

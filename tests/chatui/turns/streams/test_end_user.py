@@ -1,0 +1,227 @@
+"""What takes long to render is handed out: no step is long, what comes meanwhile waits in order, and a withdrawal does not wait."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from functools import partial
+from uuid import uuid4
+
+import pytest
+
+from chatui import wire
+from chatui.turns.streams.end_user import EndUserStream
+from chatui.turns.streams.rendering import Rendering
+from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn, RawEvent
+from renderer.frames import Terminator
+from renderer.markup.html import render_blocks
+from tests.support.cost import cost
+from tests.support.scripted import FINAL, PREAMBLE
+
+MOST_UNITS = 50
+"""The longest step, in units of a millisecond."""
+
+UNITS = {
+    "list": "- a\n",
+    "numbers": "1. a\n",
+    "empty items": "- \n",
+    "nested list": "".join("  " * depth + "- a\n" for depth in range(12)),
+    "links in a list": "- [a](http://b.example/)\n",
+    "footnotes": "[^1]: a\n\n",
+    "dollars": "$$",
+    "lines of dollars": "$$\n",
+    "formulas": "\\[\n",
+    "paragraphs": "a\n\n",
+    "one paragraph": "a\n",
+    "headings": "# a\n",
+    "rules": "---\n",
+    "quote": "> a\n",
+    "quotes": "> ",
+    "emphasis": "*a ",
+    "strong": "**a** ",
+    "line breaks": "a\\\nb  \n",
+    "definitions": "[x]: /u\n",
+    "references": "[x] ",
+    "indented code": "    a\n",
+    "fences": "```\na\n```\n",
+    "cjk": "字**「強」**で",
+    "words": "words ",
+    "blank lines": "\n",
+}
+
+
+def repeated(unit: str, size: int) -> str:
+    return (unit * (size // len(unit) + 1))[:size]
+
+
+def wide_table(size: int) -> str:
+    return repeated("| a " * 500 + "|\n", 2002) + "|-" * 500 + "|\n" + repeated("| a " * 500 + "|\n", size - 3003)
+
+
+def late_definition(size: int) -> str:
+    return repeated("see [x] now\n\n", size) + "\n\n[x]: /u\n\nend"
+
+
+SHAPES: dict[str, Callable[[int], str]] = {
+    **{name: partial(repeated, unit) for name, unit in UNITS.items()},
+    "open fence": lambda size: "```\n" + repeated("a\n", size),
+    "many definitions": lambda size: "".join(f"[x{number}]: /u\n\n" for number in range(size // 12)),
+    "late definition": late_definition,
+    "wide table": wide_table,
+}
+
+
+class Loop:
+    """A stream, and what an event loop does with it: each step is measured, and what is handed out is rendered outside of the steps."""
+
+    def __init__(self) -> None:
+        self.stream, self.key = EndUserStream(uuid4()), uuid4()
+        self.worst = 0.0
+        self.handed_out = 0
+        self.sent: list[wire.Event] = []
+        self._compactor = wire.Compactor()
+
+    def step(self, work: Callable[[], object]) -> None:
+        def whole() -> None:
+            work()
+            flushed = self.stream.flush()
+            self._compactor.encode(flushed)
+            self.sent += [numbered.event for numbered in flushed]
+
+        self.worst = max(self.worst, cost(whole))
+
+    def write(self, text: str, piece: int) -> None:
+        events: list[RawEvent] = [FrameText(text[at : at + piece]) for at in range(0, len(text), piece)]
+        for event in [FrameOpened(FINAL), *events, FrameClosed(Terminator.END)]:
+            self.step(partial(self.stream.take, event, self.key, 0))
+            while (rendering := self.stream.take_rendering()) is not None:
+                self.handed_out += 1
+                rendering.run()
+                self.step(partial(self.stream.rendered, rendering))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize(("size", "piece"), [(100_000, 2_000), (100_000, 400_000), (300_000, 4_000), (300_000, 400_000)])
+def test_no_step_is_long_whatever_the_text(shape: str, size: int, piece: int) -> None:
+    worst = []
+    for _ in range(3):
+        loop = Loop()
+        loop.write(SHAPES[shape](size), piece)
+        worst.append(loop.worst)
+        if loop.worst <= MOST_UNITS:
+            break
+    assert min(worst) <= MOST_UNITS
+    assert not loop.stream.is_behind
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("piece", [700, 100_000])
+def test_what_was_handed_out_ends_as_the_whole_text_does(shape: str, piece: int) -> None:
+    text = SHAPES[shape](20_000)
+    loop = Loop()
+    loop.write(text, piece)
+    final = {event.block: event.html for event in loop.sent if isinstance(event, wire.BlockFlushed)}
+    whole = render_blocks(text)
+    assert tuple(html for _, html in sorted(final.items()) if html.html) == whole
+    [message] = loop.stream.snapshot(0).messages
+    assert message.blocks == whole
+
+
+def test_an_ordinary_answer_is_never_handed_out() -> None:
+    loop = Loop()
+    loop.write("# Title\n\nSome words of *a paragraph*, and more.\n\n- one\n- two\n\n```py\nx = 1\n```\n\n" * 40, 40)
+    assert loop.handed_out == 0
+
+
+LONG = "- SECRET *item* of a list\n" * 600
+
+
+def types(stream: EndUserStream) -> list[str]:
+    return [str(numbered.as_json()["type"]) for numbered in stream.flush()]
+
+
+def handed_out(stream: EndUserStream) -> Rendering:
+    rendering = stream.take_rendering()
+    assert rendering is not None
+    assert stream.take_rendering() is None, "once"
+    return rendering
+
+
+def finish(stream: EndUserStream) -> list[str]:
+    """Render all that is left. Returns what is sent meanwhile."""
+    sent = []
+    while (rendering := stream.take_rendering()) is not None:
+        rendering.run()
+        stream.rendered(rendering)
+        sent += types(stream)
+    return sent
+
+
+@pytest.mark.parametrize("is_run", [True, False])
+def test_a_message_that_is_withdrawn_while_it_is_rendered_is_never_sent(is_run: bool) -> None:
+    stream, key = EndUserStream(uuid4()), uuid4()
+    stream.take(FrameOpened(FINAL), key, 0)
+    stream.take(FrameText(LONG), key, 0)
+    assert types(stream) == ["chatui:message"]
+    rendering = handed_out(stream)
+    if is_run:
+        rendering.run()
+    for event in (FrameWithdrawn(), FrameText("SECRET"), FrameClosed(Terminator.END)):
+        stream.take(event, key, 0)
+    assert types(stream) == ["chatui:withdrawn"]
+    stream.rendered(rendering)
+    said = [numbered.as_json() for numbered in stream.flush()]
+    assert said == []
+    assert "SECRET" not in json.dumps(stream.snapshot(0).as_json())
+    assert not stream.is_behind
+
+
+def test_a_message_that_is_withdrawn_behind_another_leaves_the_other_whole() -> None:
+    stream, first, second = EndUserStream(uuid4()), uuid4(), uuid4()
+    long = LONG.replace("SECRET", "public")
+    for event in (FrameOpened(PREAMBLE), FrameText(long), FrameClosed(Terminator.END)):
+        stream.take(event, first, 0)
+    assert types(stream) == ["chatui:message"]
+    for withdrawn in (FrameOpened(FINAL), FrameText(LONG), FrameWithdrawn()):
+        stream.take(withdrawn, second, 0)
+    assert types(stream) == ["chatui:withdrawn"]
+    sent = finish(stream)
+    assert "response.delta.flush" in sent
+    assert "chatui:message" not in sent
+    [message] = stream.snapshot(0).messages
+    assert (message.message_id, message.blocks) == (str(first), render_blocks(long))
+
+
+def test_what_comes_while_a_message_is_rendered_waits_in_order_and_the_turns_own_events_go_on() -> None:
+    stream, first, second = EndUserStream(uuid4()), uuid4(), uuid4()
+    stream.take(FrameOpened(PREAMBLE), first, 0)
+    stream.take(FrameText(LONG), first, 0)
+    types(stream)
+    rendering = handed_out(stream)
+    for event in (FrameClosed(Terminator.END), FrameOpened(FINAL), FrameText("Four."), FrameClosed(Terminator.END)):
+        stream.take(event, first if event == FrameClosed(Terminator.END) else second, 0)
+    stream.add_event(wire.Saving())
+    assert types(stream) == ["chatui:saving"]
+    snapshot = stream.snapshot(0)
+    assert [(message.message_id, message.blocks) for message in snapshot.messages] == [(str(first), ())], "what was sent of it"
+    rendering.run()
+    stream.rendered(rendering)
+    sent = types(stream) + finish(stream)
+    assert sent.count("chatui:message") == 1
+    assert sent[-2:] == ["chatui:message", "response.delta.flush"]
+    assert [message.blocks for message in stream.snapshot(0).messages] == [render_blocks(LONG), render_blocks("Four.")]
+
+
+def test_a_rendering_that_failed_leaves_the_message_as_it_was_and_the_next_goes_on() -> None:
+    stream, key = EndUserStream(uuid4()), uuid4()
+    for event in (FrameOpened(FINAL), FrameText(LONG)):
+        stream.take(event, key, 0)
+    types(stream)
+    stream.rendered(handed_out(stream))  # never run
+    finish(stream)
+    for later in (FrameClosed(Terminator.END), FrameOpened(FINAL), FrameText("Four."), FrameClosed(Terminator.END)):
+        stream.take(later, key, 0)
+    types(stream)
+    finish(stream)
+    assert stream.snapshot(0).messages[-1].blocks == render_blocks("Four.")
