@@ -325,8 +325,10 @@ async def test_a_member_of_a_full_group_reads_the_place_and_others_are_answered(
         await begin(first)
         await asyncio.wait_for(backend.waiting.wait(), 20)
         assert (await begin(second))["place"] == 1
-        backend.script = answer("At once.")
+        at_once = asyncio.Event()
+        backend.script = [at_once, *answer("At once.")]
         assert (await begin(other))["place"] == 0
+        at_once.set()
         assert (await other.until(*ENDS))[-1]["state"] == "completed"
         gate.set()
         assert (await first.until(*ENDS))[-1]["state"] == "completed"
