@@ -15,8 +15,12 @@ class ProductCode(ErrorCode):
     """An error code of the product. Those of the specification are in ``renderer.errors.Code``."""
 
     BACKEND = "E-X-BACKEND"
+    BACKEND_BUSY = "E-X-BACKEND-BUSY"
     BACKEND_REFUSED = "E-X-BACKEND-REFUSED"
+    BACKEND_SETUP = "E-X-BACKEND-SETUP"
+    BACKEND_UNREACHABLE = "E-X-BACKEND-UNREACHABLE"
     BUSY = "E-X-BUSY"
+    CONTENT_REFUSED = "E-X-CONTENT-REFUSED"
     CONTEXT_FULL = "E-X-CONTEXT-FULL"
     EMPTY = "E-X-EMPTY"
     FOUR_EYES = "E-X-FOUR-EYES"
@@ -27,6 +31,7 @@ class ProductCode(ErrorCode):
     NO_MORE = "E-X-NO-MORE"
     NO_SUCH_MODEL = "E-X-NO-SUCH-MODEL"
     NOT_FOUND = "E-X-NOT-FOUND"
+    ONLY_THINKING = "E-X-ONLY-THINKING"
     OPT_IN = "E-X-OPT-IN"
     COMMAND = "E-X-COMMAND"
     QUESTION_TOO_LONG = "E-X-QUESTION-TOO-LONG"
@@ -65,8 +70,12 @@ def code_of(value: str) -> ErrorCode:
 
 _SENTENCES: dict[ProductCode, str] = {
     ProductCode.BACKEND: "The model server could not answer.",
-    ProductCode.BACKEND_REFUSED: "The model server refused the request.",
+    ProductCode.BACKEND_BUSY: "The model server is busy. Try again in a moment.",
+    ProductCode.BACKEND_REFUSED: "The model server did not accept this request.",
+    ProductCode.BACKEND_SETUP: "This model is not set up right. Tell whoever runs this site.",
+    ProductCode.BACKEND_UNREACHABLE: "The model server cannot be reached. Try again in a moment, or choose another model.",
     ProductCode.BUSY: "An answer is still being written in this conversation.",
+    ProductCode.CONTENT_REFUSED: "The model server's content rules do not allow this. Ask in another way.",
     ProductCode.CONTEXT_FULL: "The answer stopped because the conversation has filled what the model can read at once.",
     ProductCode.EMPTY: "There is nothing to send yet.",
     ProductCode.FOUR_EYES: "Somebody else has to approve this: one of you created or changed the other's account recently.",
@@ -77,6 +86,7 @@ _SENTENCES: dict[ProductCode, str] = {
     ProductCode.NO_MORE: "The model had nothing to add to its answer.",
     ProductCode.NO_SUCH_MODEL: "This model is not available to you. Choose another one.",
     ProductCode.NOT_FOUND: "This does not exist, or you do not have access to it.",
+    ProductCode.ONLY_THINKING: "The model thought about this, but wrote no answer.",
     ProductCode.OPT_IN: "Open the debug view of this conversation first.",
     ProductCode.COMMAND: "The server did not understand the page's request. Reload the page.",
     ProductCode.QUESTION_TOO_LONG: "This question alone is longer than the model can read at once.",

@@ -120,7 +120,8 @@ class BackendError(Exception):
     """A model server failed. ``code`` carries the sentence for people; ``detail`` may hold model output and is for staff only.
 
     ``retryable``: nothing had arrived yet, and a retry after ``retry_after`` seconds may help. ``context``: for a question that is too
-    long. ``str()`` of this error is the code alone, so that a log or a traceback does not quote what the server sent.
+    long. ``cause``: a few words of the product's own for admins, which quote nothing, such as "HTTP 401, invalid_api_key". ``str()`` of
+    this error is the code alone, so that a log or a traceback does not quote what the server sent.
     """
 
     def __init__(
@@ -133,11 +134,17 @@ class BackendError(Exception):
         context: ContextUse | None = None,
     ) -> None:
         super().__init__(code.value)
+        self.cause = ""
         self.context = context
         self.code = code
         self.detail = detail
         self.retryable = retryable
         self.retry_after = retry_after
+
+    def because(self, cause: str) -> BackendError:
+        """This error, with its ``cause``."""
+        self.cause = cause
+        return self
 
 
 def broken_off_with(error: BackendError | asyncio.CancelledError) -> ErrorCode:

@@ -9,12 +9,14 @@ import asyncio
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import aclosing, asynccontextmanager
+from datetime import UTC, datetime
 from functools import partial
 from typing import Protocol, runtime_checkable
 
 import httpx
 
 from chatui.backends.base import BackendError, Limits
+from chatui.backends.failures.kinds import refused
 from chatui.backends.http1.exchange import READING, Reading
 from chatui.backends.http1.pace import pace
 from chatui.backends.http1.transport import Transport
@@ -227,33 +229,27 @@ async def _refusal(response: httpx.Response, limits: Limits) -> BackendError:
         body = (await _bounded(response, limits.max_error_bytes)).decode("utf-8", "replace")
     except httpx.HTTPError:
         body = ""
-    status = response.status_code
     # Servers like to quote the key that they refuse. Whoever may read this need not know it.
     key = response.request.headers.get("authorization", "").removeprefix("Bearer ")
-    detail = f"HTTP {status}: {body.replace(key, '(the key)') if len(key) >= _LEAST_KEY_CHARS else body}"
-    if status == 429 or status == 503:
-        code = ProductCode.BACKEND_REFUSED if status == 429 else ProductCode.BACKEND
-        return BackendError(code, detail, retryable=True, retry_after=_seconds(response.headers.get("retry-after")))
-    if status >= 500:
-        return BackendError(ProductCode.BACKEND, detail, retryable=True)
-    return BackendError(ProductCode.BACKEND_REFUSED, detail)
-
-
-def _seconds(value: str | None) -> float | None:
-    """Retry-After in seconds; its other form, a date, is not supported."""
-    return float(value) if value and value.isdecimal() and len(value) < 6 else None
+    body = body.replace(key, "(the key)") if len(key) >= _LEAST_KEY_CHARS else body
+    return refused(response.status_code, body, response.headers.get("retry-after"), datetime.now(UTC))
 
 
 def _unreachable(error: httpx.HTTPError) -> BackendError:
-    code = ProductCode.TIMEOUT if isinstance(error, httpx.TimeoutException) else ProductCode.BACKEND
-    return BackendError(code, f"{type(error).__name__}: {error}", retryable=True)
+    name = type(error).__name__
+    if isinstance(error, httpx.TimeoutException):
+        code = ProductCode.TIMEOUT
+    else:
+        code = ProductCode.BACKEND_UNREACHABLE if isinstance(error, httpx.ConnectError) else ProductCode.BACKEND
+    return BackendError(code, f"{name}: {error}", retryable=True).because(name)
 
 
 def _silent() -> BackendError:
-    return BackendError(ProductCode.TIMEOUT, "the server was silent, or slow, for too long")
+    silent = "the server was silent, or slow, for too long"
+    return BackendError(ProductCode.TIMEOUT, silent).because(silent)
 
 
 def _broken(error: httpx.HTTPError, *, begun: bool) -> BackendError:
     if not begun:
         return _unreachable(error)
-    return BackendError(Code.STREAM_TRUNCATED, f"{type(error).__name__}: {error}")
+    return BackendError(Code.STREAM_TRUNCATED, f"{type(error).__name__}: {error}").because(type(error).__name__)

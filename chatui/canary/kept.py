@@ -11,7 +11,7 @@ from chatui.canary.watch import Watch
 from chatui.models import AuditEvent, SearchEntry, ShareLink, User
 
 PLACE = "database"
-_OF_A_MESSAGE = ("text", "role", "channel", "intent", "recipient", "name", "call_id", "error_code")
+_OF_A_MESSAGE = ("text", "role", "channel", "intent", "recipient", "name", "call_id", "error_code", "error_cause")
 _OF_A_LINE = ("code", "action", "way", "actor_name", "owner_name", "address", "detail")
 
 
@@ -32,5 +32,5 @@ def _rows(owner: User) -> Iterator[tuple[str, QuerySet[Any], tuple[str, ...]]]:
     yield "AuditEvent", AuditEvent.objects.filter(actor=owner), _OF_A_LINE
     for row in conversations:
         yield "Message", row.messages.filter(is_visible=True), _OF_A_MESSAGE
-        yield "Turn", row.turns.all(), ("choice", "backend", "model", "error_code")
+        yield "Turn", row.turns.all(), ("choice", "backend", "model", "error_code", "error_cause")
         yield "AuditEvent", AuditEvent.objects.filter(conversation_id=row.pk), _OF_A_LINE

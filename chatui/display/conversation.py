@@ -13,6 +13,7 @@ from chatui.audit_log.record import Visitor
 from chatui.backends.demo.backend import DemoBackend
 from chatui.backends.spec.choices import split_choice
 from chatui.codes import code_of
+from chatui.display import failures
 from chatui.model_servers import connected
 from chatui.models import Conversation, Message, Turn
 from chatui.models.conversation import Effort
@@ -292,7 +293,7 @@ def _notice(turn: Turn, question: Message | None) -> Notice | None:
         return None
     code = code_of(turn.error_code)
     chars = len(transcripts.frame_of(question).body) if question and turn.context_size else 0
-    sentence = context_use.sentence(code, context_use.of_turn(turn), chars)
+    sentence = failures.sentence(failures.failure_of(turn, code, chars))
     return Notice(code.value, sentence, can_retry=turn.state != TurnState.COMPLETED)
 
 

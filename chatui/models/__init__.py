@@ -15,7 +15,7 @@ from chatui.models.password_link import PasswordLink
 from chatui.models.search_entry import SearchEntry
 from chatui.models.share_link import ShareLink
 from chatui.models.stored_backend import StoredBackend
-from chatui.models.turn import Turn, TurnPiece
+from chatui.models.turn import FailedAnswer, Turn, TurnPiece
 from chatui.models.user import User
 
 __all__ = [
@@ -26,6 +26,7 @@ __all__ = [
     "Conversation",
     "CountedLine",
     "DebugRequest",
+    "FailedAnswer",
     "FirstAccountCode",
     "Message",
     "PasswordLink",

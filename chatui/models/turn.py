@@ -23,13 +23,14 @@ class TurnState(models.TextChoices):
 class Turn(models.Model):
     """State, lease, settings used, usage and times of one answer.
 
-    ``error_detail`` is for staff only: it may quote what a server answered. ``turns_left_out``: how many of the oldest turns the model
-    did not see, because the conversation is longer than its context window. ``context_size`` and ``context_used``: how many tokens the
-    model can read at once, and how many of them the conversation takes, or a question that is too long (``backends.base.ContextUse``);
-    NULL where it is not known. ``request`` is what was sent to the model, compressed; hidden
-    like a hidden frame. ``continued_message`` is the cut message whose answer the turn continues. ``thought_seconds``: how long hidden
-    work took before the answer began; NULL where there was none. ``stop_requested``: somebody pressed Stop in another process than the one
-    that runs the turn.
+    ``error_detail`` is for staff only: it may quote what a server answered. ``error_cause``: a few words of the product's own for admins,
+    which quote nothing. ``retry_after``: how many seconds a busy server asked to wait. ``turns_left_out``: how many of the oldest turns
+    the model did not see, because the conversation is longer than its context window. ``context_size`` and ``context_used``: how many
+    tokens the model can read at once, and how many of them the conversation takes, or a question that is too long
+    (``backends.base.ContextUse``); NULL where it is not known. ``request`` is what was sent to the model, compressed; hidden like a hidden
+    frame. ``continued_message`` is the cut message whose answer the turn continues. ``thought_seconds``: how long hidden work took before
+    the answer began; NULL where there was none. ``stop_requested``: somebody pressed Stop in another process than the one that runs the
+    turn.
     """
 
     id = models.UUIDField(primary_key=True, default=new_key, editable=False)
@@ -55,6 +56,8 @@ class Turn(models.Model):
     thought_seconds = models.PositiveIntegerField(null=True, blank=True)
     error_code = models.CharField(max_length=40, blank=True)
     error_detail = models.TextField(blank=True)
+    error_cause = models.CharField(max_length=200, blank=True, db_default="")
+    retry_after = models.PositiveIntegerField(null=True, blank=True)
     started_at = models.DateTimeField(auto_now_add=True)
     finished_at = models.DateTimeField(null=True, blank=True)
 
@@ -66,6 +69,15 @@ class Turn(models.Model):
 
     def __str__(self) -> str:
         return f"Turn {self.id}"
+
+
+class FailedAnswer(Turn):
+    """The same rows, for the admin page that finds a failure by the number that a person was shown."""
+
+    class Meta:
+        proxy = True
+        default_permissions = ()
+        verbose_name = "failed answer"
 
 
 class TurnPiece(models.Model):

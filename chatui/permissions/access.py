@@ -157,6 +157,11 @@ def can_read_audit(user: User | None) -> bool:
     return user is not None and user.is_active and user.is_staff and user.has_perm("chatui.view_auditevent")
 
 
+def can_see_failures(user: User | None) -> bool:
+    """Whether this person may read why answers failed: those who look after the back ends."""
+    return user is not None and user.is_active and user.is_staff and user.has_perm("chatui.view_storedbackend")
+
+
 def audit_reader(user: User | None) -> User:
     """This person, if they may read the audit log. NotFoundError for everybody else: the log holds everybody's names and times."""
     if user is None or not can_read_audit(user):

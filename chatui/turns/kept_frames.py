@@ -27,7 +27,7 @@ from chatui.turns.summarizing import Summarizing
 from renderer.errors import Code, ErrorCode
 from renderer.events import Assembler, Finished, FrameClosed, FrameOpened, FrameText, FrameWithdrawn, RawEvent
 from renderer.frame_kinds import is_answer
-from renderer.frames import Frame, Role, Terminator
+from renderer.frames import Channel, Frame, Role, Terminator
 from renderer.gate import Audience, may_see
 
 log = logging.getLogger(__name__)
@@ -64,6 +64,11 @@ class KeptFrames:
     def last_error(self) -> ErrorCode | None:
         """What was wrong with a frame of the turn, the last time that something was."""
         return self._codes[-1] if self._codes else None
+
+    @property
+    def has_thought(self) -> bool:
+        """Whether the turn holds reasoning."""
+        return any(frame.header.channel == Channel.ANALYSIS for frame in self.written)
 
     @property
     def continues_text(self) -> bool:

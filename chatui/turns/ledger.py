@@ -66,12 +66,17 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a turn ended. ``detail`` is for staff and may hold what a server answered. ``context``: of a question that was too long."""
+    """How a turn ended. ``detail`` is for staff and may hold what a server answered; ``cause`` quotes nothing (``BackendError``).
+
+    ``context``: of a question that was too long. ``retry_after``: how many seconds a busy server asked to wait.
+    """
 
     state: TurnState
     code: ErrorCode | None = None
     detail: str = ""
     context: ContextUse | None = None
+    cause: str = ""
+    retry_after: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,6 +204,7 @@ def finish(job: Job, outcome: Outcome, account: Account, *, has_pieces: bool = T
     ended = _mine(job).update(
         **shown,
         error_detail=transcripts.storable(outcome.detail)[:8000],
+        error_cause=outcome.cause[:200],
         input_tokens=account.input_tokens,
         output_tokens=account.output_tokens,
         thought_seconds=account.thought_seconds,
@@ -231,6 +237,7 @@ def _shown(outcome: Outcome, account: Account) -> dict[str, Any]:
     return {
         "state": outcome.state,
         "error_code": outcome.code or "",
+        "retry_after": outcome.retry_after,
         "backend": account.backend[:100],
         # The server's own name for its model goes into the header of transcripts, which must not hold control tokens.
         "model": transcripts.header_text(account.model),

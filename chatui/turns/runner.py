@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import replace
 from functools import partial
@@ -22,7 +23,7 @@ from chatui.database.faults import DatabaseBusyError
 from chatui.database.writer import writer
 from chatui.delivery import groups
 from chatui.delivery.bus import Message, bus
-from chatui.display import fragments
+from chatui.display import failures, fragments
 from chatui.env import environment
 from chatui.error_reports import log_without_content
 from chatui.model_servers import connected
@@ -118,7 +119,8 @@ class Runner:
             self._work.cancel()
             return Outcome(TurnState.INTERRUPTED, Code.STREAM_TRUNCATED)
         except BackendError as error:
-            return Outcome(TurnState.FAILED, error.code, error.detail, error.context)
+            log.warning("turn %s: %s (%s)", self._turn_id, error.code, error.cause or "no cause is known")
+            return _failed_by(error)
         except Exception as error:  # noqa: BLE001 - any other failure is the product's own, and the person gets a message for it
             return self._failed_with(error)
 
@@ -170,13 +172,19 @@ class Runner:
                 _WIRE_TYPES.get(outcome.state, "response.failed"),
                 outcome.state,
                 outcome.code,
-                context_use.sentence(outcome.code, outcome.context, _question_chars(self._job)) if outcome.code else None,
+                self._sentence(outcome) if outcome.code else None,
                 self._publisher.elapsed(),
                 context_use.percent(account.context, outcome.code),
                 account.turns_left_out or None,
                 html,
             )
         )
+
+    def _sentence(self, outcome: Outcome) -> str:
+        """The sentence for the code of an outcome that has one."""
+        code = outcome.code or ProductCode.INTERNAL
+        failure = failures.Failure(code, self._turn_id, outcome.context, _question_chars(self._job), outcome.retry_after)
+        return failures.sentence(failure)
 
     async def _shown_end(self, turn: Turn) -> SafeHtml | None:
         """What stands below the answer. None where that cannot be read in time: the end waits for nothing, and pages fetch it."""
@@ -268,6 +276,8 @@ def _verdict(sampling: Sampling, frames: KeptFrames) -> Outcome:
     """The outcome of a turn whose last sample was complete."""
     if sampling.end_reason is EndReason.LENGTH:
         return Outcome(TurnState.INCOMPLETE, ProductCode.CONTEXT_FULL if sampling.is_context_full else ProductCode.LENGTH)
+    if sampling.end_reason is EndReason.CONTENT_FILTER:
+        return Outcome(TurnState.INCOMPLETE if frames.has_answer else TurnState.FAILED, ProductCode.CONTENT_REFUSED)
     if frames.waits_for_tool:
         return Outcome(TurnState.INCOMPLETE, ProductCode.TOOL)
     if frames.has_answer:
@@ -276,7 +286,19 @@ def _verdict(sampling: Sampling, frames: KeptFrames) -> Outcome:
         return Outcome(TurnState.FAILED, ProductCode.WITHHELD)
     if sampling.end_reason is EndReason.TOOL_CALLS:
         return Outcome(TurnState.FAILED, Code.CALL_SCHEMA)
-    return Outcome(TurnState.FAILED, frames.last_error or (ProductCode.NO_MORE if frames.continues_text else ProductCode.NO_ANSWER))
+    return Outcome(TurnState.FAILED, frames.last_error or _nothing_more(frames))
+
+
+def _nothing_more(frames: KeptFrames) -> ProductCode:
+    if frames.continues_text:
+        return ProductCode.NO_MORE
+    return ProductCode.ONLY_THINKING if frames.has_thought else ProductCode.NO_ANSWER
+
+
+def _failed_by(error: BackendError) -> Outcome:
+    """The outcome for a model server's failure."""
+    wait = None if error.retry_after is None else math.ceil(error.retry_after)
+    return Outcome(TurnState.FAILED, error.code, error.detail, error.context, error.cause, wait)
 
 
 def _effort(value: str) -> Effort:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping
+from collections.abc import AsyncGenerator, Iterable, Iterator
 from contextlib import aclosing
 from functools import partial
 from typing import Any
@@ -20,6 +20,7 @@ from chatui.backends.context.sampling import sample_within
 from chatui.backends.continuation import Sample, continue_in_words, has_text
 from chatui.backends.defang import is_defanged
 from chatui.backends.detected_server import FoundServer
+from chatui.backends.failures.kinds import failed
 from chatui.backends.http import WHOLE
 from chatui.backends.sse import Event
 from chatui.codes import ProductCode
@@ -159,15 +160,7 @@ class _Reader:
 
     def _error(self, said: object) -> BackendError:
         """An error inside a response with status 200. Its message may quote the model, so it is for staff only."""
-        detail = said if isinstance(said, str) else json.dumps(said, ensure_ascii=False)
-        status = said.get("code") if isinstance(said, Mapping) else None
-        is_refusal = isinstance(status, int) and 400 <= status < 500
-        is_busy = status == 429
-        return BackendError(
-            ProductCode.BACKEND_REFUSED if is_refusal else ProductCode.BACKEND,
-            detail[: 8 << 10],
-            retryable=self.deltas.is_empty and (is_busy or not is_refusal),
-        )
+        return failed(said, is_empty=self.deltas.is_empty)
 
 
 def _decoded(event: Event) -> Any:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from chatui.backends.base import BackendError
+from chatui.backends.failures.bodies import error_objects
 from chatui.codes import ProductCode
 
 MOST_TOKENS = 100_000_000
 _CODES = frozenset({"context_length_exceeded", "exceed_context_size_error", "context_window_exceeded", "model_max_prompt_tokens_exceeded"})
+# A limit per minute, which is worded much alike, is another code.
+_OF_A_PROMPT = (ProductCode.BACKEND, ProductCode.BACKEND_REFUSED)
 _WRAPPED = re.compile(r"(?:litellm\.)?ContextWindowExceededError\b")
 _NUMBER = r"(\d[\d,_]{0,15})"
 # What may stand before a sentence: names of errors and of providers. A sentence in the middle of a text may be a person's, quoted.
@@ -86,7 +89,7 @@ class Overflow:
 
 def overflow_of(error: BackendError) -> Overflow | None:
     """What an error says of a prompt that was too long; None where it is about something else, or a limit per minute."""
-    if error.code not in (ProductCode.BACKEND, ProductCode.BACKEND_REFUSED) or error.detail.startswith("HTTP 429"):
+    if error.code not in _OF_A_PROMPT:
         return None
     message, fields = _read(re.sub(r"^HTTP \d{3}: ", "", error.detail))
     if not (_CODES & {fields.get("code"), fields.get("type")} or _IS_REFUSAL.match(message) or _WRAPPED.match(message)):
@@ -101,22 +104,11 @@ def _read(body: str) -> tuple[str, Mapping[str, object]]:
         found = json.loads(body)
     except (ValueError, RecursionError):
         return body.strip(), {}
-    for fields in _objects(found):
+    for fields in error_objects(found):
         message = next((text for name in ("message", "error", "detail") if isinstance(text := fields.get(name), str)), None)
         if message is not None:
             return message.strip(), {name: value for name, value in fields.items() if isinstance(value, (str, int))}
     return "", {}
-
-
-def _objects(value: object) -> Iterator[Mapping[str, object]]:
-    """The object itself behind the one in it that describes an error."""
-    if isinstance(value, list) and len(value) == 1:
-        value = value[0]
-    if isinstance(value, dict):
-        for name in ("error", "detail"):
-            if isinstance(value.get(name), dict):
-                yield value[name]
-        yield value
 
 
 def _first(patterns: tuple[re.Pattern[str], ...], message: str) -> int | None:

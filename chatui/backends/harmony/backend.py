@@ -18,6 +18,7 @@ from chatui.backends.context.sampling import Attempt, too_long, within
 from chatui.backends.context.window import Windows
 from chatui.backends.continuation import continue_in_words, has_text
 from chatui.backends.discovery import own_name
+from chatui.backends.failures.kinds import failed
 from chatui.backends.harmony.dialect import Asked, Chunks
 from chatui.backends.harmony.dialects import DIALECTS
 from chatui.backends.harmony.prompt import Wanted, answer_tokens, fitted, opened
@@ -248,11 +249,7 @@ class _Answer:
 
     def _error(self, chunk: object, said: str) -> BackendError:
         """An error inside a response with status 200. Its message may quote the model, so it is for staff only."""
-        inner = chunk.get("error") if isinstance(chunk, dict) else None
-        status = inner.get("code") if isinstance(inner, dict) else None
-        is_refusal = isinstance(status, int) and 400 <= status < 500
-        is_retryable = self._is_empty and (status == 429 or not is_refusal)
-        return BackendError(ProductCode.BACKEND_REFUSED if is_refusal else ProductCode.BACKEND, said[: 8 << 10], retryable=is_retryable)
+        return failed(chunk if isinstance(chunk, dict) else said, is_empty=self._is_empty)
 
     def _read(self, pieces: Sequence[Piece]) -> list[RawEvent]:
         events: list[RawEvent] = []

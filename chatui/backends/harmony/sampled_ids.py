@@ -69,7 +69,7 @@ def refuse(label: Label | None) -> None:
 def no_ids() -> BackendError:
     """The error for text that comes without ids."""
     return BackendError(
-        ProductCode.BACKEND,
+        ProductCode.BACKEND_SETUP,
         "The server sends text without token ids, so hidden text could not be told from the answer. Use kind chat for it.",
     )
 

@@ -44,7 +44,7 @@ async def ask_token_server(upstream: Upstream, dialect: str | None) -> TokenServ
     dialect = dialect or found.server
     if dialect not in DIALECTS:
         raise BackendError(
-            ProductCode.BACKEND,
+            ProductCode.BACKEND_SETUP,
             f"The server ({found.server or 'it does not say what it is'}) is none that is known to take and give token ids "
             f"({', '.join(DIALECTS)}). Use kind chat for it, or name its dialect in the kind, as in harmony-vllm.",
         )

@@ -18,12 +18,12 @@ from chatui.backends.context.sampling import sample_within
 from chatui.backends.continuation import Sample, continue_in_words
 from chatui.backends.defang import is_defanged
 from chatui.backends.detected_server import FoundServer
+from chatui.backends.failures.kinds import failed
 from chatui.backends.http import WHOLE
 from chatui.backends.responses.allowance import TokenLimit
 from chatui.backends.responses.input import prompt
 from chatui.backends.responses.reducer import Reducer
 from chatui.backends.sse import Event
-from chatui.codes import ProductCode
 from renderer.errors import Code
 from renderer.events import RawEvent
 
@@ -31,8 +31,6 @@ _log = logging.getLogger(__name__)
 # The last event of a stream repeats the whole answer, escaped, and some servers repeat the instructions as well.
 _SNAPSHOT_BYTES_PER_CHAR = 8
 _MOST_REMEMBERED = 1 << 16
-_REFUSALS = ("invalid_request", "not_found", "too_many_requests", "rate_limit", "insufficient_quota", "context_length", "invalid_prompt")
-_BUSY = ("too_many_requests", "rate_limit")
 
 
 class ResponsesBackend(FoundServer):
@@ -188,19 +186,7 @@ class _Reader:
 
     def _error(self, said: object) -> BackendError:
         """An error inside a response with status 200. Its message may quote the model, so it is for staff only."""
-        detail = said if isinstance(said, str) else json.dumps(said, ensure_ascii=False)
-        told = [str(said.get(name)) for name in ("code", "type")] if isinstance(said, Mapping) else []
-        is_busy = "429" in told or any(word.startswith(_BUSY) for word in told)
-        is_refusal = is_busy or any(word.startswith(_REFUSALS) or _is_client_error(word) for word in told)
-        return BackendError(
-            ProductCode.BACKEND_REFUSED if is_refusal else ProductCode.BACKEND,
-            detail[: 8 << 10],
-            retryable=self.reducer.is_empty and (is_busy or not is_refusal),
-        )
-
-
-def _is_client_error(word: str) -> bool:
-    return word.isdecimal() and len(word) == 3 and word.startswith("4")
+        return failed(said, is_empty=self.reducer.is_empty)
 
 
 def _new_call_id() -> str:

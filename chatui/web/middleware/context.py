@@ -21,6 +21,7 @@ def page(request: HttpRequest) -> dict[str, Any]:
         "announcement": announcement(),
         "is_demo": connected.is_demo(),
         "can_see_hidden": access.can_see_hidden(person),
+        "can_see_failures": access.can_see_failures(person),
         "can_read_audit": access.can_read_audit(person),
         "audit_warnings": len(attempts.unacknowledged()) if access.can_read_audit(person) else 0,
         "owners_are_notified": access_notices.are_enabled(),

@@ -20,6 +20,16 @@ export async function read(path) {
 }
 
 /**
+ * What caused a failure, for those who may know.
+ * @param {string} path
+ * @returns {Promise<string>}
+ */
+export async function causeOf(path) {
+  const answer = /** @type {unknown} */ (JSON.parse(await read(path)));
+  return typeof answer === "object" && answer !== null && "cause" in answer ? String(answer.cause) : "";
+}
+
+/**
  * Posts a form, and returns the page in the response.
  * @param {string} path
  * @param {URLSearchParams} fields

@@ -75,7 +75,9 @@ def test_without_a_model_server_there_is_a_sentence_and_retry_works_once_it_is_t
 ) -> None:
     chat = Chat(visits.open(without_model, "ada"))
     chat.ask_and_wait("Hello!", state="failed")
-    expect(chat.last.locator(".notice-text")).to_have_text("The model server could not answer. E-X-BACKEND")
+    expect(chat.last.locator(".notice-text")).to_have_text(
+        "The model server cannot be reached. Try again in a moment, or choose another model. E-X-BACKEND-UNREACHABLE"
+    )
     expect(chat.question).to_have_text("Hello!")
     expect(chat.answer).to_be_empty()
     assert str(closed_port) not in chat.last.inner_html()

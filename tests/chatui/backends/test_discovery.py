@@ -45,10 +45,10 @@ async def test_a_server_without_a_list_of_models_or_none_at_all_is_a_plain_error
     async with stub.running(stub.plays(b"")) as server:
         with pytest.raises(BackendError) as refused:
             await discover(server.url, None, PATIENT)
-    assert refused.value.code == ProductCode.BACKEND_REFUSED
+    assert refused.value.code == ProductCode.BACKEND_SETUP
     with pytest.raises(BackendError) as unreachable:
         await discover(server.url, None, PATIENT)
-    assert unreachable.value.code == ProductCode.BACKEND
+    assert unreachable.value.code == ProductCode.BACKEND_UNREACHABLE
 
 
 async def test_a_silent_server_is_not_waited_for() -> None:

@@ -130,7 +130,7 @@ async def test_what_a_server_says_of_its_failure_is_for_staff(environment: dict[
         async with stub.running(refusal) as server:
             code, said, complaint = await run("ask", "--as", audience, "--url", server.url, "Hello!")
         assert (code, said) == (3, "")
-        assert complaint.startswith("E-X-BACKEND-REFUSED: The model server refused the request.")
+        assert complaint.startswith("E-X-BACKEND-REFUSED: The model server did not accept this request.")
         assert ("SECRET" in complaint) == (audience == "staff")
         assert "\x1b" not in complaint
 
@@ -281,7 +281,7 @@ async def test_a_recording_has_the_bytes_as_they_came_and_can_be_replayed(enviro
 async def test_a_refusal_is_a_recording_too(environment: dict[str, Any], tmp_path: Path) -> None:
     async with stub.running(stub.responds("404 Not Found", b'{"error": "no such model"}', "Set-Cookie: a=b\r\n")) as server:
         code, said, _ = await run("record_backend", "--url", server.url, "--out", tmp_path, "refused", "Hello!")
-    assert code == 0 and "HTTP 404" in said and "E-X-BACKEND-REFUSED" in said
+    assert code == 0 and "HTTP 404" in said and "E-X-BACKEND-SETUP" in said
     assert (tmp_path / "refused.json").read_bytes() == b'{"error": "no such model"}'
     assert "cookie" not in (tmp_path / "refused.meta.json").read_text().lower()
 

@@ -82,6 +82,3 @@ async def test_steps_are_coarse() -> None:
     told = {context_use.percent(ContextUse(1000, used)) for used in range(1100)}
     assert told == {None, *range(5, 101, 5)}
     assert context_use.percent(None) is None
-    use = ContextUse(24_680, 40_000)
-    assert context_use.sentence(ProductCode.QUESTION_TOO_LONG, use, 40_000).endswith("It has 40,000 characters; about 24,000 would fit.")
-    assert context_use.sentence(ProductCode.TIMEOUT, use, 40_000) == ProductCode.TIMEOUT.sentence

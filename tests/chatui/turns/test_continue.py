@@ -127,7 +127,7 @@ async def test_the_model_is_asked_with_its_reasoning_and_the_open_answer(ada: Us
 async def test_an_answer_that_never_came_is_finished_without_more_reasoning(ada: User, backend: ScriptedBackend) -> None:
     scripts = ([*frame(ANALYSIS, SECRET), ended()], rest("Four."))
     first, second = await asked_and_continued(ada, backend, *scripts)
-    assert (first.state, first.error_code, second.state) == ("failed", "E-X-NO-ANSWER", "completed")
+    assert (first.state, first.error_code, second.state) == ("failed", "E-X-ONLY-THINKING", "completed")
     assert backend.requests[-1].cut_answer == Frame(Header("assistant", "final"), "")
     assert [one.header.channel for one in backend.requests[-1].frames] == [None, "analysis"]
     assert [body(message) for message in (await kept(first.conversation, ada))[1:]] == [f"{SECRET} ", "Four."]

@@ -131,4 +131,4 @@ async def test_a_turn_whose_only_visible_frames_are_preambles_has_no_answer(
 
     turn = await conduct(ada, nothing)
     assert (await rows(turn))[-1].is_visible, "the premise: people see the preamble"
-    assert (turn.state, turn.error_code) == ("failed", ProductCode.NO_ANSWER)
+    assert (turn.state, turn.error_code) == ("failed", ProductCode.ONLY_THINKING)

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 
 import pytest
 
 from chatui.backends.base import BackendError
 from chatui.backends.context.refusals import Overflow, overflow_of
+from chatui.backends.failures import kinds
 from chatui.codes import ProductCode
 from renderer.errors import Code
 
 
 def refused(body: object, status: int = 400) -> BackendError:
     text = body if isinstance(body, str) else json.dumps(body)
-    code = ProductCode.BACKEND_REFUSED if status < 500 else ProductCode.BACKEND
-    return BackendError(code, f"HTTP {status}: {text}")
+    return kinds.refused(status, text, None, datetime.now(UTC))
 
 
 def openai(message: str, **fields: object) -> dict[str, object]:

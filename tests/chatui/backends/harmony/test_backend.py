@@ -198,7 +198,8 @@ async def test_a_server_that_keeps_its_ids_to_itself_shows_nothing(vocabulary: V
     ):
         result = await answered(vocabulary, answer, options)
         assert result.error is not None
-        assert (result.error.code, result.visible, result.hidden) == (ProductCode.BACKEND, "", "")
+        assert (result.visible, result.hidden) == ("", "")
+        assert result.error.code in (ProductCode.BACKEND_SETUP, ProductCode.BACKEND)
 
 
 async def test_a_quoted_marker_of_llama_cpp_is_text_and_a_real_one_behind_a_broken_character_is_not(vocabulary: Vocabulary) -> None:
@@ -274,7 +275,7 @@ async def test_a_stream_that_breaks_off_closes_what_is_open_as_incomplete(vocabu
     ("said", "code", "retryable"),
     [
         (b'data: {"error": {"code": 500, "message": "SECRET"}}\n\n', ProductCode.BACKEND, True),
-        (b'data: {"error": {"code": 429, "message": "SECRET"}}\n\n', ProductCode.BACKEND_REFUSED, True),
+        (b'data: {"error": {"code": 429, "message": "SECRET"}}\n\n', ProductCode.BACKEND_BUSY, True),
         (b'data: {"error": {"code": 400, "message": "SECRET"}}\n\n', ProductCode.BACKEND_REFUSED, False),
         (b"event: error\ndata: SECRET\n\n", ProductCode.BACKEND, True),
         (b"data: {SECRET\n\n", Code.STREAM_TRUNCATED, False),
@@ -430,7 +431,7 @@ async def test_a_missing_vocabulary_is_said_and_found_as_soon_as_it_is_there(voc
 
 async def test_a_server_that_takes_no_token_ids_is_refused_with_a_way_out(vocabulary: Vocabulary) -> None:
     result = await answered(vocabulary, stub.plays(b""), {"models": {"data": [{"id": "x", "owned_by": "library"}]}})
-    assert result.error is not None and result.error.code is ProductCode.BACKEND
+    assert result.error is not None and result.error.code is ProductCode.BACKEND_SETUP
     assert "Ollama" in result.error.detail and "kind chat" in result.error.detail
 
 

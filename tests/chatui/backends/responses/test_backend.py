@@ -115,18 +115,18 @@ async def test_a_server_that_is_not_there_is_an_error_that_may_be_retried() -> N
         result = await outcome(backend, asked("Hello!"))
         await backend.aclose()
     assert result.error is not None
-    assert (result.error.code, result.error.retryable, result.finished) == (ProductCode.BACKEND, True, [])
+    assert (result.error.code, result.error.retryable, result.finished) == (ProductCode.BACKEND_UNREACHABLE, True, [])
 
 
 @pytest.mark.parametrize(
     ("status", "headers", "code", "retryable", "retry_after"),
     [
         ("400 Bad Request", "", ProductCode.BACKEND_REFUSED, False, None),
-        ("401 Unauthorized", "", ProductCode.BACKEND_REFUSED, False, None),
-        ("404 Not Found", "", ProductCode.BACKEND_REFUSED, False, None),
-        ("429 Too Many Requests", "Retry-After: 7\r\n", ProductCode.BACKEND_REFUSED, True, 7.0),
+        ("401 Unauthorized", "", ProductCode.BACKEND_SETUP, False, None),
+        ("404 Not Found", "", ProductCode.BACKEND_SETUP, False, None),
+        ("429 Too Many Requests", "Retry-After: 7\r\n", ProductCode.BACKEND_BUSY, True, 7.0),
         ("500 Internal Server Error", "", ProductCode.BACKEND, True, None),
-        ("503 Service Unavailable", "Retry-After: 3\r\n", ProductCode.BACKEND, True, 3.0),
+        ("503 Service Unavailable", "Retry-After: 3\r\n", ProductCode.BACKEND_BUSY, True, 3.0),
     ],
 )
 async def test_a_status_other_than_200_becomes_an_error_whose_body_is_for_staff_only(
@@ -158,7 +158,7 @@ async def test_a_status_other_than_200_becomes_an_error_whose_body_is_for_staff_
         ((BEGUN, said("Half"), event("error", code="server_error", message="SECRET")), ProductCode.BACKEND, "Half"),
         ((BEGUN, said("Half"), b'data: {"error":{"code":500,"message":"SECRET"}}\n\n'), ProductCode.BACKEND, "Half"),
         ((SSE_HEAD, event("error", error={"type": "invalid_request_error", "message": "SECRET"})), ProductCode.BACKEND_REFUSED, ""),
-        ((SSE_HEAD, event("error", code="rate_limit_exceeded", message="SECRET")), ProductCode.BACKEND_REFUSED, ""),
+        ((SSE_HEAD, event("error", code="rate_limit_exceeded", message="SECRET")), ProductCode.BACKEND_BUSY, ""),
         ((SSE_HEAD, b"event: error\ndata: SECRET\n\n"), ProductCode.BACKEND, ""),
         ((SSE_HEAD, b"<html>SECRET</html>\n\n" * 50), Code.STREAM_TRUNCATED, ""),
         ((BEGUN, said("Half"), b"data: " + b"x" * 20_000_000), Code.STREAM_TRUNCATED, "Half"),

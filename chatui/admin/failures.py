@@ -1,0 +1,98 @@
+"""The admin page of failed answers: finds a failure by the number that a person was shown, and says what caused it. It shows no text of
+anybody's, and not whose conversation it was."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.urls import path
+
+from chatui.codes import code_of
+from chatui.display.failures import number
+from chatui.models import FailedAnswer
+from chatui.permissions import access
+
+
+def cause_of(turn: FailedAnswer) -> str:
+    """The back end with what it answered, in words of the product's own, such as "vllm: HTTP 401, invalid_api_key"."""
+    name = turn.backend or turn.choice
+    return ": ".join(part for part in (name, turn.error_cause or "no cause is known") if part)
+
+
+@admin.register(FailedAnswer)
+class FailedAnswerAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+    """Read only, for those who may see back ends."""
+
+    list_display = ("shown_number", "started_at", "error_code", "meaning", "cause")
+    search_fields = ("id",)
+    search_help_text = "The number that the person was shown, such as 4F2A-91BC"
+    list_filter = ("error_code", "backend")
+    ordering = ("-started_at",)
+    date_hierarchy = "started_at"
+    list_display_links = None
+    show_full_result_count = False
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[FailedAnswer]:
+        """Answers with an error code, without what was sent."""
+        failed = FailedAnswer.objects.exclude(error_code="").defer("request", "error_detail")
+        return failed.exclude(state="running")
+
+    def get_search_results(self, request: HttpRequest, queryset: Any, search_term: str) -> tuple[Any, bool]:
+        """The dash of a number is for people."""
+        digits = "".join(sign for sign in search_term.lower() if sign.isalnum())
+        return (queryset.filter(id__endswith=digits) if digits else queryset), False
+
+    def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
+        """Only what the list itself offers: a filter by any column tells that column, letter by letter."""
+        return lookup.partition("__")[0] in ("error_code", "backend", "started_at")
+
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Whoever may see back ends."""
+        return access.can_see_failures(access.as_person(request.user))
+
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        """As the page itself."""
+        return self.has_view_permission(request)
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        """Nobody makes one here."""
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Nobody changes one."""
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """They go with their conversation."""
+        return False
+
+    def get_urls(self) -> Any:
+        """With the address that tells a chat page one cause."""
+        cause = path("<uuid:turn_id>/cause/", self.admin_site.admin_view(self.cause_view), name="chatui_failedanswer_cause")
+        return [cause, *super().get_urls()]
+
+    def cause_view(self, request: HttpRequest, turn_id: UUID) -> HttpResponse:
+        """The cause of one failure, for the chat page of an admin."""
+        turn = self.get_queryset(request).filter(pk=turn_id).first() if self.has_view_permission(request) else None
+        if turn is None:
+            raise Http404
+        return JsonResponse({"cause": cause_of(turn)})
+
+    @admin.display(description="Number")
+    def shown_number(self, turn: FailedAnswer) -> str:
+        """As people see it."""
+        return number(turn.pk)
+
+    @admin.display(description="What the person was told")
+    def meaning(self, turn: FailedAnswer) -> str:
+        """The sentence of the code."""
+        return code_of(turn.error_code).sentence
+
+    @admin.display(description="Cause")
+    def cause(self, turn: FailedAnswer) -> str:
+        """See ``cause_of``."""
+        return cause_of(turn)

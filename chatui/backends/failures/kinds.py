@@ -1,0 +1,127 @@
+"""Tells kinds of failures apart, by the status and by what a server calls its error, and gives each its code and its cause."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+from email.utils import parsedate_to_datetime
+
+from chatui.backends.base import BackendError
+from chatui.backends.failures.bodies import error_words
+from chatui.codes import ProductCode
+
+MOST_DETAIL = 8 << 10
+
+_CONTENT = ("content_filter", "content_policy", "responsibleaipolicy", "content_blocked", "moderation", "safety", "policy_violation")
+_SETUP = (
+    "invalid_api_key",
+    "authentication",
+    "unauthorized",
+    "permission",
+    "forbidden",
+    "model_not_found",
+    "model_not_available",
+    "not_found",
+    "notfounderror",
+    "deploymentnotfound",
+    "insufficient_quota",
+    "billing",
+    "unsupported_",
+)
+_BUSY = (
+    "rate_limit",
+    "too_many_requests",
+    "ratelimit",
+    "overloaded",
+    "engine_overloaded",
+    "slow_down",
+    "unavailable",
+    "service_unavailable",
+)
+_REFUSED = ("invalid_request", "invalid_prompt", "bad_request", "badrequest", "context_length", "exceed_context", "context_window")
+_SETUP_STATUS = frozenset({"401", "402", "403", "404", "405", "407", "410", "421", "426"})
+_BUSY_STATUS = frozenset({"429", "503", "529"})
+_CONTENT_STATUS = frozenset({"451"})
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    code: ProductCode
+    retryable: bool
+    beginnings: tuple[str, ...] = ()
+    statuses: Collection[str] = ()
+
+    def match(self, words: Collection[str], statuses: Collection[str]) -> bool:
+        return any(word.startswith(self.beginnings) for word in words) or any(status in self.statuses for status in statuses)
+
+
+# The first that matches counts: a quota that is used up comes as 429, a filtered question as 400 and a model that is unknown as either.
+_KINDS = (
+    _Kind(ProductCode.CONTENT_REFUSED, retryable=False, beginnings=_CONTENT, statuses=_CONTENT_STATUS),
+    _Kind(ProductCode.BACKEND_SETUP, retryable=False, beginnings=_SETUP, statuses=_SETUP_STATUS),
+    _Kind(ProductCode.BACKEND_BUSY, retryable=True, beginnings=_BUSY, statuses=_BUSY_STATUS),
+    _Kind(ProductCode.BACKEND_REFUSED, retryable=False, beginnings=_REFUSED),
+)
+
+
+def refused(status: int, body: str, retry_after: str | None, now: datetime) -> BackendError:
+    """The error for an HTTP ``status`` other than 200 with its ``body`` and the header Retry-After. ``now`` has a time zone."""
+    words, statuses = error_words(_decoded(body)), {str(status)}
+    kind = _kind(words, statuses)
+    seconds = _seconds(retry_after, now) if kind.retryable else None
+    cause = _cause(statuses, words)
+    return BackendError(kind.code, f"HTTP {status}: {body}", retryable=kind.retryable, retry_after=seconds).because(cause)
+
+
+def failed(said: object, *, is_empty: bool) -> BackendError:
+    """The error for what a server says inside a response with status 200.
+
+    ``is_empty``: nothing had arrived, so that asking again repeats nothing. ``said`` may quote the model, so it becomes the detail, which
+    is for staff only.
+    """
+    words = error_words(said)
+    statuses = {word for word in words if word.isdecimal() and len(word) == 3}
+    kind = _kind(words, statuses)
+    detail = said if isinstance(said, str) else json.dumps(said, ensure_ascii=False)
+    return BackendError(kind.code, detail[:MOST_DETAIL], retryable=is_empty and kind.retryable).because(_cause(statuses, words))
+
+
+def _kind(words: Collection[str], statuses: Collection[str]) -> _Kind:
+    found = next((kind for kind in _KINDS if kind.match(words, statuses)), None)
+    if found is not None:
+        return found
+    if any(status[0] in "34" for status in statuses):
+        is_elsewhere = any(status[0] == "3" for status in statuses)
+        return _Kind(ProductCode.BACKEND_SETUP if is_elsewhere else ProductCode.BACKEND_REFUSED, retryable=False)
+    return _Kind(ProductCode.BACKEND, retryable=True)
+
+
+def _cause(statuses: Collection[str], words: Collection[str]) -> str:
+    """What an admin may read without the right to see hidden text: the status, and the kinds of errors from the lists above, not from the
+    server, which could have put anything there."""
+    known = (*_CONTENT, *_SETUP, *_BUSY, *_REFUSED, "server_error", "internal_error", "timeout")
+    named = sorted({name.rstrip("_") for name in known if any(word.startswith(name) for word in words)})
+    return ", ".join([*(f"HTTP {status}" for status in sorted(statuses)), *named])
+
+
+def _decoded(body: str) -> object:
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _seconds(value: str | None, now: datetime) -> float | None:
+    """Retry-After in seconds, from either of its two forms (RFC 9110, 10.2.3); None where it says nothing that can be used."""
+    if not value:
+        return None
+    if value.strip().isdecimal():
+        return float(value) if len(value.strip()) < 6 else None
+    try:
+        then = parsedate_to_datetime(value)
+        wait = (then - now).total_seconds() if then.tzinfo else -1.0
+    except (ValueError, TypeError, OverflowError):
+        return None
+    return wait if 0 <= wait < 100_000 else None

@@ -1,0 +1,18 @@
+// <failure-cause>: what caused a failure, below its sentence, on the pages of those who look after the back ends.
+
+import { causeOf } from "../page/server.js";
+
+class FailureCause extends HTMLElement {
+  async connectedCallback() {
+    const causes = this.closest("[data-causes]")?.getAttribute("data-causes");
+    if (!causes || !this.dataset.turn || this.textContent) return;
+    try {
+      this.textContent = `For admins: ${await causeOf(`${causes}${this.dataset.turn}/cause/`)}`;
+      this.hidden = false;
+    } catch {
+      // The sentence above says what the person can do; the cause stands on the admin page, too.
+    }
+  }
+}
+
+customElements.define("failure-cause", FailureCause);

@@ -1,0 +1,97 @@
+"""An answer that failed: people read what to do and a number, and those who look after the back ends read the cause beside it."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.chat import Chat
+from tests.browser.visits import Visits
+from tests.support.served import Deployment, Server
+
+pytestmark = pytest.mark.browser
+
+REFUSALS: dict[str, tuple[int, dict[str, str], dict[str, str]]] = {
+    "set-up": (401, {"code": "invalid_api_key"}, {}),
+    "busy": (429, {"type": "rate_limit_error"}, {"Retry-After": "90"}),
+    "content": (400, {"code": "content_filter"}, {}),
+}
+
+
+class Refusing(BaseHTTPRequestHandler):
+    """A model server that refuses each question in the way that the question names."""
+
+    def do_POST(self) -> None:
+        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["messages"][-1]["content"]
+        status, error, headers = REFUSALS[asked]
+        self._send(status, {"error": {"message": "SECRET", **error}}, headers)
+
+    def do_GET(self) -> None:
+        self._send(200, {"data": [{"id": "tiny"}]}, {})
+
+    def _send(self, status: int, body: object, headers: dict[str, str]) -> None:
+        raw = json.dumps(body).encode()
+        self.send_response(status)
+        for name, value in {**headers, "Content-Length": str(len(raw)), "Content-Type": "application/json"}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(raw)
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture(scope="module")
+def refusing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """The product in front of it."""
+    model_server = ThreadingHTTPServer(("127.0.0.1", 0), Refusing)
+    threading.Thread(target=model_server.serve_forever, daemon=True).start()
+    deployment = Deployment(tmp_path_factory.mktemp("refusing"), CHATUI_BACKEND_URL=f"http://127.0.0.1:{model_server.server_port}")
+    try:
+        server = deployment.start()
+        deployment.make_people(ada=(False, []), omar=(True, ["view_storedbackend"]))
+        yield server
+    finally:
+        deployment.stop()
+        model_server.shutdown()
+        model_server.server_close()
+
+
+def test_each_failure_says_what_to_do(refusing: Server, visits: Visits) -> None:
+    chat = Chat(visits.open(refusing, "ada"))
+
+    chat.ask_and_wait("busy", state="failed")
+    notice = chat.last.locator(".notice-text")
+    expect(notice).to_contain_text("The model server is busy and asked to wait 90 seconds. Try again after that.")
+    chat.ask_and_wait("content", state="failed")
+    expect(notice).to_contain_text("The model server's content rules do not allow this. Ask in another way.")
+    chat.ask_and_wait("set-up", state="failed")
+    expect(notice).to_contain_text("This model is not set up right. Tell whoever runs this site. The number of this failure is")
+    told = notice.inner_text()
+
+    chat.page.reload()
+    expect(notice).to_have_text(told.replace("\n", " "))
+    expect(chat.last.locator(".notice-cause")).to_be_hidden()
+    assert not any(word in chat.page.content() for word in ("SECRET", "invalid_api_key", "HTTP 401"))
+
+
+def test_who_looks_after_the_back_ends_reads_the_cause_and_finds_it_by_its_number(refusing: Server, visits: Visits) -> None:
+    chat = Chat(visits.open(refusing, "omar"))
+
+    chat.ask_and_wait("set-up", state="failed")
+
+    cause = chat.last.locator(".notice-cause")
+    expect(cause).to_contain_text("HTTP 401, invalid_api_key")
+    chat.settle()
+    chat.page.reload()
+    expect(cause).to_contain_text("HTTP 401, invalid_api_key")
+    number = chat.last.locator(".notice-text").inner_text().split("The number of this failure is ")[1][:9]
+    chat.page.goto(f"{refusing.url}/admin/chatui/failedanswer/?q={number}")
+    expect(chat.page.get_by_role("cell", name=number)).to_be_visible()
+    expect(chat.page.get_by_role("cell", name="HTTP 401, invalid_api_key")).to_be_visible()
+    assert "SECRET" not in chat.page.content()

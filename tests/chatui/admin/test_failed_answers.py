@@ -1,0 +1,78 @@
+"""The admin page of failed answers: found by its number, with a cause that quotes nothing, and only for those who look after back ends."""
+
+from __future__ import annotations
+
+from uuid import uuid4
+
+import pytest
+
+from chatui.display.failures import number
+from chatui.models import Conversation, Turn, User
+from chatui.models.message import Author
+from chatui.store import transcripts
+from renderer.frames import Frame, Header
+from tests.chatui.conftest import make_person, signed_in
+
+pytestmark = pytest.mark.django_db
+
+LIST = "/admin/chatui/failedanswer/"
+
+
+@pytest.fixture
+def failed(ada: User) -> Turn:
+    talk = Conversation.objects.create(owner=ada, title="Private title")
+    asked = transcripts.append(talk, None, Frame(Header("user"), "Private question"), Author.PERSON)
+    return Turn.objects.create(
+        conversation=talk,
+        question=asked,
+        asked_by=ada,
+        client_id=uuid4(),
+        state="failed",
+        lease_until="2026-11-20T12:00:00Z",
+        effort="low",
+        backend="vllm",
+        error_code="E-X-BACKEND-SETUP",
+        error_detail="HTTP 401: SECRET",
+        error_cause="HTTP 401, invalid_api_key",
+    )
+
+
+def test_a_failure_is_found_by_the_number_that_the_person_read_out(failed: Turn) -> None:
+    omar = signed_in(make_person("omar", "view_storedbackend", staff=True))
+    for typed in (number(failed.pk), number(failed.pk).lower(), number(failed.pk).replace("-", " ")):
+        page = omar.get(LIST, {"q": typed}).content.decode()
+        assert number(failed.pk) in page and "vllm: HTTP 401, invalid_api_key" in page
+        assert not any(hidden in page for hidden in ("SECRET", "Private", "ada"))
+    assert number(failed.pk) not in omar.get(LIST, {"q": "0000-0000"}).content.decode()
+    assert omar.get(f"{LIST}{failed.pk}/cause/").json() == {"cause": "vllm: HTTP 401, invalid_api_key"}
+
+
+def test_nobody_changes_or_deletes_one(failed: Turn) -> None:
+    omar = signed_in(make_person("omar", "view_storedbackend", "change_turn", "delete_turn", staff=True))
+    assert omar.post(f"{LIST}{failed.pk}/delete/", {"post": "yes"}).status_code == 403
+    assert omar.get(f"{LIST}add/").status_code == 403
+    assert Turn.objects.filter(pk=failed.pk).exists()
+
+
+@pytest.mark.parametrize("permissions", [(), ("view_hidden_channels",), ("view_user", "view_auditevent")])
+def test_it_is_for_those_who_look_after_back_ends_alone(failed: Turn, permissions: tuple[str, ...]) -> None:
+    other = signed_in(make_person("otto", *permissions, staff=True))
+    assert other.get(LIST).status_code == 403
+    assert other.get(f"{LIST}{failed.pk}/cause/").status_code == 404
+
+
+def test_people_who_are_no_staff_are_not_told(failed: Turn, ada: User) -> None:
+    assert signed_in(ada).get(f"{LIST}{failed.pk}/cause/").status_code in (302, 403)
+
+
+def test_an_answer_that_did_not_fail_is_not_there(failed: Turn) -> None:
+    Turn.objects.filter(pk=failed.pk).update(error_code="", state="completed")
+    omar = signed_in(make_person("omar", "view_storedbackend", staff=True))
+    assert omar.get(f"{LIST}{failed.pk}/cause/").status_code == 404
+
+
+@pytest.mark.parametrize("query", ["error_detail__startswith=HTTP", "asked_by=1", "question__text__contains=P", "conversation__title=x"])
+def test_no_filter_asks_for_what_the_list_does_not_show(failed: Turn, query: str) -> None:
+    omar = signed_in(make_person("omar", "view_storedbackend", staff=True))
+    assert omar.get(f"{LIST}?{query}").status_code in (302, 400)
+    assert number(failed.pk) in omar.get(f"{LIST}?error_code__exact=E-X-BACKEND-SETUP").content.decode()

@@ -1,0 +1,48 @@
+"""What people are told where an answer failed: one sentence or two, with what they need, and nothing that a server wrote."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+import pytest
+
+from chatui.backends.base import ContextUse
+from chatui.codes import ProductCode
+from chatui.display.failures import Failure, number, sentence
+
+TURN = UUID("01939c1e-0000-7000-8000-00004f2a91bc")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "told"),
+    [(1, "1 second"), (20, "20 seconds"), (119, "119 seconds"), (120, "2 minutes"), (7199, "120 minutes"), (7201, "3 hours")],
+)
+def test_a_busy_server_s_seconds_are_said(seconds: int, told: str) -> None:
+    said = sentence(Failure(ProductCode.BACKEND_BUSY, TURN, retry_after=seconds))
+    told = "2 hours" if seconds == 7199 else told
+    assert said == f"The model server is busy and asked to wait {told}. Try again after that."
+
+
+def test_without_seconds_there_is_no_number_to_wait_for() -> None:
+    for seconds in (None, 0):
+        failure = Failure(ProductCode.BACKEND_BUSY, TURN, retry_after=seconds)
+        assert sentence(failure) == ProductCode.BACKEND_BUSY.sentence
+
+
+def test_what_only_an_admin_can_mend_comes_with_a_number() -> None:
+    assert number(TURN) == "4F2A-91BC"
+    said = sentence(Failure(ProductCode.BACKEND_SETUP, TURN))
+    assert said == "This model is not set up right. Tell whoever runs this site. The number of this failure is 4F2A-91BC."
+
+
+def test_a_question_that_is_too_long_says_how_long_it_is_and_what_would_fit() -> None:
+    use = ContextUse(24_680, 40_000)
+    said = sentence(Failure(ProductCode.QUESTION_TOO_LONG, TURN, use, 40_000))
+    assert said.endswith("It has 40,000 characters; about 24,000 would fit.")
+    assert sentence(Failure(ProductCode.TIMEOUT, TURN, use, 40_000)) == ProductCode.TIMEOUT.sentence
+
+
+@pytest.mark.parametrize("code", list(ProductCode))
+def test_every_code_has_whole_sentences(code: ProductCode) -> None:
+    said = sentence(Failure(code, TURN))
+    assert said[0].isupper() and said.endswith(".") and len(said) < 180
