@@ -11,6 +11,7 @@ from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.urls import path
 
+from chatui.admin.read_only import ReadOnlyAdmin
 from chatui.codes import code_of
 from chatui.display.failures import number
 from chatui.models import FailedAnswer
@@ -24,10 +25,11 @@ def cause_of(turn: FailedAnswer) -> str:
 
 
 @admin.register(FailedAnswer)
-class FailedAnswerAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+class FailedAnswerAdmin(ReadOnlyAdmin):
     """Read only, for those who may see back ends."""
 
     list_display = ("shown_number", "started_at", "error_code", "meaning", "cause")
+    fields = readonly_fields = list_display
     search_fields = ("id",)
     search_help_text = "The number that the person was shown, such as 4F2A-91BC"
     list_filter = ("error_code", "backend")
@@ -57,18 +59,6 @@ class FailedAnswerAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     def has_module_permission(self, request: HttpRequest) -> bool:
         """As the page itself."""
         return self.has_view_permission(request)
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        """Nobody makes one here."""
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Nobody changes one."""
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """They go with their conversation."""
-        return False
 
     def get_urls(self) -> Any:
         """With the address that tells a chat page one cause."""

@@ -24,6 +24,7 @@ from chatui.admin import audit, password_links
 from chatui.admin.backends import StoredBackendAdmin
 from chatui.admin.erasure import ErasingAdmin
 from chatui.admin.permissions import PermissionsField, held, offered
+from chatui.admin.read_only import ReadOnlyAdmin
 from chatui.models import Conversation, StoredBackend, User
 from chatui.permissions import access
 from chatui.web import people
@@ -151,24 +152,6 @@ def _group_is_no_more(request: HttpRequest, obj: Group | None) -> bool:
     if obj is None or request.user.is_superuser:
         return True
     return _held(Q(group=obj)) <= request.user.get_all_permissions()
-
-
-class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
-    """Rows that can be read and filtered, and nothing else."""
-
-    actions = None
-
-    def has_add_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        """Never."""
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        """Never."""
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        """Never."""
-        return False
 
 
 admin.site.register(StoredBackend, StoredBackendAdmin)

@@ -590,6 +590,23 @@ ROUTES: tuple[Route, ...] = (
         add=_STAFF_403,
         missing="302 302 302 403 403 302 403 302 302",
     ),
+    *_admin_pages(
+        "chatui/failedanswer",
+        "{failed}",
+        "Those who may see back ends: when an answer failed, its code and its cause; neither text nor whose it was.",
+        _ADMIN_SEES,
+        may_change=_STAFF_403,
+        add=_STAFF_403,
+        missing="302 302 302 403 403 403 302 403 403",
+    ),
+    Route(
+        "admin/chatui/failedanswer/<uuid:turn_id>/cause/",
+        "Those who may see back ends: the cause of a failed answer, in words of the product's own.",
+        (
+            Ask("GET", "/admin/chatui/failedanswer/{failed}/cause/", "302 302 302 404 404 404 200 404 404"),
+            Ask("GET", "/admin/chatui/failedanswer/{turn}/cause/", _STAFF_404),
+        ),
+    ),
     Route(
         "admin/^(?P<app_label>chatui|auth)/$",
         "Staff: what their permissions name.",

@@ -11,7 +11,7 @@ from django.db.models import Model
 from django.test import Client
 
 from chatui.accounts import first_account
-from chatui.admin.people import ReadOnlyAdmin
+from chatui.admin.read_only import ReadOnlyAdmin
 from chatui.audit_log.record import Visitor, record
 from chatui.models import AuditEvent, User
 from chatui.permissions import catalogue

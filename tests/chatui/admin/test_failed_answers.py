@@ -76,3 +76,11 @@ def test_no_filter_asks_for_what_the_list_does_not_show(failed: Turn, query: str
     omar = signed_in(make_person("omar", "view_storedbackend", staff=True))
     assert omar.get(f"{LIST}?{query}").status_code in (302, 400)
     assert number(failed.pk) in omar.get(f"{LIST}?error_code__exact=E-X-BACKEND-SETUP").content.decode()
+
+
+def test_no_page_of_it_shows_what_the_server_wrote_or_what_was_sent(failed: Turn) -> None:
+    Turn.objects.filter(pk=failed.pk).update(request=b"SECRET")
+    omar = signed_in(make_person("omar", "view_storedbackend", staff=True))
+    for path in ("", f"{failed.pk}/change/", f"{failed.pk}/history/"):
+        page = omar.get(f"{LIST}{path}").content.decode()
+        assert "SECRET" not in page and "Private" not in page
