@@ -5,3 +5,6 @@ import "./debug/view.js";
 import "./debug/clock.js";
 import "./debug/search.js";
 import "./debug/source.js";
+import { keepFocusInView } from "./debug/focus.js";
+
+keepFocusInView();

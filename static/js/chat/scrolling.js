@@ -1,4 +1,5 @@
-// Keeps the newest text in view until the reader scrolls up; then shows a button that leads back to it.
+// Keeps the newest text in view until the reader scrolls up or edits a question; then shows a button that leads back to
+// it.
 
 import { Following } from "../models/following.js";
 import { find } from "../page/dom.js";
@@ -22,6 +23,8 @@ export class Scrolling {
     observer.observe(content);
     observer.observe(scroller);
     scroller.addEventListener("scroll", this.#scrolled, { passive: true });
+    content.addEventListener("chat:editing", () => this.#following.leave());
+    content.addEventListener("chat:edited", () => this.toEnd());
   }
 
   /** Scrolls to the newest text, and follows it from now on. */

@@ -118,7 +118,7 @@ export class ChatTranscript extends HTMLElement {
     const exchange = known ?? this.#placeFor(event);
     if (!exchange) return null;
     this.#removeAfter(exchange);
-    if (event.kind === "edit") this.#buttons.forgetEdit();
+    if (event.kind === "edit") this.#buttons.edited();
     if (event.kind === "continue") exchange.continueWith(event.turn);
     else exchange.begin(event.turn, event.question);
     return exchange;
@@ -129,7 +129,7 @@ export class ChatTranscript extends HTMLElement {
     if (kind === "regenerate") return this.#holding(question);
     if (kind === "continue") return continued ? this.byTurn(continued) : null;
     if (kind === "edit") {
-      const place = replaces ? this.#holding(replaces) : (this.#placeAfter(after) ?? this.#buttons.edited);
+      const place = replaces ? this.#holding(replaces) : (this.#placeAfter(after) ?? this.#buttons.editing);
       return place ? this.#blank(place) : null;
     }
     const waiting = [...this.#sending.values()].find((exchange) => !exchange.turn);

@@ -1,5 +1,6 @@
 // The buttons of the exchanges. They copy text, open the editor, and dispatch "chat:edit", "chat:regenerate" or
-// "chat:continue" for what the server has to do, and "chat:take-back" for a message that it does not have.
+// "chat:continue" for what the server has to do, and "chat:take-back" for a message that it does not have. "chat:editing"
+// and "chat:edited" tell when an editor has opened and when what was written in it was taken.
 
 import { codeBeside } from "../page/code.js";
 import { copy, copyLater } from "../page/clipboard.js";
@@ -32,7 +33,7 @@ export class ExchangeButtons {
   }
 
   /** The exchange whose question is being edited, or null. */
-  get edited() {
+  get editing() {
     return this.#edit?.exchange ?? null;
   }
 
@@ -46,8 +47,14 @@ export class ExchangeButtons {
     return this.#edit !== null;
   }
 
-  /** The edit was sent, or its question is gone. */
+  /** The question that was edited is gone. */
   forgetEdit() {
+    this.#edit = null;
+  }
+
+  /** The server took an edit, of this tab or another one, and the new question stands in its place. */
+  edited() {
+    if (this.#edit) this.#dispatch("chat:edited", null);
     this.#edit = null;
   }
 
@@ -95,6 +102,8 @@ export class ExchangeButtons {
   /** @param {Exchange} exchange */
   #openEditor(exchange) {
     this.#edit?.editor.close();
+    // Before the editor makes the page longer: what follows the end would scroll it out of view.
+    this.#dispatch("chat:editing", null);
     const question = exchange.question;
     if (!question) return;
     const section = find(exchange.element, ".question", HTMLElement);

@@ -28,8 +28,10 @@ export class QuestionEditor {
     this.#hideQuestion(true);
     question.append(this.#form);
     grow(this.#area);
-    this.#area.focus();
+    this.#area.focus({ preventScroll: true });
     this.#area.setSelectionRange(this.#area.value.length, this.#area.value.length);
+    // The focus alone would show the text, and leave the buttons below it behind the message box.
+    this.#form.scrollIntoView({ block: "nearest" });
   }
 
   /** The edit was refused: it can be changed and sent again. @param {string} sentence */
