@@ -235,7 +235,7 @@ class _Page:
             _ending(turn, end, self._labels, question),
             parts=tuple(_part(message) for message in messages if message.is_visible and not _is_summary(message)),
             siblings=_answer_siblings(question, messages, self._versions, self._children),
-            thought=_thought(messages[0].turn or turn if messages else turn, messages) if turn else None,
+            thought=_thought({turn, *(message.turn for message in messages if message.turn)}, messages) if turn else None,
         )
 
 
@@ -305,14 +305,16 @@ def _is_summary(message: Message) -> bool:
     return message.name == SUMMARY_NAME and message.author == Author.PRODUCT
 
 
-def _thought(turn: Turn, messages: Sequence[Message]) -> ShownThought | None:
-    """None while the turn is running: then the socket reports it."""
-    if turn.thought_seconds is None:
+def _thought(turns: set[Turn], messages: Sequence[Message]) -> ShownThought | None:
+    """One line for the whole answer, however many turns wrote it. Of a turn that is running, the socket reports it."""
+    ended = {turn for turn in turns if turn.state != TurnState.RUNNING}
+    seconds = continuation.thought_seconds(ended)
+    if seconds is None:
         return None
-    summary = next((message for message in messages if message.is_visible and _is_summary(message)), None)
-    steps = summary_frame.steps_of(_text_of(summary)) if summary else []
+    summaries = [message for message in messages if message.is_visible and _is_summary(message) and message.turn in ended]
+    steps = [step for summary in summaries for step in summary_frame.steps_of(_text_of(summary))]
     shown = tuple(summary_frame.shown(step) for step in steps)
-    return ShownThought(thought_sentence(turn.thought_seconds), shown, str(summary.pk) if summary else "")
+    return ShownThought(thought_sentence(seconds), shown, str(summaries[0].pk) if summaries else "")
 
 
 def thought_sentence(seconds: int) -> str:

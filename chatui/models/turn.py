@@ -29,8 +29,8 @@ class Turn(models.Model):
     tokens the model can read at once, and how many of them the conversation takes, or a question that is too long
     (``backends.base.ContextUse``); NULL where it is not known. ``request`` is what was sent to the model, compressed; hidden like a hidden
     frame. ``continued_message`` is the cut message whose answer the turn continues. ``thought_seconds``: how long hidden work took before
-    the answer began; NULL where there was none. ``stop_requested``: somebody pressed Stop in another process than the one that runs the
-    turn.
+    the answer began; NULL where there was none; of an answer that several turns wrote, people read the sum. ``stop_requested``: somebody
+    pressed Stop in another process than the one that runs the turn.
     """
 
     id = models.UUIDField(primary_key=True, default=new_key, editable=False)

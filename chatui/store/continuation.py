@@ -75,6 +75,17 @@ def is_answer(message: Message) -> bool:
     return message.is_visible and frame_kinds.is_answer(transcripts.header_of(message))
 
 
+def thought_seconds(turns: Iterable[Turn]) -> int | None:
+    """How long an answer was thought about: the seconds of all turns that wrote it, added up. None where none of them thought."""
+    each = [turn.thought_seconds for turn in turns if turn.thought_seconds is not None]
+    return sum(each) if each else None
+
+
+def writers_of(keys: Iterable[UUID]) -> Iterable[Turn]:
+    """The turns that wrote these messages, each once. Only what ``thought_seconds`` needs of them is read."""
+    return Turn.objects.filter(messages__in=list(keys)).only("thought_seconds").distinct()
+
+
 class Versions:
     """The answers to a question where one of them was continued. Such answers branch off below the question.
 

@@ -27,9 +27,11 @@ from chatui.store.branch_walk import SeenMessage
 from renderer import history
 from renderer.errors import ErrorCode
 from renderer.events import Finished
-from renderer.frame_kinds import ANSWER
+from renderer.frame_kinds import ANSWER, SUMMARY_NAME
 from renderer.frames import Frame, Header, Role
+from renderer.gate import Audience, VisibleText, show
 from renderer.ocml import document
+from renderer.summary import frame as summary_frame
 
 SEEN_CHARS = 1_000_000
 """How much of a branch is read, from its end: more than the context of a gpt-oss model holds (131,072 tokens)."""
@@ -46,7 +48,8 @@ class Job:
     """What a runner needs to know to begin. ``load`` fills in the fields after ``choice``; those before are enough to end the turn.
 
     ``place_id`` is the parent of the turn's first frame. Where the turn continues an answer, ``shown_before`` is what people already see of
-    it, ``cut_answer`` is the cut answer (empty where it has no text yet), and ``cut_message_id`` the message that the whole one replaces.
+    it, ``thought_before`` how many seconds it was thought about and ``steps_before`` the lines of their summary. ``cut_answer`` is the cut
+    answer (empty where it has no text yet), and ``cut_message_id`` the message that the whole one replaces.
     """
 
     turn_id: UUID
@@ -59,6 +62,8 @@ class Job:
     frames: tuple[Frame, ...] = field(default=(), repr=False)
     place_id: UUID | None = None
     shown_before: tuple[tuple[UUID, Frame], ...] = field(default=(), repr=False)
+    thought_before: int | None = None
+    steps_before: tuple[VisibleText, ...] = field(default=(), repr=False)
     cut_answer: Frame | None = None
     cut_message_id: UUID | None = None
     turns_left_out: int = 0
@@ -113,7 +118,8 @@ def job_of(turn: Turn) -> Job:
 
 def load(turn: Turn) -> Job:
     """The job of a turn, with the branch up to its question as the model may see it again. ``turn`` comes with its conversation,
-    question and continued message. At most one statement, but in a conversation that is longer than any model reads."""
+    question and continued message. At most one statement, but one more where it continues an answer that was continued before, and in a
+    conversation that is longer than any model reads."""
     if hints := document_headers.unmet_capabilities(turn.conversation):
         log.info("turn %s: %s", turn.pk, "; ".join(hints))
     cut = continuation.cut_answer(turn)
@@ -127,13 +133,28 @@ def load(turn: Turn) -> Job:
     if turn.continued_message is None:
         return job
     answer = list(dropwhile(lambda message: message.key != turn.question_id, messages))[1:]
+    steps = [step for message in answer if message.is_visible and message.name == SUMMARY_NAME for step in _steps(message.text)]
     shown = [(message.key, document.parse_frame(message.text)) for message in answer if message.is_visible and not message.name]
     return replace(
         job,
         shown_before=(*shown, *([(cut.pk, transcripts.frame_of(cut))] if cut else [])),
+        thought_before=_thought_before(turn.continued_message, answer),
+        steps_before=tuple(steps),
         cut_answer=transcripts.frame_of(cut) if cut else _NO_ANSWER_YET,
         cut_message_id=cut.pk if cut else None,
     )
+
+
+def _thought_before(cut: Message, answer: Sequence[SeenMessage]) -> int | None:
+    # Nearly always one turn wrote the cut answer, and whoever asked has read it.
+    if cut.turn is not None and cut.turn.continued_message_id is None:
+        return cut.turn.thought_seconds
+    return continuation.thought_seconds(continuation.writers_of([cut.pk, *(message.key for message in answer)]))
+
+
+def _steps(text: str) -> list[VisibleText]:
+    summary = show(document.parse_frame(text), Audience.END_USER)
+    return [summary_frame.shown(step) for step in summary_frame.steps_of(summary)]
 
 
 def _branch(turn: Turn, place_id: UUID) -> list[SeenMessage]:

@@ -21,11 +21,11 @@ from chatui.delivery import groups
 from chatui.delivery.bus import PROCESS, bus
 from chatui.display.conversation import ShownPart
 from chatui.error_reports import log_without_content
+from chatui.turns.ledger import Job
 from chatui.turns.streams.debug import DebugStream
 from chatui.turns.streams.end_user import EndUserStream
 from chatui.turns.streams.rendering import Rendering, messages_of
 from renderer.events import RawEvent
-from renderer.frames import Frame
 from renderer.gate import Audience, VisibleText
 
 log = logging.getLogger(__name__)
@@ -69,10 +69,12 @@ class Publisher:
         self._last_flush = 0.0
         self._next_beat = self._loop.call_later(BEAT_SECONDS, self._beat)
 
-    async def show_before(self, frames: Sequence[tuple[UUID, Frame]], cut: UUID | None) -> None:
-        """The turn continues an answer of which ``frames`` are already shown. Until this is known, nobody is sent a snapshot."""
+    async def show_before(self, job: Job) -> None:
+        """What is already shown of the answer that the turn continues. Until this is known, nobody is sent a snapshot."""
+        frames = job.shown_before
         messages = await self._loop.run_in_executor(_renderer, messages_of, frames) if frames else []
-        self._people.show_before(messages, cut)
+        self._people.show_before(messages, job.cut_message_id)
+        self._people.thought_before(job.thought_before or 0, job.steps_before)
         self._is_ready = True
 
     def take(self, event: RawEvent, key: UUID) -> None:

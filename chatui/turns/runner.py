@@ -132,7 +132,7 @@ class Runner:
     async def _write(self) -> Outcome:
         """Sample, let the product add what follows from it, and sample again, until nothing follows."""
         job = self._job = await pools.turns.run_patiently(ledger.load, self._started.turn)
-        await self._publisher.show_before(job.shown_before, job.cut_message_id)
+        await self._publisher.show_before(job)
         # In a thread, because this may read rows of the admin pages; the back end itself belongs to this event loop.
         spec = await pools.turns.run_patiently(connected.spec_of, job.choice)
         backend = connected.backend(job.choice)

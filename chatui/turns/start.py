@@ -250,6 +250,8 @@ def _continue_answer(person: User, conversation: Conversation, wanted: _Wanted) 
     if end is None or continuation.continuation_of(cut, end) is None:
         raise AskRefusedError(ProductCode.COMMAND)
     cut.question.conversation = conversation
+    if end.turn_id == cut.pk:
+        end.turn = cut
     transcripts.activate(conversation, person, end)
     turn = wanted.turn(person, cut.question, _chosen(person, cut.choice), cut.effort, end)
     conversation.active_at = timezone.now()

@@ -58,7 +58,8 @@ class SummaryStep(TurnEvent):
 
 @dataclass(frozen=True, slots=True)
 class ThoughtEnded(TurnEvent):
-    """The answer begins, or the turn ends without one. The hidden work before it took this many whole ``seconds``."""
+    """The answer begins, or the turn ends without one. The hidden work before it took this many whole ``seconds``, with those of the answer
+    that the turn continues."""
 
     types = ("chatui:thought",)
     seconds: int
@@ -183,7 +184,10 @@ class MessageSoFar(Item):
 
 @dataclass(frozen=True, slots=True)
 class Snapshot(Event):
-    """The running turn so far; everything up to and including ``sequence_number`` is in it. ``place``: as in Queued."""
+    """The running turn so far; everything up to and including ``sequence_number`` is in it. ``place``: as in Queued.
+
+    ``thought`` is None until the answer begins. Then it counts the seconds, and ``steps`` holds the lines, of the continued answer, too.
+    """
 
     types = ("chatui:snapshot",)
     turn: str

@@ -47,6 +47,8 @@ class EndUserStream:
         self._place = 0
         self._steps: list[VisibleText] = []
         self._is_thinking = self._has_answer = False
+        self._seconds_before = 0
+        self._steps_before: tuple[VisibleText, ...] = ()
         self.thought_seconds: int | None = None
 
     def show_before(self, messages: Sequence[wire.MessageSoFar], cut: UUID | None) -> None:
@@ -54,6 +56,11 @@ class EndUserStream:
         of that answer is the whole text of this message."""
         self._done += messages
         self._cut = str(cut) if cut else None
+
+    def thought_before(self, seconds: int, steps: tuple[VisibleText, ...]) -> None:
+        """How long the answer that the turn continues was thought about, and the lines of its summary: they are shown as one."""
+        self._seconds_before = seconds
+        self._steps_before = steps
 
     def take(self, event: RawEvent, key: UUID, elapsed: int) -> None:
         """A raw event of the frame ``key``, ``elapsed`` milliseconds after the turn began."""
@@ -85,7 +92,7 @@ class EndUserStream:
         if self._is_thinking:
             self._is_thinking = False
             self.thought_seconds = round(elapsed / 1000)
-            self._pending.append(wire.ThoughtEnded(self.thought_seconds))
+            self._pending.append(wire.ThoughtEnded(self._seconds_before + self.thought_seconds))
 
     def flush(self) -> list[wire.Numbered]:
         """Everything new since the last flush, numbered. Then ``take_rendering``, if there is more."""
@@ -134,8 +141,10 @@ class EndUserStream:
         if self._open is not None:
             blocks = self._open.markdown.html() if self._rendering is None else self._rendering.before
             messages.append(wire.MessageSoFar(self._open.key, self._open.kind, blocks))
-        steps = tuple(self._steps)
-        return wire.Snapshot(self._turn, self._number, elapsed, self._working, steps, self.thought_seconds, tuple(messages), self._place)
+        is_working, is_over = self._working or self._is_thinking, self.thought_seconds is not None
+        thought = self._seconds_before + self.thought_seconds if self.thought_seconds is not None else None
+        steps = (*(self._steps_before if is_over else ()), *self._steps)
+        return wire.Snapshot(self._turn, self._number, elapsed, is_working, steps, thought, tuple(messages), self._place)
 
     def _show_arrived(self) -> None:
         """Show what has arrived, up to something that takes too long, or that is too much together with what was shown already."""

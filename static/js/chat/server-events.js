@@ -53,7 +53,7 @@ export class ServerEvents {
       case "response.created":
         return event.conversation === open.id ? this.#begin(event) : undefined;
       case "chatui:working":
-        transcript.byTurn(event.turn)?.thinking.showWorking(event.elapsed);
+        transcript.byTurn(event.turn)?.thinking.begin(event.elapsed);
         return announcer.thinking(event.turn);
       case "chatui:summary":
         return transcript.byTurn(event.turn)?.thinking.addStep(event.text);
@@ -148,7 +148,7 @@ export class ServerEvents {
   /** @param {MessageBegan} event */
   #messageBegan({ turn, message_id: message, kind, continued_message: cut, blocks }) {
     const exchange = this.#page.transcript.byTurn(turn);
-    exchange?.thinking.hideWorking();
+    exchange?.thinking.wrote(kind);
     if (!cut) exchange?.parts.part(message, kind);
     // Where the message that this one continues is not on the page, the server has to send all of its text.
     else if (!exchange?.parts.continueMessage(cut, message, blocks ?? 0)) this.#page.commands.subscribe();

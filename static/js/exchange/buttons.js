@@ -1,6 +1,6 @@
 // The buttons of the exchanges. They copy text, open the editor, and dispatch "chat:edit", "chat:regenerate" or
-// "chat:continue" for what the server has to do, and "chat:take-back" for a message that it does not have. "chat:editing"
-// and "chat:edited" tell when an editor has opened and when what was written in it was taken.
+// "chat:continue" for what the server has to do, and "chat:take-back" for a message that it does not have.
+// "chat:editing" and "chat:edited" tell when an editor has opened and when what was written in it was taken.
 
 import { codeBeside } from "../page/code.js";
 import { copy, copyLater } from "../page/clipboard.js";

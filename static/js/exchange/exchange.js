@@ -134,12 +134,11 @@ export class Exchange {
 
   /** @param {BlockReplaced | BlockGrew | BlockFlushed} event more of a message, block by block */
   write(event) {
-    this.thinking.hideWorking();
-    const { parts } = this;
-    const part = parts.part(event.message_id, event.type === "chatui:preamble.delta" ? "preamble" : "final");
-    if (event.type === "response.delta.flush") parts.closeBlock(part, event.block, event.html);
-    else if ("html" in event) parts.replaceBlock(part, event.block, event.html);
-    else parts.growBlock(part, event.block, event.text);
+    const part = this.parts.part(event.message_id, event.type === "chatui:preamble.delta" ? "preamble" : "final");
+    this.thinking.wrote(part.dataset.kind);
+    if (event.type === "response.delta.flush") this.parts.closeBlock(part, event.block, event.html);
+    else if ("html" in event) this.parts.replaceBlock(part, event.block, event.html);
+    else this.parts.growBlock(part, event.block, event.text);
   }
 
   /**
@@ -150,11 +149,12 @@ export class Exchange {
     this.element.dataset.state = RUNNING;
     delete this.element.dataset.sending;
     this.thinking.clearSteps();
-    find(this.element, ".before", HTMLElement).replaceChildren();
+    // Until the answer begins, what stands above is of the answer that is continued.
+    if (typeof thought === "number") find(this.element, ".before", HTMLElement).replaceChildren();
     for (const text of steps ?? []) this.thinking.addStep(text);
     if (typeof thought === "number") this.thinking.showThought(thought);
     this.parts.replaceAll(messages);
-    if (working) this.thinking.showWorking(elapsed);
+    if (working) this.thinking.begin(elapsed);
     else this.thinking.hideWorking();
     if (place) this.thinking.showQueued(place);
   }

@@ -11,6 +11,8 @@ export class Thinking {
   /** @type {number | undefined} */
   #ticking;
   #began = 0;
+  /** Whether hidden work goes on before the answer, so that the line stays beside the text that announces it. */
+  #isHidden = false;
 
   /** @param {HTMLElement} exchange */
   constructor(exchange) {
@@ -21,6 +23,20 @@ export class Thinking {
    * Hidden work has begun.
    * @param {number} elapsed milliseconds since the turn began
    */
+  begin(elapsed) {
+    this.#isHidden = true;
+    this.showWorking(elapsed);
+  }
+
+  /**
+   * Text has come. Before the answer itself, the line keeps its place above it, where the time will stand.
+   * @param {string | undefined} kind of the message
+   */
+  wrote(kind) {
+    if (kind !== "preamble" || !this.#isHidden) this.hideWorking();
+  }
+
+  /** @param {number} elapsed milliseconds since the turn began */
   showWorking(elapsed) {
     const line = seek(this.#exchange, ".working", HTMLElement);
     if (!line) return;
@@ -82,24 +98,18 @@ export class Thinking {
   }
 
   /**
-   * The work before the answer is over: folds up the steps into one line above the answer.
+   * The work before the answer is over: folds up the steps into one line above the answer. An answer that was continued
+   * has that line already: it then counts all of the work.
    * @param {number} seconds
    */
   showThought(seconds) {
     const list = seek(this.#exchange, ".steps", HTMLElement);
-    const steps = list ? [...list.children] : [];
     const before = find(this.#exchange, ".before", HTMLElement);
-    if (steps.length) {
-      const details = piece("thought-steps", HTMLElement);
-      find(details, "summary", HTMLElement).textContent = thoughtText(seconds);
-      find(details, "ul", HTMLElement).append(...steps);
-      before.append(details);
-    } else {
-      const line = piece("thought-line", HTMLElement);
-      line.textContent = thoughtText(seconds);
-      before.append(line);
-    }
+    const steps = [...before.querySelectorAll("li"), ...(list?.children ?? [])];
+    const isOpen = seek(before, "details[open]", HTMLElement) !== null;
+    before.replaceChildren(steps.length ? folded(seconds, steps, isOpen) : plain(seconds));
     if (list) list.hidden = true;
+    this.#isHidden = false;
     this.hideWorking();
   }
 
@@ -109,4 +119,24 @@ export class Thinking {
     list.replaceChildren();
     list.hidden = true;
   }
+}
+
+/**
+ * @param {number} seconds
+ * @param {Element[]} steps
+ * @param {boolean} isOpen
+ */
+function folded(seconds, steps, isOpen) {
+  const details = piece("thought-steps", HTMLDetailsElement);
+  find(details, "summary", HTMLElement).textContent = thoughtText(seconds);
+  find(details, "ul", HTMLElement).append(...steps);
+  details.open = isOpen;
+  return details;
+}
+
+/** @param {number} seconds */
+function plain(seconds) {
+  const line = piece("thought-line", HTMLElement);
+  line.textContent = thoughtText(seconds);
+  return line;
 }

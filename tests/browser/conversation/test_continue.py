@@ -145,3 +145,8 @@ def test_an_answer_that_was_stopped_while_it_was_thought_about_is_finished(llama
 
     expect(chat.answer.locator(".part-final")).to_have_count(1)
     assert CANARY not in chat.page.content()
+    thought = chat.last.locator(".thought")
+    expect(thought).to_have_count(1)
+    whole = thought.text_content() or ""
+    chat.page.reload()
+    expect(thought).to_have_text([" ".join(whole.split())])

@@ -1,0 +1,42 @@
+"""An answer that several turns wrote has one line that says how long it was thought about."""
+
+from __future__ import annotations
+
+import pytest
+from channels.db import database_sync_to_async
+
+from chatui.models import Turn, User
+from chatui.turns import ledger
+from tests.chatui.turns.test_continue import asked_and_continued, cut_answer, rest, shown
+from tests.support.scripted import ANALYSIS, ScriptedBackend, frame
+
+pytestmark = [pytest.mark.asyncio, pytest.mark.django_db(transaction=True)]
+
+
+@database_sync_to_async
+def took(turn: Turn, seconds: int) -> None:
+    Turn.objects.filter(pk=turn.pk).update(thought_seconds=seconds)
+
+
+@database_sync_to_async
+def loaded(turn: Turn) -> ledger.Job:
+    return ledger.load(Turn.objects.select_related("conversation", "question", "continued_message").get(pk=turn.pk))
+
+
+async def test_the_seconds_of_all_turns_that_wrote_an_answer_are_added_up(ada: User, backend: ScriptedBackend) -> None:
+    first, second = await asked_and_continued(ada, backend, cut_answer(), [*frame(ANALYSIS, "More thought."), *rest()])
+    await took(first, 40)
+    await took(second, 25)
+
+    thought = (await shown(ada, second)).thought
+    assert thought is not None and thought.sentence == "Thought for 1 min 5 s"
+    assert (await loaded(second)).thought_before == 40
+    assert (await loaded(first)).thought_before is None
+
+
+async def test_a_turn_that_does_not_think_adds_nothing(ada: User, backend: ScriptedBackend) -> None:
+    first, second = await asked_and_continued(ada, backend, cut_answer(), rest())
+    await took(first, 3)
+
+    thought = (await shown(ada, second)).thought
+    assert thought is not None and thought.sentence == "Thought for 3 s"
