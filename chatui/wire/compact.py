@@ -1,6 +1,6 @@
 """The short form of the events that come most often: more text for the open block of an answer.
 
-In a frame, an array stands for an event about the block that the last event in full was about, in the same turn:
+In a frame, an array stands for an event about the block that the last event in full was about, in the same turn; a beat does not count:
 
 =========================================  =====================================================================================
 ``[number, text]``                         ``BlockGrew``
@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from chatui.wire.base import Event, Numbered
-from chatui.wire.turn_events import BlockFlushed, BlockGrew, BlockReplaced
+from chatui.wire.turn_events import Beat, BlockFlushed, BlockGrew, BlockReplaced
 
 _ENCODE = json.JSONEncoder(separators=(",", ":")).encode
 
@@ -104,7 +104,8 @@ class Expander:
     def _full(self, event: dict[str, Any] | list[Any]) -> dict[str, Any] | None:
         if isinstance(event, list):
             return self._expanded(event)
-        if "turn" in event:
+        # A beat comes while the model is silent, and what follows may be about the block that was open before.
+        if "turn" in event and event.get("type") not in Beat.types:
             has_block = event.get("type") in BlockReplaced.types and "block" in event
             self._turn = str(event.get("turn"))
             self._open = _Open(event["type"], event["message_id"], event["block"], event.get("html")) if has_block else None

@@ -51,3 +51,8 @@ test("without a block in full there is nothing to say", () => {
 test("what is no short event is left out", () => {
   for (const odd of [[], [2], [2, {}], [2, 4, 7], [2, "4", "x", 1], [2, null, "x"]]) assert.equal(read(FULL, odd).length, 1);
 });
+
+test("a beat in a silence leaves the block open that the next short event is about", () => {
+  const beat = { type: "chatui:beat", turn: "t", sequence_number: 1 };
+  assert.deepEqual(read(FULL, beat, [2, 4, " two"])[2], { ...FULL, sequence_number: 2, html: "<p>one two</p>" });
+});

@@ -6,6 +6,8 @@
  * short events are about
  */
 
+const BEAT = "chatui:beat";
+
 export class Expander {
   /** @type {Open | null} */
   #open = null;
@@ -41,11 +43,12 @@ export class Expander {
 }
 
 /**
+ * A beat is not: it comes while the model is silent, and what follows may be about the block that was open before.
  * @param {unknown} event
  * @returns {event is Record<string, unknown>}
  */
 function isAboutATurn(event) {
-  return typeof event === "object" && event !== null && "turn" in event;
+  return typeof event === "object" && event !== null && "turn" in event && !("type" in event && event.type === BEAT);
 }
 
 /**

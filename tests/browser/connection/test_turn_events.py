@@ -43,6 +43,10 @@ LOOKS = """() => {
 }"""
 
 
+BEAT = "chatui:beat"
+"""What the server sends while the model is silent in the middle of an answer."""
+
+
 @contextmanager
 def nothing_fetched(*pages: Page) -> Iterator[None]:
     """Meanwhile no page asks the server for anything but its own scripts and styles, which it loads when it first needs them."""
@@ -151,22 +155,28 @@ def test_a_cut_answer_and_its_continuation_need_no_fetch_in_any_tab(demo: Server
 
 
 @pytest.mark.llama
-def test_a_stopped_answer_stands_in_every_tab_as_after_a_reload(llama: Server, visits: Visits, relay: Relay) -> None:
+def test_an_answer_that_is_stopped_after_a_silence_needs_no_fetch_in_any_tab(llama: Server, visits: Visits, relay: Relay) -> None:
     chat = Chat(visits.open(llama, "ada"))
     chat.ask_and_wait("Hello!")
     chat.settle()
     twin = Chat(chat.page.context.new_page())
+    beats: list[object] = []
+    twin.page.on("websocket", lambda socket: socket.on("framereceived", lambda frame: beats.append(frame) if BEAT in frame else None))
     twin.page.goto(chat.page.url)
     twin.finish()
     relay.hold_after(90)
 
-    chat.ask("Count from 1 to 200.")
-    for tab in (chat, twin):
-        expect(tab.answer).to_contain_text("1, 2, 3, 4")
-    chat.stop.click()
-    for tab in (chat, twin):
-        tab.finish("stopped")
-        expect(tab.last.locator(".answer-end")).to_contain_text("Stopped")
+    with nothing_fetched(chat.page, twin.page):
+        chat.ask("Count from 1 to 200.")
+        for tab in (chat, twin):
+            expect(tab.answer).to_contain_text("1, 2, 3, 4")
+        beats.clear()
+        while not beats:
+            twin.page.wait_for_timeout(50)
+        chat.stop.click()
+        for tab in (chat, twin):
+            tab.finish("stopped")
+            expect(tab.last.locator(".answer-end")).to_contain_text("Stopped")
     relay.let_go()
 
     agrees_with_a_reload(chat, twin)
