@@ -46,9 +46,9 @@ export class ChatComposer extends HTMLElement {
     addEventListener("pagehide", this.#save);
     this.#model.listen();
     const draft = this.#drafts.load(this.#conversation);
-    if (draft.text && !this.#area.value) this.#put(draft.text);
+    // What was typed before this script was there is newer than a draft.
+    this.#put(this.#area.value || draft.text);
     if (draft.clientId) this.#unanswered = { text: draft.text, clientId: draft.clientId };
-    this.#show();
   }
 
   get limit() {
@@ -61,6 +61,13 @@ export class ChatComposer extends HTMLElement {
 
   get choice() {
     return this.#model.choice;
+  }
+
+  /** The page is there: sends what the person asked to send before. */
+  begin() {
+    const isAsked = "asked" in this.#form.dataset;
+    this.#form.dataset.ready = "";
+    if (isAsked) this.#form.requestSubmit();
   }
 
   /** The person signs out: nothing that they wrote stays in this browser, and the page must not save it again. */

@@ -1,6 +1,7 @@
 // The conversation that the page shows. Keeps the page's frame up to date, and fetches what the page has missed.
 
 import { find, parse, pieceAbout, seek } from "../page/dom.js";
+import { News } from "../models/news.js";
 import { SignedOut, act, read } from "../page/server.js";
 import { toast } from "../page/toasts.js";
 
@@ -22,6 +23,8 @@ export class OpenConversation {
   #url;
   /** Null until the first message has created the conversation. @type {string | null} */
   #id;
+  /** What events and this tab have changed in the frame. */
+  #news = new News();
 
   /**
    * @param {HTMLElement} page
@@ -61,9 +64,9 @@ export class OpenConversation {
   async refresh() {
     if (!this.#url) return;
     try {
-      const page = parse(await read(this.#url));
-      if (this.#shown.transcript.reachesEnd) this.#shown.transcript.replace(page);
-      this.#replaceFrame(page);
+      const page = await this.#readFresh(this.#url);
+      if (this.#shown.transcript.reachesEnd) this.#shown.transcript.replace(page.content);
+      if (page.isFresh) this.#replaceFrame(page.content);
     } catch (error) {
       this.#failed(error);
     }
@@ -106,6 +109,7 @@ export class OpenConversation {
 
   /** @param {Listed} event one of the person's conversations is new, was asked something, or is back */
   listed(event) {
+    this.#news.came();
     this.#shown.list.put(event);
     if (event.conversation === this.#id) this.#shown.list.open(this.#id);
     if (event.conversation === this.#id) find(this.#page, ".banner-deleted", HTMLElement).hidden = true;
@@ -113,6 +117,7 @@ export class OpenConversation {
 
   /** @param {string} conversation that was deleted, here or in another tab */
   unlisted(conversation) {
+    this.#news.came();
     const isMine = this.#shown.list.drop(conversation);
     if (!isMine && conversation === this.#id) find(this.#page, ".banner-deleted", HTMLElement).hidden = false;
   }
@@ -121,7 +126,8 @@ export class OpenConversation {
   catchUp() {
     setTimeout(async () => {
       try {
-        this.#shown.list.update(parse(await read(this.#page.dataset.home ?? "/")));
+        const page = await this.#readFresh(this.#page.dataset.home ?? "/");
+        if (page.isFresh) this.#shown.list.update(page.content);
         if (this.#id) this.#shown.list.open(this.#id);
       } catch {
         // The next change of the list comes as an event, and the next page has all of it.
@@ -141,10 +147,19 @@ export class OpenConversation {
 
   /** @param {{ conversation: string, title: string }} event */
   retitle({ conversation, title }) {
+    this.#news.came();
     this.#shown.list.retitle(conversation, title);
     if (conversation !== this.#id) return;
     find(this.#page, ".top-title", HTMLElement).textContent = title;
     this.#shown.tab.set(`${title} · chatui`);
+  }
+
+  /**
+   * A page from the server. Where it is not fresh, events have shown the news, and what it says of them may be older.
+   * @param {string} url
+   */
+  #readFresh(url) {
+    return this.#news.read(async () => parse(await read(url)));
   }
 
   /** @param {DocumentFragment} page */

@@ -90,6 +90,7 @@ class ChatPage extends HTMLElement {
     if (!this.#toFoundMessage()) this.#scrolling.toEnd();
     this.#more.start();
     this.#connection.start();
+    this.#composer.begin();
     setInterval(() => this.#watchSilence(), SILENCE_MS / 4);
   }
 

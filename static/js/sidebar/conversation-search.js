@@ -22,6 +22,8 @@ export class ConversationSearch extends HTMLElement {
     this.addEventListener("keydown", this.#key);
     this.addEventListener("click", this.#clicked);
     document.addEventListener("keydown", this.#shortcut);
+    find(this, "form", HTMLFormElement).dataset.ready = "";
+    if (this.#text.value.trim()) void this.#ask();
   }
 
   #typed = () => {

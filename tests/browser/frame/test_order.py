@@ -16,7 +16,8 @@ pytestmark = pytest.mark.browser
 PLAN = "Plan the launch of our chat"
 
 ORDER = """() => [...document.querySelectorAll(".answer .thought, .answer .part, .answer .working:not([hidden]), .answer .answer-tools")]
-  .sort((one, other) => one.getBoundingClientRect().top - other.getBoundingClientRect().top).map((each) => [...each.classList].find((name) => name.startsWith('part-')) ?? each.className)"""
+  .sort((one, other) => one.getBoundingClientRect().top - other.getBoundingClientRect().top)
+  .map((each) => [...each.classList].find((name) => name.startsWith('part-')) ?? each.className)"""
 NOTE_PLACES = f"""() => {{
   globalThis.places = new Set();
   globalThis.orders = new Set();

@@ -1,0 +1,20 @@
+// Holds what is sent before the page's modules are there: Enter would begin a new line, and a form would load another
+// page. It is a classic script in the head on purpose. The parts of the page look for "data-asked" when they begin.
+(() => {
+  const forms = ".composer-form, .search-form";
+  /** @param {Event} event */
+  const hold = (event) => {
+    const form = event.target instanceof Element ? event.target.closest(forms) : null;
+    if (!(form instanceof HTMLElement) || "ready" in form.dataset) return;
+    if (event instanceof KeyboardEvent && !sends(event)) return;
+    event.preventDefault();
+    form.dataset.asked = "";
+  };
+  /** As in "models/typing.js", which cannot be imported here. @param {KeyboardEvent} event */
+  const sends = ({ key, target, shiftKey, altKey, isComposing, keyCode }) => {
+    const isText = target instanceof Element && target.matches("textarea, input");
+    return isText && key === "Enter" && !isComposing && keyCode !== 229 && !shiftKey && !altKey;
+  };
+  addEventListener("keydown", hold, true);
+  addEventListener("submit", hold, true);
+})();

@@ -1,0 +1,46 @@
+"""What a person does before the page's scripts are there is not lost."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Route, expect
+
+from tests.browser.chat import Chat
+from tests.browser.visits import Visits
+from tests.support.served import Server
+
+pytestmark = pytest.mark.browser
+
+
+def test_enter_before_the_scripts_are_there_sends_the_message_once_they_are(demo: Server, visits: Visits) -> None:
+    chat = Chat(visits.open(demo, "ada"))
+    page = chat.page
+    held: list[Route] = []
+    page.route("**/js/chat.*", lambda route: held.append(route))
+    page.reload(wait_until="commit")
+    chat.box.fill("I could not wait")
+    chat.box.press("Enter")
+    chat.box.press("Enter")
+    expect(chat.box).to_have_value("I could not wait")
+    assert page.url == f"{demo.url}/" and held, "the premise: the page has no scripts yet"
+    for route in held:
+        route.continue_()
+
+    chat.finish()
+    expect(chat.question).to_have_text("I could not wait")
+    expect(chat.exchanges).to_have_count(1)
+    expect(chat.box).to_have_value("")
+
+
+def test_what_was_typed_before_the_scripts_are_there_stays_in_the_box(demo: Server, visits: Visits) -> None:
+    chat = Chat(visits.open(demo, "ada"))
+    held: list[Route] = []
+    chat.page.route("**/js/chat.*", lambda route: held.append(route))
+    chat.page.reload(wait_until="commit")
+    chat.box.fill("Two\nlines")
+    for route in held:
+        route.continue_()
+
+    expect(chat.send).to_be_enabled()
+    expect(chat.box).to_have_value("Two\nlines")
+    expect(chat.exchanges).to_have_count(0)
