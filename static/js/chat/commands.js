@@ -35,6 +35,7 @@ export class Commands {
   /** @param {Around} around */
   constructor(around) {
     this.#around = around;
+    around.transcript.addEventListener("chat:edited", () => this.#focusStop());
   }
 
   /** Whether anything is not answered yet. */
@@ -68,6 +69,7 @@ export class Commands {
     const { effort, choice } = this.#around.composer;
     if (!conversation || this.#cannotAsk()) return;
     this.#ask({ type: "regenerate", client_id: newId(), conversation, question, effort, choice });
+    this.#focusStop();
   }
 
   /** @param {ContinueAsked} asked */
@@ -75,7 +77,11 @@ export class Commands {
     const conversation = this.#around.open.id;
     if (!conversation || this.#cannotAsk()) return;
     this.#ask({ type: "continue", client_id: newId(), conversation, turn });
-    // The pressed button disappears; keyboard users may want the Stop button next.
+    this.#focusStop();
+  }
+
+  /** What was pressed disappears; keyboard users may want the Stop button next. */
+  #focusStop() {
     find(this.#around.composer, ".stop", HTMLButtonElement).focus({ preventScroll: true });
   }
 

@@ -1,4 +1,5 @@
-// Places a menu beside the button that opens it. The browser's popovers do the rest: opening, closing, Escape, focus.
+// Places a menu beside the button that opens it, and closes it after a choice and when the focus leaves it. The
+// browser's popovers do the rest: opening, Escape, a click outside, and the focus on the button afterwards.
 
 const MARGIN_PX = 4;
 const MENU_WIDTH_PX = 240;
@@ -8,7 +9,28 @@ let opener = null;
 
 export function placeMenus() {
   document.addEventListener("click", remember, { capture: true });
+  document.addEventListener("click", chosen);
+  document.addEventListener("focusout", left);
   document.addEventListener("beforetoggle", place, { capture: true });
+}
+
+/** @param {Event} event */
+function chosen(event) {
+  const item = event.target instanceof Element ? event.target.closest(".menu-item") : null;
+  close(item?.closest(".menu:popover-open"));
+}
+
+/** @param {FocusEvent} event */
+function left({ target, relatedTarget }) {
+  const menu = target instanceof Element ? target.closest(".menu:popover-open") : null;
+  if (!menu || !(relatedTarget instanceof Node) || menu.contains(relatedTarget)) return;
+  // Pressing the button of the menu takes the focus as well, and closes it by itself.
+  if (!opener?.contains(relatedTarget)) setTimeout(() => close(menu));
+}
+
+/** @param {Element | null | undefined} menu */
+function close(menu) {
+  if (menu instanceof HTMLElement && menu.matches(":popover-open")) menu.hidePopover();
 }
 
 /** The button whose menu is open, or was last. */

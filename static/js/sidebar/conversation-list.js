@@ -5,8 +5,9 @@ import { menuOpener } from "../page/menus.js";
 import { dayGroup } from "../models/day-groups.js";
 import { RequestFailed, act } from "../page/server.js";
 import { toast } from "../page/toasts.js";
-import { editTitle, newEntry, place, update } from "./entries.js";
+import { editTitle, newEntry, place, titledEntry, update } from "./entries.js";
 import { ListPages } from "./list-pages.js";
+import { TopMenu } from "./top-menu.js";
 
 /** @import { Entry } from "./entries.js" */
 
@@ -18,6 +19,7 @@ export class ConversationList extends HTMLElement {
 
   connectedCallback() {
     this.#menu.addEventListener("click", this.#chosen);
+    new TopMenu(this).listen();
     new ListPages(this, this.#items, () => this.#group()).start();
     this.#group();
   }
@@ -89,16 +91,17 @@ export class ConversationList extends HTMLElement {
     const item = menuOpener()?.closest(".conversation-item");
     if (!action || !(item instanceof HTMLElement)) return;
     this.#menu.hidePopover();
-    if (action === "rename") editTitle(item, (title, before) => void this.#saveTitle(item, title, before));
+    const save = (/** @type {string} */ title, /** @type {string} */ before) => void this.saveTitle(item, title, before);
+    if (action === "rename") editTitle(titledEntry(item), save);
     else if (action === "delete") this.#delete(item);
   };
 
   /**
-   * @param {HTMLElement} item
+   * @param {HTMLElement} item that names the conversation and where it is renamed
    * @param {string} title
    * @param {string} before
    */
-  async #saveTitle(item, title, before) {
+  async saveTitle(item, title, before) {
     const conversation = item.dataset.conversation ?? "";
     this.#announceTitle(conversation, title);
     try {
@@ -117,6 +120,17 @@ export class ConversationList extends HTMLElement {
   #announceTitle(conversation, title) {
     this.retitle(conversation, title);
     this.dispatchEvent(new CustomEvent("chat:title", { detail: { conversation, title } }));
+  }
+
+  /**
+   * Deletes the conversation that the page shows; the list may not reach as far back.
+   * @param {string} conversation
+   */
+  deleteOpen(conversation) {
+    const entry = { conversation, url: location.pathname, title: "", updated_at: "", is_imported: false };
+    const item = this.#item(conversation) ?? newEntry(entry);
+    find(item, ".conversation-link", HTMLElement).ariaCurrent = "page";
+    void this.#delete(item);
   }
 
   /** @param {HTMLElement} item */

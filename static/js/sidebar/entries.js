@@ -50,24 +50,30 @@ export function update(items, fresh) {
 }
 
 /**
- * Shows a box for the title in the place of the link.
- * @param {HTMLElement} item
+ * @typedef {object} Titled a part of the page that shows a title
+ * @property {HTMLElement} shown what the box takes the place of
+ * @property {HTMLElement} title
+ * @property {HTMLElement} more the button of the menu
+ * @property {HTMLElement} back what has the focus afterwards
+ */
+
+/**
+ * Shows a box for the title in its place.
+ * @param {Titled} titled
  * @param {(title: string, before: string) => void} save called with a title that is another one
  */
-export function editTitle(item, save) {
-  const link = find(item, ".conversation-link", HTMLElement);
-  const more = find(item, ".conversation-more", HTMLElement);
+export function editTitle({ shown, title: text, more, back }, save) {
   const form = piece("rename", HTMLFormElement);
   const input = find(form, "input", HTMLInputElement);
-  const before = find(item, ".conversation-title", HTMLElement).textContent ?? "";
+  const before = text.textContent?.trim() ?? "";
   input.value = before;
   let over = false;
   const finish = (/** @type {boolean} */ keep, /** @type {boolean} */ focus) => {
     if (over) return;
     over = true;
     form.remove();
-    link.hidden = more.hidden = false;
-    if (focus) link.focus();
+    shown.hidden = more.hidden = false;
+    if (focus) back.focus();
     const title = input.value.trim();
     if (keep && title && title !== before) save(title, before);
   };
@@ -78,10 +84,20 @@ export function editTitle(item, save) {
     event.stopPropagation();
     finish(false, true);
   });
-  link.hidden = more.hidden = true;
-  item.prepend(form);
+  shown.hidden = more.hidden = true;
+  shown.before(form);
   input.focus();
   input.select();
+}
+
+/**
+ * @param {HTMLElement} item
+ * @returns {Titled}
+ */
+export function titledEntry(item) {
+  const link = find(item, ".conversation-link", HTMLElement);
+  const title = find(item, ".conversation-title", HTMLElement);
+  return { shown: link, title, more: find(item, ".conversation-more", HTMLElement), back: link };
 }
 
 /** @param {Element} item */

@@ -1,0 +1,38 @@
+// The menu of the open conversation in the top bar: it renames in the top bar, and deletes as the list does.
+
+import { around, find } from "../page/dom.js";
+import { editTitle } from "./entries.js";
+
+/** @import { ConversationList } from "./conversation-list.js" */
+
+export class TopMenu {
+  #list;
+
+  /** @param {ConversationList} list */
+  constructor(list) {
+    this.#list = list;
+  }
+
+  /** The bar may be replaced, so the document is listened to. */
+  listen() {
+    document.addEventListener("click", this.#chosen);
+  }
+
+  /** @param {Event} event */
+  #chosen = (event) => {
+    const menu = around(event, "#top-menu");
+    const action = around(event, "[data-action]")?.dataset.action;
+    if (!menu || !action) return;
+    menu.hidePopover();
+    const conversation = menu.dataset.conversation ?? "";
+    if (action === "delete") this.#list.deleteOpen(conversation);
+    else if (action === "rename") this.#rename(menu);
+  };
+
+  /** @param {HTMLElement} menu */
+  #rename(menu) {
+    const title = find(document, ".top-title", HTMLElement);
+    const more = find(document, ".top-more", HTMLElement);
+    editTitle({ shown: title, title, more, back: more }, (now, before) => void this.#list.saveTitle(menu, now, before));
+  }
+}

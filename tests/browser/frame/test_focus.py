@@ -1,0 +1,110 @@
+"""Menus close when they are done with, and the focus is never lost: whoever uses the keyboard goes on where they were."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.chat import Chat
+from tests.browser.visits import Visits
+from tests.support.served import Server
+
+pytestmark = pytest.mark.browser
+
+OPTIONS = "Options for this conversation"
+FOCUSED = "() => document.activeElement !== document.body"
+
+
+def talk(server: Server, visits: Visits, question: str, name: str = "ada") -> Chat:
+    chat = Chat(visits.open(server, name))
+    chat.ask_and_wait(question)
+    chat.settle()
+    return chat
+
+
+def opened(page: Page) -> tuple[Locator, Locator]:
+    """The top bar's button and its open menu."""
+    button, menu = page.get_by_role("button", name=OPTIONS), page.locator("#top-menu")
+    button.click()
+    expect(menu).to_be_visible()
+    return button, menu
+
+
+def test_a_menu_closes_after_a_choice_on_escape_outside_and_when_the_focus_leaves(demo: Server, visits: Visits) -> None:
+    page = talk(demo, visits, "A question with a menu").page
+    button, menu = opened(page)
+    page.keyboard.press("Escape")
+    expect(menu).to_be_hidden()
+    expect(button).to_be_focused()
+
+    opened(page)
+    with page.expect_download():
+        menu.get_by_role("link", name="Download as Markdown").click()
+    expect(menu).to_be_hidden()
+
+    opened(page)
+    page.mouse.click(500, 400)
+    expect(menu).to_be_hidden()
+
+    opened(page)
+    menu.locator(".menu-item").last.focus()
+    page.keyboard.press("Tab")
+    expect(menu).to_be_hidden()
+    assert page.evaluate(FOCUSED)
+
+    opened(page)
+    button.click()
+    expect(menu).to_be_hidden()
+
+
+def test_the_open_conversation_is_renamed_in_the_top_bar(demo: Server, visits: Visits) -> None:
+    page = talk(demo, visits, "A poor title").page
+    _, menu = opened(page)
+    menu.get_by_role("button", name="Rename").click()
+    expect(menu).to_be_hidden()
+    box = page.locator(".top-bar").get_by_role("textbox", name="Title")
+    expect(box).to_be_focused()
+    expect(box).to_have_value("A poor title")
+    box.fill("A better title")
+    box.press("Enter")
+    expect(page.locator(".top-title")).to_have_text("A better title")
+    expect(page.locator(".conversation-title").first).to_have_text("A better title")
+    expect(page.get_by_role("button", name=OPTIONS)).to_be_focused()
+
+    opened(page)[1].get_by_role("button", name="Rename").click()
+    box.fill("Not this one")
+    box.press("Escape")
+    expect(page.get_by_role("button", name=OPTIONS)).to_be_focused()
+    page.reload()
+    expect(page.locator(".top-title")).to_have_text("A better title")
+
+
+def test_the_open_conversation_is_deleted_from_the_top_bar_and_can_be_brought_back(demo: Server, visits: Visits) -> None:
+    page = talk(demo, visits, "Delete me from the top bar").page
+    address = page.url
+    opened(page)[1].get_by_role("button", name="Delete").click()
+    page.wait_for_url("**/?deleted=*")
+    page.get_by_role("button", name="Undo").click()
+    page.wait_for_url(address)
+    expect(page.locator(".question-text")).to_have_text("Delete me from the top bar")
+
+
+def test_the_focus_is_somewhere_after_each_button_of_an_exchange(paced: Server, visits: Visits) -> None:
+    chat = Chat(visits.open(paced, "bela"))
+    chat.ask_and_wait("Hello!")
+    chat.button("Regenerate").focus()
+    chat.page.keyboard.press("Enter")
+    expect(chat.stop).to_be_focused()
+    chat.page.keyboard.press("Enter")
+    chat.finish("stopped")
+    expect(chat.box).to_be_focused()
+
+    chat.button("Edit").focus()
+    chat.page.keyboard.press("Enter")
+    editor = chat.last.get_by_role("textbox", name="Your message")
+    editor.fill("Hello again!")
+    editor.press("Enter")
+    expect(chat.question).to_have_text("Hello again!")
+    chat.page.wait_for_function(FOCUSED)
+    chat.finish()
+    expect(chat.box).to_be_focused()
