@@ -15,6 +15,8 @@ from chatui.guess_limits import GuessLimit, MustWaitError, Scope
 # Codes are no account's, so only where they come from is counted.
 CODES = GuessLimit("code", address=Scope(free=9, longest=600, window=3600))
 
+USERNAME_HELP = "The name to sign in with, such as anna.schmidt: letters, digits and the characters @ . + - _, without spaces."
+
 
 class NewPassword:
     """For a form with a new password twice: what is wrong with the password is said where it was chosen, not where it was repeated."""
@@ -38,6 +40,7 @@ class FirstAccountForm(NewPassword, BaseUserCreationForm):  # type: ignore[type-
         """The code is the first field. ``address``: the visitor's network address."""
         super().__init__(*args, **kwargs)
         self._address = address
+        self.fields["username"].help_text = USERNAME_HELP
         self.fields["username"].widget.attrs.pop("autofocus", None)
         self.fields["code"].widget.attrs["autofocus"] = True
 

@@ -42,20 +42,31 @@ class Results:
 
 
 def search(person: User, text: str, before: int | None = None) -> Results:
-    """All visible messages, and titles written by the owner, that contain every word of ``text``."""
+    """All visible messages, and titles written by the owner, that contain every word of ``text``.
+
+    Of those of one conversation that read the same, such as the answers of two attempts, a page has the newest.
+    """
     query = search_words.query(text[:QUERY_CHARS])
     hits: list[Hit] = []
+    seen: set[object] = set()
     for _ in range(_ROUNDS):
         entries = search_index.find(person, query, PAGE, before)
         for entry, hit in zip(entries, _hits(person, query, entries), strict=True):
             before = entry.id
-            hits += [hit] if hit else []
+            looks = (entry.conversation_id, hit.writer, _words(hit)) if hit else None
+            if hit is not None and looks not in seen:
+                hits.append(hit)
+            seen.add(looks)
             if len(hits) == PAGE:
                 return Results(tuple(hits), before, is_empty_query=False)
         if len(entries) < PAGE:
             before = None
             break
     return Results(tuple(hits), before, is_empty_query=not query.wanted)
+
+
+def _words(hit: Hit) -> tuple[str, ...]:
+    return tuple(piece.text for piece in hit.excerpt or hit.title)
 
 
 def _hits(person: User, query: Query, entries: Sequence[Entry]) -> list[Hit | None]:

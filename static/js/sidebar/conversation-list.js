@@ -91,8 +91,7 @@ export class ConversationList extends HTMLElement {
     const item = menuOpener()?.closest(".conversation-item");
     if (!action || !(item instanceof HTMLElement)) return;
     this.#menu.hidePopover();
-    const save = (/** @type {string} */ title, /** @type {string} */ before) => void this.saveTitle(item, title, before);
-    if (action === "rename") editTitle(titledEntry(item), save);
+    if (action === "rename") editTitle(titledEntry(item), (title, before) => void this.saveTitle(item, title, before));
     else if (action === "delete") this.#delete(item);
   };
 

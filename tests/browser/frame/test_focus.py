@@ -108,3 +108,12 @@ def test_the_focus_is_somewhere_after_each_button_of_an_exchange(paced: Server, 
     chat.page.wait_for_function(FOCUSED)
     chat.finish()
     expect(chat.box).to_be_focused()
+
+
+def test_edit_is_seen_without_a_mouse(demo: Server, visits: Visits) -> None:
+    chat = talk(demo, visits, "A question to edit", name="bela")
+    chat.page.mouse.move(0, 0)
+    expect(chat.button("Edit")).to_have_css("opacity", "1")
+    chat.button("Edit").focus()
+    chat.page.keyboard.press("Enter")
+    expect(chat.last.get_by_role("textbox", name="Your message")).to_be_focused()

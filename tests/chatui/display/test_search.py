@@ -127,6 +127,17 @@ def test_what_was_imported_is_found_and_its_hidden_frames_are_not(ada: User) -> 
     assert [len(search.search(ada, word).hits) for word in ("cabbages", "wax", "walruses", "kings")] == [1, 1, 0, 0]
 
 
+def test_of_messages_of_one_conversation_that_read_the_same_the_newest_is_found(conversation: Conversation, ada: User) -> None:
+    first = say(conversation, None, "Where do walruses winter?")
+    answer(conversation, first, "Walruses winter in the north.")
+    newest = answer(conversation, first, "Walruses winter in the north.")
+    other = answer(conversation, first, "Walruses winter on the ice.")
+
+    found = search.search(ada, "walruses winter").hits
+
+    assert [hit.url.split("/")[-2] for hit in found] == [str(message.pk) for message in (other, newest, first)]
+
+
 def test_results_come_newest_first_and_page_by_page(conversation: Conversation, ada: User) -> None:
     parent = None
     for number in range(45):
