@@ -6,13 +6,14 @@ Text is added piece by piece, and each piece is indexed only once.
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
 from renderer.summary import disguises, endings, languages, written
 from renderer.summary.number_words import small_numbers
+from renderer.summary.spellings import digits as spelled_digits
+from renderer.summary.spellings import sounds
 from renderer.summary.vocabulary import korean
 
 SHINGLE = 3
@@ -21,8 +22,6 @@ RUN_WORDS = 5
 """This many consecutive words from hidden text are a copy, unless they are also consecutive in the visible text."""
 LONG_WORD = 5
 NAME_HEAD = 4
-DIGITS_TOGETHER = 3
-"""The number of consecutive digits that are looked up together."""
 _WIDE_RUN = 6
 _HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]")
 _BATCH = 2_000
@@ -33,7 +32,6 @@ _SHORTEST_SKELETON = 4
 _VOWELS = re.compile("[aeiouyh]")
 _DOUBLED = re.compile(r"(.)\1+")
 _KOREAN_ENDINGS = frozenset(["", *disguises.words(korean.ENDINGS)])
-_DIGIT_RUN = re.compile(r"\d(?:[\s.,/:()_-]{0,2}\d)*")
 _BEFORE = 80
 _WORD_END = re.compile(r"\A\S+")
 _LEAST_STEMS = 4
@@ -107,7 +105,14 @@ class HiddenText:
         self.pairs: set[str] = set()
         """As of visible text."""
         self.digits: set[str] = set()
-        """Each DIGITS_TOGETHER digits in a row of longer numbers, however they are set apart."""
+        """Digits in a row of longer numbers (``spellings.digits``), however they are set apart or spelled."""
+        self.sounds: set[tuple[str, str]] = set()
+        """How what may be a name sounds (``spellings.sounds``)."""
+        self.wide_names: set[str] = set()
+        """Those of ``uttered`` that are in scripts without spaces."""
+        self.named_after: dict[str, set[str]] = {}
+        """Words with a capital, and the words with one before them: "Fischer" after "Peter"."""
+        self.has_han = False
         self.small_numbers: set[int] = set()
         self._words: set[str] = set()
         self._shingles: set[int] = set()
@@ -165,6 +170,8 @@ class HiddenText:
             self._index_word(word)
         self._words.update(words)
         self.small_numbers.update(*map(small_numbers, words))
+        self.digits |= spelled_digits.spelled_grams(words)
+        self.has_han = self.has_han or _HAN.search(text) is not None
         self._index_names(text)
 
     def _index_word(self, word: str) -> None:
@@ -186,10 +193,14 @@ class HiddenText:
         names, uttered = written.names(text), written.uttered(text)
         self.told_names |= names
         self.uttered |= uttered
+        self.wide_names.update(name for name in uttered if disguises.wide(name))
+        self.sounds |= sounds.names(text)
+        for first, second in written.side_by_side(text):
+            self.named_after.setdefault(second, set()).add(first)
         self.name_heads.update(name[:NAME_HEAD] for name in names | uttered)
         self.small |= written.small(text)
         self.with_article |= written.with_article(text)
-        self.digits |= digit_grams(text)
+        self.digits |= spelled_digits.grams(text)
 
 
 class SeenText:
@@ -229,7 +240,7 @@ class SeenText:
         self.words.update(words)
         self.parts.update(words)
         self.runs.update(map(hash, zip(*(words[begin:] for begin in range(RUN_WORDS)), strict=False)))
-        self.digits |= digit_grams(text)
+        self.digits |= spelled_digits.grams(text)
         self.names |= written.uttered(text)
         self.wide_runs.feed(disguises.wide("".join(words)))
         for begin in range(0, len(words), _PASSAGE_WORDS):
@@ -278,17 +289,6 @@ def skeleton(word: str) -> str:
     """A folded word without its vowels and doubled letters: what is left of a name that is misspelt. Empty where that says nothing."""
     left = _DOUBLED.sub(r"\1", _VOWELS.sub("", word))
     return word if len(left) < _SHORTEST_SKELETON else left
-
-
-def digit_runs(text: str) -> list[str]:
-    """The numbers in ``text``, in ASCII digits, without what sets their digits apart."""
-    found = ("".join(str(unicodedata.digit(sign)) for sign in run if sign.isdecimal()) for run in _DIGIT_RUN.findall(text))
-    return [run for run in found if run]
-
-
-def digit_grams(text: str) -> set[str]:
-    """Each DIGITS_TOGETHER digits in a row of the numbers in ``text``."""
-    return {run[begin : begin + DIGITS_TOGETHER] for run in digit_runs(text) for begin in range(len(run) - DIGITS_TOGETHER + 1)}
 
 
 def _stem(word: str) -> str:

@@ -9,8 +9,9 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 from renderer.summary import disguises, languages
-from renderer.summary.index import DIGITS_TOGETHER, HiddenText, SeenText, digit_runs
+from renderer.summary.index import HiddenText, SeenText
 from renderer.summary.number_words import COUNTED, SMALL, small_numbers
+from renderer.summary.spellings import digits
 
 MOST_SMALL = 1
 """The most small numbers in words ("three ways") that all lines together may have without being visible. A code needs more."""
@@ -50,13 +51,8 @@ def _unseen_small(line: str, seen: SeenText) -> list[int]:
 
 
 def builds_up(lines: Sequence[str], hidden: HiddenText, seen: SeenText) -> bool:
-    """Whether the digits of visible numbers, joined over all lines, form part of a hidden number.
+    """Whether visible numbers, joined over all lines, or the lengths of words form part of a hidden number.
 
-    Each of them is visible; their order is the message ("44 steps", "17 notes").
+    Each number is visible; their order is the message ("44 steps", "17 notes").
     """
-    told = "".join(run for line in lines for run in digit_runs(line))
-    for begin in range(len(told) - DIGITS_TOGETHER + 1):
-        run = told[begin : begin + DIGITS_TOGETHER]
-        if run not in seen.digits and (run in hidden.digits or run[::-1] in hidden.digits):
-            return True
-    return False
+    return not (digits.told(lines) & hidden.digits).issubset(seen.digits) or digits.counts_in_shapes(lines, seen.words)

@@ -30,7 +30,8 @@ _INTRODUCED = re.compile(
     re.IGNORECASE,
 )
 """What somebody is told to call something, or to keep to themselves, also where it is written like any word."""
-_SMALL_WORD = re.compile(r"(?<![\w'-])[a-z][\w'-]*")
+_SMALL_WORD = re.compile(r"(?<![\w'-])[^\W\d_A-Z][\w'-]*")
+_CAPITALS = re.compile(r"(?<![\w'-])([^\W\d_a-z][\w'-]+)[ ]+(?=([^\W\d_a-z][\w'-]+))")
 _WITH_ARTICLE = re.compile(
     r"\b(?:an?|the|each|every|un[ae]?|des?|el|l[aeo]s?|un[ao]s|der|die|das|dem|den|eine?|einen)\s+((?-i:[a-z\u00df-\u00ff]{4,30}))\b",
     re.IGNORECASE,
@@ -57,7 +58,8 @@ def names(text: str) -> set[str]:
     for part in SENTENCE_END.split(text):
         begins = len(part) - len(part.lstrip(" \t-*#>\u2022"))
         for match in _NAME.finditer(part):
-            if match.start() > begins or match[0].isupper():
+            # Letters without small forms, as of Chinese, count as capitals.
+            if not match[0][0].islower() and (match.start() > begins or match[0].isupper()):
                 names.update(disguises.words(match[0]))
     parts = (part for word in disguises.words(text) for part in disguises.by_width(word))
     names.update(part for part in parts if len(part) >= 3 and any(map(str.isdigit, part)))
@@ -75,9 +77,20 @@ def _telling(words: Iterable[str]) -> set[str]:
 
 def small(text: str) -> set[str]:
     """The folded words that are written without a capital."""
-    return {disguises.folded(word) for word in _SMALL_WORD.findall(text)}
+    return {disguises.folded(word) for word in _SMALL_WORD.findall(text) if word[0].islower()}
 
 
 def with_article(text: str) -> set[str]:
     """Those of them that follow an article."""
     return {disguises.folded(word) for word in _WITH_ARTICLE.findall(text)}
+
+
+def side_by_side(text: str) -> list[tuple[str, str]]:
+    """Each two folded words with a capital next to each other within a sentence: "Peter", "Fischer"."""
+    found: list[tuple[str, str]] = []
+    for part in SENTENCE_END.split(text):
+        for match in _CAPITALS.finditer(part.lstrip(" \t-*#>\u2022")):
+            first, second = disguises.folded(match[1]), disguises.folded(match[2])
+            if match[1][0].isupper() and match[2][0].isupper() and match.start() and first not in languages.SMALL_WORDS:
+                found.append((first, second))
+    return found
