@@ -8,13 +8,15 @@ from itertools import pairwise
 
 from renderer.summary import disguises, languages, new_words, plain_words
 from renderer.summary.index import NAME_HEAD, HiddenText, SeenText
+from renderer.summary.spellings import letters
 from renderer.summary.written import said_words
 
 _SHORTEST_MISSPELT = 6
 _SHORTEST_CUT_UP = 6
 _LONGEST_CUT_UP = 24
-_SHORTEST_INITIALS = 4
 _SHORTEST_HALF = 3
+_MOST_BETWEEN = 2
+_AGENT = "er"
 
 
 def names_the_unseen(line: str, hidden: HiddenText, seen: SeenText) -> bool:
@@ -24,10 +26,11 @@ def names_the_unseen(line: str, hidden: HiddenText, seen: SeenText) -> bool:
 
 
 def builds_name(lines: Sequence[str], hidden: HiddenText, seen: SeenText) -> bool:
-    """Whether a name is split across the last two lines, or spelled by the first letters of words or lines."""
+    """Whether a name is split across the last two lines, or spelled by letters of words or lines; or letters stand apart too often."""
     words = [word for line in lines for word in disguises.words(line)]
-    initials = "".join(word[0] for word in words), "".join(line.strip()[:1] for line in lines).casefold()
-    if any(_holds_name(letters, hidden, seen, _SHORTEST_INITIALS) for letters in initials):
+    if any(_holds_name(row, hidden, seen, least) for row, least in letters.streams(lines)):
+        return True
+    if letters.are_apart(lines, seen.words, languages.SMALL_WORDS) or hidden.letters.share(letters.initials(lines)):
         return True
     at_seam = "".join(words)[-_LONGEST_CUT_UP - sum(map(len, disguises.words(lines[-1]))) :]
     return _is_cut_up(at_seam, words, hidden, seen)
@@ -51,6 +54,8 @@ def _names_of_reasoning(words: list[str], hidden: HiddenText, seen: SeenText) ->
     unseen = [word for word in words if word not in seen.words]
     if _is_halved(words, hidden, seen) or any(word in hidden.uttered or _is_name(word, hidden, seen) for word in unseen):
         return True
+    if any(_is_person(word, hidden, seen) for word in unseen) or _is_scattered(disguises.wide("".join(words)), hidden, seen):
+        return True
     runs = [disguises.wide(word) for word in unseen]
     if any(run[at:end] in hidden.uttered and run[at:end] not in seen.names for run in runs for at, end in _spans(run, 2)):
         return True
@@ -72,13 +77,44 @@ def _is_name(word: str, hidden: HiddenText, seen: SeenText) -> bool:
     return not plain_words.is_known(word, seen, tongues) or (word not in hidden.small and "German" not in tongues)
 
 
+def _is_person(word: str, hidden: HiddenText, seen: SeenText) -> bool:
+    """Whether a plain word is a name here: after a first name, or a German one such as "Koch" or "Müller"."""
+    before = hidden.named_after.get(word, set())
+    tongues = languages.expected(seen.tongues)
+    if "German" not in tongues:
+        return bool(before)
+    if any(not plain_words.is_known(first, seen, tongues) for first in before):
+        return True
+    # It may be known only as a form of a visible word: "Müller" of "Müll".
+    is_form = word.endswith(_AGENT) and word in hidden.long_words and word not in hidden.with_article
+    return is_form and not plain_words.is_plain(word, tongues)
+
+
+def _is_scattered(run: str, hidden: HiddenText, seen: SeenText) -> bool:
+    """Whether a name in a script without spaces stands in ``run`` backwards, or with a few characters in between."""
+    for name in hidden.wide_names:
+        if len(name) < 2 or name in seen.names or all(one + other in seen.pairs for one, other in pairwise(name)):
+            continue
+        if name[::-1] in run or any(_follows(run, at, name) for at, sign in enumerate(run) if sign == name[0]):
+            return True
+    return False
+
+
+def _follows(run: str, at: int, name: str) -> bool:
+    for sign in name[1:]:
+        at = run.find(sign, at + 1, at + 2 + _MOST_BETWEEN)
+        if at < 0:
+            return False
+    return True
+
+
 def _is_cut_up(squeezed: str, words: Sequence[str], hidden: HiddenText, seen: SeenText) -> bool:
     return _holds_name(squeezed, hidden, seen, _SHORTEST_CUT_UP, frozenset(words))
 
 
-def _holds_name(letters: str, hidden: HiddenText, seen: SeenText, least: int, known: frozenset[str] = frozenset()) -> bool:
-    """Whether a name is a part of ``letters``, forwards or backwards. ``known``: words that were judged as they are."""
-    for text in (letters, letters[::-1]):
+def _holds_name(row: str, hidden: HiddenText, seen: SeenText, least: int, known: frozenset[str] = frozenset()) -> bool:
+    """Whether a name is a part of ``row``, forwards or backwards. ``known``: words that were judged as they are."""
+    for text in (row, row[::-1]):
         for begin, end in _spans(text, least, hidden.name_heads):
             part = text[begin:end]
             is_name = part in hidden.uttered or part in hidden.told_names

@@ -13,6 +13,7 @@ from functools import cache
 from renderer.summary import disguises, endings, languages, plain_words
 from renderer.summary.index import HiddenText, SeenText, skeleton
 from renderer.summary.number_words import is_number
+from renderer.summary.spellings import digits, sounds
 
 MOST_IN_LINE = 1
 MOST_TOGETHER = 3
@@ -58,17 +59,21 @@ def prepare(seen: SeenText) -> None:
 
 def may_pass(line: str, word: str, hidden: HiddenText, seen: SeenText) -> bool:
     """Whether ``word``, folded and unknown, is allowed in ``line``."""
-    if is_number(word) or _HEXADECIMAL.fullmatch(word):
+    if is_number(word) or digits.is_number_word(word) or _HEXADECIMAL.fullmatch(word):
         return False
     run = disguises.wide(word)
     if run:
-        return run == word and len(run) <= _LONGEST_WIDE and not _is_near_hidden(run, disguises.folded(line), hidden)
+        if run != word or len(run) > _LONGEST_WIDE or sounds.is_told(run, hidden.sounds):
+            return False
+        return not (_is_near_hidden(run, disguises.folded(line), hidden) or _may_sound_as_name(run, hidden, seen))
     tongues = languages.expected(seen.tongues) & plain_words.TONGUES
     if not (word.isascii() and _SHORTEST <= len(word) <= (_LONGEST_GERMAN if "German" in tongues else _LONGEST) and tongues):
         return False
     if "German" not in tongues and _is_name_like(line, word):
         return False
-    return _looks_like_word(word, tongues) and (is_topic(word, hidden) or not _is_in_hidden(word, hidden))
+    if not _looks_like_word(word, tongues):
+        return False
+    return is_topic(word, hidden) or not (hidden.has_han or sounds.is_told(word, hidden.sounds) or _is_in_hidden(word, hidden))
 
 
 def is_topic(word: str, hidden: HiddenText) -> bool:
@@ -83,6 +88,11 @@ def is_topic(word: str, hidden: HiddenText) -> bool:
         return True
     is_small = word.endswith(_DERIVED) and not forms.isdisjoint(hidden.small)
     return (is_small or not forms.isdisjoint(hidden.with_article)) and forms.isdisjoint(hidden.told_names)
+
+
+def _may_sound_as_name(run: str, hidden: HiddenText, seen: SeenText) -> bool:
+    """Whether Chinese characters may write the sound of a name that is hidden in Latin letters. Their own sound is not known here."""
+    return sounds.writes_sounds(run) and any(name.isascii() and name not in seen.words for name in hidden.told_names)
 
 
 def _is_near_hidden(run: str, line: str, hidden: HiddenText) -> bool:

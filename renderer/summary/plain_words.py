@@ -13,7 +13,8 @@ from itertools import pairwise
 
 from renderer.summary import disguises, endings, languages
 from renderer.summary.index import SeenText
-from renderer.summary.number_words import COUNTED, SMALL_WORDS
+from renderer.summary.number_words import COUNTED, SMALL_WORDS, is_number
+from renderer.summary.spellings.digits import is_number_word
 from renderer.summary.vocabulary import (
     chinese,
     chinese_fields,
@@ -78,12 +79,16 @@ def is_known(word: str, seen: SeenText, tongues: frozenset[str], orders: Abstrac
     """Whether a folded word is plain, a form of a visible word, or made of such words, like "Reisezeit" and "Dockerfile"."""
     if is_plain(word, tongues, orders) or not endings.forms(word).isdisjoint(seen.forms):
         return True
+    if is_number(word):
+        return False
     return _is_compound(word, seen, orders) if "German" in tongues else is_visible_compound(word, seen, tongues, orders)
 
 
 def _unknown_in(word: str, seen: SeenText, tongues: frozenset[str], orders: AbstractSet[str]) -> list[str]:
     if word in seen.words or any(map(str.isdigit, word)):
         return []
+    if is_number_word(word) and word not in SMALL_WORDS:
+        return [word]
     if disguises.wide(word):
         return _gaps(word, seen, orders)
     return [] if is_known(word, seen, tongues, orders) else [word]

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 
 from renderer.summary import disguises, languages
+from renderer.summary.spellings import introduced
 
 SENTENCE_END = re.compile(r"[.!?;:\n\u3002\uff01\uff1f]+")
 _NAME = re.compile(r"(?<![\w'-])[^\W\d_a-z][\w'-]{2,}")
@@ -18,18 +19,10 @@ _MOST_SAID_WORDS = 4
 _IDENTIFIER = re.compile(
     r"(?<![^\W_])(?=[A-Za-z0-9_.]{4,60}(?![^\W_]))(?:[A-Za-z]+[a-z0-9][A-Z]|[A-Za-z0-9]+[_.][A-Za-z0-9])[A-Za-z0-9_.]*"
 )
+_HYPHENED = re.compile(r"(?<![\w-])[^\W_]{2,}(?:-[^\W_]{2,}){2,}(?![\w-])")
 _TITLED = re.compile(
     r"\b(?:[Mm]s|[Mm]rs?|[Mm]iss|[Dd]r|[Pp]rof|Herrn?|Frau|Mme|Mlle|Se\u00f1ora?|Sig|Sir|Lady)\b\.?\s+(?=([^\W\d_]{2,})(?:\s+([^\W\d_a-z][\w'-]+))?)"
 )
-_INTRODUCED = re.compile(
-    r"\b(?:code ?name|code ?word|pass ?word|pass ?phrase|nickname|alias|magic word|secret|kennwort|passwort|codewort|deckname|codename|"
-    r"losungswort|contrase\u00f1a|mot de passe)\b\W{0,3}(?:of (?:the |this |that |our )?\w+ )?"
-    r"(?:(?:is|was|ist|war|lautet|es|est)\b\W{0,3})?((?:\w+[ -]){0,3}\w+)"
-    r"|(?:\u4ee3\u53f7|\u6697\u53f7|\u5bc6\u7801|\u53e3\u4ee4|\u5916\u53f7)[\u662f\u4e3a\u53eb\uff1a:]{1,2}([\u4e00-\u9fff]{2,6})"
-    r"|(?:\ucf54\ub4dc\uba85|\uc554\ud638|\ube44\ubc00\ubc88\ud638|\ubcc4\uba85)[\uc740\ub294\uc774\uac00:]{1,2} ?([\uac00-\ud7a3]{2,6})",
-    re.IGNORECASE,
-)
-"""What somebody is told to call something, or to keep to themselves, also where it is written like any word."""
 _SMALL_WORD = re.compile(r"(?<![\w'-])[^\W\d_A-Z][\w'-]*")
 _CAPITALS = re.compile(r"(?<![\w'-])([^\W\d_a-z][\w'-]+)[ ]+(?=([^\W\d_a-z][\w'-]+))")
 _WITH_ARTICLE = re.compile(
@@ -47,8 +40,10 @@ def uttered(text: str) -> set[str]:
     """Folded words that certainly are names: in quotes, after a title, introduced as a name or a secret, or parts of an identifier."""
     found = {word for said in said_words(text) if len(said) <= _MOST_SAID_WORDS for word in said}
     found.update(word for names in _TITLED.findall(text) for name in names for word in disguises.words(name))
-    found.update(word for told in _INTRODUCED.findall(text) for name in told for word in disguises.words(name))
+    found |= introduced.names(text)
     found.update("".join(disguises.words(name[0])) for name in _IDENTIFIER.finditer(text))
+    hyphened = (disguises.words(name[0]) for name in _HYPHENED.finditer(text))
+    found.update("".join(parts) for parts in hyphened if languages.SMALL_WORDS.isdisjoint(parts))
     return {word for word in found if (len(word) >= 3 or disguises.wide(word)) and word not in languages.SMALL_WORDS}
 
 
