@@ -10,7 +10,7 @@ import re
 
 from renderer.summary import disguises, endings
 from renderer.summary.index import SeenText
-from renderer.summary.vocabulary import judgements, requests
+from renderer.summary.vocabulary import judgements, places, requests
 
 _ASKS = re.compile("[?!\uff1f\uff01\u061f\u00bf\u00a1]")
 _MYSELF = re.compile(r"\bI(?:['\u2019](?:m|ll|ve|d))?\b(?![.)])")
@@ -28,6 +28,7 @@ _LEADING = _JOINING - {"and", "or"}
 _GERMAN_POLITE = re.compile(r"(?<=\s)(?:Sie|Ihnen|Ihr|Ihre|Ihren|Ihrem|Ihrer|Ihres)\b")
 _OTHER_SCRIPTS = tuple(map(re.compile, (requests.CHINESE, requests.KOREAN, requests.JAPANESE, requests.OTHER_SCRIPTS)))
 
+_PLACES, _PLACES_AS_WRITTEN = re.compile(places.FOLDED), re.compile(places.RAW, re.IGNORECASE)
 _PART_END = re.compile(r"[,;:.\u2013\u2014/|]|\s-\s")
 _PHONE = re.compile(r"(?:\+|\b0)[\d\s()./-]{5,}\d|\(?\d{3,5}\)?[\s./-]\d{3,}")
 
@@ -46,7 +47,8 @@ def speaks_to_reader(line: str, tongues: frozenset[str] = frozenset()) -> bool:
         words = [word for word in words if word != "du"]
     if not _SPEAKS_TO.isdisjoint(words) or not _DOING.isdisjoint(words):
         return True
-    if any(phrase in " ".join(words) for phrase in requests.PLEADING):
+    joined = " ".join(words)
+    if any(phrase in joined for phrase in requests.PLEADING) or _PLACES.search(joined) or _PLACES_AS_WRITTEN.search(line):
         return True
     if any(pattern.search(line) for pattern in (_ASKS, _MYSELF, _PHONE, _GERMAN_POLITE, *_OTHER_SCRIPTS)):
         return True
@@ -75,4 +77,4 @@ def judges(line: str, seen: SeenText) -> bool:
 
 
 def _is_visible(part: str, seen: SeenText) -> bool:
-    return len(part) > 1 and all(part[at : at + 2] in seen.pairs for at in range(len(part) - 1))
+    return not part.isascii() and len(part) > 1 and all(part[at : at + 2] in seen.pairs for at in range(len(part) - 1))

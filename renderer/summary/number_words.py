@@ -7,7 +7,7 @@ import re
 from renderer.summary import disguises
 
 _PARTS = (
-    "zero one two three four five six seven eight nine ten eleven twelve thir teen twen ty fif for eigh hundred thousand million "
+    "zero one two three four five six seven eight nine ten eleven twelve thir teen twen ty fif for eigh zwan hundred thousand million "
     "billion trillion first second third half quarter dozen score twice thrice double triple quadruple percent nought couple th s "
     "and ieth teenth null ein eins zwei zwo drei vier funf sechs sieben acht neun zehn elf zwolf sech sieb zig ssig hundert tausend "
     "halb viertel drittel dutzend doppelt dreifach fach prozent mal und te tel erste e r n un deux trois quatre cinq sept huit neuf "

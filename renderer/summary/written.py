@@ -12,7 +12,7 @@ SENTENCE_END = re.compile(r"[.!?;:\n\u3002\uff01\uff1f]+")
 _NAME = re.compile(r"(?<![\w'-])[^\W\d_a-z][\w'-]{2,}")
 _QUOTED = re.compile(r"[\"\u201c\u201e\u00ab'`]([^\"\u201d\u201c\u00bb'`\n]{3,60})[\"\u201d\u201c\u00bb'`]")
 _SAID = re.compile(
-    r"(?<!\w)(?:[\"\u201c\u201d\u201e\u00ab\u2018\u201a'`]([^\"\u201d\u201c\u201e\u00bb\u00ab\u2018'`\n]{2,60})[\"\u201d\u201c\u00bb\u2019'`](?!\w))"
+    r"(?:(?<!\w)|(?<=[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7a3]))(?:[\"\u201c\u201d\u201e\u00ab\u2018\u201a'`]([^\"\u201d\u201c\u201e\u00bb\u00ab\u2018'`\n]{2,60})[\"\u201d\u201c\u00bb\u2019'`](?:(?!\w)|(?=[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7a3])))"
     r"|[\u300c\u300e\u300a]([^\u300c-\u300f\u300a\u300b\n]{1,40})[\u300d\u300f\u300b]"
 )
 _MOST_SAID_WORDS = 4

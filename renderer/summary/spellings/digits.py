@@ -33,15 +33,32 @@ _WORDS = {
 }
 VALUES = {disguises.folded(word): str(value) for value, spelled in _WORDS.items() for word in spelled.split()}
 """What a folded number word means, in ASCII digits."""
-_ALSO_WORDS = frozenset(disguises.words("due sei second segundo premier elf tres first primero third fourth fifth 세 네 열 두 خمس ست سبع تسع"))
-_SHAPES = frozenset("pentagon hexagon heptagon octagon quartet quintet sextet septet octet trio duo decade".split())
+_ALSO_WORDS = frozenset(
+    disguises.words("due sei second segundo premier elf tres first primero third fourth fifth 세 네 열 두 خمس ست سبع تسع")
+)
+_SHAPES = frozenset(
+    ["pentagon", "hexagon", "heptagon", "octagon", "quartet", "quintet", "sextet", "septet", "octet", "trio", "duo", "decade"]
+)
 _CHINESE = "零一二三四五六七八九"
 _CHINESE_DIGITS = {sign: str(value) for value, sign in enumerate(_CHINESE)} | {"〇": "0", "两": "2", "兩": "2"}
 _IN_CHINESE = re.compile(
     "[〇零一二三四五六七八九两兩]{2,}|[一二三四五六七八九两兩](?=[种種个個条條项項步点點类類组組份段句次页頁张張位家名本天年月日周元块件台只间間])"
 )
 _KOREAN_SPELLED = re.compile("[영공일이삼사오육륙칠팔구]{3,}")
-_KOREAN_DIGITS = {"영": "0", "공": "0", "일": "1", "이": "2", "삼": "3", "사": "4", "오": "5", "육": "6", "륙": "6", "칠": "7", "팔": "8", "구": "9"}
+_KOREAN_DIGITS = {
+    "영": "0",
+    "공": "0",
+    "일": "1",
+    "이": "2",
+    "삼": "3",
+    "사": "4",
+    "오": "5",
+    "육": "6",
+    "륙": "6",
+    "칠": "7",
+    "팔": "8",
+    "구": "9",
+}
 _STEMS = re.compile("[甲乙丙丁戊己庚辛壬癸子丑寅卯辰巳午未申酉戌亥]{3,}")
 
 

@@ -46,11 +46,11 @@ _CHINESE_TITLED = re.compile(
 )
 _KOREAN_TITLED = re.compile(
     "(?<![\uac00-\ud7a3])([\uac00-\ud7a3]{2,4}) ?(?:\uc528|\ub2d8|\uacfc\uc7a5|\ub300\ub9ac|\ubd80\uc7a5|\ucc28\uc7a5|\uc0ac\uc7a5|"
-    "\uad50\uc218|\uc6d0\uc7a5|\ud300\uc7a5|\ubcc0\ud638\uc0ac)(?=[\uc774\uac00\uc740\ub294\uc744\ub97c\uc758\uc5d0\uc640\uacfc\ub3c4]|\W|\Z)"
+    r"\uad50\uc218|\uc6d0\uc7a5|\ud300\uc7a5|\ubcc0\ud638\uc0ac)(?=[\uc774\uac00\uc740\ub294\uc744\ub97c\uc758\uc5d0\uc640\uacfc\ub3c4]|\W|\Z)"
 )
-_KOREAN_ANYBODY = frozenset("\uace0\uac1d \uc190\ub2d8 \uc0ac\uc6a9\uc790 \uc120\uc0dd \ubd80\ubaa8 \uc774\uc6a9\uc790 \ud68c\uc6d0 \ub2f4\ub2f9 \uc758\uc0ac".split())
+_KOREAN_ANYBODY = frozenset(["고객", "손님", "사용자", "선생", "부모", "이용자", "회원", "담당", "의사"])
 _JAPANESE_TITLED = re.compile("([\u4e00-\u9fff]{1,3}|[\u30a0-\u30ff]{2,8})(?:\u3055\u3093|\u69d8|\u6c0f)")
-_JAPANESE_ANYBODY = frozenset("\u5ba2 \u7686 \u5a18 \u5965 \u540c \u591a \u4ed5".split())
+_JAPANESE_ANYBODY = frozenset(["客", "皆", "娘", "奥", "同", "多", "仕"])
 _KOREAN_NAME, _SHORTEST = 3, 2
 
 

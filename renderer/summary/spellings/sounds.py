@@ -16,14 +16,131 @@ _CYRILLIC = dict(
         strict=True,
     )
 )
-_GREEK = dict(zip("αβγδεζηθικλμνξοπρσςτυφχψω", "a v g d e z i th i k l m n x o p r s s t i f h ps o".split(), strict=True))
-_ARABIC = dict(zip("بتثجحخدذرزسشصضطظعغفقكلمنهويگپچ", "b t th j h kh d d r z s sh s d t z . g f k k l m n h v y g p ch".split(), strict=True))
-_HEBREW = dict(zip("אבגדהוזחטיכךלמםנןסעפףצץקרשת", ". b g d h v z h t y k k l m m n n s . p p ts ts k r sh t".split(), strict=True))
+_GREEK = dict(
+    zip(
+        "αβγδεζηθικλμνξοπρσςτυφχψω",
+        ["a", "v", "g", "d", "e", "z", "i", "th", "i", "k", "l", "m", "n", "x", "o", "p", "r", "s", "s", "t", "i", "f", "h", "ps", "o"],
+        strict=True,
+    )
+)
+_ARABIC = dict(
+    zip(
+        "بتثجحخدذرزسشصضطظعغفقكلمنهويگپچ",
+        [
+            "b",
+            "t",
+            "th",
+            "j",
+            "h",
+            "kh",
+            "d",
+            "d",
+            "r",
+            "z",
+            "s",
+            "sh",
+            "s",
+            "d",
+            "t",
+            "z",
+            ".",
+            "g",
+            "f",
+            "k",
+            "k",
+            "l",
+            "m",
+            "n",
+            "h",
+            "v",
+            "y",
+            "g",
+            "p",
+            "ch",
+        ],
+        strict=True,
+    )
+)
+_HEBREW = dict(
+    zip(
+        "אבגדהוזחטיכךלמםנןסעפףצץקרשת",
+        [
+            ".",
+            "b",
+            "g",
+            "d",
+            "h",
+            "v",
+            "z",
+            "h",
+            "t",
+            "y",
+            "k",
+            "k",
+            "l",
+            "m",
+            "m",
+            "n",
+            "n",
+            "s",
+            ".",
+            "p",
+            "p",
+            "ts",
+            "ts",
+            "k",
+            "r",
+            "sh",
+            "t",
+        ],
+        strict=True,
+    )
+)
 _LETTERS = str.maketrans(_CYRILLIC | _GREEK | _ARABIC | _HEBREW)
-_FIRST = "g kk n d tt r m b pp s ss . j jj ch k t p h".split()
-_LAST = ". k k k n n n t l k m l l l p l m p p t t ng t t k t p t".split()
+_FIRST = ["g", "kk", "n", "d", "tt", "r", "m", "b", "pp", "s", "ss", ".", "j", "jj", "ch", "k", "t", "p", "h"]
+_LAST = [
+    ".",
+    "k",
+    "k",
+    "k",
+    "n",
+    "n",
+    "n",
+    "t",
+    "l",
+    "k",
+    "m",
+    "l",
+    "l",
+    "l",
+    "p",
+    "l",
+    "m",
+    "p",
+    "p",
+    "t",
+    "t",
+    "ng",
+    "t",
+    "t",
+    "k",
+    "t",
+    "p",
+    "t",
+]
 _HANGUL, _HANGUL_END, _VOWELS_OF_HANGUL = 0xAC00, 0xD7A3, 21
-_SAME = (("tsch", "s"), ("sch", "s"), ("sh", "s"), ("zh", "s"), ("ch", "s"), ("ts", "s"), ("tz", "s"), ("th", "t"), ("ph", "f"), ("ck", "k"))
+_SAME = (
+    ("tsch", "s"),
+    ("sch", "s"),
+    ("sh", "s"),
+    ("zh", "s"),
+    ("ch", "s"),
+    ("ts", "s"),
+    ("tz", "s"),
+    ("th", "t"),
+    ("ph", "f"),
+    ("ck", "k"),
+)
 _FINE = str.maketrans({"c": "k", "q": "k", "z": "s", "x": "s", "w": "v", **dict.fromkeys("aeiouyjh'.", "")})
 _COARSE = str.maketrans("gdbrvj", "ktplfs")
 _DOUBLED = re.compile(r"(.)\1+")
