@@ -211,7 +211,11 @@ def _retells_orders(line: str, hidden: HiddenText, seen: SeenText) -> bool:
     But it must be together in one place: a person who sends a whole dictionary has seen each word and no sentence.
     """
     own = stems(line)
+    # What was done ("noted that") is not what was told.
+    told = stems(line.partition(" ")[2])
     for sentence in hidden.orders:
+        if len(told & sentence) > 1 and not told & sentence <= seen.stems and _is_retold(told, sentence):
+            return True
         if _is_retold(own - seen.stems, sentence - seen.stems):
             return True
         if _is_retold(own, sentence) and all(_is_retold(own - passage, sentence - passage) for passage in seen.passages):

@@ -13,7 +13,7 @@ from itertools import pairwise
 from renderer.summary import disguises, endings, languages, written
 from renderer.summary.number_words import small_numbers
 from renderer.summary.spellings import digits as spelled_digits
-from renderer.summary.spellings import sounds
+from renderer.summary.spellings import pinyin, sounds
 from renderer.summary.vocabulary import korean
 
 SHINGLE = 3
@@ -112,9 +112,10 @@ class HiddenText:
         """Those of ``uttered`` that are in scripts without spaces."""
         self.named_after: dict[str, set[str]] = {}
         """Words with a capital, and the words with one before them: "Fischer" after "Peter"."""
-        self.has_han = False
+        self.pinyin: set[str] = set()
+        """With what its Chinese characters begin when they are spoken (``spellings.pinyin``)."""
         self.small_numbers: set[int] = set()
-        self._words: set[str] = set()
+        self.words: set[str] = set()
         self._shingles: set[int] = set()
         self._last: list[str] = []
         self._before = ""
@@ -166,12 +167,12 @@ class HiddenText:
         words = disguises.words(text)
         self._shingles.update(map(hash, _shingles([*self._last, *words])))
         self._last = [*self._last, *words][-(SHINGLE - 1) :]
-        for word in set(words) - self._words:
+        for word in set(words) - self.words:
             self._index_word(word)
-        self._words.update(words)
+        self.words.update(words)
         self.small_numbers.update(*map(small_numbers, words))
         self.digits |= spelled_digits.spelled_grams(words)
-        self.has_han = self.has_han or _HAN.search(text) is not None
+        self.pinyin |= pinyin.firsts(text)
         self._index_names(text)
 
     def _index_word(self, word: str) -> None:

@@ -16,7 +16,11 @@ _SHORTEST_CUT_UP = 6
 _LONGEST_CUT_UP = 24
 _SHORTEST_HALF = 3
 _MOST_BETWEEN = 2
-_AGENT = "er"
+_LONGEST_AFTER_NAME = 9
+_GERMAN_SURNAMES = frozenset(
+    "muller schneider fischer weber becker schafer bauer richter koch schroder kruger krause kohler maier meier schmidt schmid huber fuchs "
+    "jager ziegler schuster wagner winkler berger vogel wolf hofmann neumann zimmermann".split()
+)
 
 
 def names_the_unseen(line: str, hidden: HiddenText, seen: SeenText) -> bool:
@@ -83,11 +87,10 @@ def _is_person(word: str, hidden: HiddenText, seen: SeenText) -> bool:
     tongues = languages.expected(seen.tongues)
     if "German" not in tongues:
         return bool(before)
-    if any(not plain_words.is_known(first, seen, tongues) for first in before):
+    if len(word) <= _LONGEST_AFTER_NAME and any(not plain_words.is_known(first, seen, tongues) for first in before):
         return True
-    # It may be known only as a form of a visible word: "Müller" of "Müll".
-    is_form = word.endswith(_AGENT) and word in hidden.long_words and word not in hidden.with_article
-    return is_form and not plain_words.is_plain(word, tongues)
+    # These are plain words, too, and may be forms of visible ones: "Müller" of "Müll".
+    return word in _GERMAN_SURNAMES and word in hidden.words
 
 
 def _is_scattered(run: str, hidden: HiddenText, seen: SeenText) -> bool:

@@ -13,7 +13,7 @@ from functools import cache
 from renderer.summary import disguises, endings, languages, plain_words
 from renderer.summary.index import HiddenText, SeenText, skeleton
 from renderer.summary.number_words import is_number
-from renderer.summary.spellings import digits, sounds
+from renderer.summary.spellings import digits, pinyin, sounds
 
 MOST_IN_LINE = 1
 MOST_TOGETHER = 3
@@ -73,7 +73,7 @@ def may_pass(line: str, word: str, hidden: HiddenText, seen: SeenText) -> bool:
         return False
     if not _looks_like_word(word, tongues):
         return False
-    return is_topic(word, hidden) or not (hidden.has_han or sounds.is_told(word, hidden.sounds) or _is_in_hidden(word, hidden))
+    return is_topic(word, hidden) or not (pinyin.is_told(word, hidden.pinyin) or sounds.is_told(word, hidden.sounds) or _is_in_hidden(word, hidden))
 
 
 def is_topic(word: str, hidden: HiddenText) -> bool:

@@ -86,7 +86,7 @@ def spelled_grams(words: Iterable[str]) -> set[str]:
 
 def is_number_word(word: str) -> bool:
     """Whether a folded word is certainly a number in some language. Words that also mean something else are none."""
-    return word in VALUES and word not in _ALSO_WORDS and word not in _SHAPES
+    return VALUES.get(word, "1") != "1" and word not in _ALSO_WORDS and word not in _SHAPES
 
 
 def counts_in_shapes(lines: Sequence[str], known: Iterable[str]) -> bool:
@@ -98,7 +98,7 @@ def counts_in_shapes(lines: Sequence[str], known: Iterable[str]) -> bool:
 def told(lines: Sequence[str]) -> set[str]:
     """Each TOGETHER digits that these lines tell: side by side, also from the end, or with other numbers between them."""
     pieces = [piece for line in lines for piece in _pieces(line)]
-    found = {gram for joined in ("".join(pieces), "".join(pieces[::-1]), "".join(pieces)[::-1]) for gram in _grams(joined)}
+    found = {gram for joined in ("".join(pieces), "".join(pieces)[::-1]) for gram in _grams(joined)}
     for size in range(2, _MOST_COMBINED + 1):
         for some in combinations(pieces[-_MOST_PIECES:], size):
             found.update(gram for gram in _grams("".join(some)) if len(gram) > _LEAST_SPELLED)

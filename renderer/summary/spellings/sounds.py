@@ -175,7 +175,7 @@ def is_told(word: str, known: set[tuple[str, str]]) -> bool:
 
 def writes_sounds(word: str) -> bool:
     """Whether Chinese characters may stand for the sound of a foreign name."""
-    return _SOUND_SIGNS.issuperset(word)
+    return len(word) >= _LEAST_FOREIGN and _SOUND_SIGNS.issuperset(word)
 
 
 _OTHERS = ("~LATIN", "~CYRILLIC", "~GREEK", "~ARABIC", "~HEBREW", "~HANGUL", "~KANA")

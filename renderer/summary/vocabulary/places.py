@@ -15,7 +15,7 @@ FOLDED = (
     r"(?:locked|blocked|frozen|hacked|gone|suspended|stolen|lost|closed|expired|deleted|at risk|in danger)\b"
     r"|\b(?:confirmation|payment|verification|login|registration|deposit|transfer|signature|action|response|reply)"
     r" (?:is |was )?(?:needed|required|due|pending|expected|necessary)\b"
-    r"|\b(?:message|mail|call|note|visit|word) to (?:the )?(?:support|service|staff|team|office|bank|owner)\b|^time to \w+|\bwould help$"
+    r"|\b(?:message|mail|call|note|visit|word) to (?:the )?(?:support|service|staff|team|office|bank|owner)\b|^time to \w+|\b(?:message|note|call|transfer|payment|deposit|donation|visit)(?: \w+){0,3} would help$"
     r"|^best to\b|\b(?:it is|its) (?:best|better|time|wise|necessary|important|urgent) to\b"
     # German
     r"|\b(?:ist|sind) (?:\w+ ){0,3}zu (?:zahlen|bezahlen|senden|schicken|uberweisen|melden|bestatigen|unterschreiben|offnen|laden|rufen|geben|beachten)\b"
@@ -26,7 +26,7 @@ FOLDED = (
     r"|\b(?:zahlung|bestatigung|unterschrift|anmeldung|anruf) (?:ist )?(?:notig|erforderlich|fallig|notwendig)\b|\btelefonisch\b"
     # Spanish, French
     r"|\b(?:hay|tiene|tienen|tendra) que\b|\b(?:se )?debe(?:n|ra|ran|ria)? \w+(?:ar|er|ir)(?:se)?\b|\bes (?:necesario|obligatorio|preciso|urgente|mejor)\b"
-    r"|\b(?:escriba|vaya|ingrese|acuda|pague|firme|introduzca|haz|pon|visite|confirme|verifique|entre|marque|pida|deje)\b"
+    r"|\b(?:escriba|vaya|ingrese|acuda|pague|introduzca|visite|confirme|verifique)\b|\bfirme (?:el|la|aqui)\b"
     r"|\b(?:en|a|desde) (?:la (?:pagina|web)|el sitio|soporte|ventanilla|atencion al cliente)\b"
     r"|\bcuenta (?:esta|fue|sera|ha sido) (?:bloqueada|cerrada|suspendida)\b|\b(?:pago|confirmacion|firma) (?:es )?(?:necesari[oa]|pendiente|requerid[oa])\b"
     r"|\bil faut\b|\bdoit etre\b|\b(?:rendez|allez|entrez|saisissez|confirmez|signez|composez|visitez|ecrivez|cliquer) \w+|\bpar telephone\b"
@@ -36,7 +36,7 @@ FOLDED = (
 RAW = (
     "\u5b98\u7f51|\u5b98\u65b9\u7f51\u7ad9|\u52a0\u7fa4|\u52a0\u5165\u7fa4|\u626b.{0,4}\u7801|\u67dc\u53f0|\u4ed8\u6e05|\u8d26\u6237.{0,4}\u51bb\u7ed3|\u51bb\u7ed3.{0,2}\u8d26\u6237"
     "|\u524d\u5f80.{0,2}(?:\u7f51|\u67dc|\u5e97|\u8425\u4e1a)|\u9886\u53d6|\u672c\u4eba\u5230|\u8be6\u60c5(?:\u89c1|\u8bf7)|\u8f93\u5165(?:\u5bc6\u7801|\u9a8c\u8bc1\u7801|\u8d26\u53f7|\u4ee3\u7801)"
-    "|(?:\u5e94\u5f53|\u5fc5\u987b|\u9700\u8981|\u5efa\u8bae)(?:\u7acb\u5373|\u7acb\u523b|\u9a6c\u4e0a|\u4eca\u5929|\u73b0\u5728|\u672c\u4eba|\u5c3d\u5feb)|\u70b9.{0,3}\u6309\u94ae|\u54a8\u8be2\u70ed\u7ebf"
+    "|(?:\u5e94\u5f53|\u5fc5\u987b|\u9700\u8981|\u5efa\u8bae)(?:\u7acb\u5373|\u7acb\u523b|\u9a6c\u4e0a|\u73b0\u5728|\u672c\u4eba)|(?:\u5e94\u5f53|\u5fc5\u987b|\u5efa\u8bae)\u4eca\u5929|\u70b9.{0,3}\u6309\u94ae|\u54a8\u8be2\u70ed\u7ebf"
     "|\ud648\ud398\uc774\uc9c0\uc5d0\uc11c|\uace0\uac1d ?\uc13c\ud130|\ubc84\ud2bc\uc73c\ub85c|\ubc84\ud2bc\uc744|(?:\uc785\ub825|\ud655\uc778|\uc81c\ucd9c|\uc1a1\uae08|\uc5f0\ub77d|\ubc29\ubb38|\uc2e0\uccad|\uc694\uccad|\ub0a9\ubd80) ?(?:\ud544\uc694$|\ubc14\ub78c|\uc694\ub9dd|\ud560 \uac83|\uc694\ud568|\ud574\uc57c)"
     "|[\uac00-\ud7a3](?:\ubcfc|\uac08|\ub0bc|\uc904|\uc4f8|\ud560) \uac83$|(?:\ubcf4\ub0bc|\ub0bc|\uac08) \uac83$|\uae4c\uc9c0 (?:\ubcf4|\ub0b4|\ub0a9\ubd80|\uc785\uae08|\uc1a1\uae08)|(?:\uacc4\uc88c|\uce74\ub4dc|\uacc4\uc815).{0,4}(?:\uc815\uc9c0|\ub3d9\uacb0|\ucc28\ub2e8)"
     r"|\b\w{3,}(?:\u0438\u0442\u0435|\u0439\u0442\u0435|\u044c\u0442\u0435)(?:\u0441\u044c)?\b|\b\u043f\u043e (?:\u0441\u0441\u044b\u043b\u043a\u0435|\u0442\u0435\u043b\u0435\u0444\u043e\u043d\u0443|\u043d\u043e\u043c\u0435\u0440\u0443)\b"
