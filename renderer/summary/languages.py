@@ -16,7 +16,7 @@ _SMALL_WORDS = {
     "German": "der die das den dem des ein eine einen einem einer eines und oder nicht ist sind war mit von zu zum zur im auf fur an "
     "bei aus nach uber wie was wer warum wenn wo ich du sie er es wir ihr mein dein sein kann wird werden hat haben dass auch "
     "nur noch so als am mir "
-    "in ab man sich muss soll vor beim vom ob da doch dann mehr sehr um durch ohne gegen",
+    "aber sowie damit weil statt zwischen unter in ab man sich muss soll vor beim vom ob da doch dann mehr sehr um durch ohne gegen",
     "French": "le la les un une des du de et ou est sont dans pour sur avec par au aux ce cette ces qui que quoi comment pourquoi je tu "
     "il elle nous vous ils mon ma ton son ne pas plus en l d s c a mais donc entre apres avant leur leurs",
     "Spanish": "el la los las un una unos unas de del y o es son en para por con sin sobre al que como cual quien yo tu usted nosotros "

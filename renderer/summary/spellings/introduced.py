@@ -26,7 +26,11 @@ _NAMED = re.compile(
     r"|(?:\u0627\u0633\u0645\u0647|\u0627\u0633\u0645\u0647\u0627|\u0643\u0644\u0645\u0629 \u0627\u0644\u0633\u0631)\W{0,3}((?:\w+ )?\w+)",
     re.IGNORECASE,
 )
-_CAPITAL = re.compile(r"\b(?:[Pp]roje[ck]t|[Oo]peration|[Pp]royecto|[Pp]rojet|[Cc]ode ?name) ([^\W\d_a-z][\w-]{2,})")
+_CAPITAL = re.compile(
+    r"\b(?:[Pp]roje[ck]t|[Oo]peration|[Pp]royecto|[Pp]rojet|[Cc]ode ?name|Anw\u00e4lt(?:in)?|Anwalt|Nachbar(?:in)?|Mieter(?:in)?|Vermieter(?:in)?|Kunde|"
+    r"Kundin|Kollege|Kollegin|Chef(?:in)?|Patient(?:in)?|Lehrer(?:in)?|Arzt|Familie|Firma|[Ll]awyer|[Nn]eighbou?r|[Cc]ustomer|[Cc]lient|[Pp]atient|"
+    r"[Tt]enant|[Cc]olleague|[Mm]anager|[Bb]oss|[Cc]liente|[Ss]e\u00f1ora?|[Vv]ecin[oa]|[Jj]ef[ea]) ([^\W\d_a-z][\w-]{2,})"
+)
 _CHINESE_NAMED = re.compile(
     "(?:\u53eb\u505a|\u540d\u53eb|\u540d\u4e3a|\u59d3\u540d[\u662f\u4e3a\uff1a:]|\u540d\u5b57[\u662f\u4e3a\u53eb]|"
     "(?:\u5ba2\u6237|\u7528\u6237|\u60a3\u8005|\u75c5\u4eba|\u5b66\u751f|\u540c\u4e8b|\u8001\u677f|\u7ecf\u7406|\u516c\u53f8|\u9879\u76ee|"

@@ -256,4 +256,24 @@ WORLD = (
     "velocity verses viola volcanism vowels warfare war warrior wars watercolor waterway weathering welfare wetland whale wilderness "
     "woodland woodwind worldview worship zodiac zoology"
 )
-WORDS = " ".join((WORK, ABSTRACT, QUALITIES, MATHS_AND_CODE, LAW_WORK_MONEY, LIFE, WORLD))
+MORE_OF_LIFE = (
+    "gutters flashing shingle fetch fetching collar leash grooming tick hutch hamster parrot gecko tank cyclist helmet saddle pedal "
+    "gear gears brake tyre bleach dust tap fuse bulb modem antenna cartridge webcam headset speaker microphone tripod flash aperture "
+    "shady aphids slug squash cauliflower leek beet beets chickpea chickpeas simmer whisk batter icing custard caramel ketchup cumin "
+    "paprika saffron hazelnut jelly pickle saucepan casserole apron knit knitting crochet hem seam garment shelves cupboard sandpaper "
+    "varnish wallpaper blind duvet cradle preschool recess plagiarism memorize conjunction limerick simile villain speech eulogy "
+    "farewell condolence apology complaint refund receipt parcel courier summit canyon snorkel surf kayak carpool highway toll petrol "
+    "diesel tow dent scratch bumper windshield wiper clutch gearbox warmup cooldown lunge pushup dumbbell cadence calf hamstring "
+    "cartilage hives snoring antibiotic magnesium zinc probiotic dehydrated craving intermittent lactose midwife teething checkup "
+    "acupuncture journaling burnout procrastination willpower resentment empathy grief grieving breakup friendship roommate eviction "
+    "downpayment escrow remodel loft patio driveway backlog kanban retrospective markup wholesale diversification probate trust "
+    "withholding audit payroll feudal medieval armistice ceasefire genocide abolition apartheid mammoth granite limestone tornado "
+    "blizzard barometer rover propulsion catalyst polymer titration molarity allele meiosis mitosis chlorophyll symbiosis reef "
+    "plankton dolphin shark octopus penguin falcon owl sparrow hive beekeeping ant spider scorpion turtle lizard circumference "
+    "pagination sharding replica rebase orchestration rollout payload typography breakpoint animation sprite mesh rigging gameplay "
+    "leaderboard chess endgame checkmate poker blackjack sudoku crossword riddle trivia karaoke ukulele cello trumpet metronome "
+    "podcast vlog subtitle storyboard acrylic charcoal easel glaze kiln calligraphy origami embroidery jewelry downward gummy chewy "
+    "soggy flaky mild cozy drafty squeaky rusty wobbly slippery sturdy flimsy breathable foldable recyclable biodegradable reputable "
+    "transferable"
+)
+WORDS = " ".join((MORE_OF_LIFE, WORK, ABSTRACT, QUALITIES, MATHS_AND_CODE, LAW_WORK_MONEY, LIFE, WORLD))

@@ -234,4 +234,21 @@ QUALITIES = (
     "vielleicht vielmehr voneinander voraussichtlich vorn vorweg wegen weiterhin wenigstens wiederum wofür woher woran woraus worin "
     "wovon wozu zudem zufolge zugleich zumal zumindest zurück zuvor zwar"
 )
-WORDS = " ".join((EVERYDAY, WORK, ABSTRACT, THINGS, QUALITIES))
+MORE_OF_LIFE = (
+    "leasing abzug pauschale pauschalen duplikat duplikate riss risse häuslich fahrradtyp gangschaltung sattel helm klappen falten "
+    "probefahrt inspektion felge kupplung getriebe zündkerze auspuff stoßstange kratzer delle politur stoßlüften spüle dachboden "
+    "dachrinne ziegel tapezieren lackieren nagel schublade scharnier glühbirne gefrierfach schneidebrett rührgerät backpulver "
+    "grieß puddingpulver margarine gelatine vanille zimt kakao schokolade guss wasserbad auskühlen gehen aufgehen unterheben köcheln "
+    "schmoren grillen marinieren knoblauch kichererbse ballaststoffe zwischenmahlzeit trinkmenge abnehmen zunehmen dehnübung "
+    "krafttraining überlastung ruhetag ruhetage sehne schnupfen halsweh zecke eisenmangel durchschlafen schnarchen stress wochenplan "
+    "ablenkung lerngruppe karteikarte hauptteil literaturverzeichnis these bescheinigung abrechnung übergabe schadensfall "
+    "rückerstattung umtausch mahnung ratenzahlung tilgung fonds depot rendite haushaltsbuch einnahmen steuerklasse elterngeld "
+    "kindergeld mutterschutz kinderbetreuung einschulung gehaltsverhandlung homeoffice gesprächsleitfaden moderation folie folien "
+    "spalte hilfsspalte pivot makro sicherheitskopie neustart update browser lesezeichen schriftart kommasetzung kreuzreim paarreim "
+    "kurzgeschichte krimi drehbuch dankeskarte beileid reklamation gruppenreise campingplatz bahnhof sitzplatz verspätung "
+    "reiseapotheke ausweis straßenbahn stadtplan welpe maulkorb halsband katzenklo fressnapf käfig hamster vogel aquarium "
+    "filteranlage saat setzling keimling blattlaus schnecke mähen umtopfen blumentopf halbschatten sauerstoff wasserstoff kohlenstoff "
+    "stängel chloroplast gletscher mineral stromstärke atom dreisatz quader integral grenzwert vektor kombinatorik kaiserzeit "
+    "bürgerkrieg behutsam zügig ersatzweise wasserdicht platzsparend gebührenfrei heiter feierlich"
+)
+WORDS = " ".join((MORE_OF_LIFE, EVERYDAY, WORK, ABSTRACT, THINGS, QUALITIES))
