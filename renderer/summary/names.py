@@ -42,6 +42,10 @@ def builds_name(lines: Sequence[str], hidden: HiddenText, seen: SeenText) -> boo
 
 def _names_of_orders(words: list[str], hidden: HiddenText, seen: SeenText) -> bool:
     unseen = hidden.names - seen.words
+    if "German" in languages.expected(seen.tongues):
+        # Each noun has a capital there. Only the plainest are certainly none.
+        german = frozenset({"German"})
+        unseen = {name for name in unseen if name in hidden.uttered or not plain_words.is_plain(name, german, hidden.order_forms)}
     if not unseen.isdisjoint(words):
         return True
     # Longer ones also with something between their letters, as a part of another word, backwards, or misspelt.

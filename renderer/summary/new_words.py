@@ -73,7 +73,9 @@ def may_pass(line: str, word: str, hidden: HiddenText, seen: SeenText) -> bool:
         return False
     if not _looks_like_word(word, tongues):
         return False
-    return is_topic(word, hidden) or not (pinyin.is_told(word, hidden.pinyin) or sounds.is_told(word, hidden.sounds) or _is_in_hidden(word, hidden))
+    return is_topic(word, hidden) or not (
+        pinyin.is_told(word, hidden.pinyin) or sounds.is_told(word, hidden.sounds) or _is_in_hidden(word, hidden)
+    )
 
 
 def is_topic(word: str, hidden: HiddenText) -> bool:

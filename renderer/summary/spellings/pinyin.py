@@ -7,7 +7,9 @@ from functools import lru_cache
 from itertools import pairwise
 
 # The characters of GB 2312, in the order of their sounds: with these a new first letter begins. No sound begins with i, u or v.
-_FIRSTS = tuple(zip((sign.encode("gb2312") for sign in "啊芭擦搭蛾发噶哈击喀垃妈拿哦啪期然撒塌挖昔压匝"), "abcdefghjklmnopqrstwxyz", strict=True))
+_FIRSTS = tuple(
+    zip((sign.encode("gb2312") for sign in "啊芭擦搭蛾发噶哈击喀垃妈拿哦啪期然撒塌挖昔压匝"), "abcdefghjklmnopqrstwxyz", strict=True)
+)
 _LAST = bytes.fromhex("d7f9")
 _HAN = re.compile("[\u4e00-\u9fff]+")
 _SYLLABLE = (

@@ -10,7 +10,7 @@ WHOLE = (
 )
 BEGINNINGS = (
     "suspect suspici accus pretend decei decept dishonest insult stupid moaner complainer nuisance troublemak untrustw unreliabl "
-    "manipulat mislead misled conceal withh scapegoat hysteric paranoi arrogan ignoran incompeten greedy lunatic verdacht beschuldig "
+    "manipulat misled conceal withh scapegoat hysteric paranoi arrogan ignoran incompeten greedy lunatic verdacht beschuldig "
     "tausch vorgetausch vortausch getausch vorgauk verheimlich verschweig verschwieg unehrlich unverschamt norgler querulant "
     "beleidig hinhalt hingehalt abwimmel abgewimmel luge lugner betrug betrog misstrau unterstell sospech mentiros fingi fingid engan "
     "culpo estupid soupcon mensong menteu imbecil подозре обман лжец солга"
