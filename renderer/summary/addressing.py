@@ -52,17 +52,19 @@ def speaks_to_reader(line: str, tongues: frozenset[str] = frozenset()) -> bool:
         return True
     if any(pattern.search(line) for pattern in (_ASKS, _MYSELF, _PHONE, _GERMAN_POLITE, *_OTHER_SCRIPTS)):
         return True
-    return any(_asks(disguises.words(part)) for part in _PART_END.split(line))
+    # In other languages it is a noun.
+    none = frozenset({"text"}) if "English" not in tongues else frozenset()
+    return any(_asks(disguises.words(part), none) for part in _PART_END.split(line))
 
 
-def _asks(words: list[str]) -> bool:
+def _asks(words: list[str], none: frozenset[str]) -> bool:
     """Whether a part of a line begins with an imperative, also after a conjunction; "and" may be anywhere."""
     if words and words[0] in _CALLING:
         return True
     before = ""
     for at, word in enumerate(words):
         begins = at == 0 or all(earlier in _LEADING for earlier in words[:at])
-        if word in _ASKING and (begins or (before in _JOINING and word not in _ALSO_NOUNS)):
+        if word in _ASKING - none and (begins or (before in _JOINING and word not in _ALSO_NOUNS)):
             return True
         before = word
     return False

@@ -97,6 +97,8 @@ class HiddenText:
         """Words that are written without a capital."""
         self.with_article: set[str] = set()
         """Those of them that follow an article: names seldom do."""
+        self.german_nouns: set[str] = set()
+        self.korean_descriptions: set[str] = set()
         self.forms: set[str] = set()
         """What the words of it may be forms of."""
         self.skeletons: set[str] = set()
@@ -201,6 +203,8 @@ class HiddenText:
         self.name_heads.update(name[:NAME_HEAD] for name in names | uttered)
         self.small |= written.small(text)
         self.with_article |= written.with_article(text)
+        self.german_nouns |= written.german_nouns(text)
+        self.korean_descriptions |= written.korean_descriptions(text)
         self.digits |= spelled_digits.grams(text)
 
 
@@ -214,6 +218,8 @@ class SeenText:
         self.stems: set[str] = set()
         self.forms: set[str] = set()
         """What these words may be forms of."""
+        self.romance: set[str] = set()
+        """The same, with the endings of French and Spanish."""
         self.pairs: set[str] = set()
         """Each two characters side by side in scripts without spaces, and in Korean."""
         self.roots: set[str] = set()
@@ -263,6 +269,7 @@ class SeenText:
             self.roots.update(run[:cut] for cut in range(1, min(len(run), _LONGEST_ROOT) + 1) if cut > 1 or run[cut:] in _KOREAN_ENDINGS)
         if not run:
             self.forms |= endings.forms(word)
+            self.romance |= endings.romance(word)
 
 
 def _forms(word: str) -> frozenset[str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from itertools import pairwise
 
 from renderer.summary import disguises, endings, languages, plain_words
 from renderer.summary.index import HiddenText, SeenText, skeleton
@@ -45,7 +46,46 @@ _DERIVED = (
         "ation",
         "ations",
     ),
-    *("cion", "ciones", "dad", "dades", "miento", "mientos", "mente", "ement", "ements", "aire", "ario", "aria"),
+    *(
+        "cion",
+        "ciones",
+        "dad",
+        "dades",
+        "miento",
+        "mientos",
+        "mente",
+        "ement",
+        "ements",
+        "aire",
+        "ario",
+        "aria",
+        "ismo",
+        "ismos",
+        "oso",
+        "osa",
+        "osos",
+        "osas",
+        "ivo",
+        "iva",
+        "ivos",
+        "ivas",
+        "aje",
+        "ajes",
+        "encia",
+        "encias",
+        "ancia",
+        "ancias",
+        "ento",
+        "entos",
+        "anza",
+        "isation",
+        "ique",
+        "iques",
+        "eux",
+        "euse",
+        "age",
+        "ages",
+    ),
 )
 """Endings of words that are made from other words, folded, in the languages of the lists. No name has them."""
 _HEXADECIMAL = re.compile("[a-f]{6,}")
@@ -65,6 +105,8 @@ def may_pass(line: str, word: str, hidden: HiddenText, seen: SeenText) -> bool:
     if run:
         if run != word or len(run) > _LONGEST_WIDE or sounds.is_told(run, hidden.sounds):
             return False
+        if run in hidden.korean_descriptions:
+            return run not in hidden.uttered and not any(one + other in hidden.order_forms for one, other in pairwise(run))
         return not (_is_near_hidden(run, disguises.folded(line), hidden) or _may_sound_as_name(run, hidden, seen))
     tongues = languages.expected(seen.tongues) & plain_words.TONGUES
     if not (word.isascii() and _SHORTEST <= len(word) <= (_LONGEST_GERMAN if "German" in tongues else _LONGEST) and tongues):
@@ -86,7 +128,7 @@ def is_topic(word: str, hidden: HiddenText) -> bool:
     forms = endings.forms(word)
     if not forms.isdisjoint(hidden.order_forms) or not forms.isdisjoint(hidden.uttered):
         return False
-    if word.endswith(_DERIVED_GERMAN) and word in hidden.forms:
+    if (word.endswith(_DERIVED_GERMAN) and word in hidden.forms) or not forms.isdisjoint(hidden.german_nouns):
         return True
     is_small = word.endswith(_DERIVED) and not forms.isdisjoint(hidden.small)
     return (is_small or not forms.isdisjoint(hidden.with_article)) and forms.isdisjoint(hidden.told_names)

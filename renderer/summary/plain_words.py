@@ -33,6 +33,7 @@ from renderer.summary.vocabulary import (
 _LONGEST_PIECE = 8
 _LEAST_PART = 4
 _GERMAN = frozenset({"German"})
+_ROMANCE = frozenset({"French", "Spanish", "Italian", "Portuguese"})
 _LINKS = ("", "s", "es", "n", "en")
 _HANGUL = re.compile("[\u1100-\u11ff\u3130-\u318f\uac00-\ud7af]")
 _TRADITIONAL = str.maketrans(
@@ -78,6 +79,8 @@ def is_plain(word: str, tongues: frozenset[str], orders: AbstractSet[str] = froz
 def is_known(word: str, seen: SeenText, tongues: frozenset[str], orders: AbstractSet[str] = frozenset()) -> bool:
     """Whether a folded word is plain, a form of a visible word, or made of such words, like "Reisezeit" and "Dockerfile"."""
     if is_plain(word, tongues, orders) or not endings.forms(word).isdisjoint(seen.forms):
+        return True
+    if not _ROMANCE.isdisjoint(tongues) and not endings.romance(word).isdisjoint(seen.romance):
         return True
     if is_number(word):
         return False

@@ -26,9 +26,19 @@ _TITLED = re.compile(
 _SMALL_WORD = re.compile(r"(?<![\w'-])[^\W\d_A-Z][\w'-]*")
 _CAPITALS = re.compile(r"(?<![\w'-])([^\W\d_a-z][\w'-]+)[ ]+(?=([^\W\d_a-z][\w'-]+))")
 _WITH_ARTICLE = re.compile(
-    r"\b(?:an?|the|each|every|un[ae]?|des?|el|l[aeo]s?|un[ao]s|der|die|das|dem|den|eine?|einen)\s+((?-i:[a-z\u00df-\u00ff]{4,30}))\b",
+    r"\b(?:an?|the|each|every|no|some|any|more|many|few|several|other|his|her|their|its|such|which|less|most|very|too|enough|un[ae]?|des?|el|"
+    r"l[aeo]s?|un[ao]s|sin|m\u00e1s|muy|cada|otr[oa]s?|vari[oa]s|much[oa]s|algun[oa]s|poc[oa]s|sus?|menos|sans|plus|tr\u00e8s|chaque|plusieurs|ses|"
+    r"der|die|das|dem|den|eine?|einen|keine?|zu|sehr|mehr)\s+((?-i:[a-z\u00df-\u00ff]{4,30}))\b",
     re.IGNORECASE,
 )
+_KOREAN_DESCRIPTION = re.compile(
+    "(?<![가-힣])([가-힣]{2,3})(?:한|하게|하는|했|해서|되는|된|되어|적인|적으로|스러운|스럽게|시키)(?![가-힣])"
+)
+_GERMAN_NOUN = re.compile(
+    r"\b(?:[Ee]ine?[nmrs]?|[Kk]eine?[nmrs]?|[Mm]ehrere|[Vv]iele|[Aa]lle|[Ww]enige|[Mm]ehr|[Ww]eniger|[Jj]ede[rsnm]?|[Dd]iese[rsnm]?|[Oo]hne|[Zz]u viel)"
+    r"\s+(?:[a-z\u00df-\u00ff]+e[nrsm]?\s+)?([A-Z\u00c4\u00d6\u00dc][a-z\u00df-\u00ff]{3,30})\b"
+)
+"""What follows words that no name follows. In German it has a capital like a name."""
 
 
 def said_words(text: str) -> list[list[str]]:
@@ -78,6 +88,16 @@ def small(text: str) -> set[str]:
 def with_article(text: str) -> set[str]:
     """Those of them that follow an article."""
     return {disguises.folded(word) for word in _WITH_ARTICLE.findall(text)}
+
+
+def german_nouns(text: str) -> set[str]:
+    """German nouns that follow "eine", "keine" and the like, folded."""
+    return {disguises.folded(word) for word in _GERMAN_NOUN.findall(text)}
+
+
+def korean_descriptions(text: str) -> set[str]:
+    """Korean words with an ending that makes them say how something is or what is done."""
+    return set(disguises.words(" ".join(_KOREAN_DESCRIPTION.findall(text))))
 
 
 def side_by_side(text: str) -> list[tuple[str, str]]:
