@@ -15,6 +15,7 @@ _SHORTEST_MISSPELT = 6
 _SHORTEST_CUT_UP = 6
 _LONGEST_CUT_UP = 24
 _SHORTEST_HALF = 3
+_SHORTEST_CERTAIN = 5
 _MOST_BETWEEN = 2
 _LONGEST_AFTER_NAME = 9
 _GERMAN_SURNAMES = frozenset(
@@ -119,13 +120,16 @@ def _is_cut_up(squeezed: str, words: Sequence[str], hidden: HiddenText, seen: Se
     return _holds_name(squeezed, hidden, seen, _SHORTEST_CUT_UP, frozenset(words))
 
 
-def _holds_name(row: str, hidden: HiddenText, seen: SeenText, least: int, known: frozenset[str] = frozenset()) -> bool:
+def _holds_name(row: str, hidden: HiddenText, seen: SeenText, least: int, known: frozenset[str] | None = None) -> bool:
     """Whether a name is a part of ``row``, forwards or backwards. ``known``: words that were judged as they are."""
     for text in (row, row[::-1]):
         for begin, end in _spans(text, least, hidden.name_heads):
             part = text[begin:end]
             is_name = part in hidden.uttered or part in hidden.told_names
-            if is_name and part not in known and part not in seen.words and part not in seen.names and not _is_plain_anywhere(part):
+            # Where first letters spell what hidden text quotes, it is no accident that it is a plain word.
+            is_certain = known is None and part in hidden.uttered and len(part) >= _SHORTEST_CERTAIN
+            is_plain = not is_certain and _is_plain_anywhere(part)
+            if is_name and part not in (known or ()) and part not in seen.words and part not in seen.names and not is_plain:
                 return True
     return False
 

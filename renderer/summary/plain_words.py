@@ -31,6 +31,8 @@ from renderer.summary.vocabulary import (
 )
 
 _LONGEST_PIECE = 8
+_ABSTRACT = ("isierung", "isierungen", "ization", "izations", "isation", "isations", "izacion", "izaciones", "bilidad", "bilidades")
+"""No name ends like this, and each such word says what kind of work it is."""
 _LEAST_PART = 4
 _GERMAN = frozenset({"German"})
 _ROMANCE = frozenset({"French", "Spanish", "Italian", "Portuguese"})
@@ -68,6 +70,8 @@ def is_plain(word: str, tongues: frozenset[str], orders: AbstractSet[str] = froz
     if word in SMALL_WORDS or any(word in languages.small_words(tongue) for tongue in tongues):
         return True
     is_ordered = not orders.isdisjoint(endings.forms(word))
+    if word.endswith(_ABSTRACT) and not is_ordered:
+        return True
     for tongue in tongues:
         words, forms = _list_of(tongue)
         own = forms(word)

@@ -290,6 +290,14 @@ MORE_OF_LIFE = (
     "wilting yellowing rot rotting mildew blight ladybug pollinator hummingbird birdhouse scent crunch mouthfeel garnish servings "
     "spoilage curing sous- vide lighten darken harden dilute dissolve mince zest crush temper rise baste flip toss drizzle sprinkle "
     "dredge reallocate renegotiate recolor retouch reupholster rewire replant reseed reheat refresh repaint resurface reinstall "
-    "reconfigure redeploy rerun retest reschedule"
+    "reconfigure redeploy rerun retest reschedule subplot subplots sagging host hosts hosting trash kitchenware luthier bow bowing "
+    "fingering etude recital ensemble soloist rehearsal audition stagecraft falsetto vibrato diaphragm earplugs resale kilowatt fleet "
+    "dealership haggling collateral delinquency bankruptcy garnishment sewage broadband landline prepaid postpaid roaming outage "
+    "blackout surge panel panels turbine hydropower geothermal biomass coal footprint methane smog landfill incineration minimalism "
+    "decluttering bins pegboard feng ambience hues airy tall slim plush stretchy stiff wrinkled faded muted pastel jokingly whimsical "
+    "wistful solemn somber cheerful gloomy eerie heartfelt earnest assertive aggressive timid confident hesitant skeptical generous "
+    "humble proud meticulous reckless resilient collaborative antidepressant physiology pathology immunology epidemiology "
+    "pharmacology geology cosmology theology carnival fireworks banquet potluck brunch buffet venue decorations "
+    "centerpiece bouquet florist bridesmaid groomsman vow vows registry honeymoon"
 )
 WORDS = " ".join((MORE_OF_LIFE, WORK, ABSTRACT, QUALITIES, MATHS_AND_CODE, LAW_WORK_MONEY, LIFE, WORLD))

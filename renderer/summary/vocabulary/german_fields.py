@@ -263,6 +263,14 @@ MORE_OF_LIFE = (
     "restwert privatverkauf kaufvertrag mängelliste ersatzteil ersatzteile tinte scanner bildbearbeitung tonspur untertitel gitarre "
     "klavier geige schlagzeug tonleiter melodie liedtext chor lampenfieber theater kino serie regie drehort kostüm maske gemälde "
     "skulptur herausgestellt herausstellen liebevoll förmlich lässig aussagekräftig fristgerecht morgendlich abendlich nächtlich "
-    "herbstlich frühlingshaft"
+    "herbstlich frühlingshaft speicherbedarf putzplan abwasch absprache absprachen vorwurf vorwürfe fairness bedürfnisse location "
+    "trauzeuge gästeliste büfett buffet catering deko strauß fotograf brautkleid anzug einladungskarte posten nebensaison "
+    "sparmöglichkeit sparmöglichkeiten wal wale delfin hai qualle koralle ozean tauchen anhalten herzschlag reptilien amphibie spinne "
+    "ameise käfer wespe hummel museumsführung außergewöhnlich einzigartig zeitlos altmodisch rustikal edel dezent dunkel matt "
+    "glänzend rau wackelig dick steil eckig spitz stumpf krumm schief waagerecht senkrecht diagonal abmessen anfragen anhören "
+    "ankreuzen anlehnen anmerken anreißen anwärmen aufhängen aufwerten ausmessen ausschmücken aussortieren auswechseln bebildern "
+    "befragen beifügen beimischen beschriften besorgen durchlesen eincremen eindämmen einfärben eingießen einlesen einweichen "
+    "entlasten erfragen erwärmen feststecken freihalten gegenprüfen herausschreiben hochrechnen kühlen verdünnen vorkochen "
+    "vorsortieren vorziehen zerkleinern zugeben zurechtlegen zurückstellen"
 )
 WORDS = " ".join((MORE_OF_LIFE, EVERYDAY, WORK, ABSTRACT, THINGS, QUALITIES))
