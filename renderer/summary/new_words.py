@@ -88,6 +88,53 @@ _DERIVED = (
     ),
 )
 """Endings of words that are made from other words, folded, in the languages of the lists. No name has them."""
+_FORMED = {
+    "English": (
+        "ing",
+        "ings",
+        "ized",
+        "ised",
+        "fully",
+        "less",
+        "ful",
+        "ship",
+        "ships",
+        "hood",
+        "ward",
+        "wards",
+        "ism",
+        "ish",
+        "ive",
+        "ically",
+    ),
+    "German": tuple(
+        stem + ending
+        for stem in ("lich", "ig", "isch", "los", "bar", "sam", "haft", "voll", "iert")
+        for ending in ("", "e", "en", "er", "es", "em")
+    ),
+    "Spanish": (
+        "ado",
+        "ada",
+        "ados",
+        "adas",
+        "ido",
+        "ida",
+        "idos",
+        "idas",
+        "ando",
+        "iendo",
+        "ar",
+        "er",
+        "ir",
+        "arse",
+        "irse",
+        "ador",
+        "adora",
+    ),
+    "French": ("er", "ir", "ant", "ees", "ee", "if", "ive", "ifs", "ives"),
+}
+"""Endings of forms of verbs and of adjectives, by language. Written small, such a word is hardly a name."""
+_SHORTEST_FORMED = 6
 _HEXADECIMAL = re.compile("[a-f]{6,}")
 
 
@@ -115,12 +162,12 @@ def may_pass(line: str, word: str, hidden: HiddenText, seen: SeenText) -> bool:
         return False
     if not _looks_like_word(word, tongues):
         return False
-    return is_topic(word, hidden) or not (
+    return is_topic(word, hidden, tongues) or not (
         pinyin.is_told(word, hidden.pinyin) or sounds.is_told(word, hidden.sounds) or _is_in_hidden(word, hidden)
     )
 
 
-def is_topic(word: str, hidden: HiddenText) -> bool:
+def is_topic(word: str, hidden: HiddenText, tongues: frozenset[str] = frozenset()) -> bool:
     """Whether reasoning has it as a word like any other: with an article and written small, or with an ending that no name has.
 
     It is no topic if it is written as a name or quoted anywhere, or if the instructions have it.
@@ -130,7 +177,8 @@ def is_topic(word: str, hidden: HiddenText) -> bool:
         return False
     if (word.endswith(_DERIVED_GERMAN) and word in hidden.forms) or not forms.isdisjoint(hidden.german_nouns):
         return True
-    is_small = word.endswith(_DERIVED) and not forms.isdisjoint(hidden.small)
+    formed = tuple(ending for tongue in tongues for ending in _FORMED.get(tongue, ())) if len(word) >= _SHORTEST_FORMED else ()
+    is_small = word.endswith((*_DERIVED, *formed)) and not forms.isdisjoint(hidden.small)
     return (is_small or not forms.isdisjoint(hidden.with_article)) and forms.isdisjoint(hidden.told_names)
 
 

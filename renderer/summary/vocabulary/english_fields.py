@@ -297,7 +297,8 @@ MORE_OF_LIFE = (
     "decluttering bins pegboard feng ambience hues airy tall slim plush stretchy stiff wrinkled faded muted pastel jokingly whimsical "
     "wistful solemn somber cheerful gloomy eerie heartfelt earnest assertive aggressive timid confident hesitant skeptical generous "
     "humble proud meticulous reckless resilient collaborative antidepressant physiology pathology immunology epidemiology "
-    "pharmacology geology cosmology theology carnival fireworks banquet potluck brunch buffet venue decorations "
-    "centerpiece bouquet florist bridesmaid groomsman vow vows registry honeymoon"
+    "pharmacology geology cosmology theology carnival fireworks banquet potluck brunch buffet venue decorations centerpiece bouquet "
+    "florist bridesmaid groomsman vow vows registry honeymoon status downhill uphill downside pawn musty harsh airflow dehumidifier "
+    "excuse faculty deprecated brisk"
 )
 WORDS = " ".join((MORE_OF_LIFE, WORK, ABSTRACT, QUALITIES, MATHS_AND_CODE, LAW_WORK_MONEY, LIFE, WORLD))

@@ -271,6 +271,8 @@ MORE_OF_LIFE = (
     "ankreuzen anlehnen anmerken anreißen anwärmen aufhängen aufwerten ausmessen ausschmücken aussortieren auswechseln bebildern "
     "befragen beifügen beimischen beschriften besorgen durchlesen eincremen eindämmen einfärben eingießen einlesen einweichen "
     "entlasten erfragen erwärmen feststecken freihalten gegenprüfen herausschreiben hochrechnen kühlen verdünnen vorkochen "
-    "vorsortieren vorziehen zerkleinern zugeben zurechtlegen zurückstellen"
+    "vorsortieren vorziehen zerkleinern zugeben zurechtlegen zurückstellen notgroschen traglast sondertilgung umschuldung mitgedacht "
+    "hohlwand hohlraum rigips gießverhalten wassermangel überschuss blattrand fäule mulchen zeitstrahl einstiegsfrage ereignisse "
+    "zeitangabe wasserwaage ständerwerk schneeball lawine"
 )
 WORDS = " ".join((MORE_OF_LIFE, EVERYDAY, WORK, ABSTRACT, THINGS, QUALITIES))

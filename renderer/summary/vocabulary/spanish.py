@@ -140,6 +140,7 @@ MORE_OF_LIFE = (
     "fiscal laboral académico universitario juvenil adulto regional internacional urbano rural artificial automático digital mental "
     "espiritual verbal oral auditivo atraso bloqueo distracción distracciones dormir peligro peligros grado grados simultáneo lateral "
     "superior inferior interior exterior ancho estrecho grueso fino blando duro seco húmedo caliente tibio fresco maduro crudo cocido "
-    "asado picante salado amargo"
+    "asado picante salado amargo hablar conciliador conciliadora ejes duplicado duplicar vecinal convivencia ordenanza administrador "
+    "habitación encuentro encuentros vago vaga vagas camarero fila filas columna columnas año"
 )
 WORDS = " ".join((MORE_OF_LIFE, THINGS, VERBS, NOUNS, OTHERS))
