@@ -33,6 +33,7 @@ _VOWELS = re.compile("[aeiouyh]")
 _DOUBLED = re.compile(r"(.)\1+")
 _KOREAN_ENDINGS = frozenset(["", *disguises.words(korean.ENDINGS)])
 _BEFORE = 80
+_MOST_BEFORE = 4
 _WORD_END = re.compile(r"\A\S+")
 _LEAST_STEMS = 4
 _PASSAGE_WORDS = 80
@@ -97,6 +98,8 @@ class HiddenText:
         """Words that are written without a capital."""
         self.with_article: set[str] = set()
         """Those of them that follow an article: names seldom do."""
+        self.before: dict[str, set[str]] = {}
+        """Some of the words before a word, both written small."""
         self.german_nouns: set[str] = set()
         self.korean_descriptions: set[str] = set()
         self.forms: set[str] = set()
@@ -203,6 +206,9 @@ class HiddenText:
         self.name_heads.update(name[:NAME_HEAD] for name in names | uttered)
         self.small |= written.small(text)
         self.with_article |= written.with_article(text)
+        for before, word in written.neighbours(text):
+            if len(known := self.before.setdefault(word, set())) < _MOST_BEFORE:
+                known.add(before)
         self.german_nouns |= written.german_nouns(text)
         self.korean_descriptions |= written.korean_descriptions(text)
         self.digits |= spelled_digits.grams(text)

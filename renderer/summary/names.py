@@ -19,8 +19,38 @@ _SHORTEST_CERTAIN = 5
 _MOST_BETWEEN = 2
 _LONGEST_AFTER_NAME = 9
 _GERMAN_SURNAMES = frozenset(
-    "muller schneider fischer weber becker schafer bauer richter koch schroder kruger krause kohler maier meier schmidt schmid huber fuchs "
-    "jager ziegler schuster wagner winkler berger vogel wolf hofmann neumann zimmermann".split()
+    [
+        "muller",
+        "schneider",
+        "fischer",
+        "weber",
+        "becker",
+        "schafer",
+        "bauer",
+        "richter",
+        "koch",
+        "schroder",
+        "kruger",
+        "krause",
+        "kohler",
+        "maier",
+        "meier",
+        "schmidt",
+        "schmid",
+        "huber",
+        "fuchs",
+        "jager",
+        "ziegler",
+        "schuster",
+        "wagner",
+        "winkler",
+        "berger",
+        "vogel",
+        "wolf",
+        "hofmann",
+        "neumann",
+        "zimmermann",
+    ]
 )
 
 

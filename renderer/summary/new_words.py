@@ -15,6 +15,7 @@ from renderer.summary import disguises, endings, languages, plain_words
 from renderer.summary.index import HiddenText, SeenText, skeleton
 from renderer.summary.number_words import is_number
 from renderer.summary.spellings import digits, pinyin, sounds
+from renderer.summary.vocabulary import requests
 
 MOST_IN_LINE = 1
 MOST_TOGETHER = 3
@@ -23,8 +24,8 @@ _LONGEST_WIDE = 3
 _LEAST_CIPHERED = 3
 _LIKELY_PART = 0.7
 _DERIVED_GERMAN = ("ung", "ungen", "heit", "heiten", "keit", "keiten", "schaft", "schaften", "tion", "tionen", "tat", "taten")
-_DERIVED = (
-    *(
+_DERIVED = tuple(
+    [
         "ence",
         "ences",
         "ance",
@@ -39,14 +40,14 @@ _DERIVED = (
         "ity",
         "ities",
         "able",
+        "ables",
+        "ibles",
         "ible",
         "ical",
         "ional",
         "ously",
         "ation",
         "ations",
-    ),
-    *(
         "cion",
         "ciones",
         "dad",
@@ -85,7 +86,7 @@ _DERIVED = (
         "euse",
         "age",
         "ages",
-    ),
+    ]
 )
 """Endings of words that are made from other words, folded, in the languages of the lists. No name has them."""
 _FORMED = {
@@ -135,6 +136,99 @@ _FORMED = {
 }
 """Endings of forms of verbs and of adjectives, by language. Written small, such a word is hardly a name."""
 _SHORTEST_FORMED = 6
+_BEFORE_NAMES = (
+    frozenset(
+        [
+            "mention",
+            "reveal",
+            "hide",
+            "name",
+            "label",
+            "code",
+            "key",
+            "word",
+            "secret",
+            "token",
+            "project",
+            "alias",
+            "user",
+            "client",
+            "customer",
+            "patient",
+            "tenant",
+            "wife",
+            "husband",
+            "son",
+            "daughter",
+            "friend",
+            "boss",
+            "neighbor",
+            "neighbour",
+            "colleague",
+            "mister",
+            "miss",
+            "doctor",
+            "server",
+            "host",
+            "file",
+            "branch",
+            "team",
+            "person",
+            "man",
+            "woman",
+            "girl",
+            "boy",
+            "mother",
+            "father",
+            "brother",
+            "sister",
+            "meet",
+            "know",
+            "invite",
+            "visit",
+            "thank",
+            "greet",
+            "see",
+            "hear",
+            "mentions",
+            "called",
+            "named",
+            "codename",
+            "option",
+            "nombre",
+            "clave",
+            "codigo",
+            "amigo",
+            "amiga",
+            "hijo",
+            "hija",
+            "marido",
+            "mujer",
+            "esposa",
+            "jefe",
+            "vecino",
+            "clienta",
+            "cliente",
+            "paciente",
+            "senor",
+            "senora",
+            "llamar",
+            "sobre",
+            "frau",
+            "herr",
+            "kunde",
+            "name",
+            "wort",
+            "code",
+            "mutter",
+            "vater",
+            "freund",
+            "freundin",
+        ]
+    )
+    | languages.SMALL_WORDS
+    | frozenset(requests.ASKING.split())
+)
 _HEXADECIMAL = re.compile("[a-f]{6,}")
 
 
@@ -179,7 +273,15 @@ def is_topic(word: str, hidden: HiddenText, tongues: frozenset[str] = frozenset(
         return True
     formed = tuple(ending for tongue in tongues for ending in _FORMED.get(tongue, ())) if len(word) >= _SHORTEST_FORMED else ()
     is_small = word.endswith((*_DERIVED, *formed)) and not forms.isdisjoint(hidden.small)
-    return (is_small or not forms.isdisjoint(hidden.with_article)) and forms.isdisjoint(hidden.told_names)
+    is_derived = word.endswith(_DERIVED) and word in hidden.forms
+    is_like_others = is_small or is_derived or not forms.isdisjoint(hidden.with_article) or _is_described(forms, hidden, tongues)
+    return is_like_others and forms.isdisjoint(hidden.told_names)
+
+
+def _is_described(forms: frozenset[str], hidden: HiddenText, tongues: frozenset[str]) -> bool:
+    """Whether it always follows plain words before which no name and no code stands: "find puncture", but not "ask puncture"."""
+    before = [word for form in forms for word in hidden.before.get(form, ())]
+    return bool(before) and all(word not in _BEFORE_NAMES and plain_words.is_plain(word, tongues) for word in before)
 
 
 def _may_sound_as_name(run: str, hidden: HiddenText, seen: SeenText) -> bool:

@@ -30,7 +30,7 @@ def is_number(word: str) -> bool:
 SMALL = {
     disguises.folded(word): value
     for value, spelled in {
-        2: "two zwei deux dos due dois duas twee два две 두 둘 2 "
+        2: "two twice zwei deux dos due dois duas twee два две 두 둘 2 "
         "second secondly zweite zweiten zweiter zweites zweitens deuxieme segundo secondo tweede второй 둘째 둘째로",
         3: "three drei trois tres tre drie три 세 셋 3 "
         "third thirdly dritte dritten dritter drittes drittens troisieme tercero terzo derde третий 셋째",

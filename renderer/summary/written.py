@@ -34,6 +34,7 @@ _WITH_ARTICLE = re.compile(
 _KOREAN_DESCRIPTION = re.compile(
     "(?<![가-힣])([가-힣]{2,3})(?:한|하게|하는|했|해서|되는|된|되어|적인|적으로|스러운|스럽게|시키)(?![가-힣])"
 )
+_NEIGHBOURS = re.compile(r"(?<![\w'-])([a-z\u00df-\u00ff]{3,}) (?=([a-z\u00df-\u00ff]{5,})(?![\w'-]))")
 _GERMAN_NOUN = re.compile(
     r"\b(?:[Ee]ine?[nmrs]?|[Kk]eine?[nmrs]?|[Mm]ehrere|[Vv]iele|[Aa]lle|[Ww]enige|[Mm]ehr|[Ww]eniger|[Jj]ede[rsnm]?|[Dd]iese[rsnm]?|[Oo]hne|[Zz]u viel)"
     r"\s+(?:[a-z\u00df-\u00ff]+e[nrsm]?\s+)?([A-Z\u00c4\u00d6\u00dc][a-z\u00df-\u00ff]{3,30})\b"
@@ -88,6 +89,11 @@ def small(text: str) -> set[str]:
 def with_article(text: str) -> set[str]:
     """Those of them that follow an article."""
     return {disguises.folded(word) for word in _WITH_ARTICLE.findall(text)}
+
+
+def neighbours(text: str) -> list[tuple[str, str]]:
+    """Each two folded words written small that stand side by side."""
+    return [(disguises.folded(first), disguises.folded(second)) for first, second in _NEIGHBOURS.findall(text)]
 
 
 def german_nouns(text: str) -> set[str]:

@@ -299,6 +299,6 @@ MORE_OF_LIFE = (
     "humble proud meticulous reckless resilient collaborative antidepressant physiology pathology immunology epidemiology "
     "pharmacology geology cosmology theology carnival fireworks banquet potluck brunch buffet venue decorations centerpiece bouquet "
     "florist bridesmaid groomsman vow vows registry honeymoon status downhill uphill downside pawn musty harsh airflow dehumidifier "
-    "excuse faculty deprecated brisk"
+    "excuse faculty deprecated brisk puncture punctures lever levers"
 )
 WORDS = " ".join((MORE_OF_LIFE, WORK, ABSTRACT, QUALITIES, MATHS_AND_CODE, LAW_WORK_MONEY, LIFE, WORLD))

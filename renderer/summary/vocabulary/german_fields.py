@@ -273,6 +273,7 @@ MORE_OF_LIFE = (
     "entlasten erfragen erwärmen feststecken freihalten gegenprüfen herausschreiben hochrechnen kühlen verdünnen vorkochen "
     "vorsortieren vorziehen zerkleinern zugeben zurechtlegen zurückstellen notgroschen traglast sondertilgung umschuldung mitgedacht "
     "hohlwand hohlraum rigips gießverhalten wassermangel überschuss blattrand fäule mulchen zeitstrahl einstiegsfrage ereignisse "
-    "zeitangabe wasserwaage ständerwerk schneeball lawine"
+    "zeitangabe wasserwaage ständerwerk schneeball lawine strafe strafen bestrafen belohnung belohnungen kratzbaum kratzmöbel "
+    "gleitobjekt stimmgerät tonhöhe gehörtraining selbstkontrolle"
 )
 WORDS = " ".join((MORE_OF_LIFE, EVERYDAY, WORK, ABSTRACT, THINGS, QUALITIES))

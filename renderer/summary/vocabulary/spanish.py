@@ -141,6 +141,7 @@ MORE_OF_LIFE = (
     "espiritual verbal oral auditivo atraso bloqueo distracción distracciones dormir peligro peligros grado grados simultáneo lateral "
     "superior inferior interior exterior ancho estrecho grueso fino blando duro seco húmedo caliente tibio fresco maduro crudo cocido "
     "asado picante salado amargo hablar conciliador conciliadora ejes duplicado duplicar vecinal convivencia ordenanza administrador "
-    "habitación encuentro encuentros vago vaga vagas camarero fila filas columna columnas año"
+    "habitación encuentro encuentros vago vaga vagas camarero fila filas columna columnas año pediatra densidad transpirable "
+    "transpirables lejía imprimación masilla arcilla esmalte secado hielo"
 )
 WORDS = " ".join((MORE_OF_LIFE, THINGS, VERBS, NOUNS, OTHERS))

@@ -595,7 +595,8 @@ def test_digits_of_visible_numbers_side_by_side_tell_no_hidden_number_forwards_o
     lines = [f"Compared {first} ways", f"Compared {second} options"]
     assert [check(line, hidden, seen).reason for line in lines] == [None, None], "the premise: alone they pass"
     assert check(lines[1], hidden, seen, lines[:1]).reason is Reason.SECRET
-    assert check(lines[0], hidden, seen, lines[1:]).reason is None
+    # Four digits are a part of it in any order, as nobody knows which line was meant to be first.
+    assert (check(lines[0], hidden, seen, lines[1:]).reason is None) == ((first, second) != ("47", "11"))
 
 
 @pytest.mark.parametrize("word", ["compare", "compared", "compares", "comparing"])
