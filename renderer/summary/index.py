@@ -13,7 +13,8 @@ from itertools import pairwise
 from renderer.summary import disguises, endings, languages, written
 from renderer.summary.number_words import small_numbers
 from renderer.summary.spellings import digits as spelled_digits
-from renderer.summary.spellings import pinyin, sounds
+from renderer.summary.spellings import pinyin
+from renderer.summary.spellings.named_words import NamedWords
 from renderer.summary.vocabulary import korean
 
 SHINGLE = 3
@@ -21,7 +22,6 @@ SHINGLE = 3
 RUN_WORDS = 5
 """This many consecutive words from hidden text are a copy, unless they are also consecutive in the visible text."""
 LONG_WORD = 5
-NAME_HEAD = 4
 _WIDE_RUN = 6
 _HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]")
 _BATCH = 2_000
@@ -33,7 +33,6 @@ _VOWELS = re.compile("[aeiouyh]")
 _DOUBLED = re.compile(r"(.)\1+")
 _KOREAN_ENDINGS = frozenset(["", *disguises.words(korean.ENDINGS)])
 _BEFORE = 80
-_MOST_BEFORE = 4
 _WORD_END = re.compile(r"\A\S+")
 _LEAST_STEMS = 4
 _PASSAGE_WORDS = 80
@@ -74,10 +73,11 @@ class Grams:
         return (hash(text[begin : begin + self._size]) for begin in range(len(text) - self._size + 1))
 
 
-class HiddenText:
+class HiddenText(NamedWords):
     """Everything that a summary must not reveal. ``feed`` takes pieces as they arrive; each character costs about 30 bytes of memory."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.letters = Grams(24, 8)
         self.wide = Grams(_WIDE_RUN, 2)
         self.long_words: set[str] = set()
@@ -88,20 +88,6 @@ class HiddenText:
         """What these words may be forms of; of scripts without spaces each two characters side by side."""
         self.names: set[str] = set()
         """Names and quoted words of those messages."""
-        self.told_names: set[str] = set()
-        """Words of the reasoning that are written as names, folded; in German that is each noun."""
-        self.uttered: set[str] = set()
-        """Names and words that certainly are names: in quotes, after a title, or parts of an identifier."""
-        self.name_heads: set[str] = set()
-        """What these two begin with."""
-        self.small: set[str] = set()
-        """Words that are written without a capital."""
-        self.with_article: set[str] = set()
-        """Those of them that follow an article: names seldom do."""
-        self.before: dict[str, set[str]] = {}
-        """Some of the words before a word, both written small."""
-        self.german_nouns: set[str] = set()
-        self.korean_descriptions: set[str] = set()
         self.forms: set[str] = set()
         """What the words of it may be forms of."""
         self.skeletons: set[str] = set()
@@ -111,12 +97,6 @@ class HiddenText:
         """As of visible text."""
         self.digits: set[str] = set()
         """Digits in a row of longer numbers (``spellings.digits``), however they are set apart or spelled."""
-        self.sounds: set[tuple[str, str]] = set()
-        """How what may be a name sounds (``spellings.sounds``)."""
-        self.wide_names: set[str] = set()
-        """Those of ``uttered`` that are in scripts without spaces."""
-        self.named_after: dict[str, set[str]] = {}
-        """Words with a capital, and the words with one before them: "Fischer" after "Peter"."""
         self.pinyin: set[str] = set()
         """With what its Chinese characters begin when they are spoken (``spellings.pinyin``)."""
         self.small_numbers: set[int] = set()
@@ -196,21 +176,7 @@ class HiddenText:
         text = self._before + text
         # From the beginning of a word on: the end of a name by itself could look like a word.
         self._before = text if len(text) <= _BEFORE else _WORD_END.sub("", text[-_BEFORE:])
-        names, uttered = written.names(text), written.uttered(text)
-        self.told_names |= names
-        self.uttered |= uttered
-        self.wide_names.update(name for name in uttered if disguises.wide(name))
-        self.sounds |= sounds.names(text)
-        for first, second in written.side_by_side(text):
-            self.named_after.setdefault(second, set()).add(first)
-        self.name_heads.update(name[:NAME_HEAD] for name in names | uttered)
-        self.small |= written.small(text)
-        self.with_article |= written.with_article(text)
-        for before, word in written.neighbours(text):
-            if len(known := self.before.setdefault(word, set())) < _MOST_BEFORE:
-                known.add(before)
-        self.german_nouns |= written.german_nouns(text)
-        self.korean_descriptions |= written.korean_descriptions(text)
+        self.index_names(text)
         self.digits |= spelled_digits.grams(text)
 
 

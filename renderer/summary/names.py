@@ -7,8 +7,9 @@ from collections.abc import Set as AbstractSet
 from itertools import pairwise
 
 from renderer.summary import disguises, languages, new_words, plain_words
-from renderer.summary.index import NAME_HEAD, HiddenText, SeenText
+from renderer.summary.index import HiddenText, SeenText
 from renderer.summary.spellings import letters
+from renderer.summary.spellings.named_words import NAME_HEAD
 from renderer.summary.written import said_words
 
 _SHORTEST_MISSPELT = 6

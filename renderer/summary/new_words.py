@@ -24,70 +24,12 @@ _LONGEST_WIDE = 3
 _LEAST_CIPHERED = 3
 _LIKELY_PART = 0.7
 _DERIVED_GERMAN = ("ung", "ungen", "heit", "heiten", "keit", "keiten", "schaft", "schaften", "tion", "tionen", "tat", "taten")
-_DERIVED = tuple(
-    [
-        "ence",
-        "ences",
-        "ance",
-        "ances",
-        "tion",
-        "tions",
-        "sion",
-        "sions",
-        "ment",
-        "ments",
-        "ness",
-        "ity",
-        "ities",
-        "able",
-        "ables",
-        "ibles",
-        "ible",
-        "ical",
-        "ional",
-        "ously",
-        "ation",
-        "ations",
-        "cion",
-        "ciones",
-        "dad",
-        "dades",
-        "miento",
-        "mientos",
-        "mente",
-        "ement",
-        "ements",
-        "aire",
-        "ario",
-        "aria",
-        "ismo",
-        "ismos",
-        "oso",
-        "osa",
-        "osos",
-        "osas",
-        "ivo",
-        "iva",
-        "ivos",
-        "ivas",
-        "aje",
-        "ajes",
-        "encia",
-        "encias",
-        "ancia",
-        "ancias",
-        "ento",
-        "entos",
-        "anza",
-        "isation",
-        "ique",
-        "iques",
-        "eux",
-        "euse",
-        "age",
-        "ages",
-    ]
+_DERIVED_SPELLED = (
+    "ence ences ance ances tion tions sion sions ment ments ness ity ities able ables ibles ible ical ional ously ation "
+    "ations cion ciones dad dades miento mientos mente ement ements aire ario aria ismo ismos oso osa osos osas ivo iva "
+    "ivos ivas aje ajes encia encias ancia ancias ento entos anza isation ique iques eux euse age ages"
 )
+_DERIVED = tuple(_DERIVED_SPELLED.split())
 """Endings of words that are made from other words, folded, in the languages of the lists. No name has them."""
 _FORMED = {
     "English": (

@@ -42,7 +42,8 @@ _SHAPES = frozenset(
 _CHINESE = "零一二三四五六七八九"
 _CHINESE_DIGITS = {sign: str(value) for value, sign in enumerate(_CHINESE)} | {"〇": "0", "两": "2", "兩": "2"}
 _IN_CHINESE = re.compile(
-    "[〇零一二三四五六七八九两兩]{2,}|[一二三四五六七八九两兩](?=[种種个個条條项項步点點类類组組份段句次页頁张張位家名本天年月日周元块件台只间間])"
+    "[〇零一二三四五六七八九两兩]{2,}"
+    "|[一二三四五六七八九两兩](?=[种種个個条條项項步点點类類组組份段句次页頁张張位家名本天年月日周元块件台只间間])"
 )
 _KOREAN_SPELLED = re.compile("[영공일이삼사오육륙칠팔구]{3,}")
 _KOREAN_DIGITS = {

@@ -15,25 +15,31 @@ _SECRET = re.compile(
     re.IGNORECASE,
 )
 _NAMED = re.compile(
-    r"\b(?:project|client|customer|patient|case|operation|plan|server|bot|company|team|tenant|user|wife|husband|son|daughter)\b(?:'s name)?"
+    r"\b(?:project|client|customer|patient|case|operation|plan|server|bot|company|team|tenant|user|wife|husband|son"
+    r"|daughter)\b(?:'s name)?"
     r" (?:is |was |has been )?(?:\w+ )?(?:called|named|dubbed|nicknamed|known as) ((?:\w+ )?\w+)"
     r"|\b(?:proyecto|cliente|clienta|paciente|empresa|equipo|plan|se\u00f1ora?|ella|\u00e9l) (?:\w+ )?se llama ((?:\w+ )?\w+)"
     r"|\b(?:clave|palabra secreta|c\u00f3digo) es\b\W{0,3}(\w+)"
     r"|\b(?:projet|client|cliente|patient|soci\u00e9t\u00e9) (?:\w+ )?s['\u2019]appelle ((?:\w+ )?\w+)"
     r"|\b(?:projekt|kunde|kundin|mieter|mieterin|patient|patientin|firma|er|sie) (?:\w+ )?hei\u00dft ((?:\w+ )?\w+)"
     r"|\b(?:\u0437\u043e\u0432\u0443\u0442|\u043d\u0430\u0437\u044b\u0432\u0430\u0435\u0442\u0441\u044f|"
-    r"\u043f\u0430\u0440\u043e\u043b\u044c|\u043a\u043e\u0434\u043e\u0432\u043e\u0435 \u0441\u043b\u043e\u0432\u043e)\b\W{0,3}((?:\w+ )?\w+)"
-    r"|(?:\u0627\u0633\u0645\u0647|\u0627\u0633\u0645\u0647\u0627|\u0643\u0644\u0645\u0629 \u0627\u0644\u0633\u0631)\W{0,3}((?:\w+ )?\w+)",
+    r"\u043f\u0430\u0440\u043e\u043b\u044c"
+    r"|\u043a\u043e\u0434\u043e\u0432\u043e\u0435 \u0441\u043b\u043e\u0432\u043e)\b\W{0,3}((?:\w+ )?\w+)"
+    r"|(?:\u0627\u0633\u0645\u0647|\u0627\u0633\u0645\u0647\u0627"
+    r"|\u0643\u0644\u0645\u0629 \u0627\u0644\u0633\u0631)\W{0,3}((?:\w+ )?\w+)",
     re.IGNORECASE,
 )
 _CAPITAL = re.compile(
-    r"\b(?:[Pp]roje[ck]t|[Oo]peration|[Pp]royecto|[Pp]rojet|[Cc]ode ?name|Anw\u00e4lt(?:in)?|Anwalt|Nachbar(?:in)?|Mieter(?:in)?|Vermieter(?:in)?|Kunde|"
-    r"Kundin|Kollege|Kollegin|Chef(?:in)?|Patient(?:in)?|Lehrer(?:in)?|Arzt|Familie|Firma|[Ll]awyer|[Nn]eighbou?r|[Cc]ustomer|[Cc]lient|[Pp]atient|"
+    r"\b(?:[Pp]roje[ck]t|[Oo]peration|[Pp]royecto|[Pp]rojet|[Cc]ode ?name|Anw\u00e4lt(?:in)?|Anwalt|Nachbar(?:in)?"
+    r"|Mieter(?:in)?|Vermieter(?:in)?|Kunde|"
+    r"Kundin|Kollege|Kollegin|Chef(?:in)?|Patient(?:in)?|Lehrer(?:in)?|Arzt|Familie|Firma|[Ll]awyer|[Nn]eighbou?r|[Cc]ustomer"
+    r"|[Cc]lient|[Pp]atient|"
     r"[Tt]enant|[Cc]olleague|[Mm]anager|[Bb]oss|[Cc]liente|[Ss]e\u00f1ora?|[Vv]ecin[oa]|[Jj]ef[ea]) ([^\W\d_a-z][\w-]{2,})"
 )
 _CHINESE_NAMED = re.compile(
     "(?:\u53eb\u505a|\u540d\u53eb|\u540d\u4e3a|\u59d3\u540d[\u662f\u4e3a\uff1a:]|\u540d\u5b57[\u662f\u4e3a\u53eb]|"
-    "(?:\u5ba2\u6237|\u7528\u6237|\u60a3\u8005|\u75c5\u4eba|\u5b66\u751f|\u540c\u4e8b|\u8001\u677f|\u7ecf\u7406|\u516c\u53f8|\u9879\u76ee|"
+    "(?:\u5ba2\u6237|\u7528\u6237|\u60a3\u8005|\u75c5\u4eba|\u5b66\u751f|\u540c\u4e8b|\u8001\u677f|\u7ecf\u7406|\u516c\u53f8"
+    "|\u9879\u76ee|"
     "\u8f6c\u7ed9)\u53eb?)([\u4e00-\u9fff]{2,4})(?![\u4e00-\u9fff])"
     "|(?:\u53eb\u505a|\u540d\u53eb|\u540d\u4e3a|\u5ba2\u6237\u53eb|\u9879\u76ee\u53eb|\u7528\u6237\u53eb)([\u4e00-\u9fff]{2,4})"
 )
@@ -50,7 +56,8 @@ _CHINESE_TITLED = re.compile(
 )
 _KOREAN_TITLED = re.compile(
     "(?<![\uac00-\ud7a3])([\uac00-\ud7a3]{2,4}) ?(?:\uc528|\ub2d8|\uacfc\uc7a5|\ub300\ub9ac|\ubd80\uc7a5|\ucc28\uc7a5|\uc0ac\uc7a5|"
-    r"\uad50\uc218|\uc6d0\uc7a5|\ud300\uc7a5|\ubcc0\ud638\uc0ac)(?=[\uc774\uac00\uc740\ub294\uc744\ub97c\uc758\uc5d0\uc640\uacfc\ub3c4]|\W|\Z)"
+    r"\uad50\uc218|\uc6d0\uc7a5|\ud300\uc7a5"
+    r"|\ubcc0\ud638\uc0ac)(?=[\uc774\uac00\uc740\ub294\uc744\ub97c\uc758\uc5d0\uc640\uacfc\ub3c4]|\W|\Z)"
 )
 _KOREAN_ANYBODY = frozenset(["고객", "손님", "사용자", "선생", "부모", "이용자", "회원", "담당", "의사"])
 _JAPANESE_TITLED = re.compile("([\u4e00-\u9fff]{1,3}|[\u30a0-\u30ff]{2,8})(?:\u3055\u3093|\u69d8|\u6c0f)")

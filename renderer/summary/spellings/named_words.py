@@ -1,0 +1,56 @@
+"""Indexes what hidden text writes as a name, and what it writes like any other word."""
+
+from __future__ import annotations
+
+from renderer.summary import disguises, written
+from renderer.summary.spellings import sounds
+
+NAME_HEAD = 4
+_MOST_BEFORE = 4
+
+
+class NamedWords:
+    """``index_names`` takes text that begins with a whole word. All words are folded."""
+
+    def __init__(self) -> None:
+        self.told_names: set[str] = set()
+        """Words of the reasoning that are written as names; in German that is each noun."""
+        self.uttered: set[str] = set()
+        """Names and words that certainly are names: in quotes, after a title, or parts of an identifier."""
+        self.wide_names: set[str] = set()
+        """Those of them that are in scripts without spaces."""
+        self.name_heads: set[str] = set()
+        """What names begin with."""
+        self.named_after: dict[str, set[str]] = {}
+        """Words with a capital, and the words with one before them: "Fischer" after "Peter"."""
+        self.sounds: set[tuple[str, str]] = set()
+        """How what may be a name sounds (``spellings.sounds``)."""
+        self.small: set[str] = set()
+        """Words that are written without a capital."""
+        self.with_article: set[str] = set()
+        """Those of them that follow an article: names seldom do."""
+        self.before: dict[str, set[str]] = {}
+        """Some of the words before a word, both written small."""
+        self.german_nouns: set[str] = set()
+        self.korean_descriptions: set[str] = set()
+
+    def index_names(self, text: str) -> None:
+        """More text. Names in it may have been in the text before, too."""
+        names, uttered = written.names(text), written.uttered(text)
+        self.told_names |= names
+        self.uttered |= uttered
+        self.wide_names.update(name for name in uttered if disguises.wide(name))
+        self.name_heads.update(name[:NAME_HEAD] for name in names | uttered)
+        self.sounds |= sounds.names(text)
+        for first, second in written.side_by_side(text):
+            self.named_after.setdefault(second, set()).add(first)
+        self._index_small(text)
+
+    def _index_small(self, text: str) -> None:
+        self.small |= written.small(text)
+        self.with_article |= written.with_article(text)
+        for before, word in written.neighbours(text):
+            if len(known := self.before.setdefault(word, set())) < _MOST_BEFORE:
+                known.add(before)
+        self.german_nouns |= written.german_nouns(text)
+        self.korean_descriptions |= written.korean_descriptions(text)
