@@ -19,7 +19,8 @@ _DIGIT_RUN = re.compile(r"\d(?:[\s.,/:()_-]{0,2}\d)*")
 _WORDS = {
     0: "zero null nul cero ноль صفر 영 zéro",
     1: "one first eins uno primero premier один واحد 하나 첫째 ichi yksi",
-    2: "two second zwei zweite deux deuxième dos segundo due dois duas twee två två два две второй اثنان خياران 두 둘 둘째 duo iki dwa kaksi",
+    2: "two second zwei zweite deux deuxième dos segundo due dois duas twee två två два две второй "
+    "اثنان خياران 두 둘 둘째 duo iki dwa kaksi",
     3: "three third drei dritte trois troisième tres tercero tre drie три третий ثلاثة ثلاث 세 셋 셋째 trio üç trzy kolme",
     4: "four fourth vier vierte quatre cuatro quattro quatro fyra четыре أربعة أربع 네 넷 quartet dört cztery neljä quarto cuarto",
     5: "five fifth fünf fünfte cinq cinco cinque vijf пять خمسة خمس 다섯 pentagon quintet beş pięć viisi quinto fem",
