@@ -10,10 +10,10 @@ from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
-from renderer.summary import disguises, endings, languages, written
+from renderer.summary import disguises, endings, languages
 from renderer.summary.number_words import small_numbers
 from renderer.summary.spellings import digits as spelled_digits
-from renderer.summary.spellings import pinyin
+from renderer.summary.spellings import pinyin, written
 from renderer.summary.spellings.named_words import NamedWords
 from renderer.summary.vocabulary import korean
 

@@ -10,7 +10,7 @@ from renderer.summary import disguises, languages, new_words, plain_words
 from renderer.summary.index import HiddenText, SeenText
 from renderer.summary.spellings import letters
 from renderer.summary.spellings.named_words import NAME_HEAD
-from renderer.summary.written import said_words
+from renderer.summary.spellings.written import said_words
 
 _SHORTEST_MISSPELT = 6
 _SHORTEST_CUT_UP = 6

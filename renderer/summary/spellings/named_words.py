@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from renderer.summary import disguises, written
-from renderer.summary.spellings import sounds
+from renderer.summary import disguises
+from renderer.summary.spellings import sounds, written
 
 NAME_HEAD = 4
 _MOST_BEFORE = 4

@@ -36,7 +36,8 @@ _KOREAN_DESCRIPTION = re.compile(
 )
 _NEIGHBOURS = re.compile(r"(?<![\w'-])([a-z\u00df-\u00ff]{3,}) (?=([a-z\u00df-\u00ff]{5,})(?![\w'-]))")
 _GERMAN_NOUN = re.compile(
-    r"\b(?:[Ee]ine?[nmrs]?|[Kk]eine?[nmrs]?|[Mm]ehrere|[Vv]iele|[Aa]lle|[Ww]enige|[Mm]ehr|[Ww]eniger|[Jj]ede[rsnm]?|[Dd]iese[rsnm]?|[Oo]hne|[Zz]u viel)"
+    r"\b(?:[Ee]ine?[nmrs]?|[Kk]eine?[nmrs]?|[Mm]ehrere|[Vv]iele|[Aa]lle|[Ww]enige|[Mm]ehr|[Ww]eniger|"
+    r"[Jj]ede[rsnm]?|[Dd]iese[rsnm]?|[Oo]hne|[Zz]u viel)"
     r"\s+(?:[a-z\u00df-\u00ff]+e[nrsm]?\s+)?([A-Z\u00c4\u00d6\u00dc][a-z\u00df-\u00ff]{3,30})\b"
 )
 """What follows words that no name follows. In German it has a capital like a name."""
