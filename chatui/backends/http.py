@@ -83,18 +83,26 @@ class Upstream:
             await self._client.aclose()
 
     async def get(self, path: str) -> tuple[httpx.Headers, object]:
-        """GET a small JSON response: headers, and the decoded body or None. The caller sets the deadline.
+        """GET a small JSON response within ``limits.discover`` seconds: headers, and the decoded body or None.
 
         Raises:
-            BackendError: the server cannot be reached, or does not answer with success.
+            BackendError: the server cannot be reached, or does not answer with success, or not in time.
         """
         request = self._client.build_request("GET", self.root + path)
-        async with self._opened(request, asyncio.get_running_loop().time() + self.limits.discover) as response:
-            body = await _bounded(response, self.limits.max_line_bytes)
+        deadline = asyncio.get_running_loop().time() + self.limits.discover
+        async with self._opened(request, deadline) as response:
+            body = await _whole(response, deadline, self.limits)
         try:
             return response.headers, json.loads(body)
         except ValueError:
             return response.headers, None
+
+    async def try_get(self, path: str) -> object:
+        """The decoded body alone, of a page that not every server has; None if the server does not say, or not in time."""
+        try:
+            return (await self.get(path))[1]
+        except BackendError:
+            return None
 
     async def stream(
         self, path: str, payload: Mapping[str, object], on_sent: Callable[[str, bytes], None] | None = None
@@ -113,8 +121,7 @@ class Upstream:
             on_sent(path, request.content)
         async with self._opened(request, clock.deadline()) as response:
             if "json" in response.headers.get("content-type", ""):
-                async with _deadline(clock.deadline()):
-                    body = await _bounded(response, self.limits.max_line_bytes)
+                body = await _whole(response, clock.deadline(), self.limits)
                 yield [Event(WHOLE, body.decode("utf-8", "replace"))]
                 return
             async with aclosing(self._events(response, clock)) as read:
@@ -212,6 +219,17 @@ async def _deadline(when: float) -> AsyncIterator[None]:
             yield
     except TimeoutError as error:
         raise _silent() from error
+
+
+async def _whole(response: httpx.Response, deadline: float, limits: Limits) -> bytes:
+    """The body of an answer that is no stream. One that breaks off is as good as none: nothing of it was passed on."""
+    try:
+        async with _deadline(deadline):
+            return await _bounded(response, limits.max_line_bytes)
+    except httpx.ReadTimeout as error:
+        raise _silent() from error
+    except httpx.HTTPError as error:
+        raise _unreachable(error) from error
 
 
 async def _bounded(response: httpx.Response, most: int) -> bytes:

@@ -68,7 +68,7 @@ async def identify(upstream: Upstream, model: str | None, dialect: str | None = 
 
 async def loaded_context(upstream: Upstream, model: str | None) -> int | None:
     """The context length with which Ollama has loaded the model: by default far less than the model supports. None if not loaded."""
-    body = _map(await _get(upstream, "/api/ps"))
+    body = _map(await upstream.try_get("/api/ps"))
     running = body.get("models")
     entries = [_map(entry) for entry in running] if isinstance(running, list) else []
     named = [entry.get("context_length") for entry in entries if model in (entry.get("name"), entry.get("model"))]
@@ -95,7 +95,7 @@ async def _version(upstream: Upstream, product: str | None) -> str | None:
         said: str | None = headers.get("x-litellm-version")
         return said
     path, name = _VERSIONS.get(product or "", ("", ""))
-    version = _map(await _get(upstream, path)).get(name) if path else None
+    version = _map(await upstream.try_get(path)).get(name) if path else None
     return version[:80] if isinstance(version, str) and version else None
 
 
@@ -116,7 +116,7 @@ async def _family(upstream: Upstream, product: str | None, model: str | None) ->
                 return True, "its tokenizer has Harmony's markers under the ids of gpt-oss"
             return False, "its tokenizer does not know Harmony's markers"
     if product == "llama.cpp":
-        template = _map(await _get(upstream, "/props")).get("chat_template")
+        template = _map(await upstream.try_get("/props")).get("chat_template")
         if isinstance(template, str) and template:
             return str(Token.CHANNEL) in template, "told by its chat template"
     if model and "gpt-oss" in model.lower().replace("_", "-"):
@@ -138,16 +138,6 @@ async def _ids_of_markers(upstream: Upstream, product: str | None, model: str | 
     except (BackendError, TimeoutError, ValueError):
         return None
     return None
-
-
-async def _get(upstream: Upstream, path: str) -> object:
-    """None if the server does not say."""
-    try:
-        async with asyncio.timeout(upstream.limits.discover):
-            _, body = await upstream.get(path)
-    except (BackendError, TimeoutError):
-        return None
-    return body
 
 
 def _map(value: object) -> Mapping[str, Any]:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator
 
-from chatui.backends.base import BackendError
 from chatui.backends.context.refusals import MOST_TOKENS
 from chatui.backends.http import Upstream
 
@@ -20,11 +18,11 @@ async def asked_contexts(upstream: Upstream, server: str | None, listed: object)
     """``listed`` is what the server said to ``/v1/models``. Empty if it does not say: then it has to refuse a prompt that is too long."""
     match server:
         case "llama.cpp":
-            return _props(await _get(upstream, "/props")) or tuple(_lengths(listed, "data"))
+            return _props(await upstream.try_get("/props")) or tuple(_lengths(listed, "data"))
         case "Ollama":
-            return tuple(_lengths(await _get(upstream, "/api/ps"), "models"))
+            return tuple(_lengths(await upstream.try_get("/api/ps"), "models"))
         case None:
-            return tuple(_lengths(listed, "data")) or tuple(_lengths(await _get(upstream, "/api/v0/models"), "data"))
+            return tuple(_lengths(listed, "data")) or tuple(_lengths(await upstream.try_get("/api/v0/models"), "data"))
     return tuple(_lengths(listed, "data"))
 
 
@@ -49,13 +47,3 @@ def _lengths(body: object, field: str) -> Iterator[tuple[str | None, int]]:
 
 def _tokens(value: object) -> int | None:
     return value if type(value) is int and 0 < value <= MOST_TOKENS else None
-
-
-async def _get(upstream: Upstream, path: str) -> object:
-    """None if the server does not say, or not in time."""
-    try:
-        async with asyncio.timeout(upstream.limits.discover):
-            _, body = await upstream.get(path)
-    except (BackendError, TimeoutError):
-        return None
-    return body

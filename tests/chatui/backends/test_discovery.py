@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 import time
 from typing import Any
 
 import pytest
 
-from chatui.backends.base import BackendError, Endpoint
+from chatui.backends.base import BackendError, Endpoint, Limits
 from chatui.backends.chat.backend import ChatCompletionsBackend
 from chatui.backends.discovery import Discovered, discover, own_name
+from chatui.backends.http import Upstream
 from chatui.codes import ProductCode
 from tests.support import stub
 from tests.support.sampling import HASTY, PATIENT
@@ -58,6 +60,29 @@ async def test_a_silent_server_is_not_waited_for() -> None:
             await discover(f"http://127.0.0.1:{never_accepts.getsockname()[1]}", None, HASTY)
     assert slow.value.code == ProductCode.TIMEOUT
     assert time.monotonic() - began < 30
+
+
+@pytest.mark.parametrize(("limits", "code"), [(PATIENT, ProductCode.BACKEND), (HASTY, ProductCode.TIMEOUT)], ids=["closes", "falls silent"])
+async def test_a_plain_answer_that_breaks_off_is_a_plain_error(limits: Limits, code: ProductCode) -> None:
+    stays = asyncio.Event()
+
+    async def breaks_off(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{")
+        if code is ProductCode.TIMEOUT:
+            await stays.wait()
+        writer.close()
+
+    async with await asyncio.start_server(breaks_off, "127.0.0.1", 0) as server:
+        upstream = Upstream(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}", None, limits)
+        with pytest.raises(BackendError) as asked:
+            await upstream.get("/v1/models")
+        with pytest.raises(BackendError) as sampled:
+            await anext(upstream.stream("/v1/chat/completions", {}))
+        assert await upstream.try_get("/props") is None
+        stays.set()
+        await upstream.aclose()
+    assert asked.value.code == sampled.value.code == code
 
 
 async def test_models_are_asked_for_once_and_name_the_server() -> None:
