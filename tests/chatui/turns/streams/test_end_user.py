@@ -72,10 +72,11 @@ SHAPES: dict[str, Callable[[int], str]] = {
 
 
 class Loop:
-    """A stream, and what an event loop does with it: each step is measured, and what is handed out is rendered outside of the steps."""
+    """A stream, and what an event loop does with it: what is handed out is rendered outside of the steps, which are measured if asked."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_measured: bool = False) -> None:
         self.stream, self.key = EndUserStream(uuid4()), uuid4()
+        self._is_measured = is_measured
         self.worst = 0.0
         self.handed_out = 0
         self.sent: list[wire.Event] = []
@@ -88,7 +89,10 @@ class Loop:
             self._compactor.encode(flushed)
             self.sent += [numbered.event for numbered in flushed]
 
-        self.worst = max(self.worst, cost(whole))
+        if self._is_measured:
+            self.worst = max(self.worst, cost(whole))
+        else:
+            whole()
 
     def write(self, text: str, piece: int) -> None:
         events: list[RawEvent] = [FrameText(text[at : at + piece]) for at in range(0, len(text), piece)]
@@ -106,7 +110,7 @@ class Loop:
 def test_no_step_is_long_whatever_the_text(shape: str, size: int, piece: int) -> None:
     worst = []
     for _ in range(3):
-        loop = Loop()
+        loop = Loop(is_measured=True)
         loop.write(SHAPES[shape](size), piece)
         worst.append(loop.worst)
         if loop.worst <= MOST_UNITS:
@@ -118,7 +122,7 @@ def test_no_step_is_long_whatever_the_text(shape: str, size: int, piece: int) ->
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("piece", [700, 100_000])
 def test_what_was_handed_out_ends_as_the_whole_text_does(shape: str, piece: int) -> None:
-    text = SHAPES[shape](20_000)
+    text = SHAPES[shape](6_000)
     loop = Loop()
     loop.write(text, piece)
     final = {event.block: event.html for event in loop.sent if isinstance(event, wire.BlockFlushed)}
