@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import timedelta
 from uuid import uuid4
 
@@ -58,6 +59,31 @@ def test_a_deleted_conversation_is_found_only_in_the_bin(ada: User, conversation
 def say(row: Conversation, body: str, channel: str | None = None) -> Message:
     header = Header("assistant", channel=channel) if channel else Header("user")
     return transcripts.append(row, None, Frame(header, body), Author.MODEL if channel else Author.PERSON)
+
+
+def test_who_asks_for_a_hidden_message_is_recorded_unless_they_may_see_the_hidden_channels_of_that_conversation(
+    ada: User, hank: User, grace: User, conversation: Conversation
+) -> None:
+    hidden = say(conversation, "HIDDEN", "analysis")
+    own = say(Conversation.objects.create(owner=hank), "HIDDEN", "analysis")
+    asks = [(ada, hidden), (hank, hidden), (hank, own), (grace, hidden), (None, hidden)]
+    recorded = []
+    for person, message in asks:
+        lines = AuditEvent.objects.count()
+        with pytest.raises(NotFoundError):
+            access.visible_message(visitor(person), message.conversation_id, message.pk, action="copy")
+        recorded.append(AuditEvent.objects.count() - lines)
+    assert recorded == [1, 1, 0, 0, 1]
+    assert [line.owner_name for line in AuditEvent.objects.all()] == ["ada"] * 3
+
+
+@pytest.mark.parametrize("may", [access.can_see_hidden, access.can_view_any, access.can_read_audit])
+def test_no_permission_counts_without_staff_status_or_in_a_deactivated_account(may: Callable[[User | None], bool], grace: User) -> None:
+    assert may(grace) and not may(None)
+    for lost in ("is_staff", "is_active"):
+        setattr(grace, lost, False)
+        assert not may(grace), lost
+        setattr(grace, lost, True)
 
 
 def test_of_keys_from_an_index_only_ones_own_visible_messages_outside_the_bin_are_had(

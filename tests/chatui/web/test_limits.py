@@ -1,0 +1,54 @@
+"""What costs much is limited for each person: whoever asks too often waits, nothing is done for them, and nobody else waits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from chatui.models import Conversation, Message, ShareLink, User
+from chatui.models.message import Author
+from chatui.store import transcripts
+from renderer.frames import Frame, Header
+from tests.chatui.conftest import signed_in
+
+pytestmark = pytest.mark.django_db
+
+REFUSED = 429
+
+
+def statuses(client: Client, times: int, method: str, path: str, **data: str) -> list[int]:
+    def one() -> int:
+        response: Any = client.get(path) if method == "GET" else client.post(path, data)
+        if response.streaming:
+            b"".join(response)
+        return int(response.status_code)
+
+    return [one() for _ in range(times)]
+
+
+@pytest.fixture
+def question(conversation: Conversation, ada: User) -> Message:
+    message = transcripts.append(conversation, None, Frame(Header("user"), "Is this shared?"), Author.PERSON)
+    transcripts.activate(conversation, ada, message)
+    return message
+
+
+def test_share_links_are_made_up_to_a_number(question: Message, ada: User) -> None:
+    path, client = f"/c/{question.conversation_id}/share/", signed_in(ada)
+    assert statuses(client, 32, "POST", path, leaf=str(question.pk), days="7") == [302] * 30 + [REFUSED] * 2
+    assert ShareLink.objects.count() == 30
+    assert client.get(path).status_code == 200, "looking at them is not making them"
+
+
+def test_archives_of_everything_are_sent_up_to_a_number(question: Message, ada: User, bela: User) -> None:
+    assert statuses(signed_in(ada), 8, "GET", "/download/") == [200] * 6 + [REFUSED] * 2
+    assert statuses(signed_in(bela), 1, "GET", "/download/") == [200]
+
+
+def test_uploads_are_read_up_to_a_number(ada: User, bela: User) -> None:
+    client = signed_in(ada)
+    assert statuses(client, 22, "POST", "/import/", file="") == [400] * 20 + [REFUSED] * 2, "those that are refused count as well"
+    assert client.get("/import/").status_code == 200
+    assert statuses(signed_in(bela), 1, "POST", "/import/", file="") == [400]
