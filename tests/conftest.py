@@ -30,7 +30,7 @@ OF_TESTS = {
     "CHATUI_TEST_REDIS_URL",
     "CHATUI_TEST_SHAPES",
 }
-TOGETHER = ("tests/llama/", "tests/services/")
+TOGETHER = ("tests/llama/",)
 SERVICES = ("CHATUI_TEST_DATABASE_URL", "CHATUI_TEST_REDIS_URL")
 
 # Not in pyproject.toml: without the plugin (-p no:django) that setting would be an unknown one, and an error.
@@ -40,6 +40,9 @@ _DATA = tempfile.TemporaryDirectory(prefix="chatui-tests-")
 for _name in [name for name in os.environ if name.startswith("CHATUI_") and name not in OF_TESTS]:
     del os.environ[_name]
 os.environ["CHATUI_DATA_DIR"] = _DATA.name
+# What one process of the tests counts in Redis, such as wrong passwords, is not what another counts. Redis has 16 databases.
+if (_worker := os.environ.get("PYTEST_XDIST_WORKER", "")) and (_redis := os.environ.get("CHATUI_TEST_REDIS_URL")):
+    os.environ["CHATUI_TEST_REDIS_URL"] = urlsplit(_redis)._replace(path=f"/{int(_worker.removeprefix('gw')) % 16}").geturl()
 
 
 # No deadline: how long one example takes says more of the machine than of the code. Always the same examples, so that a change is judged
@@ -141,7 +144,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """With ``--dist loadfile``, keep together not only what one module sets up, but also what shares llama.cpp or Redis.
+    """With ``--dist loadfile``, keep together not only what one module sets up, but also what shares llama.cpp.
 
     Groups by mark are no way: pytest-xdist 3.8 writes them into the ids of tests, which pytest 9.2 computes, so that they are lost.
     """

@@ -52,7 +52,6 @@ def team(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Team]:
     """A database of our own with a hundred lines, which four processes wrote at the same time."""
     with own_database() as address:
         deployment = Deployment(tmp_path_factory.mktemp("data"), CHATUI_DATABASE_URL=address)
-        deployment.manage("migrate", "--verbosity", "0")
         with ThreadPoolExecutor(4) as pool:
             list(pool.map(lambda _: deployment.manage("shell", "--no-imports", "-c", WRITE), range(4)))
         team = Team(deployment, address)

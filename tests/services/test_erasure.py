@@ -48,7 +48,6 @@ def deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]
     """The product over a database of our own, without a server."""
     with own_database() as address:
         deployment = Deployment(tmp_path_factory.mktemp("data"), CHATUI_DATABASE_URL=address)
-        deployment.manage("migrate", "--verbosity", "0")
         deployment.make_people(ada=(False, []), bela=(False, []))
         yield deployment
 

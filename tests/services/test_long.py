@@ -55,7 +55,6 @@ print("ANSWER" + json.dumps({{
 def deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
     with own_database() as address:
         deployment = Deployment(tmp_path_factory.mktemp("data"), CHATUI_DATABASE_URL=address)
-        deployment.manage("migrate", "--verbosity", "0")
         deployment.make_people(ada=(False, []))
         yield deployment
 

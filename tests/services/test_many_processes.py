@@ -20,8 +20,8 @@ pytestmark = pytest.mark.services
 
 @pytest.fixture(scope="module")
 def deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
-    """Two processes over a database of our own."""
-    with own_database() as address:
+    """Two processes over a database of our own, whose tables the first of them makes."""
+    with own_database(is_empty=True) as address:
         deployment = Deployment(
             tmp_path_factory.mktemp("data"),
             CHATUI_DATABASE_URL=address,

@@ -61,7 +61,6 @@ def database() -> Iterator[str]:
 def deployment(database: str, tmp_path_factory: pytest.TempPathFactory) -> Deployment:
     """The product over it, without a server."""
     deployment = Deployment(tmp_path_factory.mktemp("data"), CHATUI_DATABASE_URL=database)
-    deployment.manage("migrate", "--verbosity", "0")
     deployment.make_people(ada=(False, []), bela=(False, []))
     deployment.manage("shell", "--no-imports", "-c", FILL)
     return deployment

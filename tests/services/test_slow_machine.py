@@ -22,7 +22,7 @@ from tests.support.served import Deployment, Server
 
 pytestmark = [pytest.mark.services, pytest.mark.asyncio, pytest.mark.faults]
 
-CHATS = 400 if ROUNDS > 1 else 60
+CHATS = 400 if ROUNDS > 1 else 30
 WORDS, PAUSE = 10, 0.5
 STOPPED, RUNNING = 0.4, 0.1
 """Seconds of SIGSTOP and of SIGCONT, in turn."""
