@@ -10,6 +10,7 @@ from chatui.models import Message, User
 from chatui.turns import server_summaries
 from chatui.turns.summary_notes import Notes
 from renderer.events import FrameClosed, FrameOpened, FrameText
+from renderer.frame_kinds import ANALYSIS, BROKEN
 from renderer.frames import Frame, Header, Role, Terminator
 from renderer.summary import frame as summary_frame
 from tests.chatui.turns.test_summarizing import STEP, TRUSTED, kept, server_summary, watch
@@ -135,3 +136,12 @@ async def test_a_server_nobody_vouched_for_writes_no_line_though_a_model_does(
     backend.script = [*server_summary("**Weighing the rain**"), *thinks(gate)]
     watched = await watch(ada, gate, lambda: summarizer.judged > 0)
     assert watched.steps == [STEP]
+
+
+def test_a_summarizer_gets_reasoning_and_neither_calls_nor_what_is_kept_for_staff() -> None:
+    notes = Notes()
+    for header in (ANALYSIS, BROKEN, Header(Role.ASSISTANT, "analysis", recipient="functions.look"), Header(Role.TOOL, name="look")):
+        for event in (FrameOpened(header), FrameText(f"Written as {header.role}, {header.intent}, {header.recipient}."), FrameClosed(None)):
+            notes.feed(event)
+    asked = notes.request(None, []).frames[-1].body
+    assert asked.endswith("## New notes\n\nWritten as assistant, None, None.")

@@ -49,3 +49,24 @@ def test_the_arguments_of_a_call_count_towards_the_limit() -> None:
     call = {"tool_calls": [{"index": 0, "id": "c1", "function": {"name": "look", "arguments": "x" * 50}}]}
     frames, reason = read({"index": 0, "delta": call}, {"index": 0, "delta": call}, max_chars=60)
     assert (sum(len(done.frame.body) for done in frames), reason) == (60, EndReason.LENGTH)
+
+
+def test_a_label_behind_all_text_hides_it_unless_it_came_with_a_call() -> None:
+    text, label = {"delta": {"content": "I look it up."}}, {"channel": "commentary"}
+    call = {"tool_calls": [{"index": 0, "id": "c1", "function": {"name": "look", "arguments": "{}"}}]}
+    assert shown(read(text, {"delta": label})[0]) == ""
+    assert shown(read(text, {"delta": label | call})[0]) == "I look it up."
+
+
+def test_a_label_behind_all_text_hides_it_in_a_stream_that_broke_as_well() -> None:
+    reader, assembler = Deltas(lambda: "c", max_chars=1000), Assembler()
+    events = [event for delta in ({"content": SECRET}, {"channel": "analysis"}) for event in reader.feed({"choices": [{"delta": delta}]})]
+    frames = [done for event in [*events, *reader.break_off()] if (done := assembler.feed(event))]
+    assert frames and shown(frames) == ""
+
+
+def test_raw_output_that_a_filter_cut_proves_no_answer() -> None:
+    raw = {"content": "analysisThe user asks.assistantfinalIt is sunny."}
+    assert shown(read({"delta": raw, "finish_reason": "stop"})[0]) == "It is sunny."
+    for cut in ("content_filter", "length"):
+        assert shown(read({"delta": raw, "finish_reason": cut})[0]) == ""
