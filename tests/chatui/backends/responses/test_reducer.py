@@ -485,3 +485,17 @@ def test_a_sample_that_is_full_takes_nothing_more_from_the_last_event() -> None:
 def test_echoes_of_markers_that_were_made_harmless_are_restored() -> None:
     result = read(message(), text("You wrote <"), text("\u2060|end|>."), completed(), restore=True)
     assert result.visible == "You wrote <|end|>."
+
+
+def test_a_part_that_was_called_reasoning_once_stays_hidden_whatever_its_message_calls_it_in_the_end() -> None:
+    reducer, assembler, item = Reducer(lambda: "c", max_chars=1000), Assembler(), {"type": "message", "id": "m", "role": "assistant"}
+    at = {"item_id": "m", "output_index": 0, "content_index": 0}
+    events = [
+        *reducer.feed("response.output_item.added", {"output_index": 0, "item": item}),
+        *reducer.feed("response.content_part.added", {**at, "part": {"type": "reasoning_text", "text": ""}}),
+        *reducer.feed("response.output_text.delta", {**at, "delta": "THOUGHT"}),
+    ]
+    content = [{"type": "output_text", "text": "THOUGHT"}, {"type": "output_text", "text": "Hi"}]
+    events += reducer.feed("response.output_item.done", {"output_index": 0, "item": {**item, "content": content}})
+    frames = [done.frame for event in [*events, *reducer.finish()[0]] if (done := assembler.feed(event))]
+    assert [frame.body for frame in frames if may_see(frame.header, Audience.END_USER)] == ["Hi"]
