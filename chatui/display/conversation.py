@@ -111,13 +111,18 @@ class ShownExchange:
 
 @dataclass(frozen=True, slots=True)
 class ShownConversation:
-    """What a page says of a conversation itself. ``is_imported``: it was uploaded, and not written here; no new title takes that away."""
+    """What a page says of a conversation itself.
+
+    ``is_imported``: it was uploaded, and not written here; no new title takes that away. ``imported_from``: the product that it was
+    exported from, if any.
+    """
 
     id: str
     title: str
     url: str
     effort: str
     is_imported: bool = False
+    imported_from: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +140,7 @@ class ConversationLink:
 def shown_conversation(row: Conversation) -> ShownConversation:
     """A conversation's own data for its page."""
     url = reverse("conversation", args=[row.pk])
-    return ShownConversation(str(row.pk), row.title, url, row.effort, row.imported_at is not None)
+    return ShownConversation(str(row.pk), row.title, url, row.effort, row.imported_at is not None, row.get_imported_from_display())
 
 
 def conversation_link(row: Conversation, current: UUID | None = None) -> ConversationLink:
@@ -275,7 +280,7 @@ def _answer_siblings(
     by_turn: dict[UUID | None, list[Message]] = {}
     for child in children[question.pk]:
         if not _is_question(child):
-            by_turn.setdefault(child.turn_id, []).append(child)
+            by_turn.setdefault(child.turn_id or child.pk, []).append(child)  # each is an answer of its own where no turn wrote it
     return _siblings(list(by_turn.values()), messages[0])
 
 

@@ -16,6 +16,14 @@ class Effort(models.TextChoices):
     HIGH = "high", "High"
 
 
+class Source(models.TextChoices):
+    """The product that an imported conversation was exported from; empty for a transcript."""
+
+    CHATGPT = "chatgpt", "ChatGPT"
+    OPEN_WEBUI = "open_webui", "Open WebUI"
+    LIBRECHAT = "librechat", "LibreChat"
+
+
 class Conversation(models.Model):
     """Title and settings of a conversation. Deleting sets ``deleted_at``; a purge removes the rows later.
 
@@ -23,8 +31,9 @@ class Conversation(models.Model):
 
     ``imported_at`` marks what was uploaded, whatever it is called later. While ``unfinished_until`` is set, it is still being written by an
     import, or already being erased: it is in the bin, where nobody can take it out, and after that time whoever looks next erases it.
-    ``document_header`` is the header that an import came with, as OpenChatML text. ``sampled_with`` is what the last answer was sampled
-    with, as keys of ``generation_settings``; NULL before one.
+    ``imported_from`` names the product whose export it was, and ``import_key`` is the digest of what was read, so that nothing is imported
+    twice. ``document_header`` is the header that an import came with, as OpenChatML text. ``sampled_with`` is what the last answer was
+    sampled with, as keys of ``generation_settings``; NULL before one.
     """
 
     id = models.UUIDField(primary_key=True, default=new_key, editable=False)
@@ -39,6 +48,8 @@ class Conversation(models.Model):
     deleted_at = models.DateTimeField(null=True, blank=True)
     imported_at = models.DateTimeField(null=True, blank=True)
     unfinished_until = models.DateTimeField(null=True, blank=True)
+    imported_from = models.CharField(max_length=16, choices=Source, blank=True, default="")
+    import_key = models.CharField(max_length=64, blank=True, default="")
     document_header = models.TextField(blank=True)
     sampled_with = models.JSONField(null=True, blank=True)
 

@@ -83,6 +83,12 @@ def all_own_conversations(user: User) -> Iterator[Conversation]:
             yield row
 
 
+def own_import_keys(user: User) -> set[str]:
+    """The digests of what the person has imported from exports, except for what is in the bin."""
+    imported = Conversation.objects.filter(owner=user, deleted_at=None).exclude(import_key="")
+    return set(imported.values_list("import_key", flat=True))
+
+
 def own_messages(user: User, keys: Iterable[UUID]) -> dict[UUID, Message]:
     """The visible messages among ``keys`` that are in this person's own conversations and not in the bin, by key."""
     # Ownership is checked on the rows: with more conditions SQLite would scan everything that the person ever wrote.

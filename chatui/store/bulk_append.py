@@ -1,8 +1,11 @@
-"""Keeps many frames at once, each under the one before it: in short transactions, so that other writers get their turn."""
+"""Keeps many frames at once, each under one before it: in short transactions, so that other writers get their turn."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
 
 from chatui.models import Conversation, Message, SearchEntry
 from chatui.models.message import Author
@@ -15,37 +18,59 @@ BATCH_MESSAGES = 200
 BATCH_CHARS = 200_000
 """What one transaction takes; a message that is longer has one of its own."""
 
+_WHOLE = Kept()
 
-def append_chain(
-    conversation: Conversation, frames: Iterable[tuple[Frame, Kept]], author: Author, before_batch: Callable[[], None]
-) -> Message | None:
-    """Keep frames in a conversation that has no message yet; the last row is returned. ``before_batch`` is called in each transaction."""
-    last: Message | None = None
-    for messages, entries in _batches(conversation, frames, author):
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A frame with the number of its parent among those before it; None for a root. ``at``: when it was written; None: now."""
+
+    frame: Frame
+    parent: int | None
+    kept: Kept = _WHOLE
+    at: datetime | None = None
+
+
+def append_tree(conversation: Conversation, frames: Sequence[Placed], author: Author, before_batch: Callable[[], None]) -> list[UUID]:
+    """Keep frames in a conversation that has no message yet; their keys are returned. ``before_batch`` is called in each transaction."""
+    keys: list[UUID] = []
+    for messages, entries in _batches(conversation, frames, author, keys):
+        dated = [message for message in messages if message.created_at is not None]
+        times = [message.created_at for message in dated]
         with short_transaction():
             before_batch()
             Message.objects.bulk_create(messages)
             SearchEntry.objects.bulk_create(entries)
-        last = messages[-1]
-    return last
+            _set_times(dated, times)
+    return keys
+
+
+def _set_times(messages: list[Message], times: list[datetime]) -> None:
+    # The database row is given the time of its creation, whatever time the message had.
+    for message, at in zip(messages, times, strict=True):
+        message.created_at = at
+    if messages:
+        Message.objects.bulk_update(messages, ["created_at"])
 
 
 def _batches(
-    conversation: Conversation, frames: Iterable[tuple[Frame, Kept]], author: Author
+    conversation: Conversation, frames: Iterable[Placed], author: Author, keys: list[UUID]
 ) -> Iterator[tuple[list[Message], list[SearchEntry]]]:
-    """Rows, ready to be written: what can be done outside a transaction is done by then."""
+    """Rows, ready to be written: what can be done outside a transaction is done by then. Their keys are added to ``keys``."""
     messages, entries, chars = list[Message](), list[SearchEntry](), 0
-    parent: Message | None = None
-    for position, (frame, kept) in enumerate(frames):
-        row = transcripts.row_of(conversation, frame, author, kept)
-        row.message.parent, row.message.position = parent, position
-        parent = row.message
-        if messages and (len(messages) >= BATCH_MESSAGES or chars + len(row.message.text) > BATCH_CHARS):
+    for position, item in enumerate(frames):
+        row = transcripts.row_of(conversation, item.frame, author, item.kept)
+        message = row.message
+        message.parent_id, message.position = None if item.parent is None else keys[item.parent], position
+        if item.at is not None:
+            message.created_at = item.at
+        keys.append(message.pk)
+        if messages and (len(messages) >= BATCH_MESSAGES or chars + len(message.text) > BATCH_CHARS):
             yield messages, entries
             messages, entries, chars = [], [], 0
-        messages.append(row.message)
-        chars += len(row.message.text)
-        if row.found_by is not None and (entry := search_index.entry(row.message, row.found_by)):
+        messages.append(message)
+        chars += len(message.text)
+        if row.found_by is not None and (entry := search_index.entry(message, row.found_by)):
             entries.append(entry)
     if messages:
         yield messages, entries

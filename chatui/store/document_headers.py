@@ -18,6 +18,9 @@ MOST_KEPT = 48 * 1024
 IMPORTED = "imported"
 """The key that marks a download of what was not written here. A file cannot set it to anything else."""
 
+IMPORTED_FROM = "imported_from"
+"""The key that names the product whose export it was."""
+
 SAMPLING_SETTINGS = frozenset(
     {
         "reasoning_effort",
@@ -52,7 +55,10 @@ def header_of(row: Conversation) -> DocumentHeader:
     if row.sampled_with is not None:
         rest = {key: value for key, value in kept.settings.items() if key not in SAMPLING_SETTINGS}
         kept = replace(kept, model=row.model or kept.model, settings={**rest, **row.sampled_with})
-    return replace(kept, extra={**kept.extra, IMPORTED: True}) if row.imported_at else kept
+    if not row.imported_at:
+        return kept
+    origin = {IMPORTED_FROM: str(row.imported_from)} if row.imported_from else {}
+    return replace(kept, extra={**kept.extra, IMPORTED: True, **origin})
 
 
 def transcript(row: Conversation, frames: Iterable[Frame]) -> Transcript:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from uuid import UUID
 
 from django.db import transaction
 from django.utils import timezone
@@ -38,13 +39,12 @@ def renew(conversation: Conversation) -> None:
 
 
 @transaction.atomic
-def complete(conversation: Conversation, last: Message | None) -> None:
-    """All of it is there: from now on its owner sees it, open at its last message. Raises as ``renew`` does."""
+def complete(conversation: Conversation, last: UUID) -> None:
+    """All of it is there: from now on its owner sees it, open at its ``last`` message. Raises as ``renew`` does."""
     renew(conversation)
     conversation.deleted_at = conversation.unfinished_until = None
-    conversation.save(update_fields=["deleted_at", "unfinished_until"])
-    if last is not None:
-        transcripts.activate(conversation, conversation.owner, last)
+    conversation.save(update_fields=["deleted_at", "unfinished_until", "created_at", "active_at"])
+    transcripts.activate(conversation, conversation.owner, Message(pk=last))
 
 
 def give_up(conversation: Conversation) -> None:

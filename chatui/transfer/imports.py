@@ -7,24 +7,17 @@ too. It is marked as imported for good, whatever it is called later.
 from __future__ import annotations
 
 import logging
-from contextlib import suppress
 from dataclasses import dataclass, replace
-
-from django.db import DatabaseError
 
 from chatui.codes import ProductCode, counted
 from chatui.models import Conversation, User
 from chatui.models.conversation import Effort
-from chatui.models.message import Author
-from chatui.store import bulk_append, document_headers, erasure, transcripts, unfinished_imports
+from chatui.store import document_headers, transcripts, unfinished_imports
+from chatui.store.bulk_append import Placed
 from chatui.store.transcripts import Kept
-from chatui.store.unfinished_imports import ImportLostError
-from chatui.transfer import upload
+from chatui.transfer import keeping, upload
 from chatui.transfer.upload import ImportRefusedError, refuse
 from renderer.errors import OpenChatMLError
-from renderer.events import Finished
-from renderer.frame_kinds import PRODUCT_NAMES
-from renderer.frames import Frame
 from renderer.gate import Audience, VisibleText, may_see, show
 from renderer.ocml.document_header import DocumentHeader
 
@@ -51,25 +44,22 @@ def import_transcript(person: User, data: bytes) -> Imported:
     Raises:
         ImportRefusedError: too large, no transcript, nothing in it that its owner may see, or another import of theirs goes on.
     """
-    erasure.sweep()
-    if unfinished_imports.is_going_on(person):
-        refuse(ProductCode.RATE, "another import of yours is still going on")
+    keeping.check_alone(person)
     read = upload.read(data)
-    frames = [replace(item, frame=_as_imported(item.frame)) for item in read.finished]
+    frames = [replace(item, frame=keeping.as_imported(item.frame)) for item in read.finished]
     first = next((item.frame for item in frames if may_see(item.frame.header, Audience.END_USER)), None)
     if first is None:
         refuse(ProductCode.EMPTY, "the transcript holds no message that you may see")
     conversation = _conversation(person, read.header, show(first, Audience.END_USER))
-    _keep(conversation, frames)
+    unfinished_imports.begin(conversation)
+    chain = [
+        Placed(item.frame, number - 1 if number else None, Kept(is_complete=item.complete, error_code=item.error or ""))
+        for number, item in enumerate(frames)
+    ]
+    keeping.keep(conversation, chain, len(chain) - 1)
     if read.codes:
         log.info("conversation %s was imported with problems: %s", conversation.pk, counted(read.codes.elements()))
     return Imported(conversation, len(frames), read.problems)
-
-
-def _as_imported(frame: Frame) -> Frame:
-    """Remove names that are reserved for the product's own frames, so that they cannot be forged, and what PostgreSQL cannot store."""
-    header = replace(frame.header, name=None) if frame.header.name in PRODUCT_NAMES else frame.header
-    return replace(frame, header=header, body=transcripts.storable(frame.body))
 
 
 def _conversation(person: User, header: DocumentHeader, first: VisibleText) -> Conversation:
@@ -86,17 +76,3 @@ def _conversation(person: User, header: DocumentHeader, first: VisibleText) -> C
         effort=effort if effort in Effort.values else Effort.MEDIUM,
         document_header=kept,
     )
-
-
-def _keep(conversation: Conversation, frames: list[Finished]) -> None:
-    unfinished_imports.begin(conversation)
-    chain = ((item.frame, Kept(is_complete=item.complete, error_code=item.error or "")) for item in frames)
-    try:
-        last = bulk_append.append_chain(conversation, chain, Author.IMPORT, lambda: unfinished_imports.renew(conversation))
-        unfinished_imports.complete(conversation, last)
-    except ImportLostError:
-        refuse(ProductCode.NOT_FOUND, "the import was taken away while it was being written")
-    except BaseException:
-        with suppress(DatabaseError):  # then its lease runs out, and the next sweep erases it
-            unfinished_imports.give_up(conversation)
-        raise

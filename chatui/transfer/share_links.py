@@ -42,7 +42,7 @@ class SharedMessage:
 class Shared:
     """What everybody sees who holds the link. ``name`` is empty where the owner did not want to be named.
 
-    ``is_imported``: somebody uploaded it, so that nobody here knows who wrote it.
+    ``is_imported``: somebody uploaded it, so that nobody here knows who wrote it. ``imported_from``: the product that it was exported from.
     """
 
     title: VisibleText = field(repr=False)
@@ -50,6 +50,7 @@ class Shared:
     at: datetime
     messages: tuple[SharedMessage, ...]
     is_imported: bool
+    imported_from: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +95,7 @@ def preview(person: User, conversation_id: object) -> Preview:
     messages = _seen(transcripts.branch(row, transcripts.active_leaf(row, person)))
     if not messages:
         raise access.NotFoundError
-    shared = Shared(transcripts.title_text(row), "", timezone.now(), _shown(messages), row.imported_at is not None)
+    shared = Shared(transcripts.title_text(row), "", timezone.now(), _shown(messages), *_origin(row))
     return Preview(shared, str(messages[-1].pk))
 
 
@@ -128,7 +129,12 @@ def read(token: str) -> Shared:
     link = access.share_link(token)
     messages = _seen(transcripts.branch(link.conversation, link.leaf))
     title = transcripts.own_words(link.title)
-    return Shared(title, link.shown_name, link.created_at, _shown(messages), link.conversation.imported_at is not None)
+    return Shared(title, link.shown_name, link.created_at, _shown(messages), *_origin(link.conversation))
+
+
+def _origin(row: Conversation) -> tuple[bool, str]:
+    """Whether a conversation was imported, and the name of the product that it was exported from."""
+    return row.imported_at is not None, row.get_imported_from_display()
 
 
 def links(person: User, conversation_id: object | None = None) -> list[Link]:

@@ -72,6 +72,11 @@ def refuse(code: ErrorCode, hint: str) -> NoReturn:
     raise ImportRefusedError(Problem(code, hint))
 
 
+def has_more_marks(data: bytes, most: int) -> bool:
+    """Whether JSON has more strings, commas and opening brackets together than ``most``."""
+    return next(islice(_JSON_MARK.finditer(data), most, None), None) is not None
+
+
 def _read_text(data: bytes) -> Upload:
     upload, reader = Upload(), FrameReader(lenient=True)
     for begin in range(0, len(data), _PIECE):
@@ -107,7 +112,7 @@ def _is_json(data: bytes) -> bool:
 
 def _read_json(data: bytes) -> Upload:
     # What Python makes of JSON takes up to forty times as much room: it is counted before it is made.
-    if next(islice(_JSON_MARK.finditer(data), MAX_JSON_MARKS, None), None) is not None:
+    if has_more_marks(data, MAX_JSON_MARKS):
         refuse(ProductCode.TOO_LARGE, "the transcript has more values than its frames can have")
     reading = interchange.read_leniently(data)
     refused = next((problem for problem in reading.problems if problem.is_refused), None)

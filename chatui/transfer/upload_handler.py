@@ -7,26 +7,32 @@ from io import BytesIO
 from django.core.files.uploadedfile import InMemoryUploadedFile
 from django.core.files.uploadhandler import FileUploadHandler
 
+from chatui.transfer.other_products import reading
 from chatui.transfer.upload import MAX_BYTES
 
 
 class BoundedUploadHandler(FileUploadHandler):
     """Keeps the first bytes of all files of a request together, one more than is allowed; what comes after them is dropped.
 
-    Whoever reads the file then sees that it is too large. Django parses uploads before any view is asked, also of strangers.
+    Whoever reads the file then sees that it is too large. Django parses uploads before any view is asked, also of strangers, who can
+    import nothing: for them there is less room.
     """
 
-    _room = MAX_BYTES + 1
+    _room: int | None = None
 
     def new_file(self, *args: object, **kwargs: object) -> None:
         """The next file of the request begins."""
         super().new_file(*args, **kwargs)  # type: ignore[arg-type]
+        if self._room is None:
+            user = getattr(self.request, "user", None)
+            self._room = 1 + (reading.MAX_BYTES if user is not None and user.is_authenticated else MAX_BYTES)
         self._file = BytesIO()
 
     def receive_data_chunk(self, raw_data: bytes, start: int) -> None:
         """Take what there is room for."""
-        self._file.write(raw_data[: self._room])
-        self._room -= min(len(raw_data), self._room)
+        room = self._room or 0
+        self._file.write(raw_data[:room])
+        self._room = room - min(len(raw_data), room)
 
     def file_complete(self, file_size: int) -> InMemoryUploadedFile:
         """The file, or its beginning."""

@@ -1,4 +1,4 @@
-"""The page on which a person uploads a transcript."""
+"""The page on which a person uploads a transcript, or the export of another chat product."""
 
 from __future__ import annotations
 
@@ -8,28 +8,38 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
+from chatui.codes import ProductCode
 from chatui.delivery import groups
 from chatui.delivery.bus import send_from_thread
 from chatui.display import list_events
+from chatui.display.conversation import conversation_link
 from chatui.throttle import Throttle
 from chatui.transfer import imports
+from chatui.transfer.export_imports import ImportedExport, import_export
 from chatui.transfer.imports import ImportRefusedError
-from chatui.transfer.upload import MAX_BYTES
+from chatui.transfer.other_products import left_out, reading
+from chatui.transfer.upload import MAX_BYTES, refuse
 from chatui.web.guards import guarded
 from chatui.web.people import person_of
 
-# Each may hold 5 MB and thousands of messages.
+# Each may hold megabytes and thousands of messages.
 _imports = Throttle("import", attempts=20, seconds=600)
+
+_LISTED = 50
+"""How many new conversations the report links to. Open pages are told of as many; the others come when a page is loaded again."""
 
 
 class ImportForm(forms.Form):
     """The upload form: one file."""
 
     file = forms.FileField(
-        label="Transcript",
-        help_text=f"OpenChatML text or JSON, up to {MAX_BYTES // (1024 * 1024)} MB. System and developer messages, reasoning and "
-        "tool traffic in it stay hidden.",
-        widget=forms.FileInput(attrs={"accept": ".ocml,.txt,.json,text/plain,application/json"}),
+        label="File",
+        help_text=f"A transcript in OpenChatML or its JSON, up to {MAX_BYTES // (1024 * 1024)} MB, or an export from ChatGPT (the zip, or "
+        f"conversations.json in it), Open WebUI or LibreChat (JSON), up to {reading.MAX_BYTES // (1024 * 1024)} MB. System and developer "
+        "messages, reasoning and tool traffic in it stay hidden.",
+        widget=forms.FileInput(
+            attrs={"accept": ".ocml,.txt,.json,.zip,text/plain,application/json,application/zip"},
+        ),
     )
 
 
@@ -37,20 +47,41 @@ class ImportForm(forms.Form):
 @login_required
 @guarded
 def import_page(request: HttpRequest) -> HttpResponse:
-    """The form; after a good upload, the new conversation."""
+    """The form; after a good upload, the new conversation, or a report of what came of an export."""
     if request.method == "POST":
         _imports.check(str(person_of(request).pk))
     form = ImportForm(request.POST or None, request.FILES or None)
     if request.method == "POST" and form.is_valid():
         try:
-            imported = imports.import_transcript(person_of(request), form.cleaned_data["file"].read(MAX_BYTES + 1))
+            return _import(request, form.cleaned_data["file"].read(reading.MAX_BYTES + 1))
         except ImportRefusedError as error:
             form.add_error("file", _sentence(error))
-        else:
-            row = imported.conversation
-            send_from_thread(groups.person(row.owner_id), list_events.listed(row))
-            return redirect("conversation", row.pk)
     return render(request, "account/import.html", {"form": form}, status=400 if form.errors else 200)
+
+
+def _import(request: HttpRequest, data: bytes) -> HttpResponse:
+    person = person_of(request)
+    if len(data) > reading.MAX_BYTES:
+        refuse(ProductCode.TOO_LARGE, f"the file is larger than {reading.MAX_BYTES // (1024 * 1024)} MB")
+    if reading.is_export(data):
+        return _report(request, import_export(person, data))
+    row = imports.import_transcript(person, data).conversation
+    send_from_thread(groups.person(row.owner_id), list_events.listed(row))
+    return redirect("conversation", row.pk)
+
+
+def _report(request: HttpRequest, imported: ImportedExport) -> HttpResponse:
+    """What came of an export: links to what is new, and what was left out, by kind."""
+    rows = imported.conversations[:_LISTED]
+    for row in rows:
+        send_from_thread(groups.person(row.owner_id), list_events.listed(row))
+    found = {
+        "links": [conversation_link(row) for row in rows],
+        "count": len(imported.conversations),
+        "more": len(imported.conversations) - len(rows),
+        "left_out": left_out.sentences(imported.left_out),
+    }
+    return render(request, "account/imported.html", found)
 
 
 def _sentence(error: ImportRefusedError) -> str:

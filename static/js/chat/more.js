@@ -160,6 +160,6 @@ export function withAbove(transcript, fresh) {
  * @param {Element[]} children of a transcript
  */
 export function signature(children) {
-  const names = ["data-question", "data-turn", "data-state", "data-more"];
+  const names = ["data-question", "data-turn", "data-imported", "data-state", "data-more"];
   return children.map((child) => names.map((name) => child.getAttribute(name)).join(" ")).join("\n");
 }

@@ -1,0 +1,121 @@
+"""Imports the export of another chat product: each of its conversations becomes one of the person who uploads it.
+
+There is a limit to what one upload imports. What was imported before is left out, so the same file can be uploaded again for the rest.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+from django.utils import timezone
+
+from chatui.models import Conversation, User
+from chatui.permissions import access
+from chatui.store import transcripts, unfinished_imports
+from chatui.store.bulk_append import Placed
+from chatui.transfer import keeping
+from chatui.transfer.other_products import frames, reading, trees
+from chatui.transfer.other_products.left_out import Counts, Kind
+from chatui.transfer.other_products.reading import Found
+from chatui.transfer.other_products.talk import Talk
+from renderer.gate import Audience, VisibleText, may_see, show
+
+TITLE_CHARS = 100
+MAX_CONVERSATIONS = 500
+MAX_MESSAGES = 20_000
+MAX_SECONDS = 20.0
+"""What one upload imports at most; the conversation at which a limit is reached is imported whole."""
+MAX_TALK_FRAMES = 5_000
+MAX_TALK_CHARS = 3_000_000
+
+
+@dataclass(slots=True)
+class ImportedExport:
+    """The new conversations, and how many things of each kind were hidden or left out."""
+
+    conversations: list[Conversation] = field(default_factory=list)
+    left_out: Counts = field(default_factory=Counts)
+
+
+def import_export(person: User, data: bytes) -> ImportedExport:
+    """Store the conversations of an export.
+
+    Raises:
+        ImportRefusedError: it cannot be read at all, or another import of theirs goes on.
+    """
+    keeping.check_alone(person)
+    result, limit = ImportedExport(), _Limit()
+    known = access.own_import_keys(person)
+    for found in reading.conversations(data):
+        if isinstance(found, Kind):
+            result.left_out[found] += 1
+        elif found.key in known:
+            result.left_out[Kind.TALK_HERE] += 1
+        elif limit.is_reached:
+            result.left_out[Kind.TALK_LEFT] += 1
+        else:
+            known.add(found.key)
+            _import(person, found, result, limit)
+    return result
+
+
+class _Limit:
+    """Counts what one upload has imported, and how long it took."""
+
+    def __init__(self) -> None:
+        self._end = time.monotonic() + MAX_SECONDS
+        self._conversations = self._messages = 0
+
+    def count(self, messages: int) -> None:
+        self._conversations += 1
+        self._messages += messages
+
+    @property
+    def is_reached(self) -> bool:
+        return self._conversations >= MAX_CONVERSATIONS or self._messages >= MAX_MESSAGES or time.monotonic() > self._end
+
+
+def _import(person: User, found: Found, result: ImportedExport, limit: _Limit) -> None:
+    talk = found.talk()
+    kind = talk if isinstance(talk, Kind) else _keep(person, found.key, talk, result, limit)
+    if kind is not None:
+        result.left_out[kind] += 1
+
+
+def _keep(person: User, key: str, talk: Talk, result: ImportedExport, limit: _Limit) -> Kind | None:
+    """Store one conversation. Returns why it is not, where it is not."""
+    tree = trees.tree_of(talk)
+    if len(tree.placed) > MAX_TALK_FRAMES or sum(len(item.frame.body) for item in tree.placed) > MAX_TALK_CHARS:
+        return Kind.TALK_TOO_LARGE
+    placed = [replace(item, frame=keeping.as_imported(item.frame)) for item in tree.placed]
+    first = _first_visible(placed)
+    if first is None:
+        return Kind.TALK_EMPTY
+    conversation = Conversation(
+        owner=person,
+        title=_title(talk, first),
+        model=transcripts.header_text(talk.model),
+        imported_from=talk.source,
+        import_key=key,
+    )
+    unfinished_imports.begin(conversation)
+    conversation.active_at = talk.active_at or talk.created_at or timezone.now()
+    conversation.created_at = min(talk.created_at or conversation.active_at, conversation.active_at)
+    keeping.keep(conversation, placed, tree.leaf)
+    limit.count(len(placed))
+    result.conversations.append(conversation)
+    result.left_out.update(talk.left_out)
+    return None
+
+
+def _first_visible(placed: Iterable[Placed]) -> VisibleText | None:
+    frame = next((item.frame for item in placed if may_see(item.frame.header, Audience.END_USER)), None)
+    return show(frame, Audience.END_USER) if frame else None
+
+
+def _title(talk: Talk, first: VisibleText) -> str:
+    """Its title there, where that could be an answer that is shown; else what its owner sees first."""
+    own = transcripts.own_words(transcripts.storable(frames.title(talk.title)))
+    return transcripts.title_of(own, TITLE_CHARS) or transcripts.title_of(first, TITLE_CHARS) or "Imported conversation"

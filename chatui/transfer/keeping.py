@@ -1,0 +1,49 @@
+"""Keeps the frames of an import: in short transactions, as a conversation that is there whole or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+
+from django.db import DatabaseError
+
+from chatui.codes import ProductCode
+from chatui.models import Conversation, User
+from chatui.models.message import Author
+from chatui.store import bulk_append, erasure, transcripts, unfinished_imports
+from chatui.store.bulk_append import Placed
+from chatui.store.unfinished_imports import ImportLostError
+from chatui.transfer.upload import refuse
+from renderer.frame_kinds import PRODUCT_NAMES
+from renderer.frames import Frame
+
+
+def check_alone(person: User) -> None:
+    """Erase what dead processes left. Raises ImportRefusedError while another import of this person's is being written."""
+    erasure.sweep()
+    if unfinished_imports.is_going_on(person):
+        refuse(ProductCode.RATE, "another import of yours is still going on")
+
+
+def as_imported(frame: Frame) -> Frame:
+    """Remove names that are reserved for the product's own frames, so that they cannot be forged, and what PostgreSQL cannot store."""
+    header = replace(frame.header, name=None) if frame.header.name in PRODUCT_NAMES else frame.header
+    return replace(frame, header=header, body=transcripts.storable(frame.body))
+
+
+def keep(conversation: Conversation, frames: Sequence[Placed], leaf: int) -> None:
+    """Write the frames, at least one, of a conversation that has begun, and show it to its owner, open at the frame number ``leaf``.
+
+    Raises:
+        ImportRefusedError: it was erased meanwhile, or took too long.
+    """
+    try:
+        keys = bulk_append.append_tree(conversation, frames, Author.IMPORT, lambda: unfinished_imports.renew(conversation))
+        unfinished_imports.complete(conversation, keys[leaf])
+    except ImportLostError:
+        refuse(ProductCode.NOT_FOUND, "the import was taken away while it was being written")
+    except BaseException:
+        with suppress(DatabaseError):  # then its lease runs out, and the next sweep erases it
+            unfinished_imports.give_up(conversation)
+        raise

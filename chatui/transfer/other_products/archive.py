@@ -1,0 +1,57 @@
+"""Takes the JSON files out of an uploaded zip, within bounds: how much is unpacked is counted while it is unpacked."""
+
+from __future__ import annotations
+
+import re
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterator
+from io import BytesIO
+
+from chatui.codes import ProductCode
+from chatui.transfer.upload import refuse
+
+MAX_UNPACKED = 64 * 1024 * 1024
+MAX_ENTRIES = 20_000
+
+
+def is_zip(data: bytes) -> bool:
+    """Whether these bytes begin as a zip does."""
+    return data.startswith(b"PK\x03\x04")
+
+
+def json_files(data: bytes) -> Iterator[bytes]:
+    """The files with conversations in an export's zip, each cut where the bound is reached; in a zip without such, all its JSON files.
+
+    Raises:
+        ImportRefusedError: it is no zip, has too many entries, cannot be unpacked, or holds no such file.
+    """
+    # Each entry of the directory takes room in memory before anything can be asked about it.
+    if data.count(b"PK\x01\x02") > MAX_ENTRIES:
+        refuse(ProductCode.TOO_LARGE, f"the archive holds more than {MAX_ENTRIES} files")
+    room = MAX_UNPACKED
+    try:
+        with zipfile.ZipFile(BytesIO(data)) as archive:
+            for entry in _wanted(archive.infolist()):
+                with archive.open(entry) as file:
+                    unpacked = file.read(room)
+                room -= len(unpacked)
+                yield unpacked
+    except _BROKEN:
+        refuse(ProductCode.EMPTY, "the archive is damaged or encrypted")
+
+
+def _wanted(entries: list[zipfile.ZipInfo]) -> list[zipfile.ZipInfo]:
+    # Other ways to pack may take as much memory as they like.
+    usable = [entry for entry in entries if entry.compress_type in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)]
+    found = [entry for entry in usable if _CONVERSATIONS.search(entry.filename)] or [
+        entry for entry in usable if entry.filename.lower().endswith(".json")
+    ]
+    if not found:
+        refuse(ProductCode.EMPTY, "the archive holds no JSON file with conversations")
+    return sorted(found, key=lambda entry: entry.filename)[:100]
+
+
+_CONVERSATIONS = re.compile(r"(?:^|/)conversations(?:-\d+)?\.json$", re.IGNORECASE)
+_BROKEN = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError, ValueError, RuntimeError, NotImplementedError, IndexError)

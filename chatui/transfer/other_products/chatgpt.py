@@ -1,0 +1,125 @@
+"""Reads a conversation of a ChatGPT export: a ``mapping`` of nodes, each with a message, and the ``current_node``.
+
+What is shown there: text of people, and text of the assistant to everybody, on no channel or ``final``, with a weight other than 0 and
+without a mark that hides it. Everything else is hidden here.
+"""
+
+from __future__ import annotations
+
+import re
+
+from chatui.models.conversation import Source
+from chatui.transfer.other_products import frames
+from chatui.transfer.other_products.left_out import Counts, Kind
+from chatui.transfer.other_products.talk import Node, Talk
+from chatui.transfer.other_products.values import Object, is_set, list_of, object_of, text_of, time_of
+from renderer.frames import Frame
+from renderer.strict_json import JsonValue
+
+
+def is_one(value: Object) -> bool:
+    """Whether this is such a conversation."""
+    return isinstance(value.get("mapping"), dict)
+
+
+def read(value: Object) -> Talk:
+    """Read one conversation."""
+    counts = Counts()
+    nodes = [_node(key, object_of(node), counts) for key, node in object_of(value["mapping"]).items()]
+    return Talk(
+        source=Source.CHATGPT,
+        nodes=nodes,
+        current=text_of(value.get("current_node")),
+        title=text_of(value.get("title")),
+        model=text_of(value.get("default_model_slug")),
+        created_at=time_of(value.get("create_time")),
+        active_at=time_of(value.get("update_time")),
+        left_out=counts,
+    )
+
+
+def _node(key: str, node: Object, counts: Counts) -> Node:
+    parent, message = text_of(node.get("parent")) or None, node.get("message")
+    if message is None:
+        return Node(key, parent)
+    if not isinstance(message, dict):
+        counts[Kind.UNREADABLE] += 1
+        return Node(key, parent)
+    is_complete = text_of(message.get("status")) in ("", "finished_successfully")
+    return Node(key, parent, _frames(message, counts), is_complete, time_of(message.get("create_time")))
+
+
+def _frames(message: Object, counts: Counts) -> tuple[Frame, ...]:
+    content, role = object_of(message.get("content")), text_of(object_of(message.get("author")).get("role"))
+    kind, text = text_of(content.get("content_type")), _all_text(content)
+    if role not in ("user", "assistant", "system", "tool") or not kind:
+        counts[Kind.UNREADABLE] += 1
+        return ()
+    why = _why_hidden(message, role, kind)
+    if why is None or role == "tool":  # a tool that draws replies with images
+        _count_parts(content, counts)
+    if why is not None:
+        return frames.hidden(why, text, counts)
+    said = frames.joined(_said(part) for part in list_of(content.get("parts")))
+    return frames.question(said) if role == "user" else frames.answer(_CITATION.sub("", said), counts)
+
+
+def _why_hidden(message: Object, role: str, kind: str) -> Kind | None:
+    """None for what was shown to people."""
+    if role == "system" or "context" in kind:
+        return Kind.INSTRUCTIONS
+    if kind in ("thoughts", "reasoning_recap"):
+        return Kind.REASONING
+    if role == "tool":
+        return Kind.TOOL_RESULT
+    if text_of(message.get("channel")) == "analysis" and _is_for_all(message):
+        return Kind.REASONING
+    if not _is_for_all(message) or kind == "code":
+        return Kind.TOOL_CALL
+    return Kind.HIDDEN if _is_marked(message, role) or kind not in ("text", "multimodal_text") else None
+
+
+def _is_for_all(message: Object) -> bool:
+    return message.get("recipient") == "all"
+
+
+def _is_marked(message: Object, role: str) -> bool:
+    """Whether the message was not on the page there, or on a channel that is not for people."""
+    metadata, weight = message.get("metadata", {}), message.get("weight", 1)
+    if not isinstance(metadata, dict):
+        return True
+    marks = [
+        metadata.get(mark) for mark in ("is_visually_hidden_from_conversation", "is_user_system_message", "is_contextual_answers_message")
+    ]
+    has_weight = isinstance(weight, int | float) and weight > 0
+    channels = (None, "final") if role == "assistant" else (None,)
+    return any(map(is_set, marks)) or not has_weight or message.get("channel") not in channels
+
+
+def _said(part: JsonValue) -> str:
+    """The words of one part of a message that was shown."""
+    if isinstance(part, str):
+        return part
+    part = object_of(part)
+    return text_of(part.get("text")) if part.get("content_type") == "audio_transcription" else ""
+
+
+def _count_parts(content: Object, counts: Counts) -> None:
+    for part in list_of(content.get("parts")):
+        kind = text_of(object_of(part).get("content_type"))
+        if isinstance(part, str) or kind == "audio_transcription":
+            continue
+        counts[next((found for word, found in _PARTS.items() if word in kind), Kind.UNKNOWN_PART)] += 1
+
+
+def _all_text(content: Object) -> str:
+    """Everything that a hidden message says, for those who look for faults."""
+    texts = [text_of(value) for key, value in content.items() if key not in ("content_type", "language", "response_format_name")]
+    for part in (*list_of(content.get("parts")), *list_of(content.get("thoughts"))):
+        texts += [part] if isinstance(part, str) else [text_of(value) for key, value in object_of(part).items() if key != "content_type"]
+    return frames.joined(texts)
+
+
+_PARTS = {"image": Kind.IMAGE, "audio": Kind.RECORDING, "video": Kind.RECORDING, "file": Kind.FILE}
+# What ChatGPT's page makes footnotes of: names of results of its tools, between characters for private use.
+_CITATION = re.compile("\ue200[^\ue200\ue201]{0,2000}\ue201|[\ue200-\ue206]")

@@ -1,0 +1,55 @@
+"""Tells what other products fold away inside the text of an answer from the answer: ``<details>`` blocks and ``:::`` blocks.
+
+Open WebUI keeps reasoning, tool calls and code runs in the text, as ``<details type="…">``, and LibreChat reasoning as ``:::thinking``.
+A block ends only where a line says so; one that does not end is hidden to the end of the text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A part of an answer's text. ``is_reasoning`` is known for hidden ones only."""
+
+    is_visible: bool
+    text: str = field(repr=False)
+    is_reasoning: bool = False
+
+
+def sections(text: str) -> Iterator[Section]:
+    """The text in sections, in order. Nothing of it is lost."""
+    position = 0
+    while begin := _BEGIN.search(text, position):
+        if begin.start() > position:
+            yield Section(True, text[position : begin.start()])
+        end = _end_of_details(text, begin.end()) if begin["details"] else _end_of_directive(text, begin.end())
+        position = end
+        yield Section(False, text[begin.start() : end], is_reasoning=_REASONING.search(text, begin.start(), begin.end() + 200) is not None)
+    if position < len(text):
+        yield Section(True, text[position:])
+
+
+def _end_of_details(text: str, position: int) -> int:
+    # Reasoning may speak of the tag: an end counts only at the beginning of a line, where Open WebUI writes it, and an opening anywhere.
+    depth = 1
+    for found in _DETAILS.finditer(text, position):
+        depth += 1 if found["opening"] else -1
+        if not depth:
+            return found.end()
+    return len(text)
+
+
+def _end_of_directive(text: str, position: int) -> int:
+    found = _DIRECTIVE_ENDS.search(text, position)
+    return found.end() if found else len(text)
+
+
+# A document that LibreChat shows beside the conversation (:::artifact) is meant for people; every other block of that kind is not.
+_BEGIN = re.compile(r"(?P<details><details(?![\w-]))|^[ \t>]*:::+[ \t]*(?!artifact\b)[a-z]", re.IGNORECASE | re.MULTILINE)
+_DETAILS = re.compile(r"(?P<opening><details(?![\w-]))|^[ \t]*</details[ \t]*>", re.IGNORECASE | re.MULTILINE)
+_DIRECTIVE_ENDS = re.compile(r":::+[ \t]*$", re.MULTILINE)
+_REASONING = re.compile(r"reason|think|thought|analysis", re.IGNORECASE)

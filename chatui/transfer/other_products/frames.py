@@ -1,0 +1,76 @@
+"""Makes frames of foreign messages: what a person said, what a model answered, and everything else, which is hidden.
+
+Hidden messages other than reasoning and instructions have the intent ``debug``: no model reads them again, as no tool of theirs is here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from chatui.backends.leak_guard import LeakGuard, settled
+from chatui.transfer.other_products.folded import sections
+from chatui.transfer.other_products.left_out import Counts, Kind
+from renderer.frame_kinds import ANALYSIS, ANSWER, BROKEN
+from renderer.frames import Channel, Frame, Header, Intent, Role
+
+LONGEST_ANSWER = 200_000
+"""In characters. Looking for reasoning in an answer takes time, and no honest one is longer."""
+
+_COMMENTARY = Header(Role.ASSISTANT, Channel.COMMENTARY, intent=Intent.DEBUG)
+_HIDDEN: dict[Kind, Header] = {
+    Kind.REASONING: ANALYSIS,
+    Kind.TOOL_CALL: Header(Role.ASSISTANT, Channel.COMMENTARY, name="tool_call", intent=Intent.DEBUG),
+    Kind.TOOL_RESULT: Header(Role.ASSISTANT, Channel.COMMENTARY, name="tool_result", intent=Intent.DEBUG),
+    Kind.INSTRUCTIONS: Header(Role.SYSTEM),
+    Kind.FOLDED: _COMMENTARY,
+    Kind.HIDDEN: BROKEN,
+    Kind.WITHHELD: BROKEN,
+    Kind.TOO_LONG: BROKEN,
+}
+
+
+def question(text: str) -> tuple[Frame, ...]:
+    """What a person said. Nothing where they said nothing."""
+    return (Frame(Header(Role.USER), text),) if text.strip() else ()
+
+
+def hidden(kind: Kind, text: str, counts: Counts) -> tuple[Frame, ...]:
+    """Something that nobody may see, counted. Nothing where it is empty."""
+    if not text.strip():
+        return ()
+    counts[kind] += 1
+    return (Frame(_HIDDEN[kind], text),)
+
+
+def answer(text: str, counts: Counts) -> tuple[Frame, ...]:
+    """What a model said to a person: what is folded in it or looks like reasoning comes first, hidden, then the rest as one answer."""
+    if len(text) > LONGEST_ANSWER:
+        return hidden(Kind.TOO_LONG, text, counts)
+    kept, shown = list[Frame](), list[str]()
+    for section in sections(text):
+        if section.is_visible:
+            shown.append(section.text.strip("\n"))
+        else:
+            kept += hidden(Kind.REASONING if section.is_reasoning else Kind.FOLDED, section.text, counts)
+    rest, withheld = _guarded("\n\n".join(part for part in shown if part.strip()))
+    kept += hidden(Kind.WITHHELD, withheld, counts)
+    return (*kept, Frame(ANSWER, rest)) if rest.strip() else tuple(kept)
+
+
+def title(text: str) -> str:
+    """A title as it may be shown: empty where it holds anything that would be hidden in an answer. Some models write them, too."""
+    text = text[:500]
+    shown, withheld = _guarded(text)
+    return "" if withheld.strip() or not all(section.is_visible for section in sections(text)) else shown
+
+
+def joined(parts: Iterable[str]) -> str:
+    """Several texts of one message as one."""
+    return "\n\n".join(part for part in parts if part.strip())
+
+
+def _guarded(text: str) -> tuple[str, str]:
+    """What of a text may be shown, and what may not, by the guard that answers of model servers pass."""
+    guard = LeakGuard(whole=True)
+    spans = settled([*guard.feed(text), *guard.finish(complete=True)])
+    return "".join(span.text for span in spans if span.visible), "".join(span.text for span in spans if not span.visible)

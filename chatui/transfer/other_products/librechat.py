@@ -1,0 +1,95 @@
+"""Reads a LibreChat export: one conversation, its messages in a list with ``parentMessageId``, or each with its ``children``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from chatui.models.conversation import Source
+from chatui.transfer.other_products import frames
+from chatui.transfer.other_products.left_out import Counts, Kind
+from chatui.transfer.other_products.talk import Node, Talk
+from chatui.transfer.other_products.values import Object, is_set, list_of, object_of, text_of, time_of
+from renderer.frames import Frame
+from renderer.strict_json import JsonValue
+
+
+def is_one(value: Object) -> bool:
+    """Whether this is such a conversation."""
+    has_messages = isinstance(value.get("messages"), list) or isinstance(value.get("messagesTree"), list)
+    return "conversationId" in value and "header" not in value and has_messages
+
+
+def read(value: Object) -> Talk:
+    """Read one conversation."""
+    counts, options = Counts(), object_of(value.get("options"))
+    rows = list(_flat(list_of(value.get("messages")) or list_of(value.get("messagesTree"))))
+    nodes = [_node(message, parent, counts) for message, parent in rows]
+    for name in ("promptPrefix", "system", "instructions", "additional_instructions"):
+        frames.hidden(Kind.INSTRUCTIONS, text_of(options.get(name)), counts)
+    times = [node.at for node in nodes if node.at]
+    return Talk(
+        source=Source.LIBRECHAT,
+        nodes=nodes,
+        title=text_of(value.get("title")),
+        model=text_of(options.get("model")) or next((found for row, _ in rows if (found := text_of(object_of(row).get("model")))), ""),
+        created_at=min(times, default=None),
+        active_at=max(times, default=None),
+        left_out=counts,
+    )
+
+
+def _flat(messages: list[JsonValue]) -> Iterator[tuple[JsonValue, str | None]]:
+    """Each message with the key of its parent: the message that it stands in, or the one that it names."""
+    waiting: list[tuple[JsonValue, str | None]] = [(message, None) for message in reversed(messages)]
+    while waiting:
+        message, parent = waiting.pop()
+        row = object_of(message)
+        yield message, parent or text_of(row.get("parentMessageId")) or None
+        key = text_of(row.get("messageId")) or None
+        waiting += [(child, key) for child in reversed(list_of(row.get("children")))]
+
+
+def _node(value: JsonValue, parent: str | None, counts: Counts) -> Node:
+    message = object_of(value)
+    is_complete = not is_set(message.get("unfinished"))
+    return Node(text_of(message.get("messageId")), parent, _frames(message, counts), is_complete, time_of(message.get("createdAt")))
+
+
+def _frames(message: Object, counts: Counts) -> tuple[Frame, ...]:
+    by_user, sender = message.get("isCreatedByUser"), text_of(message.get("sender")).casefold()
+    if not isinstance(by_user, bool) or is_set(message.get("error")):
+        counts[Kind.UNREADABLE] += 1
+        return ()
+    for file in (*list_of(message.get("files")), *list_of(message.get("attachments"))):
+        counts[Kind.IMAGE if "image" in text_of(object_of(file).get("type")) else Kind.FILE] += 1
+    if sender in ("system", "developer"):
+        return frames.hidden(Kind.INSTRUCTIONS, text_of(message.get("text")), counts)
+    kept, texts = list[Frame](), list[str]()
+    for part in list_of(message.get("content")):
+        kept += _part(object_of(part), texts, counts)
+    text = frames.joined(texts) if message.get("content") else text_of(message.get("text"))
+    return (*kept, *(frames.question(text) if by_user else frames.answer(text, counts)))
+
+
+def _part(part: Object, texts: list[str], counts: Counts) -> tuple[Frame, ...]:
+    """The hidden frames of one part; what is visible of it is added to ``texts``."""
+    kind = text_of(part.get("type"))
+    match kind:
+        case "text" | "output_text":
+            texts.append(_words(part.get("text")))
+        case "think" | "thinking" | "reasoning":
+            return frames.hidden(Kind.REASONING, _words(part.get(kind)) or _words(part.get("text")), counts)
+        case "tool_call":
+            call = object_of(part.get("tool_call"))
+            return (
+                *frames.hidden(Kind.TOOL_CALL, frames.joined((text_of(call.get("name")), _words(call.get("args")))), counts),
+                *frames.hidden(Kind.TOOL_RESULT, _words(call.get("output")), counts),
+            )
+        case _:
+            counts[Kind.IMAGE if "image" in kind else Kind.UNKNOWN_PART] += 1
+    return ()
+
+
+def _words(value: JsonValue) -> str:
+    """Text, which stands by itself or in an object under ``value``."""
+    return text_of(value) or text_of(object_of(value).get("value"))

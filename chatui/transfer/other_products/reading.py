@@ -1,0 +1,100 @@
+"""Recognizes the export of another product by what is in it, and reads it one conversation at a time."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+
+from chatui.transfer import upload
+from chatui.transfer.other_products import archive, chatgpt, json_items, librechat, open_webui
+from chatui.transfer.other_products.left_out import Kind
+from chatui.transfer.other_products.talk import Talk
+from chatui.transfer.other_products.values import Object
+from renderer import strict_json
+
+MAX_BYTES = 32 * 1024 * 1024
+"""The largest upload: an export, or the zip that holds it."""
+MAX_TALK_BYTES = 16 * 1024 * 1024
+MAX_TALK_MARKS = 600_000
+"""Strings, commas and opening brackets of one conversation: a message of ChatGPT has about a hundred."""
+
+_PRODUCTS = (chatgpt, open_webui, librechat)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One conversation of an export, still as JSON. ``key`` is the same for the same bytes, and for nothing else."""
+
+    key: str
+    data: bytes
+
+    def talk(self) -> Talk | Kind:
+        """Read it; the kind of a conversation that is left out where it cannot be read."""
+        if _is_too_large(self.data):
+            return Kind.TALK_TOO_LARGE
+        value = _value(self.data)
+        product = next((product for product in _PRODUCTS if value and product.is_one(value)), None)
+        return product.read(value) if product and value else Kind.TALK_UNREADABLE
+
+
+def is_export(data: bytes) -> bool:
+    """Whether an upload is to be read as an export of another product: a zip, or JSON of a kind that only they write."""
+    if archive.is_zip(data):
+        return True
+    if _OBJECT_BEGINS.match(data):
+        return not _is_too_large(data) and _is_known(data)
+    # The first conversations decide; one of them may be damaged.
+    firsts = islice(_items(data), 20)
+    return any(not _is_too_large(item) and _is_known(item) for item in firsts)
+
+
+def conversations(data: bytes) -> Iterator[Found | Kind]:
+    """All conversations of an export, in the order of the file, and the kinds of what cannot be read of it.
+
+    Raises:
+        ImportRefusedError: the archive cannot be read.
+    """
+    for file in archive.json_files(data) if archive.is_zip(data) else [data]:
+        if not json_items.begins_list(file):
+            yield _found(file)
+            continue
+        try:
+            yield from map(_found, json_items.items(file))
+        except json_items.TooMuchError:
+            yield Kind.FILE_CUT
+        if len(file) == archive.MAX_UNPACKED:
+            yield Kind.FILE_CUT
+
+
+def _items(data: bytes) -> Iterator[bytes]:
+    try:
+        yield from json_items.items(data)
+    except json_items.TooMuchError:
+        return
+
+
+def _found(data: bytes) -> Found:
+    return Found(hashlib.sha256(data).hexdigest(), data)
+
+
+def _is_known(data: bytes) -> bool:
+    value = _value(data)
+    return value is not None and any(product.is_one(value) for product in _PRODUCTS)
+
+
+def _is_too_large(data: bytes) -> bool:
+    return len(data) > MAX_TALK_BYTES or upload.has_more_marks(data, MAX_TALK_MARKS)
+
+
+_OBJECT_BEGINS = re.compile(rb"(?:\xef\xbb\xbf)?[ \t\r\n]*+\{")
+
+
+def _value(data: bytes) -> Object | None:
+    try:
+        value = strict_json.loads(data.decode("utf-8-sig", "replace"))
+    except strict_json.JsonError:
+        return None
+    return value if isinstance(value, dict) else None

@@ -1,0 +1,46 @@
+"""A person brings the export of another product: they read what came of it, and open a conversation with both versions of an answer."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import FilePayload, expect
+
+from tests.browser.visits import PHONE, Visits
+from tests.chatui.transfer.other_products import samples
+from tests.support.served import Server
+
+pytestmark = pytest.mark.browser
+
+
+def test_an_export_becomes_conversations_and_a_report_says_what_is_missing(demo: Server, visits: Visits) -> None:
+    page = visits.open(demo, "ada", **PHONE)
+    page.get_by_role("button", name="Open the list of conversations").tap()
+    page.get_by_role("button", name="Account: ada").tap()
+    page.get_by_role("link", name="Import conversations").tap()
+    again = samples.OPEN_WEBUI | {"chat": samples.OPEN_WEBUI["chat"] | {"title": "A second loaf", "history": second_answer_open()}}
+    file: FilePayload = {
+        "name": "chats.json",
+        "mimeType": "application/json",
+        "buffer": samples.as_json([samples.OPEN_WEBUI, again, {"chat": 7}]),
+    }
+    page.get_by_label("File").set_input_files(file)
+    page.get_by_role("button", name="Import").tap()
+    expect(page.get_by_text("2 conversations were imported.")).to_be_visible()
+    expect(page.get_by_role("heading", name="What you will not see")).to_be_visible()
+    expect(page.get_by_text("1 conversation was not imported, because it could not be read.")).to_be_visible()
+    expect(page.get_by_text("2 images were left out.")).to_be_visible()
+    assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
+
+    page.get_by_role("link", name="A second loaf").tap()
+    expect(page.get_by_text("Give it five more minutes.")).to_be_visible()
+    expect(page.locator(".top-bar .imported-mark")).to_have_attribute("title", re.compile("from Open WebUI"))
+    page.get_by_role("group", name="Versions of this answer").get_by_role("button", name="Previous version").tap()
+    expect(page.get_by_text("The loaf is ready.")).to_be_visible()
+    assert "SECRET" not in page.content()
+
+
+def second_answer_open() -> dict[str, object]:
+    history: dict[str, object] = samples.OPEN_WEBUI["chat"]["history"]
+    return history | {"currentId": "a2"}

@@ -1,0 +1,232 @@
+"""Damaged, hostile and enormous exports: every one ends in a sentence, soon, with little memory, and without half a conversation."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import time
+import tracemalloc
+import zipfile
+from typing import Any
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+
+from chatui.models import Conversation, Message, User
+from chatui.transfer import upload
+from chatui.transfer.export_imports import import_export
+from chatui.transfer.imports import ImportRefusedError
+from chatui.transfer.other_products import archive, frames, json_items, reading
+from chatui.transfer.other_products.left_out import Kind
+from chatui.transfer.other_products.talk import Talk
+from renderer.gate import Audience, may_see
+from tests.chatui.conftest import signed_in
+from tests.chatui.transfer.other_products import samples
+from tests.chatui.transfer.other_products.samples import as_json, as_zip, gpt_mapping, gpt_message
+
+pytestmark = pytest.mark.django_db
+
+GOOD = as_json(samples.CHATGPT)
+
+
+def mapping(**nodes: Any) -> bytes:
+    return as_json([{"title": "t", "mapping": nodes, "current_node": "a"}])
+
+
+def node(text: str, parent: Any) -> dict[str, Any]:
+    return {"message": gpt_message("user", text), "parent": parent}
+
+
+@pytest.mark.parametrize(
+    ("nodes", "texts", "unplaced"),
+    [
+        ({"a": node("a", "b"), "b": node("b", "a"), "c": node("c", None)}, ["c"], 2),
+        ({"a": node("a", "a"), "c": node("c", "a"), "d": node("d", None)}, ["d"], 2),
+        ({"a": node("a", "gone"), "b": node("b", 7), "c": node("c", {"x": 1})}, ["a", "b", "c"], 0),
+        ({"c": node("c", "b"), "b": node("b", "a"), "a": node("a", None)}, ["a", "b", "c"], 0),
+    ],
+    ids=["circle", "itself", "no such parent", "backwards"],
+)
+def test_trees_that_are_none_become_trees(nodes: dict[str, Any], texts: list[str], unplaced: int, ada: User) -> None:
+    result = import_export(ada, mapping(**nodes))
+    assert sorted(text for text in texts if Message.objects.filter(text__contains=f"<|message|>{text}<").exists()) == texts
+    assert Message.objects.count() == len(texts) and result.left_out[Kind.UNPLACED] == unplaced
+
+
+def test_a_message_that_comes_twice_is_kept_once(ada: User) -> None:
+    twice = {**samples.LIBRECHAT, "messages": [samples.LIBRECHAT["messages"][0]] * 3}
+    assert import_export(ada, as_json(twice)).left_out[Kind.UNPLACED] == 2 and Message.objects.count() == 1
+
+
+def test_a_recursive_export_of_librechat_is_the_same_tree(ada: User) -> None:
+    first, second, third, *_ = samples.LIBRECHAT["messages"]
+    tree = {**samples.LIBRECHAT, "recursive": True, "messagesTree": [first | {"children": [second, third]}]}
+    del tree["messages"]
+    import_export(ada, as_json(tree))
+    assert Message.objects.filter(parent=Message.objects.get(role="user")).count() == 2
+
+
+@pytest.mark.parametrize("wrong", [None, 7, True, "words", [], {}, [[]], {"a": 1}], ids=repr)
+def test_wrong_types_anywhere_are_no_fault_of_ours(wrong: Any, ada: User) -> None:
+    """Each value of each product's sample is replaced in turn, down to the fifth level."""
+
+    def changed(value: Any, depth: int) -> list[Any]:
+        if depth == 0 or not isinstance(value, dict | list):
+            return [wrong]
+        pairs = value.items() if isinstance(value, dict) else enumerate(value)
+        results = []
+        for key, child in pairs:
+            for other in changed(child, depth - 1):
+                again = value.copy()
+                again[key] = other  # type: ignore[index]
+                results.append(again)
+        return results
+
+    read = 0
+    for sample in (samples.CHATGPT, samples.OPEN_WEBUI["chat"], samples.LIBRECHAT):
+        for value in changed(sample, 5):
+            full = {"chat": value} if sample is samples.OPEN_WEBUI["chat"] else value
+            for found in reading.conversations(as_json([full])):
+                assert not isinstance(found, Kind)
+                talk = found.talk()
+                read += not isinstance(talk, Kind)
+                assert wrong not in ("words", [[]]) or hidden_words_shown(talk) <= {"SECRET-sender"}, "only the mark itself may be lost"
+    assert read > 100
+
+
+def hidden_words_shown(talk: Talk | Kind) -> set[str]:
+    nodes = [] if isinstance(talk, Kind) else talk.nodes
+    shown = [frame.body for node in nodes for frame in node.frames if may_see(frame.header, Audience.END_USER)]
+    return set(re.findall(r"SECRET-\w*", " ".join(shown)))
+
+
+@pytest.mark.parametrize(
+    ("data", "kinds"),
+    [
+        (b"[" + GOOD + b',{"mapping": {"a": NaN}}]', {Kind.TALK_UNREADABLE: 1}),
+        (b"[" + GOOD + b',{"mapping": {"a": ' + b"[" * 500 + b"]" * 500 + b"}}]", {Kind.TALK_UNREADABLE: 1}),
+        (b"[" + GOOD + b',{"mapping": {"a": "cut', {Kind.TALK_UNREADABLE: 1}),
+        (b"[" + GOOD + b',{"mapping": {}}, 7, "x", null, [1]]', {Kind.TALK_EMPTY: 1, Kind.TALK_UNREADABLE: 1}),
+        (b"[" + GOOD + b',{"mapping": {"a": [' + b"1," * 700_000 + b"1]}}]", {Kind.TALK_TOO_LARGE: 1}),
+        (b"\xef\xbb\xbf [" + GOOD + b"] and more", {}),
+    ],
+    ids=["NaN", "depth", "cut", "empty", "values", "mark"],
+)
+def test_what_can_be_read_is_imported_and_the_rest_is_counted(data: bytes, kinds: dict[Kind, int], ada: User) -> None:
+    result = import_export(ada, data)
+    assert [row.title for row in result.conversations] == ["Baking bread"]
+    assert {kind: count for kind, count in result.left_out.items() if kind.startswith("talk") and count} == kinds
+
+
+def test_bad_bytes_and_lone_surrogates_become_marks(ada: User) -> None:
+    text = as_json([{"title": "t\ud800", "mapping": {"\ud800": node("a\x00b\ud800", None)}, "current_node": "\ud800"}])
+    import_export(ada, text.replace(b'"a\\u0000', b'"\xff\xfea\\u0000'))
+    assert Message.objects.get().text == "<|start|>user<|message|>\ufffd\ufffda\ufffdb\ufffd<|end|>"
+    assert Conversation.objects.get().title == "t\ufffd"
+
+
+def test_a_conversation_with_too_many_messages_or_too_much_text_is_left_out(ada: User) -> None:
+    many = {f"n{number}": node("x", f"n{number - 1}") for number in range(5_001)}
+    assert import_export(ada, mapping(**many)).left_out[Kind.TALK_TOO_LARGE] == 1
+    assert import_export(ada, mapping(a=node("x" * 3_000_001, None))).left_out[Kind.TALK_TOO_LARGE] == 1
+    assert not Conversation.objects.exists()
+    del many["n5000"]
+    assert len(import_export(ada, mapping(**many)).conversations) == 1, "the twin"
+
+
+def test_an_answer_that_is_too_long_to_be_checked_is_hidden(ada: User) -> None:
+    talk = {"mapping": gpt_mapping(gpt_message("user", "Hi"), gpt_message("assistant", "y" * (frames.LONGEST_ANSWER + 1)))}
+    assert import_export(ada, as_json([talk])).left_out[Kind.TOO_LONG] == 1
+    assert Message.objects.filter(is_visible=True).count() == 1
+
+
+def test_an_upload_that_takes_too_long_stops_and_says_so(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("chatui.transfer.export_imports.MAX_SECONDS", -1.0)
+    assert import_export(ada, as_json([samples.CHATGPT])).left_out == {Kind.TALK_LEFT: 1}
+
+
+def broken_zip() -> bytes:
+    data = bytearray(as_zip(conversations__json=as_json([samples.CHATGPT])))
+    data[60:90] = b"\x00" * 30
+    return bytes(data)
+
+
+def bomb() -> bytes:
+    return as_zip(conversations__json=b"[" + b" " * (archive.MAX_UNPACKED + 1_000))
+
+
+def crowded() -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as found:
+        found.writestr("x", b"PK\x01\x02" * (archive.MAX_ENTRIES + 1))
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (b"PK\x03\x04", "damaged or encrypted"),
+        (b"PK\x03\x04" + b"\x00" * 1_000, "damaged or encrypted"),
+        (broken_zip(), "damaged or encrypted"),
+        (as_zip(photo__png=b"x"), "no JSON file"),
+        (crowded(), "more than 20000 files"),
+    ],
+    ids=["head", "zeros", "broken", "nothing", "crowded"],
+)
+def test_a_zip_that_cannot_be_read_is_refused_in_a_sentence(data: bytes, said: str, ada: User) -> None:
+    response = signed_in(ada).post("/import/", {"file": SimpleUploadedFile("x.zip", data)})
+    assert response.status_code == 400 and said in response.content.decode() and "Nothing was imported" in response.content.decode()
+    assert not Conversation.objects.exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "data",
+    [
+        bomb(),
+        as_zip(conversations__json=b"[" * 60_000_000),
+        b"[" + b"{}," * 10_000_000,
+        b"[" + b'{"mapping":{}},' * 2_000_000,
+        b'[{"mapping":{"a":"' + b'\\"' * 15_000_000,
+        b'[{"mapping":{"a":"' + b"x" * 31_000_000 + b'"}}]',
+        b'{"mapping":{"a":[' + b"[]," * 10_000_000,
+    ],
+    ids=["bomb", "depth", "objects", "talks", "string", "text", "values"],
+)
+def test_the_largest_uploads_cost_little_time_and_memory(data: bytes, ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert len(data) <= reading.MAX_BYTES
+    begun = time.process_time()
+    imported(ada, data)
+    assert time.process_time() - begun < 30
+    # Measuring memory makes all of it slow, so less is looked at; what is held at a time is the same.
+    monkeypatch.setattr(json_items, "MAX_BRACKETS", 20_000)
+    tracemalloc.start()
+    try:
+        imported(ada, data)
+        assert tracemalloc.get_traced_memory()[1] < 200_000_000
+    finally:
+        tracemalloc.stop()
+    assert not Conversation.objects.exists()
+
+
+def imported(person: User, data: bytes) -> None:
+    if reading.is_export(data):
+        import_export(person, data)
+    else:
+        with pytest.raises(ImportRefusedError):
+            upload.read(data)
+
+
+def test_more_brackets_than_are_looked_at_are_said(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(json_items, "MAX_BRACKETS", GOOD.count(b"{") * 2 + GOOD.count(b"[") * 2 + 3)
+    result = import_export(ada, b"[" + GOOD + b"," + as_json({**samples.CHATGPT, "title": "x"}) + b"]")
+    assert (len(result.conversations), result.left_out[Kind.FILE_CUT]) == (1, 1)
+
+
+def test_a_request_is_read_up_to_the_bound_of_exports_for_people_and_to_less_for_strangers(ada: User) -> None:
+    export = json.dumps([samples.CHATGPT]).encode() + b" " * 12_000_000
+    response = signed_in(ada).post("/import/", {"file": SimpleUploadedFile("x.json", export)})
+    assert response.status_code == 200 and Conversation.objects.count() == 1
+    response = signed_in(ada).post("/import/", {"file": SimpleUploadedFile("x.json", b"[" + b" " * reading.MAX_BYTES)})
+    assert response.status_code == 400 and "larger than 32 MB" in response.content.decode()

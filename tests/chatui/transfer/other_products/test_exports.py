@@ -1,0 +1,258 @@
+"""Exports of ChatGPT, Open WebUI and LibreChat become conversations; what was hidden there, or is not known, is hidden here."""
+
+from __future__ import annotations
+
+import copy
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from channels.db import database_sync_to_async
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+
+from chatui.display import windows
+from chatui.models import Conversation, Message, SearchEntry, User
+from chatui.transfer import exports
+from chatui.transfer.export_imports import import_export
+from chatui.transfer.other_products import reading
+from chatui.transfer.other_products.left_out import Kind
+from chatui.turns import running
+from chatui.turns.start import Ask
+from chatui.turns.start import Kind as AskKind
+from renderer.gate import Audience
+from tests.chatui.conftest import signed_in, stored
+from tests.chatui.transfer.other_products import samples
+from tests.chatui.transfer.other_products.samples import EXPORTS, VISIBLE, as_json, as_zip, gpt_mapping, gpt_message
+from tests.support.scripted import ScriptedBackend
+
+pytestmark = pytest.mark.django_db
+products = pytest.mark.parametrize("product", EXPORTS)
+
+
+def upload(person: User, data: bytes, name: str = "export.json"):  # type: ignore[no-untyped-def]
+    return signed_in(person).post("/import/", {"file": SimpleUploadedFile(name, data)})
+
+
+@products
+def test_hidden_words_of_an_export_are_on_no_page_in_no_search_no_download_no_share_and_no_title(product: str, ada: User) -> None:
+    data = as_json(EXPORTS[product])
+    assert data.count(b"SECRET") > 12, "the premise: there is much to hide"
+    pages = [upload(ada, data).content.decode()]
+    row = Conversation.objects.get()
+    client = signed_in(ada)
+    leaf = str(row.active_leaves.get().message_id)
+    paths = ["", "?all=1", "share/", "download/", "download/?format=json", "download/?format=markdown"]
+    pages += [b"".join(client.get(f"/c/{row.pk}/{path}")).decode() for path in paths]
+    for message in Message.objects.all():
+        pages.append(client.get(f"/c/{row.pk}/messages/{message.pk}/text/").content.decode())
+        assert "SECRET" not in message.text or not message.is_visible
+    visible = Message.objects.filter(is_visible=True).order_by("-position")[0]
+    client.post(f"/c/{row.pk}/share/", {"days": "7", "leaf": str(visible.pk)})
+    pages.append(Client().get(f"/s/{row.share_links.get().token}/").content.decode())
+    pages += [client.get("/").content.decode(), client.get("/search/", {"q": "SECRET"}).content.decode().replace("SECRET", "", 2)]
+    assert leaf and not [page for page in pages if "SECRET" in page]
+    assert "SECRET" not in row.title + "".join(SearchEntry.objects.values_list("terms", flat=True)).upper()
+    whole = pages[1]
+    assert [words for words in VISIBLE[product] if words not in whole] == []
+
+
+@products
+def test_what_is_hidden_is_kept_for_staff_and_marked_with_its_origin(product: str, grace: User) -> None:
+    import_export(grace, as_json(EXPORTS[product]))
+    row = Conversation.objects.get()
+    assert row.imported_at and row.imported_from == product
+    assert "SECRET" in exports.transcript(row, grace, Audience.DEBUG)
+    name = row.get_imported_from_display()
+    page = signed_in(grace).get(f"/c/{row.pk}/").content.decode()
+    assert f"imported from {name}: it was not written here" in page
+    assert f"Imported from {name}: not written here." in signed_in(grace).get(f"/c/{row.pk}/share/").content.decode()
+    assert f"imported_from: {product}" in exports.transcript(row, grace, Audience.END_USER)
+
+
+@products
+def test_titles_models_and_dates_are_kept(product: str, ada: User) -> None:
+    import_export(ada, as_json(EXPORTS[product]))
+    row = Conversation.objects.get()
+    facts = {
+        "chatgpt": (
+            "Baking bread",
+            "gpt-5",
+            datetime(2023, 11, 14, 22, 13, 20, tzinfo=UTC),
+            datetime(2023, 11, 14, 23, 13, 20, tzinfo=UTC),
+        ),
+        "open_webui": (
+            "Bread again",
+            "gpt-oss:20b",
+            datetime(2023, 11, 14, 22, 13, 20, tzinfo=UTC),
+            datetime(2023, 11, 14, 23, 13, 20, tzinfo=UTC),
+        ),
+        "librechat": ("Bread, once more", "gpt-oss-120b", datetime(2024, 1, 2, 10, tzinfo=UTC), datetime(2024, 1, 2, 10, 0, 9, tzinfo=UTC)),
+    }
+    assert (row.title, row.model, row.created_at, row.active_at) == facts[product]
+    dated = Message.objects.exclude(created_at__gte=datetime(2025, 1, 1, tzinfo=UTC))
+    assert dated.exists()
+
+
+@pytest.mark.parametrize(
+    ("product", "said"),
+    [
+        (
+            "chatgpt",
+            [
+                "2 images were left out.",
+                "3 pieces of reasoning are hidden.",
+                "3 tool calls are hidden.",
+                "2 tool results are hidden.",
+                "2 messages with instructions for the model are hidden, and are not followed here.",
+                "4 messages that were hidden there are hidden here, too.",
+                "1 message could not be read.",
+            ],
+        ),
+        (
+            "open_webui",
+            [
+                "1 image was left out.",
+                "1 attached file was left out.",
+                "2 pieces of reasoning are hidden.",
+                "1 tool call is hidden.",
+                "1 tool result is hidden.",
+                "2 folded sections of answers are hidden.",
+                "1 part of an answer is hidden, because it looked like private reasoning.",
+            ],
+        ),
+        ("librechat", ["2 images were left out.", "1 message could not be read.", "1 tool result is hidden."]),
+    ],
+)
+def test_the_person_reads_what_was_left_out_by_kind(product: str, said: list[str], ada: User) -> None:
+    page = upload(ada, as_json(EXPORTS[product])).content.decode()
+    assert "1 conversation was imported." in page and f"/c/{Conversation.objects.get().pk}/" in page
+    assert [sentence for sentence in said if f"<li>{sentence}</li>" not in page] == []
+
+
+def test_the_zip_of_chatgpt_is_read_and_nothing_else_in_it(ada: User) -> None:
+    data = as_zip(user__json=as_json({"email": "SECRET"}), conversations__json=as_json([samples.CHATGPT]), chat__html=b"SECRET")
+    page = upload(ada, data, "export.zip").content.decode()
+    assert "1 conversation was imported." in page and Conversation.objects.get().title == "Baking bread"
+
+
+def test_a_zip_with_the_conversations_in_several_files_is_read_in_order(ada: User) -> None:
+    second = samples.CHATGPT | {"title": "Second"}
+    result = import_export(
+        ada, as_zip(**{"a/conversations___001__json": as_json([second]), "a/conversations___000__json": as_json([samples.CHATGPT])})
+    )
+    assert [row.title for row in result.conversations] == ["Baking bread", "Second"]
+
+
+def test_branches_are_versions_of_questions_and_answers(ada: User) -> None:
+    mapping = gpt_mapping(gpt_message("user", "first question"), gpt_message("assistant", "first answer"))
+    mapping["b"] = {"message": gpt_message("assistant", "second answer"), "parent": "n0"}
+    mapping["c"] = {"message": gpt_message("user", "another question"), "parent": "root"}
+    mapping["d"] = {"message": gpt_message("assistant", "its answer"), "parent": "c"}
+    import_export(ada, as_json([{"title": "", "mapping": mapping, "current_node": "b"}]))
+    row = Conversation.objects.get()
+    page = signed_in(ada).get(f"/c/{row.pk}/").content.decode()
+    assert "first question" in page and "second answer" in page and "its answer" not in page
+    [exchange] = windows.latest(row, ada).exchanges
+    assert exchange.question and exchange.question.siblings and exchange.answer and exchange.answer.siblings
+    assert (exchange.question.siblings.index, exchange.question.siblings.count) == (1, 2)
+    assert (exchange.answer.siblings.index, exchange.answer.siblings.count) == (2, 2)
+    client = signed_in(ada)
+    for siblings, text in ((exchange.question.siblings.next_id, "its answer"), (exchange.answer.siblings.previous_id, "first answer")):
+        assert client.post(f"/c/{row.pk}/branch/", {"message": siblings}).status_code == 302
+        assert text in client.get(f"/c/{row.pk}/").content.decode()
+    assert row.title == "first question"
+
+
+def test_what_was_imported_before_is_not_imported_again_and_the_rest_is(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("chatui.transfer.export_imports.MAX_CONVERSATIONS", 2)
+    talks = [samples.CHATGPT | {"title": f"Number {number}"} for number in range(5)]
+    reports = [import_export(ada, as_json(talks)) for _ in range(4)]
+    assert [len(report.conversations) for report in reports] == [2, 2, 1, 0]
+    assert [report.left_out[Kind.TALK_LEFT] for report in reports] == [3, 1, 0, 0]
+    assert [report.left_out[Kind.TALK_HERE] for report in reports] == [0, 2, 4, 5]
+    deleted = Conversation.objects.get(title="Number 3")
+    signed_in(ada).post(f"/c/{deleted.pk}/delete/")
+    assert [row.title for row in import_export(ada, as_json(talks)).conversations] == ["Number 3"]
+
+
+def test_one_persons_import_says_nothing_of_another_ones(ada: User, bela: User) -> None:
+    import_export(ada, as_json([samples.CHATGPT]))
+    assert len(import_export(bela, as_json([samples.CHATGPT])).conversations) == 1
+
+
+@pytest.mark.parametrize(
+    "title",
+    [
+        "<think>SECRET</think>",
+        "<details type='reasoning'>SECRET",
+        ":::thinking SECRET",
+        "<|channel|>analysis<|message|>SECRET",
+        7,
+        None,
+        ["SECRET"],
+    ],
+)
+def test_a_title_with_anything_hidden_in_it_is_replaced(title: Any, ada: User) -> None:
+    import_export(ada, as_json([samples.OPEN_WEBUI | {"title": title, "chat": samples.OPEN_WEBUI["chat"] | {"title": title}}]))
+    assert Conversation.objects.get().title == "Is the bread done?"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<|channel|>analysis<|message|>SECRET<|end|><|start|>assistant<|channel|>final<|message|>Fine.",
+        "analysisSECRETassistantfinalFine.",
+        "<think>SECRET</think>Fine.",
+        "<DETAILS open type='reasoning'>\nSECRET\n</DETAILS>\nFine.",
+        "<details\ntype=reasoning>SECRET\n  </details >\nFine.",
+        'Fine.<details type="reasoning">SECRET </details> SECRET',
+        "Fine.\n> :::thinking\nSECRET\n:::",
+        "Fine.\n:::Thinking\nSECRET",
+    ],
+)
+def test_an_answer_passes_the_guard_that_answers_of_servers_pass(text: str, ada: User) -> None:
+    mapping = gpt_mapping(gpt_message("user", "Are you fine?"), gpt_message("assistant", text))
+    import_export(ada, as_json([{"mapping": mapping, "current_node": "n1"}]))
+    shown = Message.objects.filter(is_visible=True).values_list("text", flat=True)
+    assert "SECRET" not in "".join(shown)
+    page = signed_in(ada).get(f"/c/{Conversation.objects.get().pk}/").content.decode()
+    assert "SECRET" not in page and ("Fine." in page or "<|channel|>" in text)
+
+
+def test_an_honest_answer_with_colons_a_document_and_html_is_whole(ada: User) -> None:
+    text = 'Use `::` or ::: in Perl.\n\n:::artifact{title="x"}\nThe document\n:::\n\nA `<detail>` is no `<detailsx>`.'
+    mapping = gpt_mapping(gpt_message("user", "Hi"), gpt_message("assistant", text))
+    result = import_export(ada, as_json([{"mapping": mapping}]))
+    assert Message.objects.get(channel="final").text.count("The document") == 1 and not +result.left_out
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.asyncio
+@products
+async def test_a_model_reads_nothing_of_an_export_but_what_was_said_and_takes_no_orders(
+    product: str, ada: User, backend: ScriptedBackend
+) -> None:
+    result = await database_sync_to_async(import_export)(ada, as_json(EXPORTS[product]))
+    from uuid import uuid4
+
+    wanted = Ask(kind=AskKind.SEND, client_id=uuid4(), effort="low", text="And now?", conversation=result.conversations[0].pk)
+    running.launch(await stored(ada, wanted))
+    await running.settle()
+    sent = backend.requests[0].frames
+    assert {frame.header.role for frame in sent} == {"user", "assistant"} and len(sent) >= 3
+    assert "SECRET" not in "".join(frame.body for frame in sent if frame.header.channel != "analysis")
+
+
+def test_a_transcript_of_ours_is_still_read_as_one(ada: User) -> None:
+    own = {"header": {"version": "2.2"}, "messages": [{"role": "user", "content": "Hi"}], "conversationId": "x"}
+    assert not reading.is_export(json.dumps({**own, "header": {}}).encode()) and not reading.is_export(b"version: 2.2\n")
+    assert upload(ada, as_json({key: own[key] for key in ("header", "messages")})).status_code == 302
+
+
+def test_dates_that_cannot_be_are_not_taken(ada: User) -> None:
+    for number, wrong in enumerate((9e18, -5, "tomorrow", True, [], "9999-01-01", 1e11 + 1)):
+        talk = copy.deepcopy(samples.CHATGPT) | {"create_time": wrong, "update_time": wrong, "title": f"{number}"}
+        [row] = import_export(ada, as_json([talk])).conversations
+        assert row.active_at.year >= 2026 or wrong == 1e11 + 1
