@@ -28,6 +28,10 @@ MODEL = "demo"
 _FINAL_MARKERS = "<|channel|>final<|message|>"
 _SCRIPTS = Path(__file__).parent / "scripts"
 _KEYWORDS = {
+    # The examples on the welcome page (chatui/pages/examples.md) come first: their words are more than one keyword.
+    "day_out": re.compile(r"\bday out\b", re.IGNORECASE),
+    "recursion": re.compile(r"\brecursi", re.IGNORECASE),
+    "reminder": re.compile(r"\b(?:reminder|invoice)", re.IGNORECASE),
     "plan": re.compile(r"\b(?:plan|tool)", re.IGNORECASE),
     "refuse": re.compile(r"\brefus", re.IGNORECASE),
     "cut": re.compile(r"\b(?:cut|truncate)", re.IGNORECASE),

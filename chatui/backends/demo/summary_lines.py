@@ -9,6 +9,9 @@ from chatui.backends.base import SampleRequest
 
 _STEPS: dict[str, tuple[str, ...]] = {
     "greeting": ("Weighed how to greet somebody new", "Gathered a few things to try"),
+    "day_out": ("Considered what is hard about a group of this size", "Arranged the hours of the day", "Listed what must be arranged"),
+    "recursion": ("Looked for an example that shows the idea", "Followed the example by hand", "Picked a warning worth giving"),
+    "reminder": ("Thought about the right tone", "Collected what the letter needs"),
     "plan": ("Thought about what a plan depends on", "Put the steps in order", "Noticed a gap worth settling"),
     "explain": ("Looked for the parts that need words", "Ordered the sections from simple to hard", "Picked one example of each kind"),
     "refuse": ("Considered what can be offered instead",),

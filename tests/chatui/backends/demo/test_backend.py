@@ -11,12 +11,15 @@ from chatui.backends.base import Endpoint, EndReason, Limits
 from chatui.backends.demo.backend import DemoBackend, choose
 from chatui.backends.registry import build
 from chatui.codes import ProductCode
+from chatui.env import BASE_DIR
 from renderer.frames import Channel, Intent, Role, Terminator
+from renderer.gate import Audience, may_see
 from tests.support.sampling import asked, outcome
 
 pytestmark = pytest.mark.asyncio
 
-QUESTIONS = ("Good morning!", "Make a plan, please", "Explain it", "Refuse this", "Cut it short")
+EXAMPLES = [line.removeprefix("- ") for line in (BASE_DIR / "chatui/pages/examples.md").read_text(encoding="utf-8").splitlines()]
+QUESTIONS = ("Good morning!", "Make a plan, please", "Explain it", "Refuse this", "Cut it short", *EXAMPLES)
 
 
 @pytest.mark.parametrize("question", QUESTIONS)
@@ -27,6 +30,25 @@ async def test_every_script_says_that_it_is_scripted_and_shows_no_reasoning(ques
     assert analysis
     assert all(text not in result.visible for text in analysis)
     assert "<|" not in result.visible
+
+
+@pytest.mark.parametrize(
+    ("example", "words", "messages"),
+    [("day out", ("twelve", "Lunch"), 2), ("recursion", ("calling itself", "def total"), 1), ("reminder", ("invoice", "Kind regards"), 1)],
+)
+async def test_each_example_of_the_welcome_page_has_an_answer_that_fits_and_says_what_it_is(
+    example: str, words: tuple[str, str], messages: int
+) -> None:
+    [question] = [line for line in EXAMPLES if example in line]
+    result = await outcome(DemoBackend(0), asked(question))
+    assert all(word in result.visible for word in (*words, "no model is connected", "CHATUI_BACKEND_URL"))
+    shown = [done for done in result.finished if may_see(done.frame.header, Audience.END_USER)]
+    assert len(shown) == messages, "one of them has a preamble"
+
+
+async def test_any_other_question_hears_that_nobody_has_read_it_and_how_to_change_that() -> None:
+    result = await outcome(DemoBackend(0), asked("What is the capital of France?"))
+    assert all(word in result.visible for word in ("no model is connected", "nobody has read it", "CHATUI_BACKEND_URL"))
 
 
 async def test_the_plan_has_a_preamble_a_hidden_call_with_its_reply_and_an_answer() -> None:
@@ -87,7 +109,10 @@ async def test_stopping_the_demo_stops_it_at_once() -> None:
 
 
 async def test_the_last_question_chooses_the_script() -> None:
-    assert [choose(question) for question in QUESTIONS] == ["greeting", "plan", "explain", "refuse", "cut"]
+    assert [choose(question) for question in QUESTIONS] == [
+        *("greeting", "plan", "explain", "refuse", "cut"),
+        *("day_out", "recursion", "reminder"),
+    ]
     assert choose("Tell me how water boils") == "greeting"
 
 

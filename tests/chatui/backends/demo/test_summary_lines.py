@@ -12,7 +12,16 @@ from renderer.frames import Channel, Frame, Header, Role
 from renderer.gate import Audience, may_see
 from tests.support.sampling import asked, outcome
 
-QUESTIONS = ["Hello", "Plan the launch", "Explain Markdown", "Refuse this", "An answer that is cut"]
+QUESTIONS = [
+    "Plan a day out for twelve people",
+    "Explain recursion with a small example",
+    "Draft a polite reminder about an invoice",
+    "Hello",
+    "Plan the launch",
+    "Explain Markdown",
+    "Refuse this",
+    "An answer that is cut",
+]
 
 
 async def thought_through(question: str) -> summary_notes.Notes:
