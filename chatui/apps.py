@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 from django.apps import AppConfig
+
+CHECKS = ("chatui.branding.checks", "chatui.checks", "chatui.model_servers.checks")
 
 
 class ChatUiConfig(AppConfig):
@@ -15,3 +19,5 @@ class ChatUiConfig(AppConfig):
 
     def ready(self) -> None:
         """Load the system checks: Django finds them only when their module is imported."""
+        for module in CHECKS:
+            import_module(module)

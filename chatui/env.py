@@ -39,6 +39,9 @@ class Environment(BaseSettings):
     pages_dir: Path = Field(
         BASE_DIR / "chatui" / "pages", description="Directory with welcome.md, examples.md, help.md, terms.md and announcement.md."
     )
+    name: str = Field("chatui", description="What the product is called on its pages.")
+    mark: Path | None = Field(None, description="SVG or PNG file of up to 64 KB, in the place of the product's mark.")
+    accent: str = Field("", description="Accent colour, such as #0b6355. It is changed as far as it takes to be read in both themes.")
     backend_url: str = Field("", description="Address of the model server. Empty: the built-in demo, which needs no model.")
     backend_key: str = Field("", description="Key for the model server.", repr=False)
     backend_key_file: Path | None = Field(None, description="File that holds the key for the model server.")

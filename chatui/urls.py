@@ -70,6 +70,7 @@ urlpatterns = [
     path("password/link/<uuid:link_id>/<slug:token>/", password_links.password_link, name="password_link"),
     path("password/links/dismiss/", password_links.dismiss, name="password_links_dismiss"),
     path("pages/<slug:name>/", pages.page, name="page"),
+    path("brand/<slug:digest>/<str:file>", pages.brand_file, name="brand_file"),
     path("healthz", pages.healthz, name="healthz"),
     path("metrics", metrics.metrics, name="metrics"),
     path("admin/", admin.site.urls),

@@ -1,15 +1,20 @@
-"""The operator's pages (help, terms of use) and the health check."""
+"""What the operator brings (help, terms of use, mark and colours), open to everybody, and the health check."""
 
 from __future__ import annotations
 
+from csp.decorators import csp
 from django.db import connection
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
+from chatui.branding import brand
 from chatui.display import operator_pages
 from chatui.permissions.access import NotFoundError
 from chatui.web.guards import guarded
+
+# A picture that is opened by its address is a document: it runs nothing, loads nothing, and is nobody's origin.
+_NOTHING = {"default-src": ["'none'"], "base-uri": ["'none'"], "form-action": ["'none'"], "frame-ancestors": ["'none'"], "sandbox": True}
 
 
 @require_GET
@@ -20,6 +25,19 @@ def page(request: HttpRequest, name: str) -> HttpResponse:
     if body is None:
         raise NotFoundError
     return render(request, "site/page.html", {"title": operator_pages.PAGES[name], "body": body, "name": name})
+
+
+@require_GET
+@guarded
+@csp(_NOTHING)  # type: ignore[arg-type]
+def brand_file(request: HttpRequest, digest: str, file: str) -> HttpResponse:
+    """The operator's mark, or a style sheet with their colour. Its address changes with its content, so browsers may keep it for ever."""
+    found = brand.file(digest, file)
+    if found is None:
+        raise NotFoundError
+    response = HttpResponse(found.data, content_type=found.content_type)
+    response.headers["Cache-Control"] = "public, max-age=31536000, immutable"
+    return response
 
 
 @require_GET

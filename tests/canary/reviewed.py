@@ -512,6 +512,11 @@ ROUTES: tuple[Route, ...] = (
         "Everybody: the operator's pages of a fixed list.",
         (Ask("GET", "/pages/help/", _EVERYBODY), Ask("GET", "/pages/terms/", _EVERYBODY), Ask("GET", "/pages/welcome/", _NOT_THERE)),
     ),
+    Route(
+        "brand/<slug:digest>/<str:file>",
+        "Everybody: the operator's mark and colours. Without them there is nothing.",
+        (Ask("GET", "/brand/x/site.css", _NOT_THERE), Ask("GET", "/brand/x/mark.svg", _NOT_THERE)),
+    ),
     Route("healthz", "Everybody: that it lives.", (Ask("GET", "/healthz", _EVERYBODY),)),
     Route("admin/", "Staff: what their permissions name.", (Ask("GET", "/admin/", _ALL_STAFF),)),
     Route(

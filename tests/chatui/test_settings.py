@@ -110,3 +110,18 @@ def test_the_defaults_have_nothing_wrong(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(settings, "ENVIRONMENT", Environment())
     for check in CHECKS:
         assert check(None) == []
+
+
+def test_manage_py_check_runs_the_checks(tmp_path: Path) -> None:
+    """Django finds checks only in modules that are imported; nobody imports these but the app itself."""
+    wrong = {
+        "CHATUI_DATA_DIR": str(tmp_path),
+        "CHATUI_BACKEND_URL": "ftp://x",
+        "CHATUI_ACCENT": "red",
+        "CHATUI_PAGES_DIR": str(tmp_path / "x"),
+    }
+    done = subprocess.run(
+        [sys.executable, "manage.py", "check"], cwd=BASE_DIR, env=os.environ | wrong, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert [code for code in ("chatui.E001", "chatui.E008", "chatui.W001") if code not in done.stderr] == []

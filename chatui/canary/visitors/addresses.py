@@ -35,6 +35,8 @@ class Address:
 _NO_ID = "00000000-0000-7000-8000-00000000cafe"
 FIXED: Values = {
     "name": "help",
+    "digest": "no-such-digest",
+    "file": "site.css",
     "token": "no-such-token-of-22-let",
     "kind": "csv",
     "link_id": _NO_ID,

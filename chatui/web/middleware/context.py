@@ -1,4 +1,4 @@
-"""The template context of every page: the visitor, the operator's announcement, whether the demo answers."""
+"""The template context of every page: the visitor, the operator's brand and announcement, whether the demo answers."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from django.http import HttpRequest
 
 from chatui import __version__
 from chatui.accounts import password_links
+from chatui.branding.brand import brand
 from chatui.display.operator_pages import announcement
 from chatui.model_servers import connected
 from chatui.permissions import access, access_notices, attempts, debug_requests
@@ -19,6 +20,7 @@ def page(request: HttpRequest) -> dict[str, Any]:
     person = access.as_person(getattr(request, "user", None))
     return {
         "announcement": announcement(),
+        "brand": brand(),
         "is_demo": connected.is_demo(),
         "can_see_hidden": access.can_see_hidden(person),
         "can_see_failures": access.can_see_failures(person),

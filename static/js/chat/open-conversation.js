@@ -151,7 +151,8 @@ export class OpenConversation {
     this.#shown.list.retitle(conversation, title);
     if (conversation !== this.#id) return;
     find(this.#page, ".top-title", HTMLElement).textContent = title;
-    this.#shown.tab.set(`${title} · chatui`);
+    const { content: name } = find(document, "meta[name=application-name]", HTMLMetaElement);
+    this.#shown.tab.set(`${title} · ${name}`);
   }
 
   /**

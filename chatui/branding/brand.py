@@ -1,0 +1,80 @@
+"""What pages show in the product's place: a name, and the addresses of the mark and of the style sheets."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from chatui.branding import mark, style_sheet
+from chatui.branding.mark import Mark, MarkError
+from chatui.env import environment
+
+PRODUCT = "chatui"
+MAX_NAME = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Brand:
+    """``mark`` and ``digest`` are empty where the operator has none; ``has_accent``: there are style sheets."""
+
+    name: str
+    mark: str
+    mark_type: str
+    has_accent: bool
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file of the brand as it is served."""
+
+    content_type: str
+    data: bytes
+
+
+def brand() -> Brand:
+    """The brand that the settings describe. What in them cannot be used is left out; ``manage.py check`` says so."""
+    env = environment()
+    return _brand(env.name, env.mark, env.accent)
+
+
+def file(digest: str, name: str) -> File | None:
+    """One of the brand's files, by the name in its address; None where there is no such one."""
+    env = environment()
+    found = _files(env.mark, env.accent).get(name)
+    return found if digest == brand().digest else None
+
+
+def is_name(name: str) -> bool:
+    """Whether a name can stand in a title: something, on one line, and not long."""
+    return bool(name.strip()) and name.isprintable() and len(name) <= MAX_NAME
+
+
+@lru_cache(maxsize=8)
+def _brand(name: str, path: Path | None, accent: str) -> Brand:
+    files = _files(path, accent)
+    picture = _mark(path)
+    digest = hashlib.sha256(b"".join(each.data for each in files.values())).hexdigest()[:16] if files else ""
+    return Brand(
+        name=name.strip() if is_name(name) else PRODUCT,
+        mark=picture.name if picture else "",
+        mark_type=picture.content_type if picture else "",
+        has_accent="site.css" in files,
+        digest=digest,
+    )
+
+
+@lru_cache(maxsize=8)
+def _files(path: Path | None, accent: str) -> dict[str, File]:
+    found = {name: File("text/css; charset=utf-8", text.encode()) for name, text in style_sheet.sheets(accent).items()}
+    picture = _mark(path)
+    return found | ({picture.name: File(picture.content_type, picture.data)} if picture else {})
+
+
+def _mark(path: Path | None) -> Mark | None:
+    try:
+        return mark.read(path) if path else None
+    except MarkError:
+        return None

@@ -1,0 +1,55 @@
+"""Reads the operator's mark: a small SVG or PNG file that runs nothing and loads nothing."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+
+MAX_BYTES = 64 * 1024
+
+
+class MarkError(Exception):
+    """The file cannot be used. The message is a sentence for the operator."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """The file's bytes, and what they are."""
+
+    name: str
+    content_type: str
+    data: bytes = field(repr=False)
+
+
+@lru_cache(maxsize=8)
+def read(path: Path) -> Mark:
+    """Read the file, once in the life of a process.
+
+    Raises:
+        MarkError: it cannot be read, is too large, or is no such picture.
+    """
+    try:
+        with path.open("rb") as file:
+            data = file.read(MAX_BYTES + 1)
+    except OSError:
+        raise MarkError("CHATUI_MARK does not name a file that can be read.") from None
+    if len(data) > MAX_BYTES:
+        raise MarkError(f"CHATUI_MARK names a file of more than {MAX_BYTES // 1024} KB.")
+    if data.startswith(b"\x89PNG\r\n\x1a\n"):
+        return Mark("mark.png", "image/png", data)
+    if _SVG.match(data) is None:
+        raise MarkError("CHATUI_MARK names a file that is neither SVG nor PNG.")
+    if _ACTIVE.search(data):
+        raise MarkError("CHATUI_MARK names an SVG with a script, an event handler, foreign content, an entity or an outside address.")
+    return Mark("mark.svg", "image/svg+xml", data)
+
+
+# A comment, the XML declaration and a document type may stand before the picture.
+_SVG = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:<\?[^>]{0,500}>\s*|<!--.{0,2000}?-->\s*|<!DOCTYPE[^>\[]{0,500}>\s*)*<svg[\s>]", re.DOTALL)
+# Nothing of this runs or loads in an img element; the file is served by its address, too, so it is refused.
+_ACTIVE = re.compile(
+    rb"<\s*(?:script|foreignObject|iframe|image|handler)\b|\son\w+\s*=|<!ENTITY|javascript:|href\s*=\s*[\"']\s*(?!#)|url\(\s*[\"']?\s*(?!#)",
+    re.IGNORECASE,
+)

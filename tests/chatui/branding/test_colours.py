@@ -1,0 +1,63 @@
+"""Any colour becomes an accent that can be read in both themes, and one that can be read already stays what it is."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from chatui.branding import colours, style_sheet
+from chatui.branding.colours import DARK_PAPERS, ENOUGH, LIGHT_PAPERS, contrast, parse
+from chatui.env import BASE_DIR
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "ratio"),
+    [("#000000", "#ffffff", 21.0), ("#ffffff", "#ffffff", 1.0), ("#777777", "#ffffff", 4.48), ("#0000ff", "#ffffff", 8.59)],
+)
+def test_contrast_is_that_of_wcag(one: str, other: str, ratio: float) -> None:
+    first, second = parse(one), parse(other)
+    assert first and second and contrast(first, second) == pytest.approx(ratio, abs=0.01) == contrast(second, first)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "red", "#fff", "#12345g", "#1234567", " #123456", "#123456\n", "rgb(0,0,0)", "#123456;}", "#１２３４５６"]
+)
+def test_what_is_no_colour_is_none(text: str) -> None:
+    assert parse(text) is None and style_sheet.sheets(text) == {}
+
+
+def test_every_colour_is_readable_as_text_and_on_buttons_in_both_themes() -> None:
+    levels = (0, 51, 102, 153, 204, 255)
+    for colour in ((red, green, blue) for red in levels for green in levels for blue in levels):
+        for accent, papers in ((colours.light(colour), LIGHT_PAPERS), (colours.dark(colour), DARK_PAPERS)):
+            texts = [
+                colours.least_contrast(accent.colour, papers),
+                contrast(accent.colour, accent.wash),
+                contrast(accent.ink, accent.colour),
+                contrast(accent.ink, accent.hover),
+            ]
+            assert min(texts) >= ENOUGH, (colour, accent)
+
+
+def test_a_colour_that_can_be_read_stays_and_another_changes_no_further_than_it_has_to() -> None:
+    own, yellow = parse("#0b6355"), parse("#ffcc00")
+    assert own and yellow
+    assert colours.light(own).colour == own and colours.dark(own).colour != own
+    assert colours.dark(yellow).colour == yellow and colours.light(yellow).colour != yellow
+    assert colours.least_contrast(colours.light(yellow).colour, LIGHT_PAPERS) < 5
+
+
+def test_the_papers_are_those_of_the_style_sheet() -> None:
+    tokens = (BASE_DIR / "static/css/base/tokens.css").read_text(encoding="utf-8")
+    names = ("paper", "paper-raised", "paper-sunken", "paper-hover", "question")
+    found = [re.search(rf"--{name}: light-dark\((#\w+), (#\w+)\)", tokens) for name in names]
+    assert [match and match.groups() for match in found] == list(zip(LIGHT_PAPERS, DARK_PAPERS, strict=True))
+
+
+def test_the_admin_sheet_sets_what_the_products_own_sets() -> None:
+    own = (BASE_DIR / "static/css/pages/admin.css").read_text(encoding="utf-8").partition("html:root")[2]
+    names = {
+        name for name, value in re.findall(r"(--[\w-]+): ([^;]+);", own) if "0b6355" in value or "084d42" in value or "70ceb9" in value
+    }
+    assert names and [name for name in sorted(names) if f"{name}:" not in style_sheet.sheets("#aa0044")["admin.css"]] == []
