@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
     """An imported conversation says which product it was exported from, and can be recognized when it is uploaded again."""
 
-    dependencies = [("chatui", "0013_context")]
+    dependencies = [("chatui", "0014_failed_answers")]
 
     operations = [
         migrations.AddField(
