@@ -15,9 +15,10 @@ class Migration(migrations.Migration):
             models.CharField(
                 blank=True,
                 choices=[("chatgpt", "ChatGPT"), ("open_webui", "Open WebUI"), ("librechat", "LibreChat")],
+                db_default="",
                 default="",
                 max_length=16,
             ),
         ),
-        migrations.AddField("conversation", "import_key", models.CharField(blank=True, default="", max_length=64)),
+        migrations.AddField("conversation", "import_key", models.CharField(blank=True, db_default="", default="", max_length=64)),
     ]

@@ -48,8 +48,8 @@ class Conversation(models.Model):
     deleted_at = models.DateTimeField(null=True, blank=True)
     imported_at = models.DateTimeField(null=True, blank=True)
     unfinished_until = models.DateTimeField(null=True, blank=True)
-    imported_from = models.CharField(max_length=16, choices=Source, blank=True, default="")
-    import_key = models.CharField(max_length=64, blank=True, default="")
+    imported_from = models.CharField(max_length=16, choices=Source, blank=True, default="", db_default="")
+    import_key = models.CharField(max_length=64, blank=True, default="", db_default="")
     document_header = models.TextField(blank=True)
     sampled_with = models.JSONField(null=True, blank=True)
 
