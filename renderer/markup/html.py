@@ -127,7 +127,7 @@ ALLOWED: dict[str, dict[str, re.Pattern[str]]] = {
     "sup": {"class": re.compile(r"footnote-ref")},
     "code": {"class": re.compile(r"language-[A-Za-z0-9][A-Za-z0-9_+#.-]{0,39}")},
     "pre": {"dir": re.compile(r"auto|ltr"), "class": re.compile(r"pending")},
-    "span": {"class": re.compile(r"math math-inline|math math-display|link-host|footnote-label")},
+    "span": {"class": re.compile(r"math math-inline|math math-inline math-dollars|math math-display|link-host|footnote-label")},
     "div": {**_DIRECTION, "class": re.compile(r"block|block plain|math math-display|footnote")},
     "a": {"href": links.ALLOWED_HREF, "title": re.compile(r"[^\x00-\x08\x0b-\x1f\x7f]*"), "class": re.compile(r"image-link")},
 }

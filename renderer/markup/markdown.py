@@ -1,11 +1,12 @@
 """Parses Markdown (CommonMark and GFM) with markdown-it and renders it as HTML that is not yet sanitised.
 
 Our amendments: emphasis next to Chinese, Japanese and Korean text; ``\\( \\)``, ``\\[ \\]`` and ``$$ $$`` are mathematics before escapes
-are read (a single ``$`` is money); bare web addresses become links and end at CJK punctuation; footnotes keep their label and their
-place; raw HTML is text, except ``br`` without attributes and paired ``sub sup kbd mark``; an image becomes a link that names its host.
+are read, and so is ``$ $`` if a formula stands between and no price (``dollars``); bare web addresses become links and end at CJK
+punctuation; footnotes keep their label and their place; raw HTML is text, except ``br`` without attributes and paired
+``sub sup kbd mark``; an image becomes a link that names its host.
 
-Mathematics comes out as its TeX source in ``<span class="math math-inline">``, ``<span class="math math-display">`` (display inside a
-sentence) or ``<div class="math math-display">``; the browser finishes it.
+Mathematics comes out as its TeX source in ``<span class="math math-inline">`` (with ``math-dollars``, if it was written between single
+dollars), ``<span class="math math-display">`` (display inside a sentence) or ``<div class="math math-display">``; the browser finishes it.
 """
 
 from __future__ import annotations

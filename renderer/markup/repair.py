@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from renderer.markup.amendments import dollars
+
 _REACH = 4096
 """How many characters at the end of a text are searched for open markup. What opened earlier is no longer being typed."""
 
@@ -59,6 +61,7 @@ class _Mender:
         self.text = text
         self.open: list[_Open] = []
         self.ending = ""
+        self.has_formula = False
 
     def result(self) -> str:
         position = 0
@@ -99,11 +102,22 @@ class _Mender:
         return len(self.text)
 
     def _escape_or_math(self, match: re.Match[str]) -> int:
+        if match[0] == "$":
+            return self._dollar(match.start())
         closer = _MATH.get(match[0])
         if closer is None:
             return self._cut(match.start()) if match[0] == "\\" else match.end()
         end = self.text.find(closer, match.end())
+        self.has_formula = True
         return end + 2 if end >= 0 else self._cut(match.start())
+
+    def _dollar(self, position: int) -> int:
+        """What is in a formula is no markup. One that is not complete is hidden, but no price: that would come and go."""
+        end = dollars.formula_end(self.text, position, len(self.text), after_formula=self.has_formula)
+        if end >= 0:
+            self.has_formula = True
+            return end + 1
+        return self._cut(position) if dollars.may_become_formula(self.text, position) else position + 1
 
     def _tag(self, match: re.Match[str]) -> int:
         rest = self.text[match.start() :]
@@ -155,7 +169,7 @@ class _Mender:
 
 
 _MATH = {"\\(": "\\)", "\\[": "\\]", "$$": "$$"}
-_OPENER = re.compile(r"https?://[^\s<>]*|\\[(\[]|\\(?:.|$)|\$\$|`+|\*+|_+|~+|!?\[|<|&[A-Za-z0-9#]{0,31}$", re.DOTALL)
+_OPENER = re.compile(r"https?://[^\s<>]*|\\[(\[]|\\(?:.|$)|\$\$?|`+|\*+|_+|~+|!?\[|<|&[A-Za-z0-9#]{0,31}$", re.DOTALL)
 _HALF_A_LINK = re.compile(r"!?\[([^\[\]]{0,300})(?:\](?:\([^()\s]*(?:\([^()\s]*\)?[^()\s]*)?(?:\s[^()]*)?|\[[^\[\]]*)?)?")
 _HALF_A_TAG = re.compile(r"</?[A-Za-z]{0,4} ?/?")
 _HALF_AN_ADDRESS = re.compile(r"<[A-Za-z]{2,6}:[^<>\s]*")

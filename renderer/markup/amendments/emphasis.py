@@ -32,6 +32,7 @@ class InlineState(StateInline):
         super().__init__(src, md, env, outTokens)
         self.without_closer: dict[tuple[str, int], int] = {}
         self.refused_until = 0
+        self.has_formula = False
 
     def scanDelims(self, start: int, canSplitWord: bool) -> Scanned:  # noqa: N802, N803
         marker, end = self.src[start], start

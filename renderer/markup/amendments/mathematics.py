@@ -5,6 +5,9 @@ from __future__ import annotations
 from markdown_it.rules_block import StateBlock
 from markdown_it.rules_inline import StateInline
 
+from renderer.markup.amendments.dollars import formula_end
+from renderer.markup.amendments.emphasis import InlineState
+
 UNDECIDED = "undecided"
 """Key in the parser's environment: the first top-level line where mathematics began that has neither ended nor failed."""
 
@@ -68,8 +71,28 @@ def math(state: StateInline, silent: bool) -> bool:
     if stop < 0 or not content.strip() or (opener != closer and opener in content) or (opener == "$$" and "$" in content):
         return False
     if not silent:
-        token = state.push("math_inline", "", 0)
-        token.content = content.strip()
-        token.info = "inline" if opener == "\\(" else "display"
+        _push(state, content.strip(), "inline" if opener == "\\(" else "display")
     state.pos = stop + 2
     return True
+
+
+def math_in_dollars(state: StateInline, silent: bool) -> bool:
+    """``$ … $`` inside a sentence, if it is a formula and no price: see ``dollars``."""
+    if state.src[state.pos] != "$":
+        return False
+    seen = isinstance(state, InlineState) and state.has_formula
+    stop = formula_end(state.src, state.pos, state.posMax, after_formula=seen)
+    if stop < 0:
+        return False
+    if not silent:
+        _push(state, state.src[state.pos + 1 : stop], "inline math-dollars")
+    state.pos = stop + 1
+    return True
+
+
+def _push(state: StateInline, content: str, kind: str) -> None:
+    token = state.push("math_inline", "", 0)
+    token.content = content
+    token.info = kind
+    if isinstance(state, InlineState):
+        state.has_formula = True

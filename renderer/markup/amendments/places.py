@@ -7,7 +7,7 @@ from markdown_it.rules_block import table
 
 from renderer.markup.amendments.footnotes import footnote_definition, footnote_mark
 from renderer.markup.amendments.inline import bare_address, image_in_place, plain_tag
-from renderer.markup.amendments.mathematics import math, math_block
+from renderer.markup.amendments.mathematics import math, math_block, math_in_dollars
 
 
 def install(markdown: MarkdownIt) -> None:
@@ -19,6 +19,7 @@ def install(markdown: MarkdownIt) -> None:
     block.before("reference", "footnote_definition", footnote_definition, {"alt": ["paragraph", "reference"]})
     block.before("fence", "math_block", math_block, {"alt": ["paragraph", "reference", "blockquote", "list"]})
     inline.before("escape", "math", math)
+    inline.after("math", "math_in_dollars", math_in_dollars)
     inline.before("link", "footnote_mark", footnote_mark)
     inline.before("autolink", "plain_tag", plain_tag)
     inline.at("linkify", bare_address)

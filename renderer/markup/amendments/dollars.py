@@ -1,0 +1,248 @@
+r"""Tells formulas in single dollars (``$x^2$``) from prices, shell variables and whatever else has two dollar signs in a sentence.
+
+Pandoc's rule is where it begins: the first ``$`` has no space behind it, the second none before it and no digit behind it. That is not
+enough for Markdown that nobody wrote for Pandoc, so what stands between must also look like a formula: no prose, no names in capitals, no
+amounts. In doubt it is text, because a formula in dollars can still be read, while a price without them is another price.
+"""
+
+from __future__ import annotations
+
+import re
+
+_MOST_CHARACTERS = 400
+"""Of a formula. A search for its end goes no further, so that many dollar signs cost no more than as many letters."""
+
+_CJK = r"\u1100-\u11ff\u2e80-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff00-\uffef"
+_MAY_STAND_BEFORE = re.compile(rf"[\s(\[{{\"'“”„«‘’‹¿¡*_~|/:;,.=<>+\-–—{_CJK}]")
+_BEGINS = re.compile(r"[^\W_]|[\\(\[{|+\-−±∓¬'<>=≤≥≠≈~∀∃∅∈∑∏∫∂∇√∞ℝℕℤℚℂℓ→⇒↔⇔]|\][-+\d\\a-z−]|[_^][{\d\\]|\.\d")
+_ENDS = re.compile(r"[^\s,;:(/<&\"\\]\Z|\\[,;:!|{}%$#&_]\Z")
+_SUFFIX = re.compile(r"(?:th|st|nd|rd|s|te[nmrs]?|ième|ème|er|ésimo|ésima|ого|ой|й|я|е)\b")
+_WORD_CHARACTER = re.compile(rf"(?![{_CJK}])\w")
+
+_NEVER_INSIDE = re.compile(rf"[`\"“”„«»\n]|://|\]\(|\*\*|&&|\$|->\w+\(|[{_CJK}]")
+_AMOUNT = re.compile(
+    r"[-+−]?\d[\d.,'\u00a0\u202f ]*(?:[-–—~/]\s?\d[\d.,'\u00a0\u202f ]*)*\s?"
+    r"(?:[kKmMbB]n?|[A-Z]{3}|mio|mrd|[kKmMbB]?\s?[-–—~/]\s?\d[\d.,]*\s?[kKmMbB]|[-–—]|%)?\.?"
+)
+"""A number, a range or a fraction of numbers, also with a currency or a power of ten behind it."""
+
+_NAMED_TEXT = re.compile(
+    r"\\(?:text|textbf|textit|textrm|textsf|mathrm|mathbf|mathit|mathsf|operatorname|mbox|label|tag|begin|end)\*?\s?\{[^{}]*\}"
+)
+_COMMAND = re.compile(r"\\(?:[A-Za-z]+\*?|[^A-Za-z])")
+_SURE = re.compile(r"\\[A-Za-z]{2,}|[_^]\{|\^[-+*]?\w|[A-Za-z]_\w(?!\w)")
+"""What hardly anything but TeX contains."""
+_LETTERS = re.compile(r"[^\W\d_]+")
+_NAMES = frozenset(
+    [
+        "sin",
+        "cos",
+        "tan",
+        "cot",
+        "sec",
+        "csc",
+        "sinh",
+        "cosh",
+        "tanh",
+        "arcsin",
+        "arccos",
+        "arctan",
+        "log",
+        "ln",
+        "lg",
+        "exp",
+        "lim",
+        "max",
+        "min",
+        "sup",
+        "inf",
+        "arg",
+        "deg",
+        "det",
+        "dim",
+        "ker",
+        "gcd",
+        "lcm",
+        "mod",
+        "rank",
+        "span",
+        "sgn",
+        "sign",
+        "var",
+        "cov",
+        "corr",
+        "diag",
+        "trace",
+        "argmax",
+        "argmin",
+        "softmax",
+        "sigmoid",
+        "relu",
+    ]
+)
+_SMALL_WORDS = frozenset(
+    # English, German, French and Spanish: what joins two prices or two variables.
+    [
+        "and",
+        "or",
+        "to",
+        "of",
+        "is",
+        "are",
+        "was",
+        "in",
+        "at",
+        "by",
+        "for",
+        "on",
+        "as",
+        "if",
+        "then",
+        "than",
+        "the",
+        "an",
+        "per",
+        "not",
+        "with",
+        "it",
+        "no",
+        "up",
+        "my",
+        "so",
+        "off",
+        "each",
+        "plus",
+        "und",
+        "oder",
+        "bis",
+        "zu",
+        "zum",
+        "zur",
+        "für",
+        "von",
+        "pro",
+        "je",
+        "ist",
+        "als",
+        "auf",
+        "mit",
+        "im",
+        "am",
+        "ein",
+        "der",
+        "die",
+        "das",
+        "den",
+        "et",
+        "ou",
+        "de",
+        "du",
+        "des",
+        "la",
+        "le",
+        "les",
+        "un",
+        "une",
+        "par",
+        "en",
+        "au",
+        "aux",
+        "est",
+        "sur",
+        "à",
+        "où",
+        "que",
+        "y",
+        "el",
+        "los",
+        "las",
+        "por",
+        "al",
+        "con",
+        "es",
+        "una",
+        "del",
+        "o",
+        "se",
+        "su",
+    ]
+)
+
+
+def formula_end(text: str, start: int, limit: int, *, after_formula: bool = False) -> int:
+    """Where the ``$`` is that ends the formula which the ``$`` at ``start`` begins; -1 if that begins none.
+
+    ``after_formula``: there is another formula before it in this paragraph. Then a bare number may be one, too.
+    """
+    if not _may_begin(text, start, limit):
+        return -1
+    end = _closing_dollar(text, start + 1, min(limit, start + 1 + _MOST_CHARACTERS))
+    if end < 0 or not _may_end(text, end, limit):
+        return -1
+    return end if _is_formula(text[start + 1 : end], after_formula=after_formula) else -1
+
+
+def may_become_formula(text: str, start: int) -> bool:
+    """Whether the ``$`` at ``start`` begins what may be a formula when more of it is written. What begins as an amount is shown."""
+    inside = text[start + 1 :]
+    if not inside or "$" in inside:
+        return not inside
+    if not _may_begin(text, start, len(text)) or inside[0].isdigit() or len(inside) > _MOST_CHARACTERS:
+        return False
+    return _NEVER_INSIDE.search(inside.rstrip("*|&->[]:/")) is None and not _is_prose(inside)
+
+
+def _may_begin(text: str, start: int, limit: int) -> bool:
+    before = text[start - 1 : start]
+    return (not before or _MAY_STAND_BEFORE.match(before) is not None) and _BEGINS.match(text, start + 1, limit) is not None
+
+
+def _closing_dollar(text: str, start: int, limit: int) -> int:
+    end = text.find("$", start, limit)
+    while end >= 0 and _is_escaped(text, start, end):
+        end = text.find("$", end + 1, limit)
+    return end
+
+
+def _is_escaped(text: str, start: int, position: int) -> bool:
+    backslashes = position
+    while backslashes > start and text[backslashes - 1] == "\\":
+        backslashes -= 1
+    return (position - backslashes) % 2 == 1
+
+
+def _may_end(text: str, end: int, limit: int) -> bool:
+    after = text[end + 1 : min(limit, end + 9)]
+    if after.startswith("$"):
+        return False
+    return _WORD_CHARACTER.match(after) is None or _SUFFIX.match(after) is not None or re.match(r"_+(?!\w)", after) is not None
+
+
+def _is_formula(inside: str, *, after_formula: bool) -> bool:
+    if _ENDS.search(inside) is None or _NEVER_INSIDE.search(inside.replace("\\$", "")) is not None or not _is_balanced(inside):
+        return False
+    if _AMOUNT.fullmatch(inside) is not None:
+        return after_formula and inside[-1].isdigit()
+    return not _is_prose(inside)
+
+
+def _is_balanced(inside: str) -> bool:
+    """Every brace is closed, and as many brackets as were opened; which ones is left open, because of half-open intervals."""
+    plain = inside.replace("\\{", "").replace("\\}", "")
+    return plain.count("{") == plain.count("}") and sum(map(plain.count, "([")) == sum(map(plain.count, ")]"))
+
+
+def _is_prose(inside: str) -> bool:
+    """Whether there are words in it that are no names of functions or variables."""
+    bare = _COMMAND.sub(" ", _NAMED_TEXT.sub(" ", inside))
+    words = [word for word in _LETTERS.findall(bare) if len(word) > 1 and word.lower() not in _NAMES]
+    if " " in inside and any(word.lower() in _SMALL_WORDS for word in words):
+        return True
+    if _SURE.search(inside):
+        return sum(len(word) > 3 for word in words) > 4
+    return any(len(word) > 3 and not _names_points(word) for word in words)
+
+
+def _names_points(word: str) -> bool:
+    """Whether a word names points, like the rectangle ABCD, which are in the order of the alphabet."""
+    return word.isupper() and len(word) <= 8 and list(word) == sorted(set(word))

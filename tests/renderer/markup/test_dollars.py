@@ -1,0 +1,302 @@
+"""Dollars in a sentence: formulas become formulas and prices stay prices, in four languages, whole and while they are written."""
+
+from __future__ import annotations
+
+import random
+import re
+
+import pytest
+
+from renderer.markup.blocks import Blocks
+from renderer.markup.html import render
+from tests.renderer.markup.test_blocks import assert_ends_as_the_whole, cut_at_random, open_block
+from tests.support.cases import for_each
+from tests.support.cost import costs_at_most
+
+NO_FORMULAS = r"""
+It costs $5 and then $10 total.
+between $5 and $10
+US$ 20–$30
+from US$20 to US$30
+$HOME and $PATH
+Set $HOME or ${HOME}.
+costs $5/month or $50/year
+$5-$10
+$5–$10 per month
+$5, $10, and $15
+$100K–$200K
+$1.5M in sales, $2B in costs
+($5)-($10)
+$5+$10 = $15
+$3 + $4 = $7
+either $5 or 10$
+5$ or 10$
+5$-10$
+10$, 20$ und 30$
+Das kostet 5 $ oder 10 $.
+Das kostet $5 oder $10 im Monat
+zwischen 20 $ und 30 $
+Kosten: $5/Monat, $50/Jahr
+entre 5 $ et 10 $
+5 $/mois ou 50 $/an
+Le prix passe de $5 à $10$.
+entre $5 y $10 al mes
+cuesta $500 o US$30
+MXN$ 200 a MXN$300
+价格从$5到$10不等
+价格为$5和$10。
+花费5$到10$
+從$100漲到$200
+echo $HOME/bin:$PATH
+export PATH=$HOME/bin:$PATH
+cp $SRC/$FILE $DST/$FILE
+$USER@$HOST
+"$HOME" and "$PATH"
+'$a' and '$b'
+$1 and $2
+$1,$2
+awk prints $1 $NF
+foreach ($list as $key => $value)
+list($a, $b) = [$a, $b];
+$this->name and $this->value
+$_GET['a'] and $_POST['b']
+$('a') and $('b')
+$.ajax and $.get
+^foo$|^bar$
+^$ or ^\s*$
+$NAME$ and $USER_NAME$
+$name$ is a placeholder
+A$5 or C$6 or HK$7
+$5$
+it costs $20/30$
+save $10%$
+the $100 bill and the $
+$
+$$ is the process id, $! the last
+$5 million to $10 million
+$5k to $10k
+tickets ($25 adults/$15 children)
+$5/$10
+**$5** and **$10**
+*$5* or *$x
+$env:USERPROFILE\Documents and $env:TEMP\x
+$env:A\foo;$env:B
+between $x and `y$`
+Price: $99.99, was $149.99 (save $50)
+$5 USD and 6 USD$
+$ 5 and $ 10
+R$ 20 a R$30
+$GOOG and $AAPL are up, $TSLA down
+buy $GOOG/$AAPL
+$5,000-10,000$
+a \$5 and \$10 bill
+""".strip().split("\n")
+"""Prices, amounts, shell variables, programs and patterns: one per line."""
+
+FORMULAS = r"""
+so $x$ is
+$x^2$
+$a_1 + b_1 = c_1$
+$E=mc^2$
+$E = mc^2$
+$F = ma$
+$PV = nRT$
+$\alpha$
+$\frac{1}{2}$
+$f(x) = x^2 + 1$
+$f: X \to Y$
+$2x + 1 = 5$
+$2x$
+$3 + 4 = 7$
+$x = 5$
+$n!$
+$n$th
+$n$-te
+the $k$s
+$O(n \log n)$
+$O(n log n)$
+$O(n^2)$.
+($x > 0$)
+$x \in [0, 1)$
+$[0, 1)$
+$]0, 1[$
+$\{1, 2, 3\}$
+$|x|$
+$\|v\|$
+$\text{speed} = \frac{\text{distance}}{\text{time}}$
+$x_{max}$
+$x_{\text{max and min}}$
+$\sin x + \cos y$
+$sin(x)$
+$AB$ and $ABC$ and $ABCD$
+$\$5 + x$
+$x$, $y$ and $z$
+$x$ und $y$
+Für $n \ge 1$ gilt $a_n > 0$.
+Sei $f\colon A\to B$ die Abbildung
+Soit $x$ un réel et $y$ un entier
+Pour tout $\varepsilon > 0$, il existe $\delta > 0$
+Sea $x$ un número y $y = 2x$
+la función $f(x)=x^2$
+设$x$为实数
+函数$f(x)$是连续的，且$f(0)=1$。
+당$x$은
+数列$\{a_n\}$的第$n$项
+$-x$
+$-1 \le x \le 1$
+$\pm 1$
+$^{14}C$
+$\vec{v} \cdot \vec{w}$
+$P(A|B) = \frac{P(A \cap B)}{P(B)}$
+$p < 0.05$
+$\mathbb{R}^n$
+$x \approx 3.14$
+$10^{-3}$
+$5\%$ and $10\%$
+$H_2O$
+$\ce{H2O}$
+$dy/dx$
+$1 + 2 + \dots + n$
+$a \bmod b$
+$x$-axis
+$\pi r^2$
+$y = mx + b$
+$a^2 + b^2 = c^2$
+$5 \times 10^3$
+$5 \text{ apples}$
+$x' = y$
+$A \cup B$
+For $x = 2$ we get $5$.
+**$x$** and *$y$* and _$z$_
+$i = 1, \ldots, n$
+$(x, y)$
+$\hat{y}$
+$\theta$ or $\phi$
+""".strip().split("\n")
+"""Lines in which each pair of dollars that are not escaped holds a formula."""
+
+
+def formulas(text: str) -> list[str]:
+    """What is shown as formulas in a text, as it stands in the HTML."""
+    return re.findall(r'<span class="math math-inline math-dollars">(.*?)</span>', str(render(text)))
+
+
+@for_each(NO_FORMULAS)
+def test_what_is_no_formula_keeps_its_dollars(text: str) -> None:
+    shown = str(render(text))
+    assert "math" not in shown
+    assert shown.count("$") == text.count("$")
+
+
+@for_each(FORMULAS)
+def test_a_formula_in_single_dollars_is_one(text: str) -> None:
+    assert len(formulas(text)) == text.replace("\\$", "").count("$") // 2
+    assert "$" not in re.sub("<[^>]*>", "", str(render(text)).replace("\\$", ""))
+
+
+def test_there_are_enough_cases_to_say_so() -> None:
+    assert len(NO_FORMULAS) > 70
+    assert len(FORMULAS) > 70
+
+
+@for_each([*NO_FORMULAS, *FORMULAS])
+def test_dollars_end_as_the_whole_does_however_they_are_cut(text: str) -> None:
+    chance = random.Random(text)
+    for document in (text, f"- {text}\n- *a* {text}\n\n{text} *b*\n"):
+        assert_ends_as_the_whole(list(document))
+        assert_ends_as_the_whole(cut_at_random(document, chance))
+
+
+def test_a_random_row_of_dollars_ends_as_the_whole_does() -> None:
+    chance = random.Random(4)
+    pieces = [
+        "$",
+        "$",
+        "$x$",
+        "$5",
+        " and ",
+        "x",
+        "_1",
+        "^2",
+        "\\",
+        "*",
+        "**",
+        "`",
+        " ",
+        "\n",
+        "|",
+        "(",
+        ")",
+        "[",
+        "]",
+        "{",
+        "}",
+        "$$",
+        "\\(",
+    ]
+    for _ in range(300):
+        assert_ends_as_the_whole(chance.choices(pieces, k=chance.randint(2, 18)))
+
+
+@for_each(
+    [
+        ("a $", "<p>a</p>"),
+        ("a $x_1", "<p>a</p>"),
+        ("a $\\frac{1", "<p>a</p>"),
+        ("a $5", "<p>a $5</p>"),
+        ("a $5 and *b", "<p>a $5 and <em>b</em></p>"),
+        ("a $HOM", "<p>a</p>"),
+        ("a $HOME", "<p>a $HOME</p>"),
+        ("a $x and y", "<p>a $x and y</p>"),
+        ("a $x*y$ b *c", '<p>a <span class="math math-inline math-dollars">x*y</span> b <em>c</em></p>'),
+    ]
+)
+def test_a_formula_that_is_being_written_is_held_back_and_a_price_is_not(text: str, expected: str) -> None:
+    assert open_block(text) == expected
+
+
+def test_a_price_that_is_being_written_never_goes_away_again() -> None:
+    text = "The ticket costs $5 for children and $10 for adults, or US$ 20–$30 at night."
+    blocks, before = Blocks(), ""
+    for character in text:
+        blocks.feed(character)
+        blocks.tail()
+        now = re.sub("<[^>]*>", "", "".join(block.html for block in blocks.html()))
+        assert now.startswith(before.rstrip())
+        before = now
+
+
+@for_each(
+    [
+        ("`$x$`", "<code>$x$</code>"),
+        ("```sh\necho $a$\n```", "echo $a$"),
+        ("    $x$ = 1", "$x$ = 1"),
+        ("`a$b` and c$ `d`", "<code>a$b</code> and c$"),
+        ("$a `b$` c", "$a <code>b$</code> c"),
+        ("\\$x\\$", "$x$"),
+        ("[$5](http://a.example) and [$10](http://b.example)", ">$5</a>"),
+    ]
+)
+def test_code_escapes_and_links_are_left_alone(text: str, expected: str) -> None:
+    assert expected in str(render(text))
+    assert "math" not in str(render(text))
+
+
+def test_a_formula_keeps_what_would_be_markup_elsewhere() -> None:
+    assert formulas("so $a*b*c$ and $x_1 + y_1$ and $a < b$") == ["a*b*c", "x_1 + y_1", "a &lt; b"]
+    assert formulas("| $x$ | $5 |\n|---|---|\n| $y_1$ | $10 |") == ["x", "y_1"]
+
+
+def test_double_dollars_and_brackets_mean_what_they_meant() -> None:
+    shown = str(render("so $$x$$ and \\(y\\) and $z$"))
+    assert re.findall('class="math ([^"]*)">(.)<', shown) == [
+        ("math-display", "x"),
+        ("math-inline", "y"),
+        ("math-inline math-dollars", "z"),
+    ]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("opener", ["$", "$a ", "$a$", "$1-", "$\\$", "$x_{", " $5$", "$x$ $5$ ", "$\\text{ "])
+def test_a_hostile_run_of_dollars_takes_no_second(opener: str) -> None:
+    assert costs_at_most(1000, lambda: render(opener * (60_000 // len(opener))))
