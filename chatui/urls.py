@@ -19,6 +19,7 @@ from chatui.web import (
     search,
     shares,
 )
+from chatui.web.content import diagrams
 from chatui.web.debug import pages as debug_pages
 from chatui.web.debug import requests as debug_requests
 from chatui.web.debug import turns as debug_turns
@@ -69,6 +70,7 @@ urlpatterns = [
     path("password/", people.Password.as_view(), name="password"),
     path("password/link/<uuid:link_id>/<slug:token>/", password_links.password_link, name="password_link"),
     path("password/links/dismiss/", password_links.dismiss, name="password_links_dismiss"),
+    path("diagram/", diagrams.diagram, name="diagram"),
     path("pages/<slug:name>/", pages.page, name="page"),
     path("brand/<slug:digest>/<str:file>", pages.brand_file, name="brand_file"),
     path("healthz", pages.healthz, name="healthz"),

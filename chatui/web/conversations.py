@@ -36,6 +36,7 @@ from chatui.model_servers import model_choice
 from chatui.permissions import access, access_notices
 from chatui.turns import running, sweep
 from chatui.web import archive
+from chatui.web.content.diagrams import draws_diagrams
 from chatui.web.guards import guarded
 from chatui.web.people import person_of
 from chatui.web.visitors import visitor_of
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
 
 @require_GET
 @guarded
+@draws_diagrams
 def home(request: HttpRequest) -> HttpResponse:
     """A new conversation. Leads to the set-up page while there is no account, and to the sign-in page for people who are signed out."""
     if not request.user.is_authenticated:
@@ -56,6 +58,7 @@ def home(request: HttpRequest) -> HttpResponse:
 @require_GET
 @login_required
 @guarded
+@draws_diagrams
 def conversation(request: HttpRequest, conversation_id: UUID) -> HttpResponseBase:
     """One conversation: its end; ``at``, ``before`` or ``after`` name a message for another part; ``all`` asks for the whole of it."""
     asked = _asked(request, conversation_id)

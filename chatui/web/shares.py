@@ -18,6 +18,7 @@ from chatui.guess_limits import GuessLimit, Scope
 from chatui.permissions import access
 from chatui.throttle import Throttle
 from chatui.transfer import share_links
+from chatui.web.content.diagrams import draws_diagrams
 from chatui.web.errors import refuse
 from chatui.web.guards import guarded
 from chatui.web.people import person_of
@@ -31,6 +32,7 @@ _new_links = Throttle("new-share-link", attempts=30, seconds=600)
 @require_http_methods(["GET", "POST"])
 @login_required
 @guarded
+@draws_diagrams
 def share(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
     """A preview with the form to create a link; afterwards the new link."""
     person = person_of(request)
@@ -97,6 +99,7 @@ def revoke_all(request: HttpRequest) -> HttpResponse:
 
 @require_GET
 @guarded
+@draws_diagrams
 def shared(request: HttpRequest, token: str) -> HttpResponse:
     """The shared snapshot. A link that never existed, one that has expired and one that was revoked get the same response."""
     if environment().share_audience == "signed-in" and not request.user.is_authenticated:

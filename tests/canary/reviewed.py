@@ -517,6 +517,11 @@ ROUTES: tuple[Route, ...] = (
         "Everybody: the operator's mark and colours. Without them there is nothing.",
         (Ask("GET", "/brand/x/site.css", _NOT_THERE), Ask("GET", "/brand/x/mark.svg", _NOT_THERE)),
     ),
+    Route(
+        "diagram/",
+        "Everybody: an empty sandbox that draws what the page around it sends. The same for all.",
+        (Ask("GET", "/diagram/", _EVERYBODY), Ask("POST", "/diagram/", _NEVER)),
+    ),
     Route("healthz", "Everybody: that it lives.", (Ask("GET", "/healthz", _EVERYBODY),)),
     Route("admin/", "Staff: what their permissions name.", (Ask("GET", "/admin/", _ALL_STAFF),)),
     Route(

@@ -1,5 +1,5 @@
-// Finishes closed blocks in idle time, newest first: code is highlighted, mathematics is typeset, and wide tables can
-// be scrolled by keyboard.
+// Finishes closed blocks in idle time, newest first: code is highlighted, mathematics is typeset, diagrams are
+// drawn, and wide tables can be scrolled by keyboard.
 
 import { decorateCode, highlightCode } from "./code.js";
 import { setMathematics } from "./mathematics.js";
@@ -40,6 +40,7 @@ async function work() {
   await highlightCode(block);
   await setMathematics(block);
   reachWideTables(block);
+  if (block.querySelector("code.language-mermaid")) (await import("./diagrams.js")).drawDiagrams(block);
 }
 
 /**

@@ -1,0 +1,1 @@
+"""What the content of answers needs of the server besides the pages."""

@@ -1,0 +1,125 @@
+// Runs inside the frame of a diagram: takes one source from the page around it, draws it, and says how high it is.
+//
+// It is a classic script, because the frame has no origin, and a module would need one. It trusts nothing but the size
+// of the source: what is drawn stays in this document, which can reach neither the page nor a network.
+
+/**
+ * @typedef {object} Drawer the part of Mermaid that is used
+ * @property {(options: Record<string, unknown>) => void} initialize
+ * @property {(options: { nodes: Element[] }) => Promise<void>} run
+ */
+
+(() => {
+  const { mermaid } = /** @type {{ mermaid: Drawer }} */ (/** @type {unknown} */ (globalThis));
+  /** What a diagram may not change by a directive of its own (`%%{init: …}%%`, front matter). */
+  const SECURE = [
+    ...["secure", "securityLevel", "startOnLoad", "maxTextSize", "maxEdges", "suppressErrorRendering"],
+    ...["dompurifyConfig", "themeCSS", "fontFamily", "altFontFamily", "theme", "darkMode", "logLevel"],
+    ...["deterministicIds", "arrowMarkerAbsolute"],
+  ];
+  const MOST_CHARACTERS = 20_000;
+  const MOST_EDGES = 300;
+  /** What Mermaid lets a label hold, and no diagram needs. What these hold stays. */
+  const CONTROLS =
+    "form, button, input, textarea, select, option, label, details, dialog, video, audio, " +
+    "iframe, object, embed, script, link";
+  /** A diagram that is wider than the frame is made smaller, but not below this share of its size: then it scrolls. */
+  const SMALLEST = 0.6;
+
+  /** @type {MessagePort | null} */
+  let page = null;
+  let source = "";
+
+  addEventListener("message", (event) => {
+    const [port] = event.ports;
+    // Only the page that framed this document, only from where this document came from, and only once.
+    if (page || !port || event.source !== parent || parent === window) return;
+    if (event.origin !== new URL(location.href).origin || typeof event.data?.source !== "string") return;
+    if (event.data.source.length > MOST_CHARACTERS) return;
+    page = port;
+    ({ source } = event.data);
+    port.onmessage = ({ data }) => show(data === "dark");
+    void show(event.data.dark === true);
+  });
+
+  /** @param {boolean} isDark */
+  async function show(isDark) {
+    document.documentElement.dataset.theme = isDark ? "dark" : "light";
+    try {
+      await draw(isDark);
+      measure();
+      // Paper is white: a dark diagram has a light one behind it, which print shows.
+      if (isDark) setTimeout(() => draw(false).catch(() => {}), 0);
+    } catch {
+      page?.postMessage({ isDrawn: false });
+    }
+  }
+
+  /**
+   * Draws the diagram in one theme, unless it is there.
+   * @param {boolean} isDark
+   */
+  async function draw(isDark) {
+    const place = document.querySelector(isDark ? "#drawn-dark" : "#drawn-light");
+    if (!place || place.firstChild) return;
+    mermaid.initialize({
+      startOnLoad: false,
+      securityLevel: "strict",
+      suppressErrorRendering: true,
+      maxTextSize: MOST_CHARACTERS,
+      maxEdges: MOST_EDGES,
+      theme: isDark ? "dark" : "default",
+      fontFamily: "system-ui, sans-serif",
+      secure: SECURE,
+    });
+    // Mermaid measures text while it draws, which it can only where it is displayed.
+    const room = document.createElement("div");
+    room.textContent = source;
+    document.body.append(room);
+    try {
+      await mermaid.run({ nodes: [room] });
+      // A copy has none of the listeners that Mermaid adds for what can be clicked.
+      const picture = room.querySelector("svg")?.cloneNode(true);
+      if (!(picture instanceof SVGSVGElement)) throw new Error("nothing was drawn");
+      disarm(picture);
+      fit(picture);
+      place.replaceChildren(picture);
+    } finally {
+      room.remove();
+    }
+  }
+
+  /**
+   * Takes away what could lead somewhere. The policies forbid that as well.
+   * @param {SVGSVGElement} picture
+   */
+  function disarm(picture) {
+    for (const element of picture.querySelectorAll("a, image, img, use, feImage, animate, set")) {
+      for (const name of ["href", "xlink:href", "src", "srcset", "target", "ping"]) {
+        if (!element.getAttribute(name)?.startsWith("#")) element.removeAttribute(name);
+      }
+    }
+    for (const element of picture.querySelectorAll(CONTROLS)) element.replaceWith(...element.childNodes);
+    for (const element of picture.querySelectorAll("[tabindex], [autofocus], [contenteditable]")) {
+      for (const name of ["tabindex", "autofocus", "contenteditable"]) element.removeAttribute(name);
+    }
+  }
+
+  /** @param {SVGSVGElement} picture */
+  function fit(picture) {
+    const { width } = picture.viewBox.baseVal;
+    if (!width) return;
+    picture.setAttribute("width", "100%");
+    picture.removeAttribute("height");
+    picture.style.maxWidth = `${width}px`;
+    picture.style.minWidth = `${width * SMALLEST}px`;
+  }
+
+  function measure() {
+    page?.postMessage({ isDrawn: true, height: Math.ceil(document.body.getBoundingClientRect().height) });
+  }
+
+  new ResizeObserver(() => {
+    if (document.querySelector(".drawn > svg")) measure();
+  }).observe(document.body);
+})();

@@ -1,0 +1,119 @@
+// Diagrams: a closed code block in the language "mermaid" is drawn in a sandboxed frame. Loaded only when there is one.
+
+import { find, piece } from "./dom.js";
+import { MOST_CHARACTERS, heightIn, nameOf } from "../models/diagrams.js";
+
+/** How long a frame may take to draw once it is loaded, in milliseconds. */
+const LONGEST_MS = 30_000;
+/** A diagram is drawn when it comes this near to the screen: each frame is a document of its own. */
+const NEAR = "800px";
+
+const dark = matchMedia("(prefers-color-scheme: dark)");
+const near = new IntersectionObserver(arrived, { rootMargin: NEAR });
+
+/** @param {Element} block closed */
+export function drawDiagrams(block) {
+  for (const code of block.querySelectorAll("pre > code.language-mermaid")) {
+    const frame = code.closest(".code-frame");
+    if (!(frame instanceof HTMLElement) || frame.dataset.diagram) continue;
+    frame.dataset.diagram = "waiting";
+    near.observe(frame);
+  }
+}
+
+/** @param {IntersectionObserverEntry[]} entries */
+function arrived(entries) {
+  for (const { target, isIntersecting } of entries) {
+    if (!isIntersecting || !(target instanceof HTMLElement)) continue;
+    near.unobserve(target);
+    new Diagram(target).draw();
+  }
+}
+
+class Diagram {
+  #place;
+  #source;
+  #frame = document.createElement("iframe");
+  #channel = new MessageChannel();
+  #timer = 0;
+
+  /** @param {HTMLElement} place the code block with its head */
+  constructor(place) {
+    this.#place = place;
+    this.#source = place.querySelector("pre")?.textContent ?? "";
+  }
+
+  draw() {
+    const address = document.querySelector("[data-diagram]")?.getAttribute("data-diagram");
+    if (!address || this.#source.length > MOST_CHARACTERS) {
+      this.#fail();
+      return;
+    }
+    const frame = this.#frame;
+    frame.className = "diagram";
+    frame.title = nameOf(this.#source);
+    // Without "allow-same-origin" the frame has an origin of its own, and without the others it can open, ask or lead
+    // nowhere. "allow-scripts" is what drawing takes.
+    frame.setAttribute("sandbox", "allow-scripts");
+    frame.referrerPolicy = "no-referrer";
+    frame.addEventListener("load", this.#send, { once: true });
+    // "this" frame loads once: whatever comes after is not the document that was asked for.
+    frame.addEventListener("load", () => frame.addEventListener("load", () => this.#fail()), { once: true });
+    frame.src = address;
+    this.#place.append(frame);
+  }
+
+  #send = () => {
+    const { port1, port2 } = this.#channel;
+    port1.onmessage = ({ data }) => this.#hear(data);
+    this.#timer = setTimeout(() => this.#fail(), LONGEST_MS);
+    // The frame's origin is opaque, so no other target can be named. Only what this frame loaded gets the port.
+    this.#frame.contentWindow?.postMessage({ source: this.#source, dark: isDark() }, "*", [port2]);
+  };
+
+  /** @param {unknown} reply */
+  #hear(reply) {
+    clearTimeout(this.#timer);
+    const height = heightIn(reply);
+    if (height === null) {
+      this.#fail();
+      return;
+    }
+    this.#frame.style.blockSize = `${height}px`;
+    if (this.#place.dataset.diagram !== "waiting") return;
+    this.#place.dataset.diagram = "drawn";
+    this.#offerSource();
+    new MutationObserver(this.#recolour).observe(document.documentElement, { attributeFilter: ["data-theme"] });
+    dark.addEventListener("change", this.#recolour);
+  }
+
+  #recolour = () => this.#channel.port1.postMessage(isDark() ? "dark" : "light");
+
+  #offerSource() {
+    const button = piece("diagram-switch", HTMLButtonElement);
+    const [toSource, toDiagram] = button.querySelectorAll("span");
+    button.addEventListener("click", () => {
+      const isSource = this.#place.dataset.diagram !== "source";
+      this.#place.dataset.diagram = isSource ? "source" : "drawn";
+      if (toSource) toSource.hidden = isSource;
+      if (toDiagram) toDiagram.hidden = !isSource;
+    });
+    find(this.#place, ".code-head > button", HTMLElement).before(button);
+  }
+
+  /** The source stays, with a sentence. */
+  #fail() {
+    clearTimeout(this.#timer);
+    this.#channel.port1.close();
+    this.#frame.remove();
+    this.#place.querySelector("[data-action=switch-diagram]")?.remove();
+    if (this.#place.dataset.diagram === "failed") return;
+    this.#place.dataset.diagram = "failed";
+    this.#place.append(piece("diagram-failed", HTMLElement));
+  }
+}
+
+function isDark() {
+  const theme = document.documentElement.dataset.theme;
+  return theme ? theme === "dark" : dark.matches;
+}

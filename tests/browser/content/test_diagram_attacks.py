@@ -1,0 +1,150 @@
+"""What a hostile diagram tries: to run, to load, to lead away, to reach the page around it. Nothing of it works."""
+
+from __future__ import annotations
+
+import re
+import socket
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Frame, Page, expect
+
+from tests.browser.chat import Chat
+from tests.browser.content.writer import Writer
+from tests.browser.visits import Visits
+from tests.support.served import Server
+
+pytestmark = pytest.mark.browser
+
+_FILE = Path(__file__).parent / "hostile_diagrams.txt"
+ATTACKS = dict(re.findall(r"^=== (.+)\n((?:(?!=== ).*\n)+)", _FILE.read_text(encoding="utf-8"), re.MULTILINE))
+"""By what is tried. THIEF is the address of somebody who listens."""
+
+
+class Thief:
+    """Listens on loopback and notes who came."""
+
+    def __init__(self) -> None:
+        self.visits: list[bytes] = []
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
+        threading.Thread(target=self._listen, daemon=True).start()
+
+    def close(self) -> None:
+        self._listener.close()
+
+    def _listen(self) -> None:
+        while True:
+            try:
+                visitor, _ = self._listener.accept()
+            except OSError:
+                return
+            self.visits.append(visitor.recv(200))
+            visitor.close()
+
+
+@pytest.fixture
+def thief() -> Iterator[Thief]:
+    thief = Thief()
+    yield thief
+    thief.close()
+
+
+def diagram_frame(page: Page) -> Frame | None:
+    frames = [frame for frame in page.frames if frame.url.endswith("/diagram/")]
+    return frames[-1] if frames else None
+
+
+def test_no_diagram_runs_loads_or_leads_anywhere(chat: Chat, writer: Writer, thief: Thief, visits: Visits) -> None:
+    # What the frame's policy stops is what the attacks tried; that it was stopped is the point.
+    visits.allow(r"policy: |Content Security Policy|violates the following")
+    popups: list[Page] = []
+    chat.page.context.on("page", lambda page: popups.append(page))
+    drawn = 0
+    for name, source in ATTACKS.items():
+        writer.write(f"{name}:\n\n```mermaid\n{source.replace('THIEF', thief.url)}```\n")
+        chat.ask_and_wait(f"Draw: {name}")
+        place = chat.last.locator(".code-frame")
+        place.scroll_into_view_if_needed()
+        expect(place, name).to_have_attribute("data-diagram", re.compile("drawn|failed"))
+        address = chat.page.url
+        if place.get_attribute("data-diagram") == "drawn":
+            drawn += 1
+            click_everywhere(chat, name)
+        assert chat.page.url == address, name
+        assert chat.page.evaluate("globalThis.owned ?? ({}).owned") is None, name
+        assert chat.page.evaluate("document.querySelectorAll('.parts svg:not(.icon)').length") == 0, name
+        assert (thief.visits, popups) == ([], []), name
+    assert drawn >= len(ATTACKS) // 2, "the premise: most of them are drawn"
+
+
+def click_everywhere(chat: Chat, name: str) -> None:
+    """Click what can be seen of the diagram, and what says that it can be clicked, by a script that asks nobody."""
+    frame = diagram_frame(chat.page)
+    assert frame is not None, name
+    box = chat.last.locator("iframe.diagram").bounding_box()
+    assert box is not None, name
+    for across in (0.3, 0.5, 0.7):
+        chat.page.mouse.click(box["x"] + box["width"] * across, box["y"] + min(box["height"], 200) / 2)
+    frame.evaluate("document.querySelectorAll('svg *').forEach(part => part.dispatchEvent(new MouseEvent('click', { bubbles: true })))")
+    assert frame.evaluate("document.querySelectorAll('script:not([nonce]), iframe, object, embed, form, a[href]').length") == 0, name
+    assert frame.evaluate("globalThis.owned ?? ({}).owned") is None, name
+    assert frame.url.endswith("/diagram/"), name
+
+
+def test_the_frame_has_no_origin_and_can_reach_nothing(chat: Chat, writer: Writer, thief: Thief, visits: Visits) -> None:
+    visits.allow("policy: |Content Security Policy|Refused to|Blocked|violates the following|Unsafe attempt|sandboxed|net::ERR")
+    writer.write("```mermaid\nflowchart LR\n  A --> B\n```\n")
+    chat.ask_and_wait("Draw this")
+    expect(chat.last.locator(".code-frame")).to_have_attribute("data-diagram", "drawn")
+    frame = diagram_frame(chat.page)
+    assert frame is not None
+    # ``evaluate`` itself stands above the policy; what it starts does not.
+    assert frame.evaluate("origin") == "null"
+    assert frame.evaluate("() => { try { return parent.document.title } catch (error) { return error.name } }") == "SecurityError"
+    assert frame.evaluate("() => { try { return document.cookie } catch (error) { return error.name } }") == "SecurityError"
+    assert frame.evaluate("() => { try { return localStorage.length } catch (error) { return error.name } }") == "SecurityError"
+    assert frame.evaluate("url => fetch(url).then(() => 'done', error => error.name)", thief.url) == "TypeError"
+    assert frame.evaluate("() => open('/') === null") is True
+    loads = """url => new Promise(done => { const image = new Image(); image.onload = () => done('in'); image.onerror = () => done('no');
+      image.src = url; })"""
+    assert frame.evaluate(loads, thief.url) == "no"
+    runs = """() => new Promise(done => { const script = document.createElement('script'); script.textContent = 'globalThis.owned = 1';
+      document.body.append(script); setTimeout(() => done(globalThis.owned ?? null), 0); })"""
+    assert frame.evaluate(runs) is None
+    frame.evaluate("url => { try { top.location = url } catch {} }", thief.url)
+    frame.evaluate("url => { location.href = url }", thief.url)
+    expect(chat.last.locator(".code-frame")).to_have_attribute("data-diagram", "failed")
+    expect(chat.last.locator(".code-frame pre")).to_be_visible()
+    assert thief.visits == []
+    assert chat.page.url.startswith(chat.page.evaluate("location.origin"))
+
+
+def test_messages_from_elsewhere_draw_nothing_and_change_nothing(chat: Chat, writer: Writer, written: Server, visits: Visits) -> None:
+    writer.write("```mermaid\nflowchart LR\n  First --> Second\n```\n")
+    chat.ask_and_wait("Draw this")
+    place = chat.last.locator(".code-frame")
+    expect(place).to_have_attribute("data-diagram", "drawn")
+    height = place.locator("iframe").evaluate("frame => frame.style.blockSize")
+
+    chat.page.evaluate("for (const data of [{ isDrawn: true, height: 9999 }, { isDrawn: false }]) postMessage(data, '*')")
+    send = """frame => { const { port1, port2 } = new MessageChannel();
+      frame.contentWindow.postMessage({ source: 'flowchart LR\\n  Third --> Fourth', dark: false }, '*', [port2]); }"""
+    place.locator("iframe").evaluate(send)
+    frame = diagram_frame(chat.page)
+    assert frame is not None
+    # One that the frame has answered shows that the others have been read.
+    frame.evaluate("() => new Promise(done => { addEventListener('message', done, { once: true }); postMessage('last', '*'); })")
+    assert "First" in frame.locator("#drawn-light").inner_text()
+    assert "Third" not in frame.locator("body").inner_text()
+    assert place.locator("iframe").evaluate("frame => frame.style.blockSize") == height
+    expect(place).to_have_attribute("data-diagram", "drawn")
+
+    alone = visits.open(written, "ada", "/diagram/")
+    alone.evaluate(
+        """() => new Promise(done => { const { port2 } = new MessageChannel(); addEventListener('message', () => setTimeout(done, 0));
+          postMessage({ source: 'flowchart LR\\n  Third --> Fourth', dark: false }, '*', [port2]); })"""
+    )
+    assert alone.locator("svg").count() == 0

@@ -1,0 +1,121 @@
+"""Diagrams: drawn from their source once that is complete, in a frame of their own, and readable as source wherever that fails."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import FrameLocator, Locator, Page, expect
+
+from tests.browser.chat import Chat
+from tests.browser.content.writer import Writer
+from tests.browser.visits import Visits
+from tests.support.served import Server
+
+pytestmark = pytest.mark.browser
+
+FLOW = "Look:\n\n```mermaid\nflowchart LR\n  A[Start] --> B{Ready?}\n  B -->|yes| C[Go]\n  B -->|no| A\n```\n\nThat is all.\n"
+
+
+def place(page: Page) -> Locator:
+    """The code block that holds the diagram."""
+    return page.locator(".code-frame").filter(has=page.locator("code.language-mermaid")).last
+
+
+def inside(page: Page) -> FrameLocator:
+    return page.frame_locator("iframe.diagram")
+
+
+def test_a_diagram_is_drawn_once_its_block_is_complete_and_its_source_is_a_click_away(chat: Chat, writer: Writer) -> None:
+    asked: list[str] = []
+    chat.page.on("request", lambda request: asked.append(request.url))
+    writer.write(FLOW, pause_after="B -->|yes| C[G")
+    chat.ask("A flowchart?")
+    expect(chat.answer.locator("code.language-mermaid")).to_contain_text("B -->|yes| C[G")
+    expect(chat.page.locator("iframe")).to_have_count(0)
+    assert not [url for url in asked if "mermaid" in url or "diagram" in url], "nothing of it is loaded before there is one"
+
+    writer.go_on()
+    chat.finish()
+    expect(place(chat.page)).to_have_attribute("data-diagram", "drawn")
+    frame = chat.page.get_by_title("Flowchart, drawn from its source")
+    expect(frame).to_be_visible()
+    box = frame.bounding_box()
+    assert box and box["height"] > 60
+    expect(inside(chat.page).locator("#drawn-light svg")).to_contain_text("Ready?")
+    expect(chat.answer.locator("code.language-mermaid")).to_be_hidden()
+
+    chat.answer.get_by_role("button", name="Show source").click()
+    expect(chat.answer.locator("code.language-mermaid")).to_be_visible()
+    expect(frame).to_be_hidden()
+    chat.answer.get_by_role("button", name="Show diagram").click()
+    expect(frame).to_be_visible()
+    expect(chat.answer.get_by_role("button", name="Show source")).to_be_visible()
+
+
+def test_a_diagram_follows_the_theme_and_is_dark_on_white_on_paper(written: Server, visits: Visits, writer: Writer) -> None:
+    chat = Chat(visits.open(written, "ada", color_scheme="dark"))
+    writer.write(FLOW)
+    chat.ask_and_wait("A dark flowchart?")
+    dark, light = inside(chat.page).locator("#drawn-dark"), inside(chat.page).locator("#drawn-light")
+
+    expect(dark.locator("svg")).to_be_visible()
+    expect(light.locator("svg")).to_be_attached()
+    expect(light).to_be_hidden()
+    chat.page.emulate_media(media="print")
+    expect(light).to_be_visible()
+    expect(dark).to_be_hidden()
+    expect(chat.page.locator("iframe.diagram")).to_be_visible()
+    chat.page.emulate_media(media="screen", color_scheme="light")
+    expect(light).to_be_visible()
+    expect(dark).to_be_hidden()
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["flowchart LR\n  A --> [[[ B", "no diagram at all", "mindmap\n  root((a))\n    b", "flowchart LR\n" + "  A --> B\n" * 2000],
+    ids=["broken", "unknown", "left out", "huge"],
+)
+def test_a_diagram_that_cannot_be_drawn_stays_source_with_a_sentence(chat: Chat, writer: Writer, source: str) -> None:
+    writer.write(f"```mermaid\n{source}\n```\n\nAfter it.\n")
+    chat.ask_and_wait("Something broken?")
+    place(chat.page).scroll_into_view_if_needed()
+
+    expect(place(chat.page)).to_have_attribute("data-diagram", "failed")
+    expect(place(chat.page)).to_contain_text("This diagram could not be drawn, so its source is shown.")
+    expect(place(chat.page).locator("pre")).to_be_visible()
+    expect(chat.page.locator("iframe")).to_have_count(0)
+    expect(chat.answer).to_contain_text("After it.")
+
+
+def test_a_diagram_is_drawn_on_a_reload_and_on_the_page_of_a_share_link(
+    chat: Chat, writer: Writer, written: Server, visits: Visits
+) -> None:
+    writer.write(FLOW)
+    chat.ask_and_wait("A flowchart to share?")
+    chat.settle()
+    chat.page.reload()
+    expect(place(chat.page)).to_have_attribute("data-diagram", "drawn")
+    chat.page.get_by_role("button", name="Options for this conversation").click()
+    chat.page.get_by_role("link", name="Share…").click()
+    chat.page.get_by_role("button", name="Create link").click()
+    chat.page.wait_for_url("**/share/?made=*")
+    expect(place(chat.page)).to_have_attribute("data-diagram", "drawn")
+    address = chat.page.locator(".share-link-new .share-link-address").input_value()
+
+    stranger = visits.open(written, None, address)
+    expect(place(stranger)).to_have_attribute("data-diagram", "drawn")
+    expect(inside(stranger).locator("#drawn-light svg")).to_contain_text("Ready?")
+
+
+def test_pages_without_diagrams_may_frame_nothing(chat: Chat) -> None:
+    def policy(path: str) -> str:
+        return chat.page.request.get(path).headers["content-security-policy"]
+
+    assert re.search("frame-src 'self'(;|$)", policy("/"))
+    assert "frame-src" not in policy("/shares/") and "default-src 'none'" in policy("/shares/")
+    assert "frame-src" not in policy("/pages/help/")
+    answer = chat.page.request.get("/diagram/")
+    assert "sandbox allow-scripts" in answer.headers["content-security-policy"]
+    assert answer.headers["x-frame-options"] == "SAMEORIGIN"
+    assert chat.page.request.get("/shares/").headers["x-frame-options"] == "DENY"
