@@ -23,7 +23,7 @@ from chatui.permissions import access
 from chatui.store import context_use, continuation, transcripts
 from renderer.frame_kinds import SUMMARY_NAME, is_preamble
 from renderer.gate import Audience, VisibleText, show
-from renderer.markup import html
+from renderer.markup import html, questions
 from renderer.markup.html import SafeHtml
 from renderer.summary import frame as summary_frame
 
@@ -49,6 +49,7 @@ class ShownQuestion:
     html: SafeHtml
     text: VisibleText = field(repr=False)
     siblings: Siblings | None
+    is_long: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +172,7 @@ def shown_question(message: Message, versions: Sequence[UUID] = ()) -> ShownQues
     """A question by itself. ``versions``: the keys of all its versions, this one included; without them it is shown as the only one."""
     text, key = _text_of(message), message.pk
     siblings = _siblings_at(versions, versions.index(key)) if key in versions else None
-    return ShownQuestion(str(key), html.plain(text), text, siblings)
+    return ShownQuestion(str(key), html.question(text), text, siblings, is_long=questions.is_long(text))
 
 
 def ended_answer(turn: Turn, parts: Sequence[ShownPart], *, is_first: bool) -> ShownAnswer:

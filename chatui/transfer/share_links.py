@@ -19,7 +19,7 @@ from chatui.store import transcripts
 from renderer.frame_kinds import PRODUCT_NAMES, is_preamble
 from renderer.frames import Role
 from renderer.gate import Audience, VisibleText, show
-from renderer.markup import html
+from renderer.markup import html, questions
 from renderer.markup.html import SafeHtml
 
 DAYS = (1, 7, 30)
@@ -36,6 +36,7 @@ class SharedMessage:
     kind: str
     blocks: tuple[SafeHtml, ...]
     is_complete: bool
+    is_long: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +184,7 @@ def _shown(messages: Sequence[Message]) -> tuple[SharedMessage, ...]:
 def _message(message: Message) -> SharedMessage:
     text = show(transcripts.frame_of(message), Audience.END_USER)
     if message.role == Role.USER:
-        return SharedMessage("question", (html.plain(text),), is_complete=True)
+        return SharedMessage("question", (html.question(text),), is_complete=True, is_long=questions.is_long(text))
     kind = "preamble" if is_preamble(transcripts.header_of(message)) else "final"
     return SharedMessage(kind, html.render_blocks(text), message.is_complete)
 

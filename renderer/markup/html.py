@@ -13,7 +13,7 @@ from html import escape
 
 import nh3
 
-from renderer.markup import links, markdown
+from renderer.markup import links, markdown, questions
 from renderer.markup.markdown import Block, Definitions
 from renderer.markup.page_text import normalise, prose
 
@@ -75,6 +75,17 @@ def parse(text: str, definitions: Definitions) -> tuple[Block, ...]:
 def plain(text: str) -> SafeHtml:
     """Text as it is, escaped; line breaks are kept by the stylesheet (``white-space: pre-wrap``)."""
     return SafeHtml(f'<div class="block plain" dir="auto">{_escaped(text)}</div>')
+
+
+def question(text: str) -> SafeHtml:
+    """What a person wrote, as they wrote it; only what stands between fences becomes a code block."""
+    whole = normalise(text)
+    if len(whole) > MESSAGE_LIMIT:
+        return plain(text)
+    found = list(questions.parts(whole))
+    if not any(is_code for is_code, _ in found):
+        return plain(text)
+    return SafeHtml.join(render(part) if is_code else plain(part) for is_code, part in found)
 
 
 def block_html(block: Block, source: str, definitions: Definitions) -> SafeHtml:

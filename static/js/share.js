@@ -2,6 +2,7 @@
 // read without it.
 
 import "./site.js";
+import { toggleFold } from "./exchange/folding.js";
 import { codeBeside } from "./page/code.js";
 import { copy } from "./page/clipboard.js";
 import { around, find } from "./page/dom.js";
@@ -15,6 +16,7 @@ document.addEventListener("click", clicked);
 /** @param {Event} event */
 async function clicked(event) {
   const button = around(event, "button[data-action]");
+  if (button?.dataset.action === "fold") return toggleFold(button);
   const text = button && textFor(button);
   if (!button || text === null) return;
   const label = find(button, "span", HTMLElement);

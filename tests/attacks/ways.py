@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator
 from html import escape
 from html.parser import HTMLParser
 
+from renderer.markup import html
 from renderer.markup.blocks import BlockOpen, Blocks, BlockText
-from renderer.markup.html import plain, render
+from renderer.markup.html import render
 from renderer.markup.operator_pages import render_page
 
 LONGEST = 20_000
@@ -21,8 +22,9 @@ def whole(text: str) -> Iterator[str]:
 
 
 def question(text: str) -> Iterator[str]:
-    """As a person wrote it: shown as it is."""
-    yield plain(text).html
+    """As a person wrote it: shown as it is, code between fences as code."""
+    yield html.question(text).html
+    yield html.question(f"```\n{text}\n```").html
 
 
 def operator(text: str) -> Iterator[str]:

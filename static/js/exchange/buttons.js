@@ -8,6 +8,7 @@ import { around, find } from "../page/dom.js";
 import { read } from "../page/server.js";
 import { toast } from "../page/toasts.js";
 import { Exchange } from "./exchange.js";
+import { toggleFold } from "./folding.js";
 import { QuestionEditor } from "./question-editor.js";
 
 /** @typedef {{ question: string, text: string }} EditAsked */
@@ -69,6 +70,8 @@ export class ExchangeButtons {
         return this.#copied(button, copyLater(read(button.dataset.source ?? "")));
       case "copy-code":
         return this.#copied(button, copy(codeBeside(button)));
+      case "fold":
+        return toggleFold(button);
       case "edit":
         return this.#openEditor(exchange);
       case "regenerate":

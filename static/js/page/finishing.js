@@ -3,6 +3,7 @@
 
 import { decorateCode, highlightCode } from "./code.js";
 import { setMathematics } from "./mathematics.js";
+import { reachWideTables } from "./wide-tables.js";
 
 /** @type {Element[]} */
 const queue = [];
@@ -41,18 +42,4 @@ async function work() {
   await setMathematics(block);
   reachWideTables(block);
   if (block.querySelector("code.language-mermaid")) (await import("./diagrams.js")).drawDiagrams(block);
-}
-
-/**
- * A table that is wider than the page scrolls, so it must be reachable by keyboard.
- * @param {Element} block
- */
-function reachWideTables(block) {
-  for (const table of block.querySelectorAll("table")) {
-    const around = table.parentElement;
-    if (!around || around.scrollWidth <= around.clientWidth) continue;
-    around.tabIndex = 0;
-    around.role = "group";
-    around.ariaLabel = "Wide table";
-  }
 }

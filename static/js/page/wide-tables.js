@@ -1,0 +1,42 @@
+// Tables that are wider than the page scroll in a place of their own, which can be reached by keyboard and has a name.
+
+const LABEL = "Wide table: it can be scrolled sideways";
+
+const resized = new ResizeObserver((entries) => {
+  for (const { target } of entries) name(target instanceof HTMLTableElement ? target.parentElement : target);
+});
+
+/** @param {Element} block closed */
+export function reachWideTables(block) {
+  for (const table of block.querySelectorAll("table")) {
+    const place = placeOf(table);
+    name(place);
+    resized.observe(place);
+    resized.observe(table);
+  }
+}
+
+/**
+ * What scrolls: the block of the table, or a new element around one that stands in a list or a quote.
+ * @param {HTMLTableElement} table
+ */
+function placeOf(table) {
+  const around = table.parentElement;
+  if (around?.matches(".block, .table-place")) return around;
+  const place = document.createElement("div");
+  place.className = "table-place";
+  table.replaceWith(place);
+  place.append(table);
+  return place;
+}
+
+/** @param {Element | null} place */
+function name(place) {
+  if (!(place instanceof HTMLElement)) return;
+  const isWide = place.scrollWidth > place.clientWidth;
+  if (isWide === (place.role === "region")) return;
+  place.role = isWide ? "region" : null;
+  place.ariaLabel = isWide ? LABEL : null;
+  if (isWide) place.tabIndex = 0;
+  else place.removeAttribute("tabindex");
+}

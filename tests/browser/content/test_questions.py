@@ -1,0 +1,56 @@
+"""Questions as they were written: pasted programs keep their look, code between fences is code, and a long one is folded."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.chat import Chat
+from tests.browser.content.writer import Writer
+
+pytestmark = pytest.mark.browser
+
+PROGRAM = "What is wrong?\n\n```python\ndef f(a):\n    if a < 3:\n        return '*' * `a`\n```\n\nThe log: <b> *not bold*\n    indented"
+
+
+def test_a_pasted_program_stays_a_program(chat: Chat, writer: Writer) -> None:
+    writer.write("Nothing.")
+    chat.ask_and_wait(PROGRAM)
+
+    code = chat.question.locator("pre > code.language-python")
+    expect(code).to_have_text("def f(a):\n    if a < 3:\n        return '*' * `a`\n", use_inner_text=True)
+    assert code.evaluate("code => getComputedStyle(code).fontFamily").startswith("ui-monospace")
+    expect(chat.question).to_contain_text("The log: <b> *not bold*")
+    assert "\n    indented" in chat.question.inner_text()
+    expect(chat.question.locator("b, em, strong")).to_have_count(0)
+    expect(chat.last.get_by_role("button", name="Show all")).to_have_count(0)
+
+    chat.last.hover()
+    chat.button("Edit").click()
+    assert chat.page.locator(".question-editor textarea").input_value() == PROGRAM
+
+
+def test_a_long_question_is_folded_and_paper_has_all_of_it(chat: Chat, writer: Writer) -> None:
+    writer.write("Long.")
+    chat.ask_and_wait("\n".join(f"line {number}" for number in range(60)))
+
+    def height() -> float:
+        box = chat.question.bounding_box()
+        assert box
+        return box["height"]
+
+    show = chat.last.locator("[data-action=fold]")
+    expect(show).to_have_accessible_name("Show all")
+    expect(show).to_have_attribute("aria-expanded", "false")
+    folded = height()
+    show.focus()
+    chat.page.keyboard.press("Enter")
+    expect(show).to_have_accessible_name("Show less")
+    expect(show).to_have_attribute("aria-expanded", "true")
+    assert height() > 3 * folded
+    show.click()
+    expect(show).to_have_accessible_name("Show all")
+    assert height() == folded
+    chat.page.emulate_media(media="print")
+    assert height() > 3 * folded
+    expect(show).to_be_hidden()
