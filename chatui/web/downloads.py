@@ -15,6 +15,7 @@ from chatui.permissions import access
 from chatui.throttle import Throttle
 from chatui.transfer import exports
 from chatui.transfer.exports import Format
+from chatui.transfer.file_names import attachment
 from chatui.web import archive
 from chatui.web.guards import guarded, hidden_channels
 from chatui.web.people import person_of
@@ -74,5 +75,5 @@ def _format_of(request: HttpRequest) -> Format:
 def _attachment(row: Conversation, text: str, file_format: Format, suffix: str = "") -> HttpResponse:
     # Served as a file that no browser opens in place: a transcript may hold anything.
     response = HttpResponse(text, content_type="text/plain; charset=utf-8")
-    response.headers["Content-Disposition"] = f'attachment; filename="conversation-{row.pk}{suffix}.{file_format.extension}"'
+    response.headers["Content-Disposition"] = attachment(row.title, f"{suffix}.{file_format.extension}")
     return response

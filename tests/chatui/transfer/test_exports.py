@@ -63,7 +63,7 @@ def test_markdown_reads_like_the_page(talk: Conversation, ada: User) -> None:
     assert response.content.decode() == (
         "# Ada's conversation\n\n## Question\n\nWhy?\n\nLet me look.\n\n## Answer\n\nBecause `x`.\n\n- one\n- two\n"
     )
-    assert response["Content-Disposition"] == f'attachment; filename="conversation-{talk.pk}.md"'
+    assert response["Content-Disposition"] == 'attachment; filename="Ada\'s conversation.md"'
 
 
 def test_json_and_openchatml_hold_the_same_visible_frames(talk: Conversation, ada: User) -> None:

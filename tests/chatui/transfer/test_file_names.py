@@ -1,0 +1,49 @@
+"""A download is named after its conversation, in every language, and by no name that a file system or a reader would mistake."""
+
+from __future__ import annotations
+
+from chatui.transfer.file_names import attachment, file_name
+from tests.support.cases import for_each
+
+
+@for_each(
+    [
+        ("Planning the launch", "Planning the launch.md"),
+        ("Über Größe & Maß", "Über Größe & Maß.md"),
+        ("量子コンピュータとは？", "量子コンピュータとは？.md"),
+        ("ما هو الطقس اليوم؟", "ما هو الطقس اليوم؟.md"),
+        ("../../etc/passwd", "etc passwd.md"),
+        ("C:\\Windows\\system32", "C Windows system32.md"),
+        ('a<b>c:"d"|e?f*g', "a b c d e f g.md"),
+        ("line\nbreak\r\ttab\x00nul", "line break tabnul.md"),
+        ("harmless \u202efdp.exe", "harmless fdp.exe.md"),
+        ("zero\u200bwidth\ufeff", "zerowidth.md"),
+        ("...hidden...", "hidden.md"),
+        ("", "conversation.md"),
+        ("///", "conversation.md"),
+        ("NUL", "conversation NUL.md"),
+        ("com1.txt", "conversation com1.txt.md"),
+        ("🙂 hello", "🙂 hello.md"),
+    ]
+)
+def test_a_title_becomes_a_file_name(title: str, expected: str) -> None:
+    assert file_name(title, ".md") == expected
+
+
+@for_each(["x" * 500, "ü" * 500, "漢" * 500, "🙂" * 500])
+def test_a_long_title_is_cut_between_characters(title: str) -> None:
+    name = file_name(title, "-whole.json")
+    assert name.endswith("-whole.json")
+    assert len(name.encode()) <= 140
+    assert set(name.removesuffix("-whole.json")) == {title[0]}
+
+
+@for_each(
+    [
+        ("Launch", 'attachment; filename="Launch.md"'),
+        ("Größe", "attachment; filename*=utf-8''Gr%C3%B6%C3%9Fe.md"),
+        ('say "hi"\r\nSet-Cookie: a=b', 'attachment; filename="say hi Set-Cookie a=b.md"'),
+    ]
+)
+def test_the_header_is_written_as_browsers_read_it(title: str, expected: str) -> None:
+    assert attachment(title, ".md") == expected
