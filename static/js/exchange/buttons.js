@@ -10,6 +10,7 @@ import { toast } from "../page/toasts.js";
 import { Exchange } from "./exchange.js";
 import { toggleFold } from "./folding.js";
 import { QuestionEditor } from "./question-editor.js";
+import { richText } from "./rich-text.js";
 
 /** @typedef {{ question: string, text: string }} EditAsked */
 /** @typedef {{ question: string }} RegenerateAsked */
@@ -67,7 +68,7 @@ export class ExchangeButtons {
     const exchange = Exchange.of(element);
     switch (button.dataset.action) {
       case "copy-answer":
-        return this.#copied(button, copyLater(read(button.dataset.source ?? "")));
+        return this.#copyAnswer(button, element);
       case "copy-code":
         return this.#copied(button, copy(codeBeside(button)));
       case "fold":
@@ -100,6 +101,18 @@ export class ExchangeButtons {
       return;
     }
     setTimeout(() => (label.textContent = before), COPIED_MS);
+  }
+
+  /**
+   * Copies an answer as Markdown, and as rich text beside it.
+   * @param {HTMLElement} button
+   * @param {HTMLElement} exchange
+   */
+  #copyAnswer(button, exchange) {
+    const source = button.dataset.source ?? "";
+    const parts = [...exchange.querySelectorAll(".part[data-message]")];
+    const part = parts.find((each) => source.includes(`/${each.getAttribute("data-message")}/`));
+    return this.#copied(button, copyLater(read(source), part && richText(part)));
   }
 
   /** @param {Exchange} exchange */

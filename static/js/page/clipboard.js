@@ -4,12 +4,16 @@
  * Copies the text that a promise resolves to. The promise itself is given to the clipboard: Safari allows no waiting
  * between click and copy.
  * @param {Promise<string>} text
+ * @param {string} [html] the same as rich text, for programs that take it
  */
-export async function copyLater(text) {
+export async function copyLater(text, html) {
   if (navigator.clipboard && "ClipboardItem" in globalThis) {
     try {
       const blob = text.then((plain) => new Blob([plain], { type: "text/plain" }));
-      await navigator.clipboard.write([new ClipboardItem({ "text/plain": blob })]);
+      /** @type {Record<string, Blob | Promise<Blob>>} */
+      const kinds = { "text/plain": blob };
+      if (html) kinds["text/html"] = new Blob([html], { type: "text/html" });
+      await navigator.clipboard.write([new ClipboardItem(kinds)]);
       return;
     } catch {
       // Older browsers accept no promise, and some refuse when the page is not in front: try the simpler ways.
