@@ -124,6 +124,7 @@ class ShownConversation:
     effort: str
     is_imported: bool = False
     imported_from: str = ""
+    at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +142,8 @@ class ConversationLink:
 def shown_conversation(row: Conversation) -> ShownConversation:
     """A conversation's own data for its page."""
     url = reverse("conversation", args=[row.pk])
-    return ShownConversation(str(row.pk), row.title, url, row.effort, row.imported_at is not None, row.get_imported_from_display())
+    origin = row.get_imported_from_display()
+    return ShownConversation(str(row.pk), row.title, url, row.effort, row.imported_at is not None, origin, row.active_at)
 
 
 def conversation_link(row: Conversation, current: UUID | None = None) -> ConversationLink:
