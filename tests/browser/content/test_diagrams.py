@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import zlib
 
 import pytest
 from playwright.sync_api import FrameLocator, Locator, Page, expect
@@ -15,6 +16,16 @@ from tests.support.served import Server
 pytestmark = pytest.mark.browser
 
 FLOW = "Look:\n\n```mermaid\nflowchart LR\n  A[Start] --> B{Ready?}\n  B -->|yes| C[Go]\n  B -->|no| A\n```\n\nThat is all.\n"
+
+
+FILL = b".9255 .9255 1 rg"
+"""The light theme's colour of a node, as a PDF writes it."""
+
+
+def drawn_on_paper(page: Page) -> bytes:
+    """What the pages of the PDF draw."""
+    streams = re.findall(rb"stream\r?\n(.*?)\r?\nendstream", page.pdf(), re.DOTALL)
+    return b"\n".join(zlib.decompress(stream) for stream in streams if stream[:1] == b"x")
 
 
 def place(page: Page) -> Locator:
@@ -66,6 +77,7 @@ def test_a_diagram_follows_the_theme_and_is_dark_on_white_on_paper(written: Serv
     expect(light).to_be_visible()
     expect(dark).to_be_hidden()
     expect(chat.page.locator("iframe.diagram")).to_be_visible()
+    assert FILL in drawn_on_paper(chat.page), "the light diagram is in the PDF"
     chat.page.emulate_media(media="screen", color_scheme="light")
     expect(light).to_be_visible()
     expect(dark).to_be_hidden()
