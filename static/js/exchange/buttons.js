@@ -10,7 +10,6 @@ import { toast } from "../page/toasts.js";
 import { Exchange } from "./exchange.js";
 import { toggleFold } from "./folding.js";
 import { QuestionEditor } from "./question-editor.js";
-import { richText } from "./rich-text.js";
 
 /** @typedef {{ question: string, text: string }} EditAsked */
 /** @typedef {{ question: string }} RegenerateAsked */
@@ -112,7 +111,8 @@ export class ExchangeButtons {
     const source = button.dataset.source ?? "";
     const parts = [...exchange.querySelectorAll(".part[data-message]")];
     const part = parts.find((each) => source.includes(`/${each.getAttribute("data-message")}/`));
-    return this.#copied(button, copyLater(read(source), part && richText(part)));
+    const html = part && import("./rich-text.js").then(({ richText }) => richText(part));
+    return this.#copied(button, copyLater(read(source), html));
   }
 
   /** @param {Exchange} exchange */

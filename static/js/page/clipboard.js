@@ -4,7 +4,7 @@
  * Copies the text that a promise resolves to. The promise itself is given to the clipboard: Safari allows no waiting
  * between click and copy.
  * @param {Promise<string>} text
- * @param {string} [html] the same as rich text, for programs that take it
+ * @param {Promise<string>} [html] the same as rich text, for programs that take it
  */
 export async function copyLater(text, html) {
   if (navigator.clipboard && "ClipboardItem" in globalThis) {
@@ -12,7 +12,7 @@ export async function copyLater(text, html) {
       const blob = text.then((plain) => new Blob([plain], { type: "text/plain" }));
       /** @type {Record<string, Blob | Promise<Blob>>} */
       const kinds = { "text/plain": blob };
-      if (html) kinds["text/html"] = new Blob([html], { type: "text/html" });
+      if (html) kinds["text/html"] = html.then((rich) => new Blob([rich], { type: "text/html" }));
       await navigator.clipboard.write([new ClipboardItem(kinds)]);
       return;
     } catch {

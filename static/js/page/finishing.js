@@ -3,7 +3,6 @@
 
 import { decorateCode, highlightCode } from "./code.js";
 import { setMathematics } from "./mathematics.js";
-import { reachWideTables } from "./wide-tables.js";
 
 /** @type {Element[]} */
 const queue = [];
@@ -40,6 +39,6 @@ async function work() {
   if (!block?.isConnected) return;
   await highlightCode(block);
   await setMathematics(block);
-  reachWideTables(block);
+  if (block.querySelector("table")) (await import("./wide-tables.js")).reachWideTables(block);
   if (block.querySelector("code.language-mermaid")) (await import("./diagrams.js")).drawDiagrams(block);
 }
