@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Backoff } from "../../static/js/models/backoff.js";
+import { Backoff } from "../../static/js/timing/backoff.js";
 
 test("each wait is about twice the one before, up to a limit", () => {
   const backoff = new Backoff(() => 1);

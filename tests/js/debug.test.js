@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { MOST_MATCHES, foundText, placesOf, stepped } from "../../static/js/models/matches.js";
-import { remainingText } from "../../static/js/models/remaining.js";
+import { remainingText } from "../../static/js/timing/remaining.js";
 
 test("the time that is left is told in words that fit it", () => {
   const minute = 60_000;

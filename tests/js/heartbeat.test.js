@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Heartbeat, LOOK_MS } from "../../static/js/models/heartbeat.js";
+import { Heartbeat, LOOK_MS } from "../../static/js/timing/heartbeat.js";
 
 /** @param {Heartbeat} heart @param {number} from @param {string} wanted */
 const momentOf = (heart, from, wanted) => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { dayGroup } from "../../static/js/models/day-groups.js";
-import { thoughtText, workingText } from "../../static/js/models/elapsed.js";
+import { thoughtText, workingText } from "../../static/js/timing/elapsed.js";
 
 test("the working line shows whole seconds, then minutes", () => {
   assert.equal(workingText(0), "Working…");

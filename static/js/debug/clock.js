@@ -2,7 +2,7 @@
 // can be reached.
 
 import { find } from "../page/dom.js";
-import { remainingText } from "../models/remaining.js";
+import { remainingText } from "../timing/remaining.js";
 
 const TICK_MS = 1_000;
 

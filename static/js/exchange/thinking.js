@@ -2,7 +2,7 @@
 // long it took.
 
 import { find, piece, seek } from "../page/dom.js";
-import { thoughtText, workingText } from "../models/elapsed.js";
+import { thoughtText, workingText } from "../timing/elapsed.js";
 
 const TICK_MS = 1000;
 

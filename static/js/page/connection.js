@@ -1,7 +1,7 @@
 // The WebSocket connection to the server. It notices a silent loss, and reconnects after every one.
 
-import { Backoff } from "../models/backoff.js";
-import { Heartbeat, LOOK_MS } from "../models/heartbeat.js";
+import { Backoff } from "../timing/backoff.js";
+import { Heartbeat, LOOK_MS } from "../timing/heartbeat.js";
 import { Expander } from "../wire/compact.js";
 import { readFrame } from "../wire/protocol.js";
 import { PROTOCOL } from "../wire/wire.js";
