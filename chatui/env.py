@@ -61,6 +61,11 @@ class Environment(BaseSettings):
         description="Whether the model reviews each line of a summary, for leaks and for harm, before it is shown. Unset: with summaries "
         "of a `model` it does.",
     )
+    titles: bool = Field(
+        True,
+        description="Whether a model is asked for the title of a new conversation, once its first question is answered. The demo never is.",
+    )
+    title_model: str = Field("", description="Which back end, or back end/model, is asked for titles. Empty: the one that answered.")
     backends_file: Path | None = Field(None, description="TOML file with several back ends, in the place of the variables for one.")
     max_message_chars: int = Field(64_000, gt=0, description="Longest message that a person may send, in characters.")
     max_running_answers: int = Field(4, gt=0, description="How many answers may be written for one person at a time.")

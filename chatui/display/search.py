@@ -42,7 +42,7 @@ class Results:
 
 
 def search(person: User, text: str, before: int | None = None) -> Results:
-    """All visible messages, and titles written by the owner, that contain every word of ``text``.
+    """All visible messages, and titles that are not just the beginning of one, that contain every word of ``text``.
 
     Of those of one conversation that read the same, such as the answers of two attempts, a page has the newest.
     """

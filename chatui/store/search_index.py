@@ -51,8 +51,14 @@ def entry(message: Message, text: VisibleText) -> SearchEntry | None:
 
 
 def put_title(conversation: Conversation, title: VisibleText) -> None:
-    """Index a title that its owner wrote, in place of an earlier one. A title that was made from a message is found by that message."""
+    """Index a title that its owner wrote, in place of an earlier one. One that is the beginning of a message is found by that message."""
     SearchEntry.objects.update_or_create(conversation=conversation, message=None, defaults={"terms": _terms(conversation, title)})
+
+
+def put_first_title(conversation: Conversation, title: VisibleText) -> None:
+    """Index a title that a model wrote, in one statement. One that its owner wrote has been there before, and stays."""
+    entry = SearchEntry(conversation=conversation, message=None, terms=_terms(conversation, title))
+    SearchEntry.objects.bulk_create([entry], ignore_conflicts=True)
 
 
 def find(person: User, query: Query, limit: int, before: int | None = None) -> list[Entry]:

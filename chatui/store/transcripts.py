@@ -246,7 +246,7 @@ def own_words(text: str) -> VisibleText:
 
 
 def title_text(conversation: Conversation) -> VisibleText:
-    """A conversation's title. Its owner wrote it, or it was made from text that they may see."""
+    """A conversation's title. Its owner wrote it, or it was made from text that they may see (by a model, too)."""
     return own_words(conversation.title)
 
 

@@ -40,6 +40,7 @@ from chatui.turns.sampling import Sampling, account_of
 from chatui.turns.slots import slots
 from chatui.turns.start import Kind, Started
 from chatui.turns.summarizing import Summarizing
+from chatui.turns.titles import background as titles
 from renderer import history
 from renderer.errors import Code
 from renderer.frames import Frame, Role
@@ -100,6 +101,7 @@ class Runner:
         leases.hold(self._turn_id, Held(self._pieces, self._lose, self.stop))
         try:
             await self._end(await self._saved(await self._outcome()))
+            self._begin_title()
         except Exception as error:  # noqa: BLE001 - the last resort; the sweep closes the turn when its lease runs out
             log_without_content(log, self._turn_id, error)
         finally:
@@ -179,6 +181,12 @@ class Runner:
                 html,
             )
         )
+
+    def _begin_title(self) -> None:
+        """Have a new conversation titled, in a task of its own. Not after an answer of which something was hidden that had been shown."""
+        frames = self._frames
+        if frames is not None and not (self._is_lost or frames.is_withheld):
+            titles.begin(self._started, frames.written)
 
     def _sentence(self, outcome: Outcome) -> str:
         """The sentence for the code of an outcome that has one."""

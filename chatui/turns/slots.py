@@ -10,6 +10,7 @@ import contextlib
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from chatui.env import environment
 
@@ -20,6 +21,10 @@ AT_ONCE = 100
 
 Moved = Callable[[int], None]
 """Called with a place in the queue, from 1; with 0 when the wait is over."""
+
+
+class NoSpareSlotError(Exception):
+    """Answers need all slots."""
 
 
 @dataclass(slots=True, eq=False)
@@ -42,6 +47,7 @@ class Slots:
         self._queue: dict[_Waiting, None] = {}
         self._counts: Counter[frozenset[str]] = Counter()
         self._telling: asyncio.Task[None] | None = None
+        self._spare: dict[asyncio.Task[Any], None] = {}
 
     @contextlib.asynccontextmanager
     async def one(self, moved: Moved, groups: Iterable[str] = ()) -> AsyncIterator[None]:
@@ -59,6 +65,27 @@ class Slots:
             yield
         finally:
             self._give_back(mine)
+
+    @contextlib.asynccontextmanager
+    async def spare(self) -> AsyncIterator[None]:
+        """A place for what matters less than any answer, for as long as the block lasts and no answer needs it.
+
+        Raises:
+            NoSpareSlotError: there is none, or an answer has taken it: then the block is cancelled.
+        """
+        task = asyncio.current_task()
+        if task is None or self._queue or self._free <= len(self._spare):
+            raise NoSpareSlotError
+        self._spare[task] = None
+        try:
+            yield
+        except asyncio.CancelledError:
+            if task in self._spare:
+                raise
+            task.uncancel()
+            raise NoSpareSlotError from None
+        finally:
+            self._spare.pop(task, None)
 
     async def _wait(self, mine: frozenset[str], moved: Moved) -> None:
         waiting = _Waiting(mine, moved, asyncio.get_running_loop().create_future(), self._place_behind(self._counts, mine))
@@ -85,6 +112,8 @@ class Slots:
         self._free -= 1
         for group in groups:
             self._free_in[group] -= 1
+        while self._free < len(self._spare):
+            self._spare.popitem()[0].cancel()
 
     def _give_back(self, groups: frozenset[str]) -> None:
         self._free += 1

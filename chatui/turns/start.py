@@ -267,9 +267,13 @@ def _chosen(person: User, choice: str) -> str:
         raise AskRefusedError(error.code) from None
 
 
+def first_title(text: str) -> str:
+    """The title of a conversation that begins with this question, until it has a better one."""
+    return transcripts.title_of(show(Frame(Header(Role.USER), text), Audience.END_USER), TITLE_CHARS) or "New conversation"
+
+
 def _new_conversation(person: User, text: str, effort: str, choice: str) -> Conversation:
-    title = transcripts.title_of(show(Frame(Header(Role.USER), text), Audience.END_USER), TITLE_CHARS)
-    return Conversation.objects.create(owner=person, title=title or "New conversation", effort=effort, choice=choice)
+    return Conversation.objects.create(owner=person, title=first_title(text), effort=effort, choice=choice)
 
 
 def _question(tree: _Tree, wanted: _Wanted) -> tuple[Message, UUID | None]:

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from weakref import WeakKeyDictionary
 
-from chatui.backends.base import Backend, BackendError, EndReason, SampleEnded, SampleRequest
+from chatui.backends.base import Backend, BackendError, SampleRequest
 from chatui.backends.spec.choices import split_choice
 from chatui.backends.spec.definition import BackendSpec
 from chatui.codes import ProductCode
 from chatui.database import pools
 from chatui.model_servers import connected
-from chatui.store import transcripts
-from chatui.turns import summary_notes
-from renderer.events import Finished, FrameClosed, FrameOpened, FrameText, FrameWithdrawn, RawEvent
+from chatui.turns import own_requests, summary_notes
+from renderer.events import Finished, FrameClosed, FrameOpened, FrameText, RawEvent
 from renderer.frame_kinds import PRODUCT_NAMES, SUMMARY_NAME, is_answer
 from renderer.frames import Frame, Header, Role
 from renderer.gate import VisibleText
@@ -209,31 +207,10 @@ async def ask(backend: Backend, request: SampleRequest) -> str:
     async with _semaphore():
         try:
             async with asyncio.timeout(ASK_SECONDS):
-                return await _sampled(backend, request)
+                return await own_requests.words_of(backend, request, summary_notes.MOST_ANSWER_CHARS)
         except (TimeoutError, BackendError) as error:
             log.info("a summarizer failed: %s", type(error).__name__)
             return ""
-
-
-async def _sampled(backend: Backend, request: SampleRequest) -> str:
-    parts: list[str] = []
-    is_wanted, chars = False, 0
-    async with contextlib.aclosing(backend.sample(request)) as events:
-        async for event in events:
-            match event:
-                case FrameOpened(header=header):
-                    is_wanted = is_answer(header)
-                case FrameText(text=text):
-                    chars += len(text)
-                    if is_wanted:
-                        parts.append(text)
-                case FrameWithdrawn():
-                    return ""
-                case SampleEnded(reason=reason) if reason is not EndReason.STOP:
-                    return ""
-            if chars > 10 * summary_notes.MOST_ANSWER_CHARS:
-                return ""
-    return transcripts.storable("".join(parts)[: summary_notes.MOST_ANSWER_CHARS])
 
 
 def _log_without_content(error: Exception) -> None:

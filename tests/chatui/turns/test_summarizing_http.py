@@ -11,7 +11,7 @@ import pytest
 from chatui.backends.base import Backend, SampleRequest
 from chatui.models import Message, Turn, User
 from chatui.store.transcripts import frame_of
-from chatui.turns import running, summarizing
+from chatui.turns import own_requests, running, summarizing
 from renderer.summary import frame as summary_frame
 from tests.browser.relay import Relay
 from tests.llama.fixture import llama_server as llama_server
@@ -151,14 +151,14 @@ async def test_the_real_server_is_model_and_summarizer(
 ) -> None:
     """It is too small to sum anything up. What it says instead is shown or blocked, and nothing hidden comes with it."""
     monkeypatch.setattr(summarizing, "LEAST_CHARS", 20)
-    answered, sampled = asyncio.Event(), summarizing._sampled
+    answered, words_of = asyncio.Event(), own_requests.words_of
 
-    async def noted(backend: Backend, request: SampleRequest) -> str:
-        answer = await sampled(backend, request)
+    async def noted(backend: Backend, request: SampleRequest, most_chars: int) -> str:
+        answer = await words_of(backend, request, most_chars)
         answered.set()
         return answer
 
-    monkeypatch.setattr(summarizing, "_sampled", noted)
+    monkeypatch.setattr(own_requests, "words_of", noted)
     relay.hold_after(12)
     both = TWO.format(big=relay.url, small=llama_server, review="false")
     configure(

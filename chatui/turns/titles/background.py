@@ -1,0 +1,120 @@
+"""Gives conversations their titles: one model is asked after the other, in tasks that no answer waits for.
+
+A title is the least that a server has to do. It takes no slot, is not asked for while answers wait, and is given up when an answer needs
+the place; then the beginning of the question stays.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterable
+from weakref import WeakKeyDictionary
+
+from chatui.backends.base import BackendError
+from chatui.backends.spec.choices import split_choice
+from chatui.database.writer import writer
+from chatui.delivery import groups
+from chatui.delivery.bus import bus
+from chatui.display import list_events
+from chatui.env import environment
+from chatui.model_servers import connected
+from chatui.models import Conversation
+from chatui.store import search_index, transcripts
+from chatui.turns import own_requests
+from chatui.turns.slots import NoSpareSlotError, slots
+from chatui.turns.start import Started
+from chatui.turns.titles import reply, talk
+from chatui.turns.titles.talk import Talk
+from renderer.frames import Frame
+
+log = logging.getLogger(__name__)
+
+ASK_SECONDS = 30.0
+SAVE_SECONDS = 30.0
+"""How long a title waits for a database that is locked or away."""
+AT_ONCE = 1
+MOST_WAITING = 20
+"""How many conversations of a process may be waiting for a title; those beyond that keep what they have."""
+MOST_REPLY_CHARS = 500
+
+_tasks: set[asyncio.Task[None]] = set()
+_semaphores: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
+
+
+def begin(started: Started, written: Iterable[Frame]) -> None:
+    """Have the conversation of a turn that has ended titled, if it is to be. Waits for nothing and reads nothing.
+
+    ``written``: the frames of the turn.
+    """
+    env = environment()
+    if not env.titles:
+        return
+    found = talk.untitled(started, written)
+    if found is None:
+        return
+    if len(_tasks) >= AT_ONCE + MOST_WAITING:
+        _log_none(found, "too many others wait for theirs")
+        return
+    task = asyncio.create_task(_title(found, env.title_model or started.turn.choice), name=f"title of {found.row.pk}")
+    # The event loop keeps only a weak reference to a task.
+    _tasks.add(task)
+    task.add_done_callback(_tasks.discard)
+
+
+async def settle() -> None:
+    """Wait until no conversation of this process waits for a title."""
+    while _tasks:
+        await asyncio.gather(*_tasks, return_exceptions=True)
+
+
+async def _title(found: Talk, choice: str) -> None:
+    try:
+        async with _semaphore():
+            title = await _asked(found, choice)
+        is_kept = bool(title) and await writer.run(keep, found.row, title, order=found.row.pk, patience=SAVE_SECONDS)
+        if is_kept:
+            found.row.title = title
+            bus().send(groups.person(found.row.owner_id), list_events.retitled(found.row))
+    except NoSpareSlotError:
+        _log_none(found, "answers need all slots")
+    except TimeoutError:
+        _log_none(found, "the model took too long")
+    except BackendError as error:
+        _log_none(found, error.cause or error.code)
+    except Exception as error:  # noqa: BLE001 - the conversation has a title already, and its turn has ended well
+        _log_none(found, type(error).__name__)
+
+
+async def _asked(found: Talk, choice: str) -> str:
+    """The title that the model gives; empty where there is none in its reply, and for the demo, which could only give the same to all."""
+    backend = connected.backend(choice)
+    if backend.is_demo:
+        return ""
+    async with slots().spare(), asyncio.timeout(ASK_SECONDS):
+        words = await own_requests.words_of(backend, found.request(split_choice(choice)[1]), MOST_REPLY_CHARS)
+    title = reply.read(words)
+    if not title:
+        _log_none(found, "the model gave none")
+    return title
+
+
+def keep(row: Conversation, title: str) -> bool:
+    """Store the title, unless somebody gave the conversation another one meanwhile, or deleted it. A write for the writer.
+
+    Two statements, the second so that the title is found, as one that its owner wrote.
+    """
+    unchanged = Conversation.objects.filter(pk=row.pk, title__in=[row.title, title], title_is_custom=False, deleted_at=None)
+    if not unchanged.update(title=title):
+        return False
+    search_index.put_first_title(row, transcripts.own_words(title))
+    return True
+
+
+def _log_none(found: Talk, why: str) -> None:
+    """One line, without anything of the conversation or of a reply."""
+    log.info("conversation %s keeps its first title: %s", found.row.pk, why)
+
+
+def _semaphore() -> asyncio.Semaphore:
+    return _semaphores.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(AT_ONCE))

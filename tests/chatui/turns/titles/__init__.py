@@ -1,0 +1,1 @@
+"""Tests of the titles that a model gives."""
