@@ -40,6 +40,8 @@ _DATA = tempfile.TemporaryDirectory(prefix="chatui-tests-")
 for _name in [name for name in os.environ if name.startswith("CHATUI_") and name not in OF_TESTS]:
     del os.environ[_name]
 os.environ["CHATUI_DATA_DIR"] = _DATA.name
+# A script is for the answer; it is not to be played a second time as its own title. The tests of titles ask for them.
+os.environ["CHATUI_TITLES"] = "false"
 # What one process of the tests counts in Redis, such as wrong passwords, is not what another counts. Redis has 16 databases.
 if (_worker := os.environ.get("PYTEST_XDIST_WORKER", "")) and (_redis := os.environ.get("CHATUI_TEST_REDIS_URL")):
     os.environ["CHATUI_TEST_REDIS_URL"] = urlsplit(_redis)._replace(path=f"/{int(_worker.removeprefix('gw')) % 16}").geturl()

@@ -40,6 +40,7 @@ class Deployment:
     def __init__(self, data_dir: Path, **environment: str) -> None:
         self.environment = {name: value for name, value in os.environ.items() if not name.startswith("CHATUI_")}
         self.environment |= {"CHATUI_DATA_DIR": str(data_dir), "CHATUI_DEMO_TOKENS_PER_SECOND": "0", "PYTHONWARNINGS": "default"}
+        self.environment["CHATUI_TITLES"] = "false"  # the tests of titles ask for them
         self.environment["CHATUI_DRAIN_SECONDS"] = "1"  # tests that end a server in mid-answer need not wait for it
         self.environment |= environment
         self.program: tuple[str, ...] = ("manage.py",)

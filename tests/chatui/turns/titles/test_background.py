@@ -1,0 +1,283 @@
+"""The title that a model gives a new conversation: when it is asked, with what, and whose title wins."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from channels.db import database_sync_to_async
+from django.utils import timezone
+
+from chatui.backends.base import BackendError, EndReason, SampleRequest
+from chatui.codes import ProductCode
+from chatui.display import conversation_actions
+from chatui.display.search import search
+from chatui.models import Conversation, SearchEntry, Turn, User
+from chatui.turns import running
+from chatui.turns.slots import Slots
+from chatui.turns.start import Ask, Kind
+from chatui.turns.titles import background
+from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn
+from tests.support.browser_socket import BrowserSocket
+from tests.support.environment import change
+from tests.support.scripted import ANALYSIS, FINAL, ScriptedBackend, Step, answer, ended, frame
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
+
+QUESTION = "How do I get to work fastest when it rains, and should I take the bicycle or the bus?"
+BEGINNING = "How do I get to work fastest when it rains, and should I…"
+TITLE = "Cycling to work in the rain"
+
+
+class Titled(ScriptedBackend):
+    """Plays ``script`` as the answer, and ``title`` where it is asked for one. ``asked``: the requests for titles."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.title: Sequence[Step] = answer(TITLE, "HIDDEN-THOUGHT of a title")
+        self.asked: list[SampleRequest] = []
+
+    async def sample(self, request: SampleRequest) -> Any:
+        is_for_title = request.frames[0].body.startswith("You name a conversation")
+        script, self.script = self.script, self.title if is_for_title else self.script
+        if is_for_title:
+            self.asked.append(request)
+        playing = super().sample(request)
+        try:
+            async for event in playing:
+                self.script = script
+                yield event
+        finally:
+            self.script = script
+            await playing.aclose()
+
+
+@pytest.fixture
+def model(backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> Titled:
+    """The model server, with titles switched on."""
+    titled = Titled()
+    monkeypatch.setattr("chatui.model_servers.connected.backend", lambda choice="": titled)
+    change(monkeypatch, {"titles": True})
+    return titled
+
+
+async def run(person: User, kind: Kind = Kind.SEND, text: str = QUESTION, **fields: Any) -> Turn:
+    """One turn, and the title after it."""
+    started = await running.ask(person, Ask(kind, uuid4(), "medium", text=text, **fields))
+    await running.settle()
+    await background.settle()
+    return await Turn.objects.select_related("conversation").aget(pk=started.turn.pk)
+
+
+async def title() -> str:
+    return (await Conversation.objects.aget()).title
+
+
+async def test_the_first_answer_brings_a_title_that_every_tab_learns_and_that_is_found(ada: User, bela: User, model: Titled) -> None:
+    async with BrowserSocket(ada) as socket, BrowserSocket(ada) as other_tab, BrowserSocket(bela) as stranger:
+        await socket.send_message(QUESTION)
+        assert (await socket.until("chatui:accepted"))[-1]["title"] == BEGINNING
+        for tab in (socket, other_tab):
+            assert (await tab.until("chatui:title"))[-1]["title"] == TITLE
+        assert await stranger.silence() == []
+        assert "HIDDEN" not in "".join([*socket.raw, *other_tab.raw])
+    row = await Conversation.objects.aget()
+    assert (row.title, row.title_is_custom) == (TITLE, False)
+    found = await database_sync_to_async(search)(ada, "cycling")
+    assert ["".join(piece.text for piece in hit.title) for hit in found.hits] == [TITLE]
+
+
+async def test_a_model_is_told_only_what_people_see(ada: User, model: Titled, monkeypatch: pytest.MonkeyPatch) -> None:
+    change(monkeypatch, {"instructions": "HIDDEN-ORDER", "titles": True})
+    model.script = [*frame(ANALYSIS, "HIDDEN-THOUGHT"), *answer("Take the bicycle.", "HIDDEN-AGAIN")]
+    await run(ada)
+    [request] = model.asked
+    told = "".join(each.body for each in request.frames)
+    assert QUESTION in told and "Take the bicycle." in " ".join(told.split())
+    assert "HIDDEN" not in told and "HIDDEN-ORDER" in model.requests[0].frames[0].body
+    assert (request.effort, request.max_tokens) == ("low", 400)
+
+
+async def test_only_the_first_answer_brings_a_title(ada: User, model: Titled) -> None:
+    first = await run(ada)
+    model.title = answer("Another title")
+    where = {"conversation": first.conversation_id}
+    await run(ada, text="And by train?", **where)
+    await run(ada, Kind.REGENERATE, "", question=first.question_id, **where)
+    await run(ada, Kind.EDIT, "And on foot?", question=first.question_id, **where)
+    assert len(model.asked) == 1 and await title() == TITLE
+
+
+async def test_after_a_failure_the_first_answer_is_a_later_one(ada: User, model: Titled) -> None:
+    model.script = [BackendError(ProductCode.BACKEND)]
+    failed = await run(ada)
+    assert model.asked == [] and await title() == BEGINNING
+    model.script = answer("Take the bicycle.")
+    await run(ada, Kind.REGENERATE, "", conversation=failed.conversation_id, question=failed.question_id)
+    assert await title() == TITLE
+
+
+async def test_a_stopped_answer_counts(ada: User, model: Titled) -> None:
+    model.script = [*frame(FINAL, "Take the")[:-1], asyncio.Event()]
+    started = await running.ask(ada, Ask(Kind.SEND, uuid4(), "medium", text=QUESTION))
+    await asyncio.wait_for(model.waiting.wait(), 20)
+    await running.stop(running.Place(started.turn.pk, started.turn.lease_owner))
+    await running.settle()
+    await background.settle()
+    assert await title() == TITLE
+
+
+@pytest.mark.parametrize("when", ["before", "while", "after"])
+async def test_the_title_that_a_person_wrote_wins(when: str, ada: User, model: Titled) -> None:
+    gate, asked = asyncio.Event(), asyncio.Event()
+    rename = database_sync_to_async(conversation_actions.rename)
+    model.script = [gate, *answer("Take the bicycle.")]
+    started = await running.ask(ada, Ask(Kind.SEND, uuid4(), "medium", text=QUESTION))
+    if when == "before":
+        await rename(ada, started.turn.conversation_id, "My way")
+    model.title = [asked, *answer(TITLE)]
+    await asyncio.wait_for(model.waiting.wait(), 20)
+    model.waiting.clear()
+    gate.set()
+    await running.settle()
+    await asyncio.wait_for(model.waiting.wait(), 20)
+    if when == "while":
+        await rename(ada, started.turn.conversation_id, "My way")
+    asked.set()
+    await background.settle()
+    assert await title() == (TITLE if when == "after" else "My way"), "the premise: a title came"
+    if when == "after":
+        await rename(ada, started.turn.conversation_id, "My way")
+    assert await title() == "My way"
+    assert await SearchEntry.objects.filter(message=None).acount() == 1
+    found = await database_sync_to_async(search)(ada, "way")
+    assert len(found.hits) == 1 and not (await database_sync_to_async(search)(ada, "cycling")).hits
+
+
+async def test_a_conversation_that_was_deleted_meanwhile_is_left_alone(ada: User, model: Titled) -> None:
+    gate = asyncio.Event()
+    model.title = [gate, *answer(TITLE)]
+    async with BrowserSocket(ada) as socket:
+        await socket.send_message(QUESTION)
+        await asyncio.wait_for(model.waiting.wait(), 20)
+        await running.settle()
+        await Conversation.objects.aupdate(deleted_at=timezone.now())
+        gate.set()
+        await background.settle()
+        assert "chatui:title" not in [event["type"] for event in await socket.silence()]
+    assert await title() == BEGINNING and not await SearchEntry.objects.filter(message=None).aexists()
+
+
+async def test_an_import_keeps_its_title(ada: User, model: Titled) -> None:
+    row = await Conversation.objects.acreate(owner=ada, title=BEGINNING, imported_at=timezone.now())
+    await run(ada, conversation=row.pk)
+    assert model.asked == [] and await title() == BEGINNING
+
+
+async def test_an_answer_of_which_something_was_withheld_is_told_to_nobody(ada: User, model: Titled) -> None:
+    withdrawn: list[Step] = [FrameOpened(FINAL), FrameText("The user wants"), FrameWithdrawn(), FrameClosed(None, ProductCode.WITHHELD)]
+    model.script = [*withdrawn, *answer("Take the bicycle.")]
+    turn = await run(ada)
+    assert turn.error_code == ProductCode.WITHHELD, "the premise"
+    assert model.asked == [] and await title() == BEGINNING
+
+
+@pytest.mark.parametrize(
+    ("script", "why"),
+    [
+        ([BackendError(ProductCode.BACKEND, "SECRET-DETAIL").because("HTTP 500")], "HTTP 500"),
+        ([ValueError("SECRET-WORDS")], "ValueError"),
+        (answer("The user asks for SECRET-WORDS"), "the model gave none"),
+        (answer("", "SECRET-THOUGHT"), "the model gave none"),
+        ([*frame(ANALYSIS, "SECRET-THOUGHT"), ended(EndReason.LENGTH)], "the model gave none"),
+        ([*frame(FINAL, TITLE), ended(EndReason.LENGTH)], "the model gave none"),
+        ([FrameOpened(FINAL), FrameText(TITLE), FrameWithdrawn(), FrameClosed(None), ended()], "the model gave none"),
+        ([asyncio.Event()], "the model took too long"),
+    ],
+    ids=["refused", "broken", "reasoning", "nothing", "only thinking", "cut", "withdrawn", "hangs"],
+)
+async def test_without_a_title_the_old_one_stays_and_one_line_says_why(
+    script: list[Step], why: str, ada: User, model: Titled, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(background, "ASK_SECONDS", 0.2)
+    model.title = script
+    with caplog.at_level(logging.INFO):
+        turn = await run(ada)
+    lines = [record.getMessage() for record in caplog.records if record.name == background.__name__]
+    assert lines == [f"conversation {turn.conversation_id} keeps its first title: {why}"]
+    assert "SECRET" not in caplog.text and len(model.asked) == 1
+    assert (turn.state, await title()) == ("completed", BEGINNING)
+
+
+async def test_titles_can_be_switched_off_and_the_demo_gives_none(
+    ada: User, bela: User, model: Titled, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Titled, "is_demo", True)
+    await run(ada)
+    monkeypatch.setattr(Titled, "is_demo", False)
+    change(monkeypatch, {"titles": False})
+    await run(ada)
+    assert model.asked == []
+    change(monkeypatch, {"titles": True})
+    await run(ada)
+    assert len(model.asked) == 1, "the premise"
+
+
+async def test_another_model_can_be_asked(ada: User, model: Titled, monkeypatch: pytest.MonkeyPatch) -> None:
+    small, chosen = Titled(), []
+
+    def backend(choice: str = "") -> Titled:
+        chosen.append(choice)
+        return small if choice.startswith("small") else model
+
+    monkeypatch.setattr("chatui.model_servers.connected.backend", backend)
+    change(monkeypatch, {"titles": True, "title_model": "small/tiny"})
+    await run(ada)
+    assert chosen[-1] == "small/tiny" and model.asked == []
+    assert [request.model for request in small.asked] == ["tiny"] and await title() == TITLE
+
+
+async def test_no_title_is_asked_for_while_answers_need_all_slots_and_one_gives_way(
+    ada: User, bela: User, model: Titled, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    only = Slots(1)
+    monkeypatch.setattr(background, "slots", lambda: only)
+    monkeypatch.setattr("chatui.turns.runner.slots", lambda: only)
+    model.title = [asyncio.Event()]
+    await running.ask(ada, Ask(Kind.SEND, uuid4(), "medium", text=QUESTION))
+    await running.settle()
+    await asyncio.wait_for(model.waiting.wait(), 20)
+    assert len(model.asked) == 1 and model.closed == 0, "the premise: a title is being written"
+    model.title = answer(TITLE)
+    await run(bela, text="Why is the sky blue?")
+    assert model.closed == 1, "the answer did not wait for the title"
+    assert await Turn.objects.filter(state="completed").acount() == 2
+    assert sorted([row.title async for row in Conversation.objects.all()]) == [TITLE, BEGINNING]
+
+
+async def test_titles_are_asked_for_one_after_the_other_and_not_without_end(
+    ada: User, model: Titled, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(background, "MOST_WAITING", 1)
+    gate = asyncio.Event()
+    model.title = [gate, *answer(TITLE)]
+    for _ in range(3):
+        await running.ask(ada, Ask(Kind.SEND, uuid4(), "medium", text=QUESTION))
+    await running.settle()
+    await asyncio.wait_for(model.waiting.wait(), 20)
+    assert len(model.asked) == 1
+    gate.set()
+    await background.settle()
+    assert sorted([row.title async for row in Conversation.objects.all()]) == [TITLE, TITLE, BEGINNING]
+
+
+async def test_a_commit_that_nobody_heard_of_is_no_reason_to_say_nothing(ada: User) -> None:
+    row = await Conversation.objects.acreate(owner=ada, title=BEGINNING)
+    keep = database_sync_to_async(background.keep)
+    assert await keep(row, TITLE) and await keep(row, TITLE)
+    assert await SearchEntry.objects.acount() == 1
+    assert not await keep(Conversation(pk=uuid4(), owner=ada, title=BEGINNING), TITLE), "erased meanwhile"

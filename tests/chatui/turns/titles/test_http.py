@@ -1,0 +1,136 @@
+"""Titles over real HTTP: in every wire format a title comes from the answer channel alone, and the real llama.cpp server is asked, too."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from chatui import prompts
+from chatui.backends import registry
+from chatui.backends.base import Endpoint
+from chatui.model_servers import connected
+from chatui.models import Conversation, Turn, User
+from chatui.turns import running
+from chatui.turns.titles import background
+from renderer.harmony.vocabulary import Vocabulary
+from tests.chatui.backends.harmony.test_backend import VLLM, ids_of, sse, vllm
+from tests.chatui.backends.responses.test_backend import BEGUN, THOUGHT, ended, said
+from tests.llama.fixture import llama_server as llama_server
+from tests.support import stub
+from tests.support.browser_socket import ENDS, BrowserSocket
+from tests.support.environment import change
+from tests.support.sampling import PATIENT
+from tests.support.several import Configure
+from tests.support.several import closing as closing
+from tests.support.several import configure as configure
+from tests.support.stub import DONE, SSE_HEAD, chunk
+from tests.support.vocabulary import rank_file as rank_file
+from tests.support.vocabulary import vocabulary as vocabulary
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio, pytest.mark.served]
+
+QUESTION = "How do I get to work fastest when it rains?"
+TITLE = "Cycling to work in the rain"
+SECRET = "SECRET-OF-THE-SERVER"
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """What a server says after it has thought, as it says it over one wire format."""
+
+    says: Callable[[str], bytes]
+    options: dict[str, Any]
+    server: dict[str, Any] = field(default_factory=dict)
+
+
+@pytest.fixture(params=["chat", "responses", "harmony"])
+def dialect(request: pytest.FixtureRequest) -> Dialect:
+    if request.param == "chat":
+        thought, end = SSE_HEAD + chunk(reasoning_content=SECRET), chunk(finish="stop", content="") + DONE
+        return Dialect(lambda text: thought + chunk(content=text) + end, {"kind": "chat"})
+    if request.param == "responses":
+        begun = THOUGHT.replace(b"SECRET", SECRET.encode()) + BEGUN.removeprefix(SSE_HEAD)
+        return Dialect(lambda text: begun + said(text) + ended(), {"kind": "responses"})
+    words: Vocabulary = request.getfixturevalue("vocabulary")
+
+    def says(text: str) -> bytes:
+        written = f"<|channel|>analysis<|message|>{SECRET}<|end|><|start|>assistant<|channel|>final<|message|>{text}<|return|>"
+        return SSE_HEAD + sse(vllm(*ids_of(words, written)), vllm(finish="stop", stop=200002)) + DONE
+
+    return Dialect(says, {"kind": "harmony-vllm", "vocabulary": lambda: words}, VLLM)
+
+
+@pytest.mark.parametrize(
+    ("reply", "is_title"),
+    [
+        (f'"{TITLE}"', True),
+        ("<think>Cycling secrets</think>", False),
+        ("analysisThe user asks about rain.assistantfinal", False),
+        ("The user asks about rain", False),
+        ("", False),
+    ],
+    ids=["title", "tags", "stripped markers", "reasoning", "nothing"],
+)
+async def test_a_title_is_read_from_the_answer_and_from_nothing_else(
+    reply: str, is_title: bool, ada: User, dialect: Dialect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    change(monkeypatch, {"titles": True, "instructions": "HIDDEN-ORDER"})
+    requests = []
+
+    async def answer(writer: asyncio.StreamWriter) -> None:
+        requests.append(1)
+        writer.write(dialect.says("Take the bicycle." if len(requests) == 1 else reply))
+        await writer.drain()
+
+    async with stub.running(answer, **dialect.server) as server:
+        backend = registry.build(Endpoint(server.url, model="stub", limits=PATIENT), **dialect.options)
+        monkeypatch.setattr(connected, "backend", lambda choice="": backend)
+        async with BrowserSocket(ada) as socket:
+            await socket.send_message(QUESTION)
+            await socket.until(*ENDS)
+            await running.settle()
+            await background.settle()
+            events = await socket.silence()
+            assert [event["title"] for event in events if event["type"] == "chatui:title"] == ([TITLE] if is_title else [])
+            assert SECRET not in "".join(socket.raw)
+        await backend.aclose()
+    assert len(requests) == 2, "the premise: a title was asked for"
+    asked = [request.body for request in server.requests if request.method == "POST"][1]
+    told = _words(asked, dialect)
+    assert "You name a conversation" in told and QUESTION in told and "Take the bicycle." in told
+    assert SECRET not in told and "HIDDEN-ORDER" not in told
+    assert (await Conversation.objects.aget()).title == (TITLE if is_title else QUESTION)
+    assert (await Turn.objects.aget()).state == "completed"
+
+
+def _words(body: dict[str, Any], dialect: Dialect) -> str:
+    if "prompt" not in body:
+        return json.dumps(body)
+    words: Vocabulary = dialect.options["vocabulary"]()
+    return words.decode([each for each in body["prompt"] if each < len(words.bytes_of)]).decode()
+
+
+@pytest.mark.llama
+@pytest.mark.usefixtures("closing")
+async def test_the_real_server_is_asked_and_whatever_it_says_nothing_hidden_comes_of_it(
+    llama_server: str, ada: User, configure: Configure, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It is too small to find a title. What it says instead is one or is none."""
+    caplog.set_level("INFO")
+    configure(backend_url=llama_server, titles=True)
+    async with BrowserSocket(ada) as socket:
+        await socket.send_message("Think hard: how do I get to work fastest?")
+        await socket.until(*ENDS, timeout=60)
+        await running.settle()
+        await background.settle()
+        assert "RAW-COT-CANARY" not in "".join(socket.raw)
+    row = await Conversation.objects.aget()
+    lines = [record.getMessage() for record in caplog.records if record.name == background.__name__]
+    assert len(lines) == 1 or row.title != "Think hard: how do I get to work fastest?", "it was asked"
+    assert "RAW-COT-CANARY" not in row.title and prompts.read("title")[:20] not in caplog.text
+    assert (await Turn.objects.aget()).state == "completed"
