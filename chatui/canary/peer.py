@@ -11,7 +11,9 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 
+from chatui import prompts
 from chatui.canary.answers.planting import Pause, Script
+from chatui.model_servers import connected
 
 _MOST_BODY_BYTES = 16 << 20
 _LONGEST_WAIT_SECONDS = 600.0
@@ -141,11 +143,13 @@ class _Handler(BaseHTTPRequestHandler):
         if playing is None:
             self._say(404, "application/json", {"error": "not found"})
             return
+        if _asks_for_title(body):
+            self._play(playing.script)
+            return
         playing.was_asked()
-        self._play(playing)
+        self._play(playing.script, playing)
 
-    def _play(self, playing: Playing) -> None:
-        script = playing.script
+    def _play(self, script: Script, playing: Playing | None = None) -> None:
         self.send_response_only(script.status)
         self.send_header("Content-Type", script.content_type)
         for name, value in script.headers:
@@ -153,10 +157,10 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Connection", "close")
         self.end_headers()
         for step in script.steps:
-            if step is Pause.HERE:
-                playing.pause()
-            else:
+            if step is not Pause.HERE:
                 self.wfile.write(step)
+            elif playing is not None:
+                playing.pause()
         self.close_connection = True
 
     def _say(self, status: int, content_type: str, body: object) -> None:
@@ -169,3 +173,13 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, *args: object) -> None:
         """Logs nothing: requests contain the conversation."""
+
+
+def _asks_for_title(body: bytes) -> bool:
+    """Whether a request is the product's own, for the title of the conversation. It is answered at once, by the whole script a second time:
+    what must be hidden in an answer must not become a title either."""
+    prompt, beginning = json.loads(body).get("prompt"), prompts.read("title").partition("\n")[0].encode()
+    if not isinstance(prompt, list):
+        return beginning in body
+    words = connected.gpt_oss_vocabulary()
+    return beginning in words.decode([number for number in prompt if number < len(words.bytes_of)])

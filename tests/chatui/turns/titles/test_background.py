@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator
 from typing import Any
 from uuid import uuid4
 
@@ -12,7 +12,7 @@ import pytest
 from channels.db import database_sync_to_async
 from django.utils import timezone
 
-from chatui.backends.base import BackendError, EndReason, SampleRequest
+from chatui.backends.base import BackendError, EndReason, SampleEvent, SampleRequest
 from chatui.codes import ProductCode
 from chatui.display import conversation_actions
 from chatui.display.search import search
@@ -34,26 +34,16 @@ TITLE = "Cycling to work in the rain"
 
 
 class Titled(ScriptedBackend):
-    """Plays ``script`` as the answer, and ``title`` where it is asked for one. ``asked``: the requests for titles."""
+    """Answers, and has ``titles`` play where it is asked for one."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.title: Sequence[Step] = answer(TITLE, "HIDDEN-THOUGHT of a title")
-        self.asked: list[SampleRequest] = []
+        self.titles = ScriptedBackend()
+        self.titles.script = answer(TITLE, "HIDDEN-THOUGHT of a title")
 
-    async def sample(self, request: SampleRequest) -> Any:
+    def sample(self, request: SampleRequest) -> AsyncGenerator[SampleEvent, None]:
         is_for_title = request.frames[0].body.startswith("You name a conversation")
-        script, self.script = self.script, self.title if is_for_title else self.script
-        if is_for_title:
-            self.asked.append(request)
-        playing = super().sample(request)
-        try:
-            async for event in playing:
-                self.script = script
-                yield event
-        finally:
-            self.script = script
-            await playing.aclose()
+        return self.titles.sample(request) if is_for_title else super().sample(request)
 
 
 @pytest.fixture
@@ -95,7 +85,7 @@ async def test_a_model_is_told_only_what_people_see(ada: User, model: Titled, mo
     change(monkeypatch, {"instructions": "HIDDEN-ORDER", "titles": True})
     model.script = [*frame(ANALYSIS, "HIDDEN-THOUGHT"), *answer("Take the bicycle.", "HIDDEN-AGAIN")]
     await run(ada)
-    [request] = model.asked
+    [request] = model.titles.requests
     told = "".join(each.body for each in request.frames)
     assert QUESTION in told and "Take the bicycle." in " ".join(told.split())
     assert "HIDDEN" not in told and "HIDDEN-ORDER" in model.requests[0].frames[0].body
@@ -104,18 +94,18 @@ async def test_a_model_is_told_only_what_people_see(ada: User, model: Titled, mo
 
 async def test_only_the_first_answer_brings_a_title(ada: User, model: Titled) -> None:
     first = await run(ada)
-    model.title = answer("Another title")
+    model.titles.script = answer("Another title")
     where = {"conversation": first.conversation_id}
     await run(ada, text="And by train?", **where)
     await run(ada, Kind.REGENERATE, "", question=first.question_id, **where)
     await run(ada, Kind.EDIT, "And on foot?", question=first.question_id, **where)
-    assert len(model.asked) == 1 and await title() == TITLE
+    assert len(model.titles.requests) == 1 and await title() == TITLE
 
 
 async def test_after_a_failure_the_first_answer_is_a_later_one(ada: User, model: Titled) -> None:
     model.script = [BackendError(ProductCode.BACKEND)]
     failed = await run(ada)
-    assert model.asked == [] and await title() == BEGINNING
+    assert model.titles.requests == [] and await title() == BEGINNING
     model.script = answer("Take the bicycle.")
     await run(ada, Kind.REGENERATE, "", conversation=failed.conversation_id, question=failed.question_id)
     assert await title() == TITLE
@@ -139,12 +129,10 @@ async def test_the_title_that_a_person_wrote_wins(when: str, ada: User, model: T
     started = await running.ask(ada, Ask(Kind.SEND, uuid4(), "medium", text=QUESTION))
     if when == "before":
         await rename(ada, started.turn.conversation_id, "My way")
-    model.title = [asked, *answer(TITLE)]
-    await asyncio.wait_for(model.waiting.wait(), 20)
-    model.waiting.clear()
+    model.titles.script = [asked, *answer(TITLE)]
     gate.set()
     await running.settle()
-    await asyncio.wait_for(model.waiting.wait(), 20)
+    await asyncio.wait_for(model.titles.waiting.wait(), 20)
     if when == "while":
         await rename(ada, started.turn.conversation_id, "My way")
     asked.set()
@@ -160,10 +148,10 @@ async def test_the_title_that_a_person_wrote_wins(when: str, ada: User, model: T
 
 async def test_a_conversation_that_was_deleted_meanwhile_is_left_alone(ada: User, model: Titled) -> None:
     gate = asyncio.Event()
-    model.title = [gate, *answer(TITLE)]
+    model.titles.script = [gate, *answer(TITLE)]
     async with BrowserSocket(ada) as socket:
         await socket.send_message(QUESTION)
-        await asyncio.wait_for(model.waiting.wait(), 20)
+        await asyncio.wait_for(model.titles.waiting.wait(), 20)
         await running.settle()
         await Conversation.objects.aupdate(deleted_at=timezone.now())
         gate.set()
@@ -175,7 +163,7 @@ async def test_a_conversation_that_was_deleted_meanwhile_is_left_alone(ada: User
 async def test_an_import_keeps_its_title(ada: User, model: Titled) -> None:
     row = await Conversation.objects.acreate(owner=ada, title=BEGINNING, imported_at=timezone.now())
     await run(ada, conversation=row.pk)
-    assert model.asked == [] and await title() == BEGINNING
+    assert model.titles.requests == [] and await title() == BEGINNING
 
 
 async def test_an_answer_of_which_something_was_withheld_is_told_to_nobody(ada: User, model: Titled) -> None:
@@ -183,7 +171,7 @@ async def test_an_answer_of_which_something_was_withheld_is_told_to_nobody(ada: 
     model.script = [*withdrawn, *answer("Take the bicycle.")]
     turn = await run(ada)
     assert turn.error_code == ProductCode.WITHHELD, "the premise"
-    assert model.asked == [] and await title() == BEGINNING
+    assert model.titles.requests == [] and await title() == BEGINNING
 
 
 @pytest.mark.parametrize(
@@ -204,12 +192,12 @@ async def test_without_a_title_the_old_one_stays_and_one_line_says_why(
     script: list[Step], why: str, ada: User, model: Titled, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(background, "ASK_SECONDS", 0.2)
-    model.title = script
+    model.titles.script = script
     with caplog.at_level(logging.INFO):
         turn = await run(ada)
     lines = [record.getMessage() for record in caplog.records if record.name == background.__name__]
     assert lines == [f"conversation {turn.conversation_id} keeps its first title: {why}"]
-    assert "SECRET" not in caplog.text and len(model.asked) == 1
+    assert "SECRET" not in caplog.text and len(model.titles.requests) == 1
     assert (turn.state, await title()) == ("completed", BEGINNING)
 
 
@@ -221,10 +209,10 @@ async def test_titles_can_be_switched_off_and_the_demo_gives_none(
     monkeypatch.setattr(Titled, "is_demo", False)
     change(monkeypatch, {"titles": False})
     await run(ada)
-    assert model.asked == []
+    assert model.titles.requests == []
     change(monkeypatch, {"titles": True})
     await run(ada)
-    assert len(model.asked) == 1, "the premise"
+    assert len(model.titles.requests) == 1, "the premise"
 
 
 async def test_another_model_can_be_asked(ada: User, model: Titled, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -237,8 +225,8 @@ async def test_another_model_can_be_asked(ada: User, model: Titled, monkeypatch:
     monkeypatch.setattr("chatui.model_servers.connected.backend", backend)
     change(monkeypatch, {"titles": True, "title_model": "small/tiny"})
     await run(ada)
-    assert chosen[-1] == "small/tiny" and model.asked == []
-    assert [request.model for request in small.asked] == ["tiny"] and await title() == TITLE
+    assert chosen[-1] == "small/tiny" and model.titles.requests == []
+    assert [request.model for request in small.titles.requests] == ["tiny"] and await title() == TITLE
 
 
 async def test_no_title_is_asked_for_while_answers_need_all_slots_and_one_gives_way(
@@ -247,14 +235,14 @@ async def test_no_title_is_asked_for_while_answers_need_all_slots_and_one_gives_
     only = Slots(1)
     monkeypatch.setattr(background, "slots", lambda: only)
     monkeypatch.setattr("chatui.turns.runner.slots", lambda: only)
-    model.title = [asyncio.Event()]
+    model.titles.script = [asyncio.Event()]
     await running.ask(ada, Ask(Kind.SEND, uuid4(), "medium", text=QUESTION))
     await running.settle()
-    await asyncio.wait_for(model.waiting.wait(), 20)
-    assert len(model.asked) == 1 and model.closed == 0, "the premise: a title is being written"
-    model.title = answer(TITLE)
+    await asyncio.wait_for(model.titles.waiting.wait(), 20)
+    assert len(model.titles.requests) == 1 and model.titles.closed == 0, "the premise: a title is being written"
+    model.titles.script = answer(TITLE)
     await run(bela, text="Why is the sky blue?")
-    assert model.closed == 1, "the answer did not wait for the title"
+    assert model.titles.closed == 1, "the answer did not wait for the title"
     assert await Turn.objects.filter(state="completed").acount() == 2
     assert sorted([row.title async for row in Conversation.objects.all()]) == [TITLE, BEGINNING]
 
@@ -264,12 +252,12 @@ async def test_titles_are_asked_for_one_after_the_other_and_not_without_end(
 ) -> None:
     monkeypatch.setattr(background, "MOST_WAITING", 1)
     gate = asyncio.Event()
-    model.title = [gate, *answer(TITLE)]
+    model.titles.script = [gate, *answer(TITLE)]
     for _ in range(3):
         await running.ask(ada, Ask(Kind.SEND, uuid4(), "medium", text=QUESTION))
     await running.settle()
-    await asyncio.wait_for(model.waiting.wait(), 20)
-    assert len(model.asked) == 1
+    await asyncio.wait_for(model.titles.waiting.wait(), 20)
+    assert len(model.titles.requests) == 1
     gate.set()
     await background.settle()
     assert sorted([row.title async for row in Conversation.objects.all()]) == [TITLE, TITLE, BEGINNING]
