@@ -92,6 +92,16 @@ def stored_backends(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
 
 
 @register()
+def title_model(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+    """The back end that is asked for titles should exist. It may be one of the admin pages, so this is a warning."""
+    env = environment()
+    if not env.titles or not env.title_model or find(connected.specs(), env.title_model) is not None:
+        return []
+    words = f"CHATUI_TITLE_MODEL: there is no back end {env.title_model!r}, so no conversation gets a title from a model."
+    return [checks.Warning(words, id="chatui.W019")]
+
+
+@register()
 def vocabulary_of_backends(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     """Back ends that use token ids need the vocabulary."""
     env = environment()

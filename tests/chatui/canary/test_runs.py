@@ -90,6 +90,7 @@ def product(tmp_path_factory: pytest.TempPathFactory, rank_file: Path) -> Iterat
         directory,
         CHATUI_INSTRUCTIONS=INSTRUCTIONS,
         CHATUI_LOG_LEVEL="DEBUG",
+        CHATUI_TITLES="true",
         **{SETTING: str(broken), BEGINNINGS: str(directory / "beginnings")},
     )
     product.program = ("-m", "tests.chatui.canary.broken")

@@ -1,0 +1,63 @@
+"""Places beside the slots of answers, for what matters less: never in an answer's way, and never lost."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import AsyncExitStack
+
+import pytest
+
+from chatui.turns.slots import NoSpareSlotError, Slots
+
+pytestmark = pytest.mark.asyncio
+
+
+def untold(place: int) -> None:
+    """Nobody is told."""
+
+
+async def spare(slots: Slots, until: asyncio.Event) -> str:
+    try:
+        async with slots.spare():
+            await until.wait()
+            return "done"
+    except NoSpareSlotError:
+        return "given up"
+
+
+async def test_an_answer_takes_the_last_place_at_once() -> None:
+    slots, end = Slots(2), asyncio.Event()
+    first = asyncio.create_task(spare(slots, end))
+    second = asyncio.create_task(spare(slots, end))
+    await asyncio.sleep(0)
+    async with AsyncExitStack() as answers:
+        await answers.enter_async_context(slots.one(untold))
+        assert await second == "given up" and not first.done()
+        await answers.enter_async_context(slots.one(untold))
+        assert await first == "given up"
+        assert await spare(slots, end) == "given up", "there is none while answers need all"
+    end.set()
+    assert await spare(slots, end) == "done", "and there is one again"
+
+
+async def test_there_is_none_while_somebody_waits() -> None:
+    slots, end = Slots(2, {"students": 1}), asyncio.Event()
+    end.set()
+    async with slots.one(untold, ["students"]):
+        waiting = asyncio.create_task(slots.one(untold, ["students"]).__aenter__())
+        await asyncio.sleep(0)
+        assert await spare(slots, end) == "given up"
+    await waiting
+    assert await spare(slots, end) == "done", "the premise: one of two is free"
+
+
+async def test_whoever_is_cancelled_by_somebody_else_is_cancelled() -> None:
+    slots = Slots(1)
+    task = asyncio.create_task(spare(slots, asyncio.Event()))
+    await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    end = asyncio.Event()
+    end.set()
+    assert await spare(slots, end) == "done", "its place is free"
