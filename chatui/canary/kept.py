@@ -11,7 +11,7 @@ from chatui.canary.watch import Watch
 from chatui.models import AuditEvent, SearchEntry, ShareLink, User
 
 PLACE = "database"
-_OF_A_MESSAGE = ("text", "role", "channel", "intent", "recipient", "name", "call_id", "error_code", "error_cause")
+_OF_A_MESSAGE = ("text", "role", "channel", "intent", "recipient", "name", "call_id", "error_code")
 _OF_A_LINE = ("code", "action", "way", "actor_name", "owner_name", "address", "detail")
 
 
