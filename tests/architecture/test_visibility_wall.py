@@ -23,10 +23,10 @@ READERS = {
         *(*_ALWAYS, "chatui/turns/ledger.py", "chatui/turns/sweep.py"),
         *("chatui/store/bulk_append.py", "chatui/store/erasure.py", "chatui/erasure/"),
     ),
-    # make new ones; the model that answered last; erase them
+    # make new ones; the model that answered last; erase them; the title that a model gave
     "Conversation": (
         *(*_ALWAYS, "chatui/store/unfinished_imports.py", "chatui/turns/start.py", "chatui/turns/ledger.py"),
-        *("chatui/store/erasure.py", "chatui/erasure/"),
+        *("chatui/store/erasure.py", "chatui/erasure/", "chatui/turns/titles/keeping.py"),
     ),
     # collected and read; written once a second, when a process ends, and when a turn ends; erased
     "TurnPiece": (

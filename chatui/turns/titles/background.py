@@ -1,4 +1,4 @@
-"""Gives conversations their titles: one model is asked after the other, in tasks that no answer waits for.
+"""Gives conversations their titles: asks for one after the other, in tasks that no answer waits for.
 
 A title is the least that a server has to do. It takes no slot, is not asked for while answers wait, and is given up when an answer needs
 the place; then the beginning of the question stays.
@@ -19,12 +19,10 @@ from chatui.delivery.bus import bus
 from chatui.display import list_events
 from chatui.env import environment
 from chatui.model_servers import connected
-from chatui.models import Conversation
-from chatui.store import search_index, transcripts
 from chatui.turns import own_requests
 from chatui.turns.slots import NoSpareSlotError, slots
 from chatui.turns.start import Started
-from chatui.turns.titles import reply, talk
+from chatui.turns.titles import keeping, reply, talk
 from chatui.turns.titles.talk import Talk
 from renderer.frames import Frame
 
@@ -72,7 +70,7 @@ async def _title(found: Talk, choice: str) -> None:
     try:
         async with _semaphore():
             title = await _asked(found, choice)
-        is_kept = bool(title) and await writer.run(keep, found.row, title, order=found.row.pk, patience=SAVE_SECONDS)
+        is_kept = bool(title) and await writer.run(keeping.keep, found.row, title, order=found.row.pk, patience=SAVE_SECONDS)
         if is_kept:
             found.row.title = title
             bus().send(groups.person(found.row.owner_id), list_events.retitled(found.row))
@@ -97,18 +95,6 @@ async def _asked(found: Talk, choice: str) -> str:
     if not title:
         _log_none(found, "the model gave none")
     return title
-
-
-def keep(row: Conversation, title: str) -> bool:
-    """Store the title, unless somebody gave the conversation another one meanwhile, or deleted it. A write for the writer.
-
-    Two statements, the second so that the title is found, as one that its owner wrote.
-    """
-    unchanged = Conversation.objects.filter(pk=row.pk, title__in=[row.title, title], title_is_custom=False, deleted_at=None)
-    if not unchanged.update(title=title):
-        return False
-    search_index.put_first_title(row, transcripts.own_words(title))
-    return True
 
 
 def _log_none(found: Talk, why: str) -> None:

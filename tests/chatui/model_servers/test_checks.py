@@ -23,6 +23,7 @@ CHECKS: tuple[Callable[..., list[CheckMessage]], ...] = (
     checks.backend_variables,
     checks.stored_backends,
     checks.vocabulary_of_backends,
+    checks.title_model,
 )
 
 
@@ -34,7 +35,7 @@ def test_nothing_is_wrong_with_what_is_right(configure: Configure, monkeypatch: 
     monkeypatch.setenv("THE_KEY", "k")
     monkeypatch.setenv("CHATUI_KEY_ACME", "http://127.0.0.1:9 k")
     Group.objects.create(name="readers")
-    configure(ONE + 'groups=["readers"]\nkey_env="THE_KEY"\n')
+    configure(ONE + 'groups=["readers"]\nkey_env="THE_KEY"\n', titles=True, title_model="small/tiny")
     StoredBackend.objects.create(name="a", url="http://127.0.0.1:9/v1", key_name="ACME", summaries="model", summarizer="small")
     assert said() == []
 
@@ -54,6 +55,7 @@ def test_nothing_is_wrong_with_what_is_right(configure: Configure, monkeypatch: 
         (None, {"backend_key": "sk-1 sk-2"}, "chatui.E014", "CHATUI_BACKEND_KEY holds more than one word"),
         (ONE + 'groups=["readers"]\n', {}, "chatui.W015", "there is no group 'readers'"),
         (ONE + 'kind="harmony"\n', {}, "chatui.W016", "fetch_vocabulary"),
+        (ONE, {"titles": True, "title_model": "other/tiny"}, "chatui.W019", "there is no back end 'other/tiny'"),
     ],
 )
 def test_what_is_wrong_outside_the_admin_pages_is_said(

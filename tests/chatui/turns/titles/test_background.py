@@ -20,8 +20,10 @@ from chatui.models import Conversation, SearchEntry, Turn, User
 from chatui.turns import running
 from chatui.turns.slots import Slots
 from chatui.turns.start import Ask, Kind
-from chatui.turns.titles import background
+from chatui.turns.titles import background, keeping
 from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn
+from tests.chatui.turns.test_statements import Statements
+from tests.chatui.turns.test_statements import statements as statements
 from tests.support.browser_socket import BrowserSocket
 from tests.support.environment import change
 from tests.support.scripted import ANALYSIS, FINAL, ScriptedBackend, Step, answer, ended, frame
@@ -265,7 +267,24 @@ async def test_titles_are_asked_for_one_after_the_other_and_not_without_end(
 
 async def test_a_commit_that_nobody_heard_of_is_no_reason_to_say_nothing(ada: User) -> None:
     row = await Conversation.objects.acreate(owner=ada, title=BEGINNING)
-    keep = database_sync_to_async(background.keep)
+    keep = database_sync_to_async(keeping.keep)
     assert await keep(row, TITLE) and await keep(row, TITLE)
     assert await SearchEntry.objects.acount() == 1
     assert not await keep(Conversation(pk=uuid4(), owner=ada, title=BEGINNING), TITLE), "erased meanwhile"
+
+
+async def test_a_title_takes_two_statements_at_the_end_of_the_first_turn_and_none_later(
+    ada: User, model: Titled, statements: Statements, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def taken(**fields: Any) -> tuple[int, Turn]:
+        mark = len(statements)
+        turn = await run(ada, **fields)
+        return sum(not each.startswith(("BEGIN", "COMMIT", "SAVEPOINT", "RELEASE")) for each in statements[mark:]), turn
+
+    first, turn = await taken()
+    second, _ = await taken(text="And by train?", conversation=turn.conversation_id)
+    assert len(model.titles.requests) == 1, "the premise"
+    change(monkeypatch, {"titles": False})
+    first_without, turn = await taken()
+    second_without, _ = await taken(text="And by train?", conversation=turn.conversation_id)
+    assert (first - first_without, second - second_without) == (2, 0)

@@ -1,0 +1,18 @@
+"""Stores the title that a model gave a conversation. A write for the writer."""
+
+from __future__ import annotations
+
+from chatui.models import Conversation
+from chatui.store import search_index, transcripts
+
+
+def keep(row: Conversation, title: str) -> bool:
+    """Store the title, unless somebody gave the conversation another one since ``row`` was read, or deleted it; whether it is stored.
+
+    Two statements, the second so that the title is found, as one that its owner wrote. It may be run twice.
+    """
+    unchanged = Conversation.objects.filter(pk=row.pk, title__in=[row.title, title], title_is_custom=False, deleted_at=None)
+    if not unchanged.update(title=title):
+        return False
+    search_index.put_first_title(row, transcripts.own_words(title))
+    return True
