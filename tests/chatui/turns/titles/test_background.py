@@ -97,7 +97,7 @@ async def test_a_model_is_told_only_what_people_see(ada: User, model: Titled, mo
 async def test_only_the_first_answer_brings_a_title(ada: User, model: Titled) -> None:
     first = await run(ada)
     model.titles.script = answer("Another title")
-    where = {"conversation": first.conversation_id}
+    where: dict[str, Any] = {"conversation": first.conversation_id}
     await run(ada, text="And by train?", **where)
     await run(ada, Kind.REGENERATE, "", question=first.question_id, **where)
     await run(ada, Kind.EDIT, "And on foot?", question=first.question_id, **where)
