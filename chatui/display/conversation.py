@@ -293,7 +293,7 @@ def _is_question(message: Message) -> bool:
 
 def _part(message: Message) -> ShownPart:
     kind = "preamble" if is_preamble(transcripts.header_of(message)) else "final"
-    return ShownPart(str(message.pk), kind, html.render_blocks(_text_of(message)))
+    return ShownPart(str(message.pk), kind, html.render_blocks(_text_of(message), is_cut=not message.is_complete))
 
 
 def _notice(turn: Turn, question: Message | None) -> Notice | None:

@@ -186,7 +186,7 @@ def _message(message: Message) -> SharedMessage:
     if message.role == Role.USER:
         return SharedMessage("question", (html.question(text),), is_complete=True, is_long=questions.is_long(text))
     kind = "preamble" if is_preamble(transcripts.header_of(message)) else "final"
-    return SharedMessage(kind, html.render_blocks(text), message.is_complete)
+    return SharedMessage(kind, html.render_blocks(text, is_cut=not message.is_complete), message.is_complete)
 
 
 def _listed(link: ShareLink) -> Link:

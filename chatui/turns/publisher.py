@@ -72,7 +72,7 @@ class Publisher:
     async def show_before(self, job: Job) -> None:
         """What is already shown of the answer that the turn continues. Until this is known, nobody is sent a snapshot."""
         frames = job.shown_before
-        messages = await self._loop.run_in_executor(_renderer, messages_of, frames) if frames else []
+        messages = await self._loop.run_in_executor(_renderer, messages_of, frames, job.cut_message_id) if frames else []
         self._people.show_before(messages, job.cut_message_id)
         self._people.thought_before(job.thought_before or 0, job.steps_before)
         self._is_ready = True

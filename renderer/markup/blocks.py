@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from renderer.markup import html, markdown
+from renderer.markup import html, markdown, repair
 from renderer.markup.html import SafeHtml
 from renderer.markup.late_definitions import Waiting
 from renderer.markup.markdown import Block, Definitions, Parsed
@@ -79,11 +79,11 @@ class Blocks:
         """What to show of the open block now; None if nothing is new. Call it about 20 times a second."""
         return self._tail.show(self._text)
 
-    def finish(self) -> list[Final]:
-        """Signal the end of the text. Everything left is closed."""
+    def finish(self, *, is_cut: bool = False) -> list[Final]:
+        """Signal the end of the text. Everything left is closed. ``is_cut``: see ``html.render_blocks``."""
         events = self._take("\n" if self._carriage_return else "")
         if self._overflow is None:
-            events += self._close(final=True)
+            events += self._close(final=True, is_cut=is_cut)
         else:
             events.append(self._add(html.plain("".join(self._overflow))))
             self._overflow = None
@@ -149,11 +149,13 @@ class Blocks:
             return "".join(self._overflow)
         return "\n".join([*self._lines, "".join(self._partial)])
 
-    def _close(self, *, final: bool) -> list[Final]:
+    def _close(self, *, final: bool, is_cut: bool = False) -> list[Final]:
         """Parse the open text, close what can be closed, and keep the rest."""
         lines = [*self._lines, "".join(self._partial)] if final else [*self._lines, ""]
         layer = self._definitions.layer()
         parsed = markdown.parse("\n".join(lines), layer)
+        if is_cut:
+            repair.mend_cut(parsed.blocks, lines)
         closed = parsed.blocks if final else _closed_of(parsed)
         left = parsed.blocks[len(closed) :]
         cut = len(lines) if final else _cut(lines, closed, left)

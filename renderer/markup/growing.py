@@ -58,9 +58,9 @@ class GrowingMarkdown:
             return MoreText(tail.index, VisibleText(tail.text))
         return tail
 
-    def finish(self) -> list[BlockClosed | BlockPatched]:
-        """Signal the end of the message. Returns its last blocks."""
-        return self._blocks.finish()
+    def finish(self, *, is_cut: bool) -> list[BlockClosed | BlockPatched]:
+        """Signal the end of the message. Returns its last blocks. ``is_cut``: it breaks off."""
+        return self._blocks.finish(is_cut=is_cut)
 
     def html(self) -> tuple[SafeHtml, ...]:
         """The message so far, block by block."""

@@ -13,7 +13,7 @@ from html import escape
 
 import nh3
 
-from renderer.markup import links, markdown, questions
+from renderer.markup import links, markdown, questions, repair
 from renderer.markup.markdown import Block, Definitions
 from renderer.markup.page_text import normalise, prose
 
@@ -57,13 +57,19 @@ def render(text: str) -> SafeHtml:
     return SafeHtml.join(render_blocks(text))
 
 
-def render_blocks(text: str) -> tuple[SafeHtml, ...]:
-    """The HTML of a whole text, block by block. Joined, it is what ``render`` returns."""
+def render_blocks(text: str, *, is_cut: bool = False) -> tuple[SafeHtml, ...]:
+    """The HTML of a whole text, block by block. Joined, it is what ``render`` returns.
+
+    ``is_cut``: the text breaks off. Markup that is open at its end is closed, as it was while the text was written.
+    """
     whole = normalise(text)
     head, rest = whole[:MESSAGE_LIMIT], whole[MESSAGE_LIMIT:]
     definitions = Definitions()
     lines = head.split("\n")
-    blocks = [block_html(block, "\n".join(lines[block.start : block.end]), definitions) for block in parse(head, definitions)]
+    parsed = parse(head, definitions)
+    if is_cut and not rest:
+        repair.mend_cut(parsed, lines)
+    blocks = [block_html(block, "\n".join(lines[block.start : block.end]), definitions) for block in parsed]
     return (*blocks, plain(rest)) if rest else tuple(blocks)
 
 

@@ -1,15 +1,17 @@
 """Repairs incomplete Markdown for display while it is still being written.
 
 Half-typed markup is held back and open markup is closed. The result is rendered and sanitised like everything else; when the block is
-complete, its own text is rendered instead.
+complete, its own text is rendered instead. Where a text was cut off, its last sentence never is complete, and stays repaired.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from renderer.markup.amendments import dollars
+from renderer.markup.markdown import Block
 
 _REACH = 4096
 """How many characters at the end of a text are searched for open markup. What opened earlier is no longer being typed."""
@@ -38,14 +40,38 @@ def _in_table(text: str) -> bool:
     return len(lines) > 1 and lines[-2].lstrip(" >").startswith("|")
 
 
-def mend(sentence: str) -> str:
+def mend_block(block: Block, *, may_hide: bool = True) -> bool:
+    """Repair the last sentence of a block. Returns whether that only closed what is open."""
+    if block.tokens[-1].type in ("fence", "code_block", "math_block"):
+        return False
+    for token in reversed(block.tokens):
+        if token.type in ("fence", "code_block", "math_block"):
+            return False
+        if token.type == "inline" and token.content:
+            written = token.content
+            token.content = mend(written, may_hide=may_hide)
+            return token.content.startswith(written.rstrip())
+    return False
+
+
+def mend_cut(blocks: Sequence[Block], lines: Sequence[str]) -> None:
+    """Repair the last sentence of a text that was cut off. ``lines``: its lines, which the blocks count.
+
+    It is closed as it was while it was written, but nothing more is hidden in it: it will not become more than it is. Only where the text
+    breaks off in the middle of that sentence's line: what stands above was complete.
+    """
+    if blocks and lines[-1].strip() and blocks[-1].end >= len(lines):
+        mend_block(blocks[-1], may_hide=False)
+
+
+def mend(sentence: str, *, may_hide: bool = True) -> str:
     """The text of the last paragraph, heading, item or cell as it can be shown now.
 
     Emphasis and code spans are closed; a link that is not complete is shown as its text; an image, a tag, an entity or mathematics that
-    is not complete is hidden.
+    is not complete is hidden, or with ``may_hide`` False shown as it is written.
     """
     start = max(0, len(sentence) - _REACH)
-    return sentence[:start] + _Mender(sentence[start:]).result()
+    return sentence[:start] + _Mender(sentence[start:], may_hide).result()
 
 
 @dataclass(slots=True)
@@ -57,8 +83,9 @@ class _Open:
 class _Mender:
     """One pass over a text from left to right. Each rule gets the match of its opener and returns where to continue."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, may_hide: bool) -> None:
         self.text = text
+        self.may_hide = may_hide
         self.open: list[_Open] = []
         self.ending = ""
         self.has_formula = False
@@ -81,7 +108,7 @@ class _Mender:
             case "<":
                 return self._tag(match)
             case "&":
-                return self._cut(match.start())
+                return self._hide(match)
             case "\\" | "$":
                 return self._escape_or_math(match)
         return match.end()
@@ -89,6 +116,10 @@ class _Mender:
     def _cut(self, position: int) -> int:
         self.text = self.text[:position].rstrip()
         return len(self.text)
+
+    def _hide(self, match: re.Match[str]) -> int:
+        """Leave out what may become something else than text."""
+        return self._cut(match.start()) if self.may_hide else match.end()
 
     def _code(self, match: re.Match[str]) -> int:
         closer = re.compile(f"(?<!`){match[0]}(?!`)").search(self.text, match.end())
@@ -106,10 +137,10 @@ class _Mender:
             return self._dollar(match.start())
         closer = _MATH.get(match[0])
         if closer is None:
-            return self._cut(match.start()) if match[0] == "\\" else match.end()
+            return self._hide(match) if match[0] == "\\" else match.end()
         end = self.text.find(closer, match.end())
         self.has_formula = True
-        return end + 2 if end >= 0 else self._cut(match.start())
+        return end + 2 if end >= 0 else self._hide(match)
 
     def _dollar(self, position: int) -> int:
         """What is in a formula is no markup. One that is not complete is hidden, but no price: that would come and go."""
@@ -117,13 +148,14 @@ class _Mender:
         if end >= 0:
             self.has_formula = True
             return end + 1
-        return self._cut(position) if dollars.may_become_formula(self.text, position) else position + 1
+        may_become = self.may_hide and dollars.may_become_formula(self.text, position)
+        return self._cut(position) if may_become else position + 1
 
     def _tag(self, match: re.Match[str]) -> int:
         rest = self.text[match.start() :]
         if _HALF_A_TAG.fullmatch(rest):
-            return self._cut(match.start())
-        if _HALF_AN_ADDRESS.fullmatch(rest):
+            return self._hide(match)
+        if self.may_hide and _HALF_AN_ADDRESS.fullmatch(rest):
             self.text = self.text[: match.start()] + rest[1:]
             return len(self.text)
         tag = _PAIRED.match(rest)
@@ -139,7 +171,7 @@ class _Mender:
         if unfinished is None:
             return match.end()
         if match[0] == "![":
-            return self._cut(match.start())
+            return self._hide(match)
         self.text = self.text[: match.start()] + unfinished[1]
         return match.start()
 

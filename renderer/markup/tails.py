@@ -224,22 +224,8 @@ def _presentable(text: str, definitions: Definitions, *, mend: bool = True) -> t
         shown = "\n".join(shown.split("\n")[: parsed.settled])
         layer = definitions.layer()
         return markdown.parse(shown, layer).blocks, layer, shown, False
-    is_as_written = bool(parsed.blocks) and not text.endswith("\n\n") and _mend_last(parsed.blocks[-1])
+    is_as_written = bool(parsed.blocks) and not text.endswith("\n\n") and repair.mend_block(parsed.blocks[-1])
     return parsed.blocks, layer, shown, is_as_written
-
-
-def _mend_last(block: Block) -> bool:
-    """Repair the last sentence. Returns whether that only closed what is open."""
-    if block.tokens[-1].type in ("fence", "code_block", "math_block"):
-        return False
-    for token in reversed(block.tokens):
-        if token.type in ("fence", "code_block", "math_block"):
-            return False
-        if token.type == "inline" and token.content:
-            written = token.content
-            token.content = repair.mend(written)
-            return token.content.startswith(written.rstrip())
-    return False
 
 
 def _blocks_html(blocks: tuple[Block, ...], text: str, definitions: Definitions) -> SafeHtml:

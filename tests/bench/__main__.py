@@ -76,7 +76,7 @@ def by_blocks(text: str) -> None:
         growing.feed(VisibleText(token))
         if number % TOKENS_A_FRAME == 0:
             growing.tail()
-    growing.finish()
+    growing.finish(is_cut=False)
 
 
 def each_time_anew(text: str) -> None:

@@ -256,7 +256,7 @@ class EndUserStream:
 
     def _close(self, message: OpenMessage, closed: FrameClosed) -> None:
         if not self._is_handed_out(message.markdown.cost_to_finish(), message, None, closed):
-            self._end_message(message, message.markdown.finish(), closed)
+            self._end_message(message, message.markdown.finish(is_cut=closed.terminator is None), closed)
 
     def _end_message(self, message: OpenMessage, blocks: Sequence[BlockClosed | BlockPatched], closed: FrameClosed | None) -> None:
         self._open = None

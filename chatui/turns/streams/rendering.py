@@ -52,17 +52,17 @@ class Rendering:
         """Render. Nothing else may use the message meanwhile."""
         markdown = self.message.markdown
         if self.text is None:
-            self.blocks = markdown.finish()
+            self.blocks = markdown.finish(is_cut=self.closed is not None and self.closed.terminator is None)
         else:
             self.blocks = markdown.feed(self.text)
             self.tail = markdown.tail()
 
 
-def messages_of(frames: Sequence[tuple[UUID, Frame]]) -> list[wire.MessageSoFar]:
-    """Stored frames as messages. Renders them, which can take seconds."""
-    return [
-        wire.MessageSoFar(
-            str(key), "preamble" if is_preamble(frame.header) else "final", html.render_blocks(show(frame, Audience.END_USER))
-        )
-        for key, frame in frames
-    ]
+def messages_of(frames: Sequence[tuple[UUID, Frame]], cut: UUID | None) -> list[wire.MessageSoFar]:
+    """Stored frames as messages. Renders them, which can take seconds. ``cut``: the one that breaks off, if any."""
+    return [_message(key, frame, is_cut=key == cut) for key, frame in frames]
+
+
+def _message(key: UUID, frame: Frame, *, is_cut: bool) -> wire.MessageSoFar:
+    blocks = html.render_blocks(show(frame, Audience.END_USER), is_cut=is_cut)
+    return wire.MessageSoFar(str(key), "preamble" if is_preamble(frame.header) else "final", blocks)

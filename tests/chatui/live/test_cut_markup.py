@@ -1,0 +1,41 @@
+"""An answer that was stopped in the middle of its markup looks the same when it stops, when it is loaded, and to who reads it by a link."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from channels.db import database_sync_to_async
+
+from chatui.models import Message, User
+from chatui.store import transcripts
+from chatui.transfer import share_links
+from chatui.turns import running
+from renderer.events import FrameOpened, FrameText
+from tests.chatui.conftest import signed_in
+from tests.support.browser_socket import ENDS, BrowserSocket, shown_text
+from tests.support.scripted import FINAL, ScriptedBackend
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
+
+TEXT = "First.\n\nTake the **bicy"
+
+
+async def test_what_is_open_when_an_answer_is_stopped_is_closed_everywhere_and_stored_as_it_is(ada: User, backend: ScriptedBackend) -> None:
+    backend.script = [FrameOpened(FINAL), FrameText(TEXT), asyncio.Event()]
+    async with BrowserSocket(ada) as socket:
+        await socket.send_message()
+        accepted = (await socket.until("chatui:accepted"))[-1]
+        events = await socket.until("response.delta.flush", "response.delta")
+        while "bicy" not in shown_text(events):
+            events += await socket.until("response.delta.flush", "response.delta")
+        await socket.say("stop", conversation=accepted["conversation"], turn=accepted["turn"])
+        events += await socket.until(*ENDS)
+        await running.settle()
+    assert "<strong>bicy</strong>" in shown_text(events)
+    answer = await Message.objects.select_related("conversation").aget(role="assistant")
+    assert transcripts.frame_of(answer).body == TEXT and not answer.is_complete
+    page = await database_sync_to_async(lambda: signed_in(ada).get(accepted["url"]).content.decode())()
+    assert "<strong>bicy</strong>" in page
+    shared = await database_sync_to_async(share_links.preview)(ada, accepted["conversation"])
+    assert "<strong>bicy</strong>" in "".join(block.html for message in shared.shared.messages for block in message.blocks)
