@@ -125,11 +125,12 @@ class ShownConversation:
     is_imported: bool = False
     imported_from: str = ""
     at: datetime | None = None
+    has_news: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class ConversationLink:
-    """One conversation in the side bar's list."""
+    """One conversation in the side bar's list. ``is_running``: an answer is being written there; ``has_news``: one ended unseen."""
 
     id: str
     title: str
@@ -137,19 +138,31 @@ class ConversationLink:
     url: str
     is_current: bool = False
     is_imported: bool = False
+    is_running: bool = False
+    has_news: bool = False
 
 
 def shown_conversation(row: Conversation) -> ShownConversation:
     """A conversation's own data for its page."""
     url = reverse("conversation", args=[row.pk])
     origin = row.get_imported_from_display()
-    return ShownConversation(str(row.pk), row.title, url, row.effort, row.imported_at is not None, origin, row.active_at)
+    is_imported = row.imported_at is not None
+    return ShownConversation(str(row.pk), row.title, url, row.effort, is_imported, origin, row.active_at, row.has_news)
 
 
 def conversation_link(row: Conversation, current: UUID | None = None) -> ConversationLink:
     """A conversation as a line of the side bar."""
     url = reverse("conversation", args=[row.pk])
-    return ConversationLink(str(row.pk), row.title, row.active_at, url, row.pk == current, row.imported_at is not None)
+    return ConversationLink(
+        str(row.pk),
+        row.title,
+        row.active_at,
+        url,
+        is_current=row.pk == current,
+        is_imported=row.imported_at is not None,
+        is_running=vars(row).get("is_running", False),
+        has_news=row.has_news,
+    )
 
 
 def shown_exchanges(row: Conversation, find: Callable[[], Sequence[UUID]]) -> list[ShownExchange]:

@@ -1,4 +1,4 @@
-"""The actions of an owner on a conversation: rename, delete, restore, open another branch."""
+"""The actions of an owner on a conversation: rename, delete, restore, see what is new, open another branch."""
 
 from __future__ import annotations
 
@@ -42,6 +42,15 @@ def restore(person: User, conversation_id: object) -> Conversation:
     row.deleted_at = None
     row.save(update_fields=["deleted_at"])
     return row
+
+
+def see(person: User, conversation_id: object) -> bool:
+    """The person sees the conversation: nothing in it is new to them any more. Returns whether anything was."""
+    row = access.own_conversation(person, conversation_id)
+    had_news, row.has_news = row.has_news, False
+    if had_news:
+        row.save(update_fields=["has_news"])
+    return had_news
 
 
 def open_branch(person: User, conversation_id: object, message_id: object) -> tuple[Conversation, UUID | None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from uuid import UUID
 
 from django.urls import reverse
@@ -13,10 +14,20 @@ Message = dict[str, object]
 """For the group of the conversation's owner, ``groups.person``, and for nobody else: a title is theirs alone."""
 
 
-def listed(row: Conversation) -> Message:
-    """The conversation is new, was asked something, or was taken out of the bin."""
-    url = reverse("conversation", args=[row.pk])
-    return _message(wire.Listed(str(row.pk), url, row.title, row.active_at.isoformat(), row.imported_at is not None))
+def listed(row: Conversation, *, is_running: bool = False) -> Message:
+    """The conversation is new, was asked something (and the answer ``is_running``), or was taken out of the bin."""
+    url, is_imported = reverse("conversation", args=[row.pk]), row.imported_at is not None
+    return _message(wire.Listed(str(row.pk), url, row.title, row.active_at.isoformat(), is_imported, is_running, row.has_news))
+
+
+def answered(conversation_id: UUID, at: datetime, *, has_news: bool) -> Message:
+    """No answer is being written there any more."""
+    return _message(wire.Answered(str(conversation_id), at.isoformat(), has_news))
+
+
+def seen(conversation_id: UUID) -> Message:
+    """The person has seen what was new."""
+    return _message(wire.AnswerSeen(str(conversation_id)))
 
 
 def unlisted(conversation_id: UUID) -> Message:

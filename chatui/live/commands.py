@@ -1,7 +1,7 @@
 """Carries out the commands that a browser sends over the WebSocket.
 
-Each is for a thread of a pool, but for ``ask``, which the writer stores. ``access`` decides whether the person may do it. A refused command
-raises an error with a code.
+Each is for a thread of a pool, but for ``ask`` and ``see``, which the writer stores. ``access`` decides whether the person may do it.
+A refused command raises an error with a code.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from chatui import wire
 from chatui.accounts.sessions import SignedIn, is_same, people_of
 from chatui.audit_log.record import Visitor
 from chatui.codes import ProductCode
+from chatui.display import conversation_actions
 from chatui.permissions import access
 from chatui.permissions.access import NotFoundError
 from chatui.turns import running, sweep
@@ -99,6 +100,11 @@ def subscribe(visitor: Visitor, command: wire.Subscribe) -> Following:
     """Follow one's own conversation."""
     conversation = access.own_conversation(_person(visitor), command.conversation)
     return _following(conversation)
+
+
+def see(visitor: Visitor, command: wire.See) -> bool:
+    """The page shows one's own conversation. Returns whether something in it was new. A write, for the writer."""
+    return conversation_actions.see(_person(visitor), command.conversation)
 
 
 def watch(visitor: Visitor, command: wire.Watch) -> Following:

@@ -20,8 +20,10 @@ from chatui.audit_log.record import Visitor
 from chatui.codes import ProductCode
 from chatui.database import pools
 from chatui.database.faults import DatabaseBusyError
+from chatui.database.writer import writer
 from chatui.delivery import groups
 from chatui.delivery.bus import PROCESS, Message, bus
+from chatui.display import list_events
 from chatui.live import commands
 from chatui.live.commands import Caller, Following, SignedOutError
 from chatui.live.paced import TOO_FAST
@@ -40,6 +42,8 @@ T = TypeVar("T")
 
 CHECK_SECONDS = 30.0
 SNAPSHOT_SECONDS = 1.5
+SEE_PATIENCE = 10.0
+"""How long it waits for a busy database to be stored that an answer was seen, in seconds."""
 MAX_FRAME_CHARS = 512 * 1024
 MAX_SOCKETS = 50
 """Open pages of one person in one process; each costs memory and a task."""
@@ -192,10 +196,18 @@ class ChatConsumer(PageSocket):
                 await self._follow(Audience.END_USER, await self._carry_out(commands.subscribe, command))
             case wire.Watch():
                 await self._follow(Audience.DEBUG, await self._carry_out(commands.watch, command))
-            case wire.Stop():
-                await running.stop(await self._carry_out(commands.stoppable, command))
+            case wire.Stop() | wire.See():
+                await self._act(command)
             case _:
                 raise AskRefusedError(ProductCode.COMMAND)
+
+    async def _act(self, command: wire.Stop | wire.See) -> None:
+        if isinstance(command, wire.Stop):
+            await running.stop(await self._carry_out(commands.stoppable, command))
+            return
+        had_news = await writer.run(commands.carry_out, self._caller, commands.see, command, patience=SEE_PATIENCE)
+        if had_news and self._counted is not None:
+            bus().send(groups.person(self._counted), list_events.seen(UUID(command.conversation)))
 
     def _accept(self, accepted: wire.Accepted, following: Following) -> None:
         """A question is stored, and its turn is not launched yet: this socket is sent all of it, and need not ask."""

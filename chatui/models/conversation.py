@@ -33,7 +33,8 @@ class Conversation(models.Model):
     import, or already being erased: it is in the bin, where nobody can take it out, and after that time whoever looks next erases it.
     ``imported_from`` names the product whose export it was, and ``import_key`` is the digest of what was read, so that nothing is imported
     twice. ``document_header`` is the header that an import came with, as OpenChatML text. ``sampled_with`` is what the last answer was
-    sampled with, as keys of ``generation_settings``; NULL before one.
+    sampled with, as keys of ``generation_settings``; NULL before one. ``has_news``: an answer ended and no page has shown it to its person
+    yet.
     """
 
     id = models.UUIDField(primary_key=True, default=new_key, editable=False)
@@ -52,6 +53,7 @@ class Conversation(models.Model):
     import_key = models.CharField(max_length=64, blank=True, default="", db_default="")
     document_header = models.TextField(blank=True)
     sampled_with = models.JSONField(null=True, blank=True)
+    has_news = models.BooleanField(default=False, db_default=False)
 
     class Meta:
         indexes = [models.Index(fields=["owner", "-active_at"], name="conversation_by_owner")]

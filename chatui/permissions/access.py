@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from typing import NoReturn
 from uuid import UUID
 
-from django.db.models import F, Q, QuerySet
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from django.db.models.expressions import Combinable
 from django.utils import timezone
 
@@ -21,6 +21,7 @@ from chatui.audit_log.record import Cause, Visitor
 from chatui.codes import ProductCode
 from chatui.env import environment
 from chatui.models import Conversation, DebugRequest, Message, ShareLink, Turn, User
+from chatui.models.turn import TurnState
 from chatui.permissions import attempts, looks
 from renderer.errors import Code
 
@@ -66,8 +67,10 @@ def own_conversation(user: User | None, conversation_id: object, *, deleted: boo
 
 
 def own_conversations(user: User, limit: int, before: tuple[datetime, UUID] | None = None) -> list[Conversation]:
-    """The person's conversations, the latest first; with ``before`` only those that come after the one with this time and key."""
-    mine = Conversation.objects.filter(owner=user, deleted_at=None).order_by("-active_at", "-pk")
+    """The person's conversations, the latest first; with ``before`` only those that come after the one with this time and key. Each has
+    ``is_running``: whether an answer is being written in it."""
+    running = Turn.objects.filter(conversation=OuterRef("pk"), state=TurnState.RUNNING)
+    mine = Conversation.objects.filter(owner=user, deleted_at=None).annotate(is_running=Exists(running)).order_by("-active_at", "-pk")
     if before is not None:
         at, key = before
         # The first condition is what an index can begin at.

@@ -234,6 +234,8 @@ def finish(job: Job, outcome: Outcome, account: Account, *, has_pieces: bool = T
     )
     if ended:
         changed: dict[str, object] = {"active_at": now}
+        if is_news(outcome.state):
+            changed["has_news"] = True
         if shown["model"]:
             changed["model"] = shown["model"]
         if account.sampled_with is not None:
@@ -242,6 +244,11 @@ def finish(job: Job, outcome: Outcome, account: Account, *, has_pieces: bool = T
     if ended and has_pieces:
         TurnPiece.objects.filter(turn=job.turn_id).delete()
     return bool(ended)
+
+
+def is_news(state: TurnState) -> bool:
+    """Whether it is new to the person that a turn ended this way: they know what they have stopped."""
+    return state is not TurnState.STOPPED
 
 
 def ended(turn: Turn, outcome: Outcome, account: Account) -> Turn:

@@ -13,6 +13,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from django.utils import timezone
+
 from chatui import wire
 from chatui.backends.base import BackendError, Effort, EndReason, SampleRequest
 from chatui.backends.spec.choices import split_choice
@@ -23,7 +25,7 @@ from chatui.database.faults import DatabaseBusyError
 from chatui.database.writer import writer
 from chatui.delivery import groups
 from chatui.delivery.bus import Message, bus
-from chatui.display import failures, fragments
+from chatui.display import failures, fragments, list_events
 from chatui.env import environment
 from chatui.error_reports import log_without_content
 from chatui.model_servers import connected
@@ -168,6 +170,8 @@ class Runner:
         if not self._is_lost:
             end = partial(ledger.finish, self._job, outcome, account, has_pieces=self._pieces.are_written)
             await self._patiently(writer.run(end, order=self._turn_id))
+            answered = list_events.answered(self._job.conversation_id, timezone.now(), has_news=ledger.is_news(outcome.state))
+            bus().send(groups.person(self._job.asked_by_id), answered)
             html = await self._shown_end(ledger.ended(self._started.turn, outcome, account))
         self._publisher.end(
             wire.TurnEnded(

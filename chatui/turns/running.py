@@ -88,7 +88,7 @@ def launch(started: Started) -> None:
     task.add_done_callback(lambda _: _forget(turn_id))
     conversation = started.turn.conversation
     bus().send(groups.turns_of(conversation.pk), {"type": "turn.begun"})
-    bus().send(groups.person(conversation.owner_id), list_events.listed(conversation))
+    bus().send(groups.person(conversation.owner_id), list_events.listed(conversation, is_running=True))
 
 
 def _forget(turn_id: UUID) -> None:

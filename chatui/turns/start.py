@@ -215,8 +215,8 @@ def _start(person: User, wanted: _Wanted) -> Started:
         tree = _Tree(_new_conversation(person, wanted.text, ask.effort, choice))
     else:
         conversation = tree.conversation
-        conversation.effort, conversation.choice, conversation.active_at = ask.effort, choice, timezone.now()
-        conversation.save(update_fields=["effort", "choice", "active_at"])
+        conversation.effort, conversation.choice = ask.effort, choice
+        _asked_in(conversation, "effort", "choice")
     question, after = _question(tree, wanted)
     transcripts.activate(tree.conversation, person, question)
     is_old = ask.kind is Kind.REGENERATE or ask.conversation is None
@@ -254,9 +254,14 @@ def _continue_answer(person: User, conversation: Conversation, wanted: _Wanted) 
         end.turn = cut
     transcripts.activate(conversation, person, end)
     turn = wanted.turn(person, cut.question, _chosen(person, cut.choice), cut.effort, end)
-    conversation.active_at = timezone.now()
-    conversation.save(update_fields=["active_at"])
+    _asked_in(conversation)
     return Started(turn, vars(cut)["after"], Kind.CONTINUE, continued_turn=cut.pk)
+
+
+def _asked_in(conversation: Conversation, *changed: str) -> None:
+    """It comes to the top of the list, and whoever asks in it has seen what was new."""
+    conversation.active_at, conversation.has_news = timezone.now(), False
+    conversation.save(update_fields=["active_at", "has_news", *changed])
 
 
 def _chosen(person: User, choice: str) -> str:

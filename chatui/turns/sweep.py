@@ -14,6 +14,9 @@ from django.utils import timezone
 
 from chatui.database import clock
 from chatui.database.faults import outages
+from chatui.delivery import groups
+from chatui.delivery.bus import send_from_thread
+from chatui.display import list_events
 from chatui.models import Conversation, Message, Turn
 from chatui.models.message import Author
 from chatui.models.turn import TurnState
@@ -67,6 +70,10 @@ def interrupt(turn: Turn) -> bool:
         Turn.objects.filter(pk=turn.pk).update(state=TurnState.INTERRUPTED, error_code=Code.STREAM_TRUNCATED, finished_at=timezone.now())
         _keep_pieces(found)
         found.pieces.all().delete()
+        conversation = found.conversation
+        conversation.has_news = True
+        conversation.save(update_fields=["has_news"])
+    send_from_thread(groups.person(conversation.owner_id), list_events.answered(conversation.pk, conversation.active_at, has_news=True))
     return True
 
 

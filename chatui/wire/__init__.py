@@ -16,6 +16,7 @@ from chatui.wire.commands import (
     Probe,
     Reference,
     Regenerate,
+    See,
     Send,
     Stop,
     Subscribe,
@@ -25,7 +26,7 @@ from chatui.wire.commands import (
 )
 from chatui.wire.compact import Compactor, Expander
 from chatui.wire.debug_events import DebugSnapshot, FrameBegan, FrameEnded, FrameGrew, FrameHidden, FrameSoFar
-from chatui.wire.replies import Accepted, Alive, Closing, Idle, Listed, Ping, Refused, TitleChanged, Unlisted
+from chatui.wire.replies import Accepted, Alive, Answered, AnswerSeen, Closing, Idle, Listed, Ping, Refused, TitleChanged, Unlisted
 from chatui.wire.turn_events import (
     Beat,
     BlockFlushed,
@@ -49,7 +50,7 @@ from chatui.wire.turn_events import (
     WorkingBegan,
 )
 
-PROTOCOL = 2
+PROTOCOL = 3
 """The version of the protocol. A page of another version is told to reload, so every change that such a page would not bear raises it."""
 
 END_USER_EVENTS: tuple[type[Event], ...] = (
@@ -58,6 +59,8 @@ END_USER_EVENTS: tuple[type[Event], ...] = (
     Idle,
     TitleChanged,
     Listed,
+    Answered,
+    AnswerSeen,
     Unlisted,
     Closing,
     Ping,
@@ -94,6 +97,8 @@ __all__ = [
     "PROTOCOL",
     "Accepted",
     "Alive",
+    "AnswerSeen",
+    "Answered",
     "Ask",
     "Beat",
     "BlockFlushed",
@@ -130,6 +135,7 @@ __all__ = [
     "Refused",
     "Regenerate",
     "Saving",
+    "See",
     "Send",
     "Snapshot",
     "Stop",

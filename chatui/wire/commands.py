@@ -86,6 +86,14 @@ class Subscribe(Command):
 
 
 @dataclass(frozen=True, slots=True)
+class See(Command):
+    """The page shows the conversation to its person. If something was new in it, all of their pages are told ``chatui:seen``."""
+
+    type = "see"
+    conversation: Reference
+
+
+@dataclass(frozen=True, slots=True)
 class Watch(Command):
     """Follow the hidden channels of a conversation."""
 
@@ -108,7 +116,7 @@ class Probe(Command):
     type = "probe"
 
 
-COMMANDS: tuple[type[Command], ...] = (Send, Edit, Regenerate, Continue, Stop, Subscribe, Watch, Pong, Probe)
+COMMANDS: tuple[type[Command], ...] = (Send, Edit, Regenerate, Continue, Stop, Subscribe, See, Watch, Pong, Probe)
 """Every command there is."""
 
 

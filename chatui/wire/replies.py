@@ -56,7 +56,8 @@ class TitleChanged(Event):
 class Listed(Event):
     """One of this person's conversations belongs into their list: it is new, was asked something, or was taken out of the bin.
 
-    ``updated_at`` is its place in the list, the latest first: a time in ISO 8601.
+    ``updated_at`` is its place in the list, the latest first: a time in ISO 8601. ``is_running``: an answer is being written there.
+    ``has_news``: an answer ended there that the person has not seen.
     """
 
     types = ("chatui:listed",)
@@ -65,6 +66,26 @@ class Listed(Event):
     title: str
     updated_at: str
     is_imported: bool
+    is_running: bool
+    has_news: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Answered(Event):
+    """In one of this person's conversations an answer ended. ``updated_at`` as in Listed. ``has_news``: until a page shows it."""
+
+    types = ("chatui:answered",)
+    conversation: str
+    updated_at: str
+    has_news: bool
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerSeen(Event):
+    """In one of this person's conversations nothing is new to them any more: a page of theirs shows it."""
+
+    types = ("chatui:seen",)
+    conversation: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -692,6 +692,12 @@ COMMANDS: tuple[Command, ...] = (
         {"owner": ""} | _REFUSED_TO_OTHERS,
     ),
     Command(
+        "see",
+        "The owner sees the conversation. Says nothing, but that it was seen where something was new.",
+        {"conversation": "{conversation}"},
+        {"owner": ""} | _REFUSED_TO_OTHERS,
+    ),
+    Command(
         "watch",
         "Permitted staff after the opt-in follow every frame. Others: a refusal that names nothing, recorded.",
         {"conversation": "{conversation}"},
@@ -713,7 +719,7 @@ BUS_MESSAGES = {
     "turn.events": "What a runner sent to the group of this socket's audience.",
     "turn.snapshot": "The answer to this socket's own question.",
     "turn.begun": "Without content: look again.",
-    "person.events": "What changed in the person's own list: a title, a question, a deletion.",
+    "person.events": "What changed in the person's own list: a title, a question, the end of an answer, a deletion.",
     "process.ends": "Without content: come back elsewhere.",
     "session.check": "Without content: look again.",
 }
@@ -728,7 +734,9 @@ END_USER_EVENTS: dict[str, set[str]] = {
     "chatui:closing": {"type", "code", "message"},
     "chatui:ping": {"type", "number"},
     "chatui:alive": {"type"},
-    "chatui:listed": {"type", "conversation", "url", "title", "updated_at", "is_imported"},
+    "chatui:listed": {"type", "conversation", "url", "title", "updated_at", "is_imported", "is_running", "has_news"},
+    "chatui:answered": {"type", "conversation", "updated_at", "has_news"},
+    "chatui:seen": {"type", "conversation"},
     "chatui:unlisted": {"type", "conversation"},
     "chatui:beat": _OF_A_TURN,
     "chatui:saving": _OF_A_TURN,

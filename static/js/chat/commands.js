@@ -4,6 +4,7 @@
 import { find } from "../page/dom.js";
 import { newId } from "../models/client-id.js";
 import { Outbox } from "../models/outbox.js";
+import { Seen } from "./seen.js";
 
 /** @import { Connection } from "../page/connection.js" */
 /** @import { Ask } from "../wire/wire.js" */
@@ -26,6 +27,7 @@ const NO_CONNECTION = "There is no connection to the server. Please try again wh
 
 export class Commands {
   #around;
+  #seen;
   #outbox = new Outbox();
   /** Stop was pressed before the server had given the turn its id. */
   #stopWanted = false;
@@ -35,7 +37,9 @@ export class Commands {
   /** @param {Around} around */
   constructor(around) {
     this.#around = around;
+    this.#seen = new Seen(around.connection, around.open);
     around.transcript.addEventListener("chat:edited", () => this.#focusStop());
+    around.transcript.addEventListener("chat:answered", () => this.#seen.answered());
   }
 
   /** Whether anything is not answered yet. */
@@ -97,9 +101,17 @@ export class Commands {
     if (this.#stopWanted) this.stop();
   }
 
+  /** @param {boolean} isBack whether there was a connection before */
+  opened(isBack) {
+    if (isBack) this.#seen.missed();
+    this.subscribe();
+    this.askAgain();
+  }
+
   subscribe() {
     const conversation = this.#around.open.id;
     if (conversation) this.#around.connection.send({ type: "subscribe", conversation });
+    this.#seen.tell();
   }
 
   /** The page says that there is no connection: no message is being sent, and nobody works on one. */

@@ -4,13 +4,15 @@ import { find, parse, pieceAbout, seek } from "../page/dom.js";
 import { News } from "../models/news.js";
 import { SignedOut, act, read } from "../page/server.js";
 import { toast } from "../page/toasts.js";
+import { ListEvents } from "../sidebar/list-events.js";
 
 /** @import { ConversationList } from "../sidebar/conversation-list.js" */
 /** @import { ConnectionBanner } from "./connection-banner.js" */
 /** @import { Exchange } from "../exchange/exchange.js" */
 /** @import { TabTitle } from "./tab-title.js" */
 /** @import { ChatTranscript } from "./transcript.js" */
-/** @import { Accepted, Listed } from "../wire/wire.js" */
+/** @import { ListEvent } from "../sidebar/list-events.js" */
+/** @import { Accepted } from "../wire/wire.js" */
 /** @typedef {{ transcript: ChatTranscript, list: ConversationList, banner: ConnectionBanner, tab: TabTitle }} Shown */
 
 const SIGNED_OUT = 4401;
@@ -20,6 +22,7 @@ const CATCH_UP_MS = 5_000;
 export class OpenConversation {
   #page;
   #shown;
+  #listEvents;
   #url;
   /** Null until the first message has created the conversation. @type {string | null} */
   #id;
@@ -33,12 +36,18 @@ export class OpenConversation {
   constructor(page, shown) {
     this.#page = page;
     this.#shown = shown;
+    this.#listEvents = new ListEvents(page, shown.list, shown.tab, (conversation) => conversation === this.#id);
     this.#id = page.dataset.conversation ?? null;
     this.#url = page.dataset.url ?? null;
   }
 
   get id() {
     return this.#id;
+  }
+
+  /** Whether an answer had ended when the page was loaded that the person had not seen. */
+  get hasNews() {
+    return "news" in this.#page.dataset;
   }
 
   /**
@@ -101,25 +110,18 @@ export class OpenConversation {
     history.replaceState(null, "", this.#url);
     const bar = pieceAbout("top-bar", HTMLElement, conversation);
     find(this.#page, ".top-bar", HTMLElement).replaceWith(bar);
-    const entry = { conversation, url: this.#url, title, updated_at: new Date().toISOString(), is_imported: false };
-    this.#shown.list.put(entry);
+    const now = { updated_at: new Date().toISOString(), is_imported: false, is_running: true, has_news: false };
+    this.#shown.list.put({ conversation, url: this.#url, title, ...now });
     this.#shown.list.open(conversation);
     this.retitle({ conversation, title });
   }
 
-  /** @param {Listed} event one of the person's conversations is new, was asked something, or is back */
-  listed(event) {
+  /** @param {ListEvent} event about the person's list */
+  changed(event) {
     this.#news.came();
-    this.#shown.list.put(event);
-    if (event.conversation === this.#id) this.#shown.list.open(this.#id);
-    if (event.conversation === this.#id) find(this.#page, ".banner-deleted", HTMLElement).hidden = true;
-  }
-
-  /** @param {string} conversation that was deleted, here or in another tab */
-  unlisted(conversation) {
-    this.#news.came();
-    const isMine = this.#shown.list.drop(conversation);
-    if (!isMine && conversation === this.#id) find(this.#page, ".banner-deleted", HTMLElement).hidden = false;
+    this.#listEvents.apply(event);
+    if (event.type !== "chatui:answered" || event.conversation !== this.#id) return;
+    this.#shown.transcript.dispatchEvent(new CustomEvent("chat:answered"));
   }
 
   /** While there was no connection, other tabs may have changed the list. */
@@ -146,13 +148,9 @@ export class OpenConversation {
   }
 
   /** @param {{ conversation: string, title: string }} event */
-  retitle({ conversation, title }) {
+  retitle(event) {
     this.#news.came();
-    this.#shown.list.retitle(conversation, title);
-    if (conversation !== this.#id) return;
-    find(this.#page, ".top-title", HTMLElement).textContent = title;
-    const { content: name } = find(document, "meta[name=application-name]", HTMLMetaElement);
-    this.#shown.tab.set(`${title} · ${name}`);
+    this.#listEvents.retitle(event);
   }
 
   /**

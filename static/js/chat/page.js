@@ -152,9 +152,8 @@ class ChatPage extends HTMLElement {
   #opened() {
     this.#banner.opened();
     if (this.#wasOpen) this.#open.catchUp();
+    this.#commands.opened(this.#wasOpen);
     this.#wasOpen = true;
-    this.#commands.subscribe();
-    this.#commands.askAgain();
   }
 
   /** Events of a running answer are missing, though the connection may be well: asks how things are. */

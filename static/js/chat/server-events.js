@@ -79,11 +79,11 @@ export class ServerEvents {
       case "chatui:idle":
         return this.#idle(event);
       case "chatui:title":
-        return open.retitle(event);
       case "chatui:listed":
-        return open.listed(event);
       case "chatui:unlisted":
-        return open.unlisted(event.conversation);
+      case "chatui:answered":
+      case "chatui:seen":
+        return open.changed(event);
       case "chatui:queued":
         return transcript.byTurn(event.turn)?.thinking.showQueued(event.place);
       case "chatui:saving":

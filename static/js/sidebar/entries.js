@@ -6,13 +6,26 @@ import { find, piece, pieceAbout, seek } from "../page/dom.js";
 /** @typedef {Omit<Listed, "type">} Entry */
 
 /**
- * @param {Entry} entry
+ * @param {string} conversation
+ * @param {boolean} isImported
  * @returns {HTMLElement}
  */
-export function newEntry({ conversation, is_imported: isImported }) {
+export function newEntry(conversation, isImported) {
   const item = pieceAbout("conversation", HTMLElement, conversation);
   if (!isImported) find(item, ".imported-mark", HTMLElement).remove();
   return item;
+}
+
+/**
+ * Shows or hides a mark of an entry.
+ * @param {HTMLElement} item
+ * @param {"running" | "new"} name
+ * @param {boolean} isShown
+ */
+export function mark(item, name, isShown) {
+  const shown = seek(item, `.conversation-${name}`, HTMLElement);
+  if (!isShown) shown?.remove();
+  else if (!shown) find(item, ".conversation-title", HTMLElement).after(piece(`${name}-mark`, HTMLElement));
 }
 
 /**

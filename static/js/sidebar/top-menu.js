@@ -3,14 +3,14 @@
 import { around, find } from "../page/dom.js";
 import { editTitle } from "./entries.js";
 
-/** @import { ConversationList } from "./conversation-list.js" */
+/** @import { ListActions } from "./list-actions.js" */
 
 export class TopMenu {
-  #list;
+  #actions;
 
-  /** @param {ConversationList} list */
-  constructor(list) {
-    this.#list = list;
+  /** @param {ListActions} actions */
+  constructor(actions) {
+    this.#actions = actions;
   }
 
   /** The bar may be replaced, so the document is listened to. */
@@ -25,7 +25,7 @@ export class TopMenu {
     if (!menu || !action) return;
     menu.hidePopover();
     const conversation = menu.dataset.conversation ?? "";
-    if (action === "delete") this.#list.deleteOpen(conversation);
+    if (action === "delete") this.#actions.deleteOpen(conversation);
     else if (action === "rename") this.#rename(menu);
   };
 
@@ -33,6 +33,6 @@ export class TopMenu {
   #rename(menu) {
     const title = find(document, ".top-title", HTMLElement);
     const more = find(document, ".top-more", HTMLElement);
-    editTitle({ shown: title, title, more, back: more }, (now, before) => void this.#list.saveTitle(menu, now, before));
+    editTitle({ shown: title, title, more, back: more }, (now, before) => void this.#actions.saveTitle(menu, now, before));
   }
 }

@@ -15,18 +15,21 @@
  * @typedef {{ type: "continue", client_id: string, conversation: string, turn: string }} Continue
  * @typedef {{ type: "stop", conversation: string, turn: string }} Stop
  * @typedef {{ type: "subscribe", conversation: string }} Subscribe
+ * @typedef {{ type: "see", conversation: string }} See
  * @typedef {{ type: "watch", conversation: string }} Watch
  * @typedef {{ type: "pong", number: number }} Pong
  * @typedef {{ type: "probe" }} Probe
  * @typedef {Send | Edit | Regenerate | Continue} Ask
- * @typedef {Send | Edit | Regenerate | Continue | Stop | Subscribe | Watch | Pong | Probe} Command
+ * @typedef {Send | Edit | Regenerate | Continue | Stop | Subscribe | See | Watch | Pong | Probe} Command
  * @typedef {{ type: "chatui:accepted", client_id: string, conversation: string, turn: string, question: string,
  *   url: string, title: string }} Accepted
  * @typedef {{ type: "chatui:refused", client_id?: string | null, code: string, message: string }} Refused
  * @typedef {{ type: "chatui:idle", conversation: string, turn?: string | null, state?: string | null }} Idle
  * @typedef {{ type: "chatui:title", conversation: string, title: string }} TitleChanged
  * @typedef {{ type: "chatui:listed", conversation: string, url: string, title: string, updated_at: string,
- *   is_imported: boolean }} Listed
+ *   is_imported: boolean, is_running: boolean, has_news: boolean }} Listed
+ * @typedef {{ type: "chatui:answered", conversation: string, updated_at: string, has_news: boolean }} Answered
+ * @typedef {{ type: "chatui:seen", conversation: string }} AnswerSeen
  * @typedef {{ type: "chatui:unlisted", conversation: string }} Unlisted
  * @typedef {{ type: "chatui:closing", code: string, message: string }} Closing
  * @typedef {{ type: "chatui:ping", number: number }} Ping
@@ -68,20 +71,21 @@
  * @typedef {TurnCreated | WorkingBegan | SummaryStep | ThoughtEnded | MessageBegan | MessageRelabelled |
  *   MessageWithdrawn | BlockReplaced | BlockGrew | BlockFlushed | Queued | Saving | TurnEnded | FrameBegan | FrameGrew
  *   | FrameHidden | FrameEnded} TurnEvent
- * @typedef {Accepted | Refused | Idle | TitleChanged | Listed | Unlisted | Closing | Ping | Alive | TurnCreated |
- *   WorkingBegan | SummaryStep | ThoughtEnded | MessageBegan | MessageRelabelled | MessageWithdrawn | BlockReplaced |
- *   BlockGrew | BlockFlushed | Queued | Saving | TurnEnded | Beat | Snapshot} EndUserEvent
+ * @typedef {Accepted | Refused | Idle | TitleChanged | Listed | Answered | AnswerSeen | Unlisted | Closing | Ping |
+ *   Alive | TurnCreated | WorkingBegan | SummaryStep | ThoughtEnded | MessageBegan | MessageRelabelled |
+ *   MessageWithdrawn | BlockReplaced | BlockGrew | BlockFlushed | Queued | Saving | TurnEnded | Beat | Snapshot}
+ *   EndUserEvent
  * @typedef {Refused | Idle | TitleChanged | Closing | Ping | Alive | FrameBegan | FrameGrew | FrameHidden | FrameEnded
  *   | DebugSnapshot} DebugPageEvent
  * @typedef {EndUserEvent | DebugPageEvent} ServerEvent
  */
 
-export const PROTOCOL = 2;
+export const PROTOCOL = 3;
 
 export const END_USER_TYPES = /** @type {readonly string[]} */ (Object.freeze([
-  "chatui:accepted", "chatui:refused", "chatui:idle", "chatui:title", "chatui:listed", "chatui:unlisted",
-    "chatui:closing", "chatui:ping", "chatui:alive", "response.created", "chatui:working", "chatui:summary",
-    "chatui:thought", "chatui:message", "chatui:relabelled", "chatui:withdrawn", "response.delta",
+  "chatui:accepted", "chatui:refused", "chatui:idle", "chatui:title", "chatui:listed", "chatui:answered", "chatui:seen",
+    "chatui:unlisted", "chatui:closing", "chatui:ping", "chatui:alive", "response.created", "chatui:working",
+    "chatui:summary", "chatui:thought", "chatui:message", "chatui:relabelled", "chatui:withdrawn", "response.delta",
     "chatui:preamble.delta", "response.delta.flush", "chatui:queued", "chatui:saving", "response.completed",
     "response.incomplete", "response.failed", "response.cancel", "chatui:beat", "chatui:snapshot",
 ]));
@@ -110,7 +114,9 @@ export const FIELDS = {
   "chatui:idle": [{ conversation: "string" }],
   "chatui:title": [{ conversation: "string", title: "string" }],
   "chatui:listed": [{ conversation: "string", url: "string", title: "string", updated_at: "string",
-    is_imported: "boolean" }],
+    is_imported: "boolean", is_running: "boolean", has_news: "boolean" }],
+  "chatui:answered": [{ conversation: "string", updated_at: "string", has_news: "boolean" }],
+  "chatui:seen": [{ conversation: "string" }],
   "chatui:unlisted": [{ conversation: "string" }],
   "chatui:closing": [{ code: "string", message: "string" }],
   "chatui:ping": [{ number: "number" }],

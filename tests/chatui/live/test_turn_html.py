@@ -138,8 +138,10 @@ async def test_the_list_of_one_person_is_told_to_their_pages_and_to_nobody_elses
         assert listed["type"] == "chatui:listed" and listed["conversation"] == accepted["conversation"]
         assert (listed["title"], listed["url"], listed["is_imported"]) == (accepted["title"], accepted["url"], False)
         await turn(socket, **SENT | {"conversation": accepted["conversation"]})
+        assert (await aside.next())["type"] == "chatui:answered"
         moved = await aside.next()
         assert moved["conversation"] == accepted["conversation"] and moved["updated_at"] > listed["updated_at"]
+        assert (await aside.next())["type"] == "chatui:answered"
         client = await database_sync_to_async(signed_in)(ada)
         for action, event in (("delete", "chatui:unlisted"), ("restore", "chatui:listed")):
             await database_sync_to_async(client.post)(f"{accepted['url']}{action}/")

@@ -1,0 +1,40 @@
+// Tells the server that the person sees the open conversation, so that none of their pages marks its answer as new.
+
+/** @import { Connection } from "../page/connection.js" */
+/** @import { OpenConversation } from "./open-conversation.js" */
+
+export class Seen {
+  #connection;
+  #open;
+  /** Whether an answer may have ended that the server takes for unseen. */
+  #isDue;
+
+  /**
+   * @param {Connection} connection
+   * @param {OpenConversation} open
+   */
+  constructor(connection, open) {
+    this.#connection = connection;
+    this.#open = open;
+    this.#isDue = open.hasNews;
+    document.addEventListener("visibilitychange", () => this.tell());
+  }
+
+  /** An answer has ended in the open conversation. */
+  answered() {
+    this.#isDue = true;
+    this.tell();
+  }
+
+  /** The connection was lost meanwhile: an answer may have ended. */
+  missed() {
+    this.#isDue = true;
+  }
+
+  /** Now, where the page is visible; otherwise when it becomes so, or when there is a connection. */
+  tell() {
+    const conversation = this.#open.id;
+    if (!this.#isDue || !conversation || document.hidden) return;
+    this.#isDue = !this.#connection.send({ type: "see", conversation });
+  }
+}

@@ -1,0 +1,127 @@
+// What the menu of a conversation does: renames in place, deletes with undo.
+
+import { around, find, seek } from "../page/dom.js";
+import { menuOpener } from "../page/menus.js";
+import { RequestFailed, act } from "../page/server.js";
+import { toast } from "../page/toasts.js";
+import { editTitle, newEntry, titledEntry } from "./entries.js";
+
+/** @import { ConversationList } from "./conversation-list.js" */
+
+export class ListActions {
+  #list;
+  #menu = find(document, "#conversation-menu", HTMLElement);
+  /** Those that were deleted in this tab. @type {Set<string>} */
+  #deleted = new Set();
+
+  /** @param {ConversationList} list */
+  constructor(list) {
+    this.#list = list;
+  }
+
+  listen() {
+    this.#menu.addEventListener("click", this.#chosen);
+  }
+
+  /**
+   * @param {string} conversation
+   * @returns {boolean} whether it was deleted in this tab
+   */
+  hasDeleted(conversation) {
+    return this.#deleted.has(conversation);
+  }
+
+  /** @param {Event} event */
+  #chosen = (event) => {
+    const action = around(event, "[data-action]")?.dataset.action;
+    const item = menuOpener()?.closest(".conversation-item");
+    if (!action || !(item instanceof HTMLElement)) return;
+    this.#menu.hidePopover();
+    if (action === "rename") editTitle(titledEntry(item), (title, before) => void this.saveTitle(item, title, before));
+    else if (action === "delete") this.#delete(item);
+  };
+
+  /**
+   * @param {HTMLElement} item that names the conversation and where it is renamed
+   * @param {string} title
+   * @param {string} before
+   */
+  async saveTitle(item, title, before) {
+    const conversation = item.dataset.conversation ?? "";
+    this.#announceTitle(conversation, title);
+    try {
+      const answer = await act(item.dataset.rename ?? "", { title });
+      this.#announceTitle(conversation, answer.title ?? title);
+    } catch (error) {
+      this.#announceTitle(conversation, before);
+      toast(messageOf(error));
+    }
+  }
+
+  /**
+   * @param {string} conversation
+   * @param {string} title
+   */
+  #announceTitle(conversation, title) {
+    this.#list.retitle(conversation, title);
+    this.#list.dispatchEvent(new CustomEvent("chat:title", { detail: { conversation, title } }));
+  }
+
+  /**
+   * Deletes the conversation that the page shows; the list may not reach as far back.
+   * @param {string} conversation
+   */
+  deleteOpen(conversation) {
+    const item = this.#list.item(conversation) ?? newEntry(conversation, false);
+    find(item, ".conversation-link", HTMLElement).ariaCurrent = "page";
+    void this.#delete(item);
+  }
+
+  /** @param {HTMLElement} item */
+  async #delete(item) {
+    const list = this.#list;
+    const title = find(item, ".conversation-title", HTMLElement).textContent ?? "";
+    const conversation = item.dataset.conversation ?? "";
+    this.#deleted.add(conversation);
+    list.take(item);
+    (seek(list, ".conversation-link", HTMLElement) ?? seek(document, ".new-chat", HTMLElement))?.focus();
+    const bringBack = () => {
+      this.#deleted.delete(conversation);
+      // The server has told all pages by now, perhaps: then it is there.
+      if (!list.item(conversation)) list.place(item);
+    };
+    try {
+      await act(item.dataset.delete ?? "");
+    } catch (error) {
+      bringBack();
+      toast(messageOf(error));
+      return;
+    }
+    if (seek(item, "[aria-current]", HTMLElement)) {
+      // The open conversation was deleted: the home page offers to undo that.
+      list.dispatchEvent(new CustomEvent("chat:deleted", { detail: conversation }));
+      return;
+    }
+    toast(`Deleted “${title}”.`, { label: "Undo", run: () => this.#restore(item, bringBack) });
+  }
+
+  /**
+   * @param {HTMLElement} item
+   * @param {() => void} bringBack
+   */
+  async #restore(item, bringBack) {
+    try {
+      await act(item.dataset.restore ?? "");
+      bringBack();
+      const shown = this.#list.item(item.dataset.conversation ?? "") ?? item;
+      seek(shown, ".conversation-link", HTMLElement)?.focus();
+    } catch (error) {
+      toast(messageOf(error));
+    }
+  }
+}
+
+/** @param {unknown} error */
+function messageOf(error) {
+  return error instanceof RequestFailed ? error.message : "That did not work. Please reload the page.";
+}

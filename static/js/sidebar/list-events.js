@@ -1,0 +1,73 @@
+// Applies the events about the person's list of conversations, and what they change in the frame of the page.
+
+import { find } from "../page/dom.js";
+import { unhandled } from "../wire/protocol.js";
+
+/** @import { TabTitle } from "../chat/tab-title.js" */
+/** @import { Answered, AnswerSeen, Listed, TitleChanged, Unlisted } from "../wire/wire.js" */
+/** @import { ConversationList } from "./conversation-list.js" */
+/** @typedef {TitleChanged | Listed | Unlisted | Answered | AnswerSeen} ListEvent */
+
+export class ListEvents {
+  #page;
+  #list;
+  #tab;
+  #isOpen;
+
+  /**
+   * @param {HTMLElement} page
+   * @param {ConversationList} list
+   * @param {TabTitle} tab
+   * @param {(conversation: string) => boolean} isOpen whether the page shows that conversation
+   */
+  constructor(page, list, tab, isOpen) {
+    this.#page = page;
+    this.#list = list;
+    this.#tab = tab;
+    this.#isOpen = isOpen;
+  }
+
+  /** @param {ListEvent} event */
+  apply(event) {
+    switch (event.type) {
+      case "chatui:title":
+        return this.retitle(event);
+      case "chatui:listed":
+        return this.#listed(event);
+      case "chatui:unlisted":
+        return this.#unlisted(event.conversation);
+      case "chatui:answered":
+        return this.#list.answered(event);
+      case "chatui:seen":
+        return this.#list.seen(event.conversation);
+      default:
+        return unhandled(event);
+    }
+  }
+
+  /** @param {{ conversation: string, title: string }} event */
+  retitle({ conversation, title }) {
+    this.#list.retitle(conversation, title);
+    if (!this.#isOpen(conversation)) return;
+    find(this.#page, ".top-title", HTMLElement).textContent = title;
+    this.#tab.set(`${title} · chatui`);
+  }
+
+  /** @param {Listed} event one of the person's conversations is new, was asked something, or is back */
+  #listed(event) {
+    this.#list.put(event);
+    if (!this.#isOpen(event.conversation)) return;
+    this.#list.open(event.conversation);
+    this.#deletedBanner.hidden = true;
+  }
+
+  /** @param {string} conversation that was deleted, here or in another tab */
+  #unlisted(conversation) {
+    const isMine = this.#list.drop(conversation);
+    if (!isMine && this.#isOpen(conversation)) this.#deletedBanner.hidden = false;
+  }
+
+  get #deletedBanner() {
+    return find(this.#page, ".banner-deleted", HTMLElement);
+  }
+}
