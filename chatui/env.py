@@ -94,6 +94,9 @@ class Environment(BaseSettings):
     alert_attempts: int = Field(5, ge=0, description="Refused attempts at hidden channels by one person before staff are warned. 0: never.")
     alert_hours: float = Field(24.0, gt=0, description="Within how many hours those attempts count.")
     tell_owners: bool = Field(False, description="Whether people are told that staff opened the hidden channels of their conversation.")
+    bin_days: int = Field(
+        30, ge=0, le=36_500, description="For how many days deleted conversations can be brought back, before purge removes them."
+    )
     share_max_days: int = Field(30, ge=-1, description="Longest life of a share link in days. 0: no sharing. -1: links may stay for ever.")
     share_audience: Literal["anyone", "signed-in"] = Field("anyone", description="Who can read a share link: anyone, or signed-in people.")
     metrics_token: str = Field("", description="Bearer token for /metrics. Empty: there are no metrics.", repr=False)

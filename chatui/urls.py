@@ -23,6 +23,7 @@ from chatui.web.content import diagrams
 from chatui.web.debug import pages as debug_pages
 from chatui.web.debug import requests as debug_requests
 from chatui.web.debug import turns as debug_turns
+from chatui.web.lists import bin as bin_pages
 
 urlpatterns = [
     path("", conversations.home, name="home"),
@@ -33,6 +34,7 @@ urlpatterns = [
     path("c/<uuid:conversation_id>/rename/", conversations.rename, name="rename"),
     path("c/<uuid:conversation_id>/delete/", conversations.delete, name="delete"),
     path("c/<uuid:conversation_id>/restore/", conversations.restore, name="restore"),
+    path("c/<uuid:conversation_id>/erase/", bin_pages.erase, name="erase"),
     path("c/<uuid:conversation_id>/branch/", conversations.branch, name="branch"),
     path("c/<uuid:conversation_id>/messages/<uuid:message_id>/text/", conversations.message_text, name="message_text"),
     path("c/<uuid:conversation_id>/at/<uuid:message_id>/", search.message, name="message"),
@@ -57,6 +59,7 @@ urlpatterns = [
     path("audit/", audit.audit_page, name="audit"),
     path("audit/export/<slug:kind>/", audit.audit_export, name="audit_export"),
     path("audit/warnings/<uuid:warning_id>/acknowledge/", audit.audit_acknowledge, name="audit_acknowledge"),
+    path("bin/", bin_pages.bin_page, name="bin"),
     path("search/", search.results, name="search"),
     path("shares/", shares.shares, name="shares"),
     path("shares/revoke/", shares.revoke_all, name="share_revoke_all"),

@@ -1,4 +1,4 @@
-"""The actions of an owner on a conversation: rename, delete, restore, see what is new, open another branch."""
+"""The actions of an owner on a conversation: rename, delete, restore, erase, see what is new, open another branch."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from django.utils import timezone
 from chatui.audit_log.record import Visitor
 from chatui.models import Conversation, User
 from chatui.permissions import access
-from chatui.store import search_index, transcripts
+from chatui.store import erasure, search_index, transcripts
 
 TITLE_CHARS = 120
 
@@ -42,6 +42,16 @@ def restore(person: User, conversation_id: object) -> Conversation:
     row.deleted_at = None
     row.save(update_fields=["deleted_at"])
     return row
+
+
+def in_bin(person: User, conversation_id: object) -> Conversation:
+    """A conversation that its person may erase: one in the bin, so that nothing goes for good by one press."""
+    return access.own_conversation(person, conversation_id, deleted=True)
+
+
+def erase(person: User, conversation_id: object) -> None:
+    """Erase a conversation in the bin for good, with all that hangs on it."""
+    erasure.erase_conversation(in_bin(person, conversation_id).pk)
 
 
 def see(person: User, conversation_id: object) -> bool:

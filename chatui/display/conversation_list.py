@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 from chatui.display.conversation import ConversationLink, conversation_link
-from chatui.models import Conversation, User
+from chatui.models import User
 from chatui.permissions import access
 
 LENGTH = 60
@@ -33,18 +33,19 @@ def shown_list(person: User, current: UUID | None = None, start: str = "") -> Sh
     Raises:
         NotFoundError: ``start`` is nothing that a page said was ``more``.
     """
-    rows = access.own_conversations(person, LENGTH + 1, _place(start) if start else None)
-    more = _cursor(rows[LENGTH - 1]) if len(rows) > LENGTH else ""
+    rows = access.own_conversations(person, LENGTH + 1, place(start) if start else None)
+    more = cursor(rows[LENGTH - 1].active_at, rows[LENGTH - 1].pk) if len(rows) > LENGTH else ""
     return ShownList([conversation_link(row, current) for row in rows[:LENGTH]], more)
 
 
-def _cursor(row: Conversation) -> str:
-    """A time and a key, and no position: what is added, moved or deleted meanwhile lets no other conversation come twice or be left out."""
-    return f"{(row.active_at - _EPOCH) // timedelta(microseconds=1)}-{row.pk.hex}"
+def cursor(at: datetime, key: UUID) -> str:
+    """Where a page ends: a time and a key, and no position, so that what changes meanwhile lets no other come twice or be left out."""
+    return f"{(at - _EPOCH) // timedelta(microseconds=1)}-{key.hex}"
 
 
-def _place(cursor: str) -> tuple[datetime, UUID]:
-    found = _CURSOR.fullmatch(cursor)
+def place(start: str) -> tuple[datetime, UUID]:
+    """The time and the key in a cursor. Raises NotFoundError for what is none."""
+    found = _CURSOR.fullmatch(start)
     if found is None:
         raise access.NotFoundError
     return _EPOCH + timedelta(microseconds=int(found[1])), UUID(found[2])

@@ -56,7 +56,10 @@ class Conversation(models.Model):
     has_news = models.BooleanField(default=False, db_default=False)
 
     class Meta:
-        indexes = [models.Index(fields=["owner", "-active_at"], name="conversation_by_owner")]
+        indexes = [
+            models.Index(fields=["owner", "-active_at"], name="conversation_by_owner"),
+            models.Index(fields=["owner", "-deleted_at", "-id"], name="conversation_in_bin", condition=models.Q(deleted_at__isnull=False)),
+        ]
         permissions = [
             ("view_hidden_channels", "Can see hidden channels in the debug view"),
             ("view_any_conversation", "Can open conversations of other people"),

@@ -78,6 +78,16 @@ def own_conversations(user: User, limit: int, before: tuple[datetime, UUID] | No
     return list(mine[:limit])
 
 
+def own_bin(user: User, limit: int, before: tuple[datetime, UUID] | None = None) -> list[Conversation]:
+    """The person's conversations in the bin, those first that were deleted last; ``before`` as for ``own_conversations``. What is still
+    being imported or already being erased is not among them."""
+    binned = Conversation.objects.filter(owner=user, deleted_at__isnull=False, unfinished_until=None).order_by("-deleted_at", "-pk")
+    if before is not None:
+        at, key = before
+        binned = binned.filter(Q(deleted_at__lt=at) | Q(pk__lt=key), deleted_at__lte=at)
+    return list(binned[:limit])
+
+
 def all_own_conversations(user: User) -> Iterator[Conversation]:
     """Every conversation of the person's that is not in the bin, the oldest first; one at a time, with no cursor left open between two."""
     mine = Conversation.objects.filter(owner=user, deleted_at=None)

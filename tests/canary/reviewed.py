@@ -184,6 +184,22 @@ ROUTES: tuple[Route, ...] = (
         (Ask("POST", "/c/{deleted}/restore/", _OWNER_ACTS), Ask("POST", "/c/{conversation}/restore/", _NOBODY)),
     ),
     Route(
+        "c/<uuid:conversation_id>/erase/",
+        "The owner: the title of a conversation in the bin, with the question whether to erase it; erases it.",
+        (
+            Ask("GET", "/c/{deleted}/erase/", _OWNER_ONLY),
+            Ask("GET", "/c/{conversation}/erase/", _NOBODY),
+            Ask("POST", "/c/{conversation}/erase/", _NOBODY),
+            Ask("POST", "/c/{deleted}/erase/", _OWNER_ACTS),
+            Ask("POST", "/c/{nothing}/erase/", _NOBODY),
+        ),
+    ),
+    Route(
+        "bin/",
+        "A signed-in person: the titles of their own conversations in the bin. Nothing of others, and no unfinished import.",
+        (Ask("GET", "/bin/", _SIGNED_IN), Ask("GET", "/bin/?list=x", _NOBODY), Ask("POST", "/bin/", _NEVER)),
+    ),
+    Route(
         "c/<uuid:conversation_id>/branch/",
         "The owner opens another branch.",
         (

@@ -96,7 +96,7 @@ async def test_both_processes_show_the_same_answer(deployment: Deployment) -> No
         for socket in (asker, follower):
             first = await socket.until("chatui:snapshot")
             number = first[-1]["sequence_number"]
-            rest = [event for event in await socket.until(*ENDS) if event["sequence_number"] > number]
+            rest = [event for event in await socket.until(*ENDS) if event.get("sequence_number", 0) > number]
             shown.append(shown_text([first[-1], *rest]))
     assert shown[0] == shown[1] != ""
     pages = [server.sign_in("ada").get(accepted["url"]).text for server in (one, two)]

@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from chatui.audit_log import counted
 from chatui.audit_log.record import SHELL, record
+from chatui.env import environment
 from chatui.erasure import traces
 from chatui.store import erasure
 
@@ -24,7 +25,8 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         """How long the bin keeps conversations."""
-        parser.add_argument("--days", type=int, default=30, help="days that a deleted conversation is kept (30)")
+        days = environment().bin_days
+        parser.add_argument("--days", type=int, default=days, help=f"days that a deleted conversation is kept (CHATUI_BIN_DAYS: {days})")
         parser.add_argument("--vacuum", action="store_true", help="SQLite: write the database file anew afterwards")
 
     def handle(self, *args: Any, **options: Any) -> None:

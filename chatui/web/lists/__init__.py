@@ -1,0 +1,1 @@
+"""Pages of conversations that are not in the list of the side bar."""

@@ -1,0 +1,62 @@
+"""The bin: found from the menu, brings a conversation back into the list of every tab, and deletes one for good after a question."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.chat import Chat
+from tests.browser.test_phone import fits
+from tests.browser.visits import PHONE, Visits
+from tests.support.served import Server
+
+pytestmark = pytest.mark.browser
+
+
+def test_a_deleted_conversation_is_found_in_the_bin_brought_back_and_deleted_for_good(demo: Server, visits: Visits) -> None:
+    chat = Chat(visits.open(demo, "bela"))
+    chat.ask_and_wait("A talk for the bin")
+    chat.settle()
+    address = chat.page.url
+    aside = chat.page.context.new_page()
+    aside.goto("/")
+    page = chat.page
+    page.get_by_role("button", name="Options for this conversation").click()
+    page.locator("#top-menu").get_by_role("button", name="Delete").click()
+    page.wait_for_url("**/?deleted=*")
+    expect(aside.locator(".conversation-item")).to_have_count(0)
+
+    page.get_by_role("button", name="Account: bela").click()
+    page.get_by_role("link", name="Bin", exact=True).click()
+    item = page.locator(".aside-item", has_text="A talk for the bin")
+    expect(item).to_contain_text("It will be gone for good on")
+    item.get_by_role("button", name="Bring back").click()
+    page.wait_for_url(address)
+    expect(aside.locator(".conversation-item")).to_have_count(1)
+
+    page.get_by_role("button", name="Options for this conversation").click()
+    page.locator("#top-menu").get_by_role("button", name="Delete").click()
+    page.wait_for_url("**/?deleted=*")
+    page.goto("/bin/")
+    page.get_by_role("link", name="Delete for good “A talk for the bin”").click()
+    page.get_by_role("link", name="Keep it in the bin").click()
+    expect(item).to_be_visible()
+    page.get_by_role("link", name="Delete for good “A talk for the bin”").click()
+    page.get_by_role("button", name="Delete for good").click()
+    expect(page.get_by_role("status")).to_have_text("The conversation is gone for good.")
+    expect(page.locator("main")).to_contain_text("The bin is empty.")
+    visits.allow("404")
+    gone = page.goto(address)
+    assert gone is not None and gone.status == 404
+
+
+def test_the_bin_fits_a_phone(demo: Server, visits: Visits) -> None:
+    chat = Chat(visits.open(demo, "bela", **PHONE))
+    chat.ask_and_wait("A talk with a title that is long enough to need more than one line on a phone")
+    chat.settle()
+    chat.page.get_by_role("button", name="Options for this conversation").click()
+    chat.page.locator("#top-menu").get_by_role("button", name="Delete").click()
+    chat.page.wait_for_url("**/?deleted=*")
+    chat.page.goto("/bin/")
+    expect(chat.page.locator(".aside-item")).to_have_count(1)
+    fits(chat.page)

@@ -1,0 +1,68 @@
+"""The bin: what is in it and until when, what is not, and what goes for good."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from io import StringIO
+
+import pytest
+from django.core.management import call_command
+from django.utils import timezone
+
+from chatui.display import set_aside
+from chatui.models import Conversation, User
+from tests.chatui.conftest import signed_in
+from tests.support.environment import change
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def binned(owner: User, title: str, days: float = 1, **also: object) -> Conversation:
+    deleted_at = timezone.now() - timedelta(days=days)
+    return Conversation.objects.create(owner=owner, title=title, deleted_at=deleted_at, **also)
+
+
+def test_it_lists_what_the_person_deleted_the_last_first_and_nothing_else(ada: User, bela: User) -> None:
+    binned(ada, "Older", 2)
+    binned(ada, "Newer", 1)
+    binned(ada, "Half an import", unfinished_until=timezone.now() + timedelta(minutes=1))
+    binned(bela, "Of somebody else")
+    Conversation.objects.create(owner=ada, title="In the list")
+    assert [each.title for each in set_aside.shown_bin(ada).conversations] == ["Newer", "Older"]
+    page = signed_in(ada).get("/bin/").content.decode()
+    assert "Newer" in page and "Half an import" not in page and "Of somebody else" not in page and "In the list" not in page
+
+
+def test_it_says_until_when_a_conversation_can_be_brought_back(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    row = binned(ada, "Sums", 3)
+    change(monkeypatch, {"bin_days": 10})
+    [shown] = set_aside.shown_bin(ada).conversations
+    assert row.deleted_at and shown.gone_at == row.deleted_at + timedelta(days=10) and not shown.is_overdue
+    change(monkeypatch, {"bin_days": 3})
+    assert "at the next clean-up" in signed_in(ada).get("/bin/").content.decode()
+    call_command("purge", stdout=StringIO())
+    assert not Conversation.objects.filter(pk=row.pk).exists(), "purge goes by the same number of days"
+
+
+def test_a_long_bin_goes_on_over_pages(ada: User) -> None:
+    Conversation.objects.bulk_create(
+        Conversation(owner=ada, title=f"Talk {number}", deleted_at=timezone.now()) for number in range(2 * set_aside.LENGTH + 1)
+    )
+    first = set_aside.shown_bin(ada)
+    second = set_aside.shown_bin(ada, first.more)
+    third = set_aside.shown_bin(ada, second.more)
+    shown = [each.title for page in (first, second, third) for each in page.conversations]
+    assert len(shown) == len(set(shown)) == 2 * set_aside.LENGTH + 1 and third.more == ""
+    assert f"?list={first.more}" in signed_in(ada).get("/bin/").content.decode()
+
+
+def test_only_what_is_in_the_bin_can_be_erased_by_its_owner_after_one_more_question(ada: User, bela: User) -> None:
+    row, kept = binned(ada, "Sums"), Conversation.objects.create(owner=ada, title="Kept")
+    client = signed_in(ada)
+    for refused, key in ((client, kept.pk), (signed_in(bela), row.pk)):
+        assert [refused.get(f"/c/{key}/erase/").status_code, refused.post(f"/c/{key}/erase/").status_code] == [404, 404]
+    assert "Delete for good?" in client.get(f"/c/{row.pk}/erase/").content.decode()
+    assert Conversation.objects.filter(pk=row.pk).exists(), "asking erases nothing"
+    done = client.post(f"/c/{row.pk}/erase/", follow=True).content.decode()
+    assert "The conversation is gone for good." in done and "The bin is empty." in done
+    assert list(Conversation.objects.filter(owner=ada)) == [kept]
