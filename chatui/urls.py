@@ -23,6 +23,7 @@ from chatui.web.content import diagrams
 from chatui.web.debug import pages as debug_pages
 from chatui.web.debug import requests as debug_requests
 from chatui.web.debug import turns as debug_turns
+from chatui.web.lists import archive as archive_pages
 from chatui.web.lists import bin as bin_pages
 
 urlpatterns = [
@@ -34,6 +35,7 @@ urlpatterns = [
     path("c/<uuid:conversation_id>/rename/", conversations.rename, name="rename"),
     path("c/<uuid:conversation_id>/delete/", conversations.delete, name="delete"),
     path("c/<uuid:conversation_id>/restore/", conversations.restore, name="restore"),
+    path("c/<uuid:conversation_id>/put/", archive_pages.put, name="put"),
     path("c/<uuid:conversation_id>/erase/", bin_pages.erase, name="erase"),
     path("c/<uuid:conversation_id>/branch/", conversations.branch, name="branch"),
     path("c/<uuid:conversation_id>/messages/<uuid:message_id>/text/", conversations.message_text, name="message_text"),
@@ -59,6 +61,7 @@ urlpatterns = [
     path("audit/", audit.audit_page, name="audit"),
     path("audit/export/<slug:kind>/", audit.audit_export, name="audit_export"),
     path("audit/warnings/<uuid:warning_id>/acknowledge/", audit.audit_acknowledge, name="audit_acknowledge"),
+    path("archived/", archive_pages.archived, name="archived"),
     path("bin/", bin_pages.bin_page, name="bin"),
     path("search/", search.results, name="search"),
     path("shares/", shares.shares, name="shares"),

@@ -126,6 +126,8 @@ class ShownConversation:
     imported_from: str = ""
     at: datetime | None = None
     has_news: bool = False
+    is_pinned: bool = False
+    is_archived: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,14 +142,24 @@ class ConversationLink:
     is_imported: bool = False
     is_running: bool = False
     has_news: bool = False
+    is_pinned: bool = False
 
 
 def shown_conversation(row: Conversation) -> ShownConversation:
     """A conversation's own data for its page."""
     url = reverse("conversation", args=[row.pk])
-    origin = row.get_imported_from_display()
-    is_imported = row.imported_at is not None
-    return ShownConversation(str(row.pk), row.title, url, row.effort, is_imported, origin, row.active_at, row.has_news)
+    return ShownConversation(
+        str(row.pk),
+        row.title,
+        url,
+        row.effort,
+        is_imported=row.imported_at is not None,
+        imported_from=row.get_imported_from_display(),
+        at=row.active_at,
+        has_news=row.has_news,
+        is_pinned=row.is_pinned,
+        is_archived=row.archived_at is not None,
+    )
 
 
 def conversation_link(row: Conversation, current: UUID | None = None) -> ConversationLink:
@@ -162,6 +174,7 @@ def conversation_link(row: Conversation, current: UUID | None = None) -> Convers
         is_imported=row.imported_at is not None,
         is_running=vars(row).get("is_running", False),
         has_news=row.has_news,
+        is_pinned=row.is_pinned,
     )
 
 

@@ -1,4 +1,4 @@
-"""The actions of an owner on a conversation: rename, delete, restore, erase, see what is new, open another branch."""
+"""The actions of an owner on a conversation: rename, pin, archive, delete, restore, erase, see, open another branch."""
 
 from __future__ import annotations
 
@@ -15,6 +15,11 @@ from chatui.store import erasure, search_index, transcripts
 TITLE_CHARS = 120
 
 
+PINNED, ARCHIVE = "pinned", "archive"
+PLACES = ("list", PINNED, ARCHIVE)
+"""Where a conversation stands for its person."""
+
+
 def rename(person: User, conversation_id: object, title: str) -> Conversation:
     """Set a title that the owner wrote. An empty one changes nothing."""
     row = access.own_conversation(person, conversation_id)
@@ -24,6 +29,17 @@ def rename(person: User, conversation_id: object, title: str) -> Conversation:
         with transaction.atomic():
             row.save(update_fields=["title", "title_is_custom"])
             search_index.put_title(row, transcripts.title_text(row))
+    return row
+
+
+def put(person: User, conversation_id: object, place: str) -> Conversation:
+    """Put a conversation into one of the places. NotFoundError for what is none."""
+    row = access.own_conversation(person, conversation_id)
+    if place not in PLACES:
+        raise access.NotFoundError
+    row.is_pinned = place == PINNED
+    row.archived_at = (row.archived_at or timezone.now()) if place == ARCHIVE else None
+    row.save(update_fields=["is_pinned", "archived_at"])
     return row
 
 

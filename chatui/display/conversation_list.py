@@ -9,19 +9,20 @@ from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 from chatui.display.conversation import ConversationLink, conversation_link
-from chatui.models import User
+from chatui.models import Conversation, User
 from chatui.permissions import access
 
 LENGTH = 60
 """How many conversations one page of the list has."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_PINNED = "p"
 _CURSOR = re.compile(r"([0-9]{1,16})-([0-9a-f]{32})", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
 class ShownList:
-    """A page of the list, the latest first. ``more`` is where the next one begins; empty on the last page."""
+    """A page of the list, the pinned ones first, then the latest first. ``more`` is where the next one begins; empty on the last page."""
 
     links: Sequence[ConversationLink]
     more: str
@@ -33,9 +34,17 @@ def shown_list(person: User, current: UUID | None = None, start: str = "") -> Sh
     Raises:
         NotFoundError: ``start`` is nothing that a page said was ``more``.
     """
-    rows = access.own_conversations(person, LENGTH + 1, place(start) if start else None)
-    more = cursor(rows[LENGTH - 1].active_at, rows[LENGTH - 1].pk) if len(rows) > LENGTH else ""
+    rows = access.own_conversations(person, LENGTH + 1, _place(start) if start else None)
+    more = _cursor(rows[LENGTH - 1]) if len(rows) > LENGTH else ""
     return ShownList([conversation_link(row, current) for row in rows[:LENGTH]], more)
+
+
+def _cursor(row: Conversation) -> str:
+    return f"{_PINNED if row.is_pinned else ''}{cursor(row.active_at, row.pk)}"
+
+
+def _place(start: str) -> tuple[bool, datetime, UUID]:
+    return (start.startswith(_PINNED), *place(start.removeprefix(_PINNED)))
 
 
 def cursor(at: datetime, key: UUID) -> str:

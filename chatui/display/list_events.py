@@ -14,10 +14,16 @@ Message = dict[str, object]
 """For the group of the conversation's owner, ``groups.person``, and for nobody else: a title is theirs alone."""
 
 
+def placed(row: Conversation) -> Message:
+    """The conversation was put into the list, on top of it, or into the archive; or it was taken out of the bin, and is where it was."""
+    return listed(row) if row.archived_at is None else _message(wire.Archived(str(row.pk)))
+
+
 def listed(row: Conversation, *, is_running: bool = False) -> Message:
-    """The conversation is new, was asked something (and the answer ``is_running``), or was taken out of the bin."""
+    """The conversation is new, was asked something (and the answer ``is_running``), or was put into the list."""
     url, is_imported = reverse("conversation", args=[row.pk]), row.imported_at is not None
-    return _message(wire.Listed(str(row.pk), url, row.title, row.active_at.isoformat(), is_imported, is_running, row.has_news))
+    at = row.active_at.isoformat()
+    return _message(wire.Listed(str(row.pk), url, row.title, at, is_imported, is_running, row.has_news, row.is_pinned))
 
 
 def answered(conversation_id: UUID, at: datetime, *, has_news: bool) -> Message:

@@ -23,13 +23,15 @@ _ROUNDS = 5
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One search result. ``writer`` is ``you`` or ``answer``; a match in a title has neither writer nor excerpt."""
+    """One search result. ``writer`` is ``you`` or ``answer``; a match in a title has neither writer nor excerpt. ``is_archived``: its
+    conversation is in the archive."""
 
     url: str
     title: tuple[Piece, ...]
     excerpt: tuple[Piece, ...]
     writer: str
     at: datetime
+    is_archived: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +89,7 @@ def _in_title(query: Query, row: Conversation | None) -> Hit | None:
     spans = query.spans(title) if title is not None else []
     if row is None or title is None or not spans:
         return None
-    return Hit(reverse("conversation", args=[row.pk]), excerpt(title, spans), (), "", row.active_at)
+    return Hit(reverse("conversation", args=[row.pk]), excerpt(title, spans), (), "", row.active_at, row.archived_at is not None)
 
 
 def _in_message(query: Query, message: Message | None) -> Hit | None:
@@ -100,4 +102,5 @@ def _in_message(query: Query, message: Message | None) -> Hit | None:
     row = message.conversation
     title = excerpt(transcripts.title_text(row), [])
     writer = "you" if message.role == Role.USER else "answer"
-    return Hit(reverse("message", args=[row.pk, message.pk]), title, excerpt(text, spans), writer, message.created_at)
+    url = reverse("message", args=[row.pk, message.pk])
+    return Hit(url, title, excerpt(text, spans), writer, message.created_at, row.archived_at is not None)

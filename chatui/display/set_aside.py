@@ -1,4 +1,4 @@
-"""What people find on pages of its own because it is not in their list: the bin."""
+"""What people find on pages of its own because it is not in their list: the bin and the archive."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from django.urls import reverse
 from django.utils import timezone
 
 from chatui.display.conversation_list import cursor, place
@@ -37,6 +38,46 @@ class ShownBin:
     conversations: Sequence[Binned]
     more: str
     days: int
+
+
+@dataclass(frozen=True, slots=True)
+class Archived:
+    """A conversation in the archive."""
+
+    id: str
+    title: str
+    url: str
+    archived_at: datetime
+    active_at: datetime
+    is_imported: bool
+    has_news: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ShownArchive:
+    """A page of the archive, what was archived last first. ``more``: where the next page begins; empty on the last one."""
+
+    conversations: Sequence[Archived]
+    more: str
+
+
+def shown_archive(person: User, start: str = "") -> ShownArchive:
+    """A page of the person's archive. Raises as ``shown_bin``."""
+    rows = access.own_archive(person, LENGTH + 1, place(start) if start else None)
+    shown = [_archived(row) for row in rows[:LENGTH]]
+    return ShownArchive(shown, cursor(shown[-1].archived_at, rows[LENGTH - 1].pk) if len(rows) > LENGTH else "")
+
+
+def _archived(row: Conversation) -> Archived:
+    return Archived(
+        str(row.pk),
+        row.title,
+        reverse("conversation", args=[row.pk]),
+        row.archived_at or row.active_at,
+        row.active_at,
+        is_imported=row.imported_at is not None,
+        has_news=row.has_news,
+    )
 
 
 def shown_bin(person: User, start: str = "") -> ShownBin:

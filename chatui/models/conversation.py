@@ -35,6 +35,8 @@ class Conversation(models.Model):
     twice. ``document_header`` is the header that an import came with, as OpenChatML text. ``sampled_with`` is what the last answer was
     sampled with, as keys of ``generation_settings``; NULL before one. ``has_news``: an answer ended and no page has shown it to its person
     yet.
+
+    It stands in one place: in the list, on top of it (``is_pinned``), or in the archive (``archived_at``), where it cannot be pinned.
     """
 
     id = models.UUIDField(primary_key=True, default=new_key, editable=False)
@@ -54,10 +56,22 @@ class Conversation(models.Model):
     document_header = models.TextField(blank=True)
     sampled_with = models.JSONField(null=True, blank=True)
     has_news = models.BooleanField(default=False, db_default=False)
+    is_pinned = models.BooleanField(default=False, db_default=False)
+    archived_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
         indexes = [
             models.Index(fields=["owner", "-active_at"], name="conversation_by_owner"),
+            models.Index(
+                fields=["owner", "-is_pinned", "-active_at", "-id"],
+                name="conversation_listed",
+                condition=models.Q(deleted_at=None, archived_at=None),
+            ),
+            models.Index(
+                fields=["owner", "-archived_at", "-id"],
+                name="conversation_archived",
+                condition=models.Q(deleted_at=None, archived_at__isnull=False),
+            ),
             models.Index(fields=["owner", "-deleted_at", "-id"], name="conversation_in_bin", condition=models.Q(deleted_at__isnull=False)),
         ]
         permissions = [

@@ -66,20 +66,32 @@ def own_conversation(user: User | None, conversation_id: object, *, deleted: boo
         raise NotFoundError from None
 
 
-def own_conversations(user: User, limit: int, before: tuple[datetime, UUID] | None = None) -> list[Conversation]:
-    """The person's conversations, the latest first; with ``before`` only those that come after the one with this time and key. Each has
-    ``is_running``: whether an answer is being written in it."""
+def own_conversations(user: User, limit: int, before: tuple[bool, datetime, UUID] | None = None) -> list[Conversation]:
+    """The person's conversations that are not in the archive, the pinned ones first, then the latest first. With ``before`` only those that
+    come after the one that is pinned or not, with this time and key. Each has ``is_running``: whether an answer is being written in it."""
     running = Turn.objects.filter(conversation=OuterRef("pk"), state=TurnState.RUNNING)
-    mine = Conversation.objects.filter(owner=user, deleted_at=None).annotate(is_running=Exists(running)).order_by("-active_at", "-pk")
+    mine = Conversation.objects.filter(owner=user, deleted_at=None, archived_at=None).annotate(is_running=Exists(running))
+    if before is not None:
+        is_pinned, at, key = before
+        if is_pinned:
+            mine = mine.filter(Q(is_pinned=False) | Q(active_at__lt=at) | Q(active_at=at, pk__lt=key))
+        else:
+            # What an index can begin at: SQLite looks for no "NOT is_pinned" in one.
+            mine = mine.filter(Q(active_at__lt=at) | Q(pk__lt=key), is_pinned__in=(False,), active_at__lte=at)
+    return list(mine.order_by("-is_pinned", "-active_at", "-pk")[:limit])
+
+
+def own_archive(user: User, limit: int, before: tuple[datetime, UUID] | None = None) -> list[Conversation]:
+    """The person's archived conversations, those first that were archived last; with ``before`` only those after this time and key."""
+    archived = Conversation.objects.filter(owner=user, deleted_at=None, archived_at__isnull=False).order_by("-archived_at", "-pk")
     if before is not None:
         at, key = before
-        # The first condition is what an index can begin at.
-        mine = mine.filter(Q(active_at__lt=at) | Q(pk__lt=key), active_at__lte=at)
-    return list(mine[:limit])
+        archived = archived.filter(Q(archived_at__lt=at) | Q(pk__lt=key), archived_at__lte=at)
+    return list(archived[:limit])
 
 
 def own_bin(user: User, limit: int, before: tuple[datetime, UUID] | None = None) -> list[Conversation]:
-    """The person's conversations in the bin, those first that were deleted last; ``before`` as for ``own_conversations``. What is still
+    """The person's conversations in the bin, those first that were deleted last; ``before`` as for ``own_archive``. What is still
     being imported or already being erased is not among them."""
     binned = Conversation.objects.filter(owner=user, deleted_at__isnull=False, unfinished_until=None).order_by("-deleted_at", "-pk")
     if before is not None:

@@ -259,9 +259,9 @@ def _continue_answer(person: User, conversation: Conversation, wanted: _Wanted) 
 
 
 def _asked_in(conversation: Conversation, *changed: str) -> None:
-    """It comes to the top of the list, and whoever asks in it has seen what was new."""
-    conversation.active_at, conversation.has_news = timezone.now(), False
-    conversation.save(update_fields=["active_at", "has_news", *changed])
+    """It comes to the top of the list, also from the archive, and whoever asks in it has seen what was new."""
+    conversation.active_at, conversation.has_news, conversation.archived_at = timezone.now(), False, None
+    conversation.save(update_fields=["active_at", "has_news", "archived_at", *changed])
 
 
 def _chosen(person: User, choice: str) -> str:

@@ -216,7 +216,7 @@ def delete(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
 def restore(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
     """Restore a deleted conversation."""
     row = conversation_actions.restore(person_of(request), conversation_id)
-    send_from_thread(groups.person(row.owner_id), list_events.listed(row))
+    send_from_thread(groups.person(row.owner_id), list_events.placed(row))
     return _done(request, reverse("conversation", args=[row.pk]), title=row.title)
 
 

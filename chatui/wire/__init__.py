@@ -26,7 +26,20 @@ from chatui.wire.commands import (
 )
 from chatui.wire.compact import Compactor, Expander
 from chatui.wire.debug_events import DebugSnapshot, FrameBegan, FrameEnded, FrameGrew, FrameHidden, FrameSoFar
-from chatui.wire.replies import Accepted, Alive, Answered, AnswerSeen, Closing, Idle, Listed, Ping, Refused, TitleChanged, Unlisted
+from chatui.wire.replies import (
+    Accepted,
+    Alive,
+    Answered,
+    AnswerSeen,
+    Archived,
+    Closing,
+    Idle,
+    Listed,
+    Ping,
+    Refused,
+    TitleChanged,
+    Unlisted,
+)
 from chatui.wire.turn_events import (
     Beat,
     BlockFlushed,
@@ -61,6 +74,7 @@ END_USER_EVENTS: tuple[type[Event], ...] = (
     Listed,
     Answered,
     AnswerSeen,
+    Archived,
     Unlisted,
     Closing,
     Ping,
@@ -99,6 +113,7 @@ __all__ = [
     "Alive",
     "AnswerSeen",
     "Answered",
+    "Archived",
     "Ask",
     "Beat",
     "BlockFlushed",

@@ -54,10 +54,11 @@ class TitleChanged(Event):
 
 @dataclass(frozen=True, slots=True)
 class Listed(Event):
-    """One of this person's conversations belongs into their list: it is new, was asked something, or was taken out of the bin.
+    """One of this person's conversations belongs into their list: it is new, was asked something, was pinned or not any more, or is back
+    from the bin or the archive.
 
     ``updated_at`` is its place in the list, the latest first: a time in ISO 8601. ``is_running``: an answer is being written there.
-    ``has_news``: an answer ended there that the person has not seen.
+    ``has_news``: an answer ended there that the person has not seen. ``is_pinned``: it stands on top of the list.
     """
 
     types = ("chatui:listed",)
@@ -68,6 +69,15 @@ class Listed(Event):
     is_imported: bool
     is_running: bool
     has_news: bool
+    is_pinned: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Archived(Event):
+    """One of this person's conversations was put into the archive: it is not in the list any more, and can be opened and asked in."""
+
+    types = ("chatui:archived",)
+    conversation: str
 
 
 @dataclass(frozen=True, slots=True)

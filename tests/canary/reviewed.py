@@ -195,6 +195,22 @@ ROUTES: tuple[Route, ...] = (
         ),
     ),
     Route(
+        "c/<uuid:conversation_id>/put/",
+        "The owner puts it into the list, on top of it, or into the archive.",
+        (
+            Ask("POST", "/c/{conversation}/put/", _OWNER_ACTS, {"place": "archive"}),
+            Ask("POST", "/c/{conversation}/put/", _OWNER_ACTS, {"place": "pinned"}),
+            Ask("POST", "/c/{conversation}/put/", _NOBODY, {"place": "elsewhere"}),
+            Ask("POST", "/c/{deleted}/put/", _NOBODY, {"place": "list"}),
+            Ask("GET", "/c/{conversation}/put/", _NEVER),
+        ),
+    ),
+    Route(
+        "archived/",
+        "A signed-in person: the titles of their own archived conversations. Nothing of others, and nothing that is in the bin.",
+        (Ask("GET", "/archived/", _SIGNED_IN), Ask("GET", "/archived/?list=x", _NOBODY), Ask("POST", "/archived/", _NEVER)),
+    ),
+    Route(
         "bin/",
         "A signed-in person: the titles of their own conversations in the bin. Nothing of others, and no unfinished import.",
         (Ask("GET", "/bin/", _SIGNED_IN), Ask("GET", "/bin/?list=x", _NOBODY), Ask("POST", "/bin/", _NEVER)),
@@ -750,7 +766,8 @@ END_USER_EVENTS: dict[str, set[str]] = {
     "chatui:closing": {"type", "code", "message"},
     "chatui:ping": {"type", "number"},
     "chatui:alive": {"type"},
-    "chatui:listed": {"type", "conversation", "url", "title", "updated_at", "is_imported", "is_running", "has_news"},
+    "chatui:listed": {"type", "conversation", "url", "title", "updated_at", "is_imported", "is_running", "has_news", "is_pinned"},
+    "chatui:archived": {"type", "conversation"},
     "chatui:answered": {"type", "conversation", "updated_at", "has_news"},
     "chatui:seen": {"type", "conversation"},
     "chatui:unlisted": {"type", "conversation"},

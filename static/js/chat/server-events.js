@@ -81,6 +81,7 @@ export class ServerEvents {
       case "chatui:title":
       case "chatui:listed":
       case "chatui:unlisted":
+      case "chatui:archived":
       case "chatui:answered":
       case "chatui:seen":
         return open.changed(event);

@@ -39,6 +39,7 @@ export class ConversationList extends HTMLElement {
   put(entry) {
     const item = this.item(entry.conversation) ?? newEntry(entry.conversation, entry.is_imported);
     item.dataset.updated = entry.updated_at;
+    item.toggleAttribute("data-pinned", entry.is_pinned);
     mark(item, "running", entry.is_running);
     mark(item, "new", entry.has_news);
     this.place(item);
@@ -92,7 +93,7 @@ export class ConversationList extends HTMLElement {
     const now = new Date();
     let group = "";
     for (const item of this.#items.querySelectorAll(".conversation-item")) {
-      const mine = dayGroup(new Date(item.getAttribute("data-updated") ?? now), now);
+      const mine = item.hasAttribute("data-pinned") ? "Pinned" : dayGroup(new Date(item.getAttribute("data-updated") ?? now), now);
       if (mine !== group) item.before(heading(mine));
       group = mine;
     }

@@ -29,14 +29,14 @@ export function mark(item, name, isShown) {
 }
 
 /**
- * Puts an entry where its time says, the latest first. One that stands there already is not moved: it may have the
+ * Puts an entry where its time says, the pinned ones first and then the latest first. One that stands there already is not moved: it may have the
  * focus.
  * @param {HTMLElement} items
  * @param {HTMLElement} item
  */
 export function place(items, item) {
   const others = [...items.querySelectorAll(".conversation-item")].filter((other) => other !== item);
-  const place = others.findIndex((other) => timeOf(other) < timeOf(item));
+  const place = others.findIndex((other) => comesBefore(item, other));
   const [before, after] = place < 0 ? [others.at(-1), undefined] : [others[place - 1], others[place]];
   const all = [...items.querySelectorAll(".conversation-item")];
   const now = all.indexOf(item);
@@ -56,8 +56,8 @@ export function update(items, fresh) {
   if (!(last instanceof HTMLElement)) return;
   const keys = new Set(fresh.map((item) => item.getAttribute("data-conversation")));
   for (const item of items.querySelectorAll(".conversation-item")) {
-    const isOlder = timeOf(item) < timeOf(last);
-    if (keys.has(item.getAttribute("data-conversation")) || !isOlder) item.remove();
+    const isFurtherDown = comesBefore(last, item);
+    if (keys.has(item.getAttribute("data-conversation")) || !isFurtherDown) item.remove();
   }
   items.prepend(...fresh);
 }
@@ -111,6 +111,15 @@ export function titledEntry(item) {
   const link = find(item, ".conversation-link", HTMLElement);
   const title = find(item, ".conversation-title", HTMLElement);
   return { shown: link, title, more: find(item, ".conversation-more", HTMLElement), back: link };
+}
+
+/**
+ * @param {Element} one
+ * @param {Element} other
+ */
+function comesBefore(one, other) {
+  const isPinned = one.hasAttribute("data-pinned");
+  return isPinned === other.hasAttribute("data-pinned") ? timeOf(one) > timeOf(other) : isPinned;
 }
 
 /** @param {Element} item */

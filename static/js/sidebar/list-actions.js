@@ -1,10 +1,11 @@
-// What the menu of a conversation does: renames in place, deletes with undo.
+// What the menu of a conversation does: renames in place, pins, archives and deletes with undo.
 
 import { around, find, seek } from "../page/dom.js";
 import { menuOpener } from "../page/menus.js";
 import { RequestFailed, act } from "../page/server.js";
 import { toast } from "../page/toasts.js";
 import { editTitle, newEntry, titledEntry } from "./entries.js";
+import { showPlace } from "./place-items.js";
 
 /** @import { ConversationList } from "./conversation-list.js" */
 
@@ -21,6 +22,10 @@ export class ListActions {
 
   listen() {
     this.#menu.addEventListener("click", this.#chosen);
+    this.#menu.addEventListener("beforetoggle", () => {
+      const item = menuOpener()?.closest(".conversation-item");
+      showPlace(this.#menu, item?.hasAttribute("data-pinned") ? "pinned" : "list");
+    });
   }
 
   /**
@@ -33,13 +38,31 @@ export class ListActions {
 
   /** @param {Event} event */
   #chosen = (event) => {
-    const action = around(event, "[data-action]")?.dataset.action;
+    const { action, place } = around(event, "[data-action]")?.dataset ?? {};
     const item = menuOpener()?.closest(".conversation-item");
     if (!action || !(item instanceof HTMLElement)) return;
     this.#menu.hidePopover();
     if (action === "rename") editTitle(titledEntry(item), (title, before) => void this.saveTitle(item, title, before));
     else if (action === "delete") this.#delete(item);
+    else if (action === "put" && place) void this.put(item, place);
   };
+
+  /**
+   * Puts a conversation on top of the list, into it or into the archive. The server then tells every page, this one too.
+   * @param {HTMLElement} item that names where this is asked for
+   * @param {string} place
+   */
+  async put(item, place) {
+    const hadFocus = item.isConnected && item.matches(".conversation-item");
+    try {
+      const { title } = await act(item.dataset.put ?? "", { place });
+      if (place !== "archive") return;
+      toast(`Archived “${title ?? ""}”.`, { label: "Undo", run: () => void this.put(item, "list") });
+      if (hadFocus) (seek(this.#list, ".conversation-link", HTMLElement) ?? find(document, ".new-chat", HTMLElement)).focus();
+    } catch (error) {
+      toast(messageOf(error));
+    }
+  }
 
   /**
    * @param {HTMLElement} item that names the conversation and where it is renamed

@@ -2,11 +2,13 @@
 
 import { find } from "../page/dom.js";
 import { unhandled } from "../wire/protocol.js";
+import { showPlace } from "./place-items.js";
 
 /** @import { TabTitle } from "../chat/tab-title.js" */
-/** @import { Answered, AnswerSeen, Listed, TitleChanged, Unlisted } from "../wire/wire.js" */
+/** @import { Answered, AnswerSeen, Archived, Listed, TitleChanged, Unlisted } from "../wire/wire.js" */
 /** @import { ConversationList } from "./conversation-list.js" */
-/** @typedef {TitleChanged | Listed | Unlisted | Answered | AnswerSeen} ListEvent */
+/** @import { Place } from "./place-items.js" */
+/** @typedef {TitleChanged | Listed | Unlisted | Archived | Answered | AnswerSeen} ListEvent */
 
 export class ListEvents {
   #page;
@@ -36,6 +38,8 @@ export class ListEvents {
         return this.#listed(event);
       case "chatui:unlisted":
         return this.#unlisted(event.conversation);
+      case "chatui:archived":
+        return this.#archived(event.conversation);
       case "chatui:answered":
         return this.#list.answered(event);
       case "chatui:seen":
@@ -59,6 +63,22 @@ export class ListEvents {
     if (!this.#isOpen(event.conversation)) return;
     this.#list.open(event.conversation);
     this.#deletedBanner.hidden = true;
+    this.#showPlace(event.is_pinned ? "pinned" : "list");
+  }
+
+  /** @param {string} conversation */
+  #archived(conversation) {
+    this.#list.drop(conversation);
+    if (!this.#isOpen(conversation)) return;
+    this.#deletedBanner.hidden = true;
+    this.#showPlace("archive");
+  }
+
+  /** @param {Place} place of the open conversation */
+  #showPlace(place) {
+    const bar = find(this.#page, ".top-bar", HTMLElement);
+    find(bar, ".archived-mark", HTMLElement).hidden = place !== "archive";
+    showPlace(bar, place);
   }
 
   /** @param {string} conversation that was deleted, here or in another tab */

@@ -1,4 +1,4 @@
-// The menu of the open conversation in the top bar: it renames in the top bar, and deletes as the list does.
+// The menu of the open conversation in the top bar: it renames in the top bar, and does the rest as the list does.
 
 import { around, find } from "../page/dom.js";
 import { editTitle } from "./entries.js";
@@ -21,12 +21,13 @@ export class TopMenu {
   /** @param {Event} event */
   #chosen = (event) => {
     const menu = around(event, "#top-menu");
-    const action = around(event, "[data-action]")?.dataset.action;
+    const { action, place } = around(event, "[data-action]")?.dataset ?? {};
     if (!menu || !action) return;
     menu.hidePopover();
     const conversation = menu.dataset.conversation ?? "";
     if (action === "delete") this.#actions.deleteOpen(conversation);
     else if (action === "rename") this.#rename(menu);
+    else if (action === "put" && place) void this.#actions.put(menu, place);
   };
 
   /** @param {HTMLElement} menu */

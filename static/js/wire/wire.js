@@ -27,9 +27,10 @@
  * @typedef {{ type: "chatui:idle", conversation: string, turn?: string | null, state?: string | null }} Idle
  * @typedef {{ type: "chatui:title", conversation: string, title: string }} TitleChanged
  * @typedef {{ type: "chatui:listed", conversation: string, url: string, title: string, updated_at: string,
- *   is_imported: boolean, is_running: boolean, has_news: boolean }} Listed
+ *   is_imported: boolean, is_running: boolean, has_news: boolean, is_pinned: boolean }} Listed
  * @typedef {{ type: "chatui:answered", conversation: string, updated_at: string, has_news: boolean }} Answered
  * @typedef {{ type: "chatui:seen", conversation: string }} AnswerSeen
+ * @typedef {{ type: "chatui:archived", conversation: string }} Archived
  * @typedef {{ type: "chatui:unlisted", conversation: string }} Unlisted
  * @typedef {{ type: "chatui:closing", code: string, message: string }} Closing
  * @typedef {{ type: "chatui:ping", number: number }} Ping
@@ -71,8 +72,8 @@
  * @typedef {TurnCreated | WorkingBegan | SummaryStep | ThoughtEnded | MessageBegan | MessageRelabelled |
  *   MessageWithdrawn | BlockReplaced | BlockGrew | BlockFlushed | Queued | Saving | TurnEnded | FrameBegan | FrameGrew
  *   | FrameHidden | FrameEnded} TurnEvent
- * @typedef {Accepted | Refused | Idle | TitleChanged | Listed | Answered | AnswerSeen | Unlisted | Closing | Ping |
- *   Alive | TurnCreated | WorkingBegan | SummaryStep | ThoughtEnded | MessageBegan | MessageRelabelled |
+ * @typedef {Accepted | Refused | Idle | TitleChanged | Listed | Answered | AnswerSeen | Archived | Unlisted | Closing |
+ *   Ping | Alive | TurnCreated | WorkingBegan | SummaryStep | ThoughtEnded | MessageBegan | MessageRelabelled |
  *   MessageWithdrawn | BlockReplaced | BlockGrew | BlockFlushed | Queued | Saving | TurnEnded | Beat | Snapshot}
  *   EndUserEvent
  * @typedef {Refused | Idle | TitleChanged | Closing | Ping | Alive | FrameBegan | FrameGrew | FrameHidden | FrameEnded
@@ -84,10 +85,10 @@ export const PROTOCOL = 3;
 
 export const END_USER_TYPES = /** @type {readonly string[]} */ (Object.freeze([
   "chatui:accepted", "chatui:refused", "chatui:idle", "chatui:title", "chatui:listed", "chatui:answered", "chatui:seen",
-    "chatui:unlisted", "chatui:closing", "chatui:ping", "chatui:alive", "response.created", "chatui:working",
-    "chatui:summary", "chatui:thought", "chatui:message", "chatui:relabelled", "chatui:withdrawn", "response.delta",
-    "chatui:preamble.delta", "response.delta.flush", "chatui:queued", "chatui:saving", "response.completed",
-    "response.incomplete", "response.failed", "response.cancel", "chatui:beat", "chatui:snapshot",
+    "chatui:archived", "chatui:unlisted", "chatui:closing", "chatui:ping", "chatui:alive", "response.created",
+    "chatui:working", "chatui:summary", "chatui:thought", "chatui:message", "chatui:relabelled", "chatui:withdrawn",
+    "response.delta", "chatui:preamble.delta", "response.delta.flush", "chatui:queued", "chatui:saving",
+    "response.completed", "response.incomplete", "response.failed", "response.cancel", "chatui:beat", "chatui:snapshot",
 ]));
 
 export const DEBUG_PAGE_TYPES = /** @type {readonly string[]} */ (Object.freeze([
@@ -114,9 +115,10 @@ export const FIELDS = {
   "chatui:idle": [{ conversation: "string" }],
   "chatui:title": [{ conversation: "string", title: "string" }],
   "chatui:listed": [{ conversation: "string", url: "string", title: "string", updated_at: "string",
-    is_imported: "boolean", is_running: "boolean", has_news: "boolean" }],
+    is_imported: "boolean", is_running: "boolean", has_news: "boolean", is_pinned: "boolean" }],
   "chatui:answered": [{ conversation: "string", updated_at: "string", has_news: "boolean" }],
   "chatui:seen": [{ conversation: "string" }],
+  "chatui:archived": [{ conversation: "string" }],
   "chatui:unlisted": [{ conversation: "string" }],
   "chatui:closing": [{ code: "string", message: "string" }],
   "chatui:ping": [{ number: "number" }],

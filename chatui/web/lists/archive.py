@@ -1,0 +1,38 @@
+"""The archive: conversations that a person has put out of their list, and the action that puts one somewhere else."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_POST
+
+from chatui.delivery import groups
+from chatui.delivery.bus import send_from_thread
+from chatui.display import conversation_actions, list_events, set_aside
+from chatui.web.guards import guarded
+from chatui.web.people import person_of
+
+
+@require_GET
+@login_required
+@guarded
+def archived(request: HttpRequest) -> HttpResponse:
+    """The person's archived conversations."""
+    return render(request, "lists/archived.html", {"archive": set_aside.shown_archive(person_of(request), request.GET.get("list", ""))})
+
+
+@require_POST
+@login_required
+@guarded
+def put(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
+    """Put a conversation into the list, on top of it, or into the archive. Leads back to the archive where ``back`` says so."""
+    row = conversation_actions.put(person_of(request), conversation_id, request.POST.get("place", ""))
+    send_from_thread(groups.person(row.owner_id), list_events.placed(row))
+    url = reverse("archived") if request.POST.get("back") == "archive" else reverse("conversation", args=[row.pk])
+    if "application/json" in request.headers.get("Accept", ""):
+        return JsonResponse({"ok": True, "url": url, "title": row.title})
+    return redirect(url)
