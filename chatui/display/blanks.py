@@ -7,7 +7,8 @@ from uuid import UUID
 from django.urls import reverse
 from django.utils import timezone
 
-from chatui.display.conversation import ConversationLink, ShownAnswer, ShownConversation, ShownExchange, ShownQuestion
+from chatui.display.conversation import ShownAnswer, ShownExchange, ShownQuestion
+from chatui.display.conversation_links import ConversationLink, ShownConversation
 from chatui.models.turn import TurnState
 from renderer.gate import VisibleText
 from renderer.markup import html

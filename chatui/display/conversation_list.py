@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
-from chatui.display.conversation import ConversationLink, conversation_link
+from chatui.display.conversation_links import ConversationLink, conversation_link
 from chatui.models import Conversation, User
 from chatui.permissions import access
 

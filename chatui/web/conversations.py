@@ -23,12 +23,10 @@ from chatui.display import conversation_actions, conversation_list, list_events,
 from chatui.display.blanks import blank_conversation, blank_exchange, blank_link
 from chatui.display.conversation import (
     EFFORTS,
-    ConversationLink,
-    conversation_link,
-    shown_conversation,
     shown_exchange,
     visible_text,
 )
+from chatui.display.conversation_links import ConversationLink, conversation_link, shown_conversation
 from chatui.display.operator_pages import examples, welcome
 from chatui.display.windows import ShownWindow
 from chatui.env import environment

@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from chatui.codes import ProductCode
-from chatui.display.conversation import shown_conversation
+from chatui.display.conversation_links import shown_conversation
 from chatui.env import environment
 from chatui.guess_limits import GuessLimit, Scope
 from chatui.permissions import access

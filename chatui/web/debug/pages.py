@@ -11,7 +11,7 @@ from uuid import UUID
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
-from chatui.display.conversation import shown_conversation
+from chatui.display.conversation_links import shown_conversation
 from chatui.display.debug import frames
 from chatui.env import environment
 from chatui.permissions import access, debug_requests

@@ -4,7 +4,7 @@
 import { find } from "../page/dom.js";
 import { newId } from "../models/client-id.js";
 import { Outbox } from "../models/outbox.js";
-import { Seen } from "./seen.js";
+import { Seen } from "../sidebar/seen.js";
 
 /** @import { Connection } from "../page/connection.js" */
 /** @import { Ask } from "../wire/wire.js" */

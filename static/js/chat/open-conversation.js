@@ -110,8 +110,8 @@ export class OpenConversation {
     history.replaceState(null, "", this.#url);
     const bar = pieceAbout("top-bar", HTMLElement, conversation);
     find(this.#page, ".top-bar", HTMLElement).replaceWith(bar);
-    const now = { updated_at: new Date().toISOString(), is_imported: false, is_running: true, has_news: false, is_pinned: false };
-    this.#shown.list.put({ conversation, url: this.#url, title, ...now });
+    const marks = { is_imported: false, is_running: true, has_news: false, is_pinned: false };
+    this.#shown.list.put({ conversation, url: this.#url, title, updated_at: new Date().toISOString(), ...marks });
     this.#shown.list.open(conversation);
     this.retitle({ conversation, title });
   }

@@ -1,4 +1,4 @@
-// <conversation-list>: the list of conversations in the side bar, grouped by day. It shows what the server says of them.
+// <conversation-list>: the list of conversations in the side bar, the pinned ones first, then grouped by day.
 
 import { find, seek } from "../page/dom.js";
 import { dayGroup } from "../models/day-groups.js";
@@ -93,7 +93,8 @@ export class ConversationList extends HTMLElement {
     const now = new Date();
     let group = "";
     for (const item of this.#items.querySelectorAll(".conversation-item")) {
-      const mine = item.hasAttribute("data-pinned") ? "Pinned" : dayGroup(new Date(item.getAttribute("data-updated") ?? now), now);
+      const updated = new Date(item.getAttribute("data-updated") ?? now);
+      const mine = item.hasAttribute("data-pinned") ? "Pinned" : dayGroup(updated, now);
       if (mine !== group) item.before(heading(mine));
       group = mine;
     }

@@ -29,8 +29,8 @@ export function mark(item, name, isShown) {
 }
 
 /**
- * Puts an entry where its time says, the pinned ones first and then the latest first. One that stands there already is not moved: it may have the
- * focus.
+ * Puts an entry where its time says, the pinned ones first and then the latest first. One that stands there already is
+ * not moved: it may have the focus.
  * @param {HTMLElement} items
  * @param {HTMLElement} item
  */

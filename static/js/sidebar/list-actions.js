@@ -48,7 +48,7 @@ export class ListActions {
   };
 
   /**
-   * Puts a conversation on top of the list, into it or into the archive. The server then tells every page, this one too.
+   * Puts a conversation on top of the list, into it or into the archive. The server then tells every page, also this.
    * @param {HTMLElement} item that names where this is asked for
    * @param {string} place
    */
@@ -58,7 +58,7 @@ export class ListActions {
       const { title } = await act(item.dataset.put ?? "", { place });
       if (place !== "archive") return;
       toast(`Archived “${title ?? ""}”.`, { label: "Undo", run: () => void this.put(item, "list") });
-      if (hadFocus) (seek(this.#list, ".conversation-link", HTMLElement) ?? find(document, ".new-chat", HTMLElement)).focus();
+      if (hadFocus) this.#focusFirst();
     } catch (error) {
       toast(messageOf(error));
     }
@@ -100,6 +100,11 @@ export class ListActions {
     void this.#delete(item);
   }
 
+  /** What had the focus is gone from the list. */
+  #focusFirst() {
+    (seek(this.#list, ".conversation-link", HTMLElement) ?? seek(document, ".new-chat", HTMLElement))?.focus();
+  }
+
   /** @param {HTMLElement} item */
   async #delete(item) {
     const list = this.#list;
@@ -107,7 +112,7 @@ export class ListActions {
     const conversation = item.dataset.conversation ?? "";
     this.#deleted.add(conversation);
     list.take(item);
-    (seek(list, ".conversation-link", HTMLElement) ?? seek(document, ".new-chat", HTMLElement))?.focus();
+    this.#focusFirst();
     const bringBack = () => {
       this.#deleted.delete(conversation);
       // The server has told all pages by now, perhaps: then it is there.

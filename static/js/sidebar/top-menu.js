@@ -34,6 +34,7 @@ export class TopMenu {
   #rename(menu) {
     const title = find(document, ".top-title", HTMLElement);
     const more = find(document, ".top-more", HTMLElement);
-    editTitle({ shown: title, title, more, back: more }, (now, before) => void this.#actions.saveTitle(menu, now, before));
+    const titled = { shown: title, title, more, back: more };
+    editTitle(titled, (now, before) => void this.#actions.saveTitle(menu, now, before));
   }
 }

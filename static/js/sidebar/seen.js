@@ -1,7 +1,7 @@
 // Tells the server that the person sees the open conversation, so that none of their pages marks its answer as new.
 
 /** @import { Connection } from "../page/connection.js" */
-/** @import { OpenConversation } from "./open-conversation.js" */
+/** @import { OpenConversation } from "../chat/open-conversation.js" */
 
 export class Seen {
   #connection;

@@ -1,0 +1,75 @@
+"""A conversation without its messages, as its own page and the list show it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from django.urls import reverse
+
+from chatui.models import Conversation
+
+
+@dataclass(frozen=True, slots=True)
+class ShownConversation:
+    """What a page says of a conversation itself. ``is_imported``: it was uploaded, and not written here; no new title takes that away."""
+
+    id: str
+    title: str
+    url: str
+    effort: str
+    is_imported: bool = False
+    imported_from: str = ""
+    at: datetime | None = None
+    has_news: bool = False
+    is_pinned: bool = False
+    is_archived: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationLink:
+    """One conversation in the side bar's list. ``is_running``: an answer is being written there; ``has_news``: one ended unseen."""
+
+    id: str
+    title: str
+    updated_at: datetime
+    url: str
+    is_current: bool = False
+    is_imported: bool = False
+    is_running: bool = False
+    has_news: bool = False
+    is_pinned: bool = False
+
+
+def shown_conversation(row: Conversation) -> ShownConversation:
+    """A conversation's own data for its page."""
+    url = reverse("conversation", args=[row.pk])
+    return ShownConversation(
+        str(row.pk),
+        row.title,
+        url,
+        row.effort,
+        is_imported=row.imported_at is not None,
+        imported_from=row.get_imported_from_display(),
+        at=row.active_at,
+        has_news=row.has_news,
+        is_pinned=row.is_pinned,
+        is_archived=row.archived_at is not None,
+    )
+
+
+def conversation_link(row: Conversation, current: UUID | None = None) -> ConversationLink:
+    """A conversation as a line of the side bar."""
+    url = reverse("conversation", args=[row.pk])
+    return ConversationLink(
+        str(row.pk),
+        row.title,
+        row.active_at,
+        url,
+        is_current=row.pk == current,
+        is_imported=row.imported_at is not None,
+        is_running=vars(row).get("is_running", False),
+        has_news=row.has_news,
+        is_pinned=row.is_pinned,
+    )
