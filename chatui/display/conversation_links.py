@@ -13,7 +13,11 @@ from chatui.models import Conversation
 
 @dataclass(frozen=True, slots=True)
 class ShownConversation:
-    """What a page says of a conversation itself. ``is_imported``: it was uploaded, and not written here; no new title takes that away."""
+    """What a page says of a conversation itself.
+
+    ``is_imported``: it was uploaded, and not written here; no new title takes that away. ``imported_from``: the product that it was
+    exported from, if any. ``at``: when something last happened there.
+    """
 
     id: str
     title: str

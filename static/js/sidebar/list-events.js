@@ -54,7 +54,8 @@ export class ListEvents {
     this.#list.retitle(conversation, title);
     if (!this.#isOpen(conversation)) return;
     find(this.#page, ".top-title", HTMLElement).textContent = title;
-    this.#tab.set(`${title} · chatui`);
+    const { content: name } = find(document, "meta[name=application-name]", HTMLMetaElement);
+    this.#tab.set(`${title} · ${name}`);
   }
 
   /** @param {Listed} event one of the person's conversations is new, was asked something, or is back */

@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('chatui', '0016_bin_index'),
+        ('chatui', '0017_bin_index'),
     ]
 
     operations = [

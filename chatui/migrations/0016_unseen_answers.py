@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('chatui', '0014_failed_answers'),
+        ('chatui', '0015_import_source'),
     ]
 
     operations = [

@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('chatui', '0015_unseen_answers'),
+        ('chatui', '0016_unseen_answers'),
     ]
 
     operations = [
