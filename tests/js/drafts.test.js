@@ -1,31 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Drafts } from "../../static/js/models/drafts.js";
-
-/** A storage as browsers have it, in memory. */
-class MemoryStorage {
-  /** @type {Map<string, string>} */
-  #items = new Map();
-  get length() {
-    return this.#items.size;
-  }
-  /** @param {number} index */
-  key(index) {
-    return [...this.#items.keys()][index] ?? null;
-  }
-  /** @param {string} key */
-  getItem(key) {
-    return this.#items.get(key) ?? null;
-  }
-  /** @param {string} key @param {string} value */
-  setItem(key, value) {
-    this.#items.set(key, value);
-  }
-  /** @param {string} key */
-  removeItem(key) {
-    this.#items.delete(key);
-  }
-}
+import { MemoryStorage } from "./memory-storage.js";
 
 test("a draft is there again after a reload", () => {
   const storage = new MemoryStorage();

@@ -1,17 +1,15 @@
-// <chat-composer>: the message box. Dispatches "chat:send" with {text, effort, choice, clientId}, and "chat:stop".
+// <chat-composer>: the message box. Dispatches "chat:send" with {text, effort, choice, clientId}, or "chat:next", which
+// can be refused, while an answer is being written; "chat:stop"; "chat:running" when an answer begins or ends; and
+// "chat:settled" when the server took or refused what was sent.
 
-import { find } from "../page/dom.js";
+import { around, find } from "../page/dom.js";
 import { grow } from "../page/growing.js";
-import { openStorage } from "../page/storage.js";
-import { newId } from "../models/client-id.js";
-import { Drafts } from "../models/drafts.js";
-import { problemWith, sends } from "../models/typing.js";
+import { problemWith, remainingCharacters, sends } from "../models/typing.js";
+import { MessageDraft } from "../writing/message-draft.js";
 import { ModelChoice } from "./model-choice.js";
 
 /** @typedef {{ text: string, effort: string, choice: string, clientId: string }} Written */
 
-const DRAFT_DELAY_MS = 250;
-const BUSY = "Please wait for the answer, or stop it first.";
 const HELD = "Your last message has not been sent yet. Please wait for the connection.";
 
 export class ChatComposer extends HTMLElement {
@@ -21,20 +19,11 @@ export class ChatComposer extends HTMLElement {
   #stop = find(this, ".stop", HTMLButtonElement);
   #problem = find(this, ".composer-problem", HTMLElement);
   #limit = Number(this.#form.dataset.textChars) || Infinity;
-  #drafts = new Drafts(openStorage(), this.dataset.person ?? "");
-  /** @type {string | null} */
-  #conversation = this.dataset.conversation ?? null;
-  #model = new ModelChoice(this, () => this.#conversation === null);
-  /**
-   * The id under which the text in the box was sent before, without a reply.
-   * @type {{ text: string, clientId: string } | null}
-   */
-  #unanswered = null;
-  /** @type {number | undefined} */
-  #saving;
+  #count = find(this, ".composer-count", HTMLElement);
+  #draft = new MessageDraft(this, this.dataset.person ?? "", this.dataset.conversation ?? null);
+  #model = new ModelChoice(this, () => this.#draft.isNew);
   #running = false;
-  #forgotten = false;
-  /** Whether a message waits for the connection: the next one has to wait, too. */
+  /** Whether a message waits for the connection: the next one has to, too. */
   held = false;
 
   connectedCallback() {
@@ -43,12 +32,20 @@ export class ChatComposer extends HTMLElement {
     this.#area.addEventListener("input", this.#typed);
     this.#stop.addEventListener("click", () => this.dispatchEvent(new CustomEvent("chat:stop")));
     this.addEventListener("click", this.#takeExample);
-    addEventListener("pagehide", this.#save);
     this.#model.listen();
-    const draft = this.#drafts.load(this.#conversation);
-    // What was typed before this script was there is newer than a draft.
-    this.#put(this.#area.value || draft.text);
-    if (draft.clientId) this.#unanswered = { text: draft.text, clientId: draft.clientId };
+    this.#draft.begin();
+    this.text = this.text;
+  }
+
+  /** What is in the box. */
+  get text() {
+    return this.#area.value;
+  }
+
+  set text(text) {
+    this.#area.value = text;
+    grow(this.#area);
+    this.#show();
   }
 
   get limit() {
@@ -72,8 +69,7 @@ export class ChatComposer extends HTMLElement {
 
   /** The person signs out: nothing that they wrote stays in this browser, and the page must not save it again. */
   forget() {
-    this.#forgotten = true;
-    this.#drafts.forgetAll();
+    this.#draft.forget();
     this.#model.forget();
   }
 
@@ -81,14 +77,19 @@ export class ChatComposer extends HTMLElement {
     this.#area.focus();
   }
 
-  /** @param {boolean} running whether an answer is being written: Stop takes the place of Send */
+  get isRunning() {
+    return this.#running;
+  }
+
+  /** @param {boolean} running whether an answer is being written: Stop takes the place of Send, until one writes */
   set running(running) {
     const focusMoves = document.activeElement === (running ? this.#send : this.#stop);
     this.#running = running;
-    this.#send.hidden = running;
     this.#stop.hidden = !running;
+    this.#show();
     if (focusMoves) (running ? this.#stop : this.#area).focus();
     if (!running) this.say("");
+    this.dispatchEvent(new CustomEvent("chat:running"));
   }
 
   /** @param {string} sentence @param {"problem" | "hint"} [kind] */
@@ -97,27 +98,32 @@ export class ChatComposer extends HTMLElement {
     this.#problem.textContent = sentence;
   }
 
-  /**
-   * The server has stored the message: only now is the draft removed. Text typed since then stays.
-   * @param {string} conversation that the message is now part of
-   */
+  /** The server has stored the message. Text typed since then stays. @param {string} conversation it is now part of */
   accepted(conversation) {
-    this.#drafts.clear(this.#conversation);
-    this.#conversation = conversation;
-    this.#unanswered = null;
-    this.#save();
+    this.#draft.accepted(conversation);
+    this.dispatchEvent(new CustomEvent("chat:settled"));
   }
 
   /**
-   * The server refused the message, or it was taken back: its text returns to the box, before anything typed since.
+   * The server refused the message, or it was taken back: its text returns to the box.
    * @param {string} text
    * @param {string} sentence
    */
   refused(text, sentence) {
-    const since = this.#area.value.trim();
-    this.#unanswered = null;
-    this.#put(since ? `${text}\n\n${since}` : text);
-    this.#save();
+    this.#draft.refused();
+    this.putBack(text, sentence);
+    this.dispatchEvent(new CustomEvent("chat:settled"));
+  }
+
+  /**
+   * Puts a text into the box, before anything typed since.
+   * @param {string} text
+   * @param {string} sentence
+   */
+  putBack(text, sentence) {
+    const since = this.text.trim();
+    this.text = since ? `${text}\n\n${since}` : text;
+    this.#draft.save();
     this.say(sentence);
     this.#area.focus();
   }
@@ -125,22 +131,38 @@ export class ChatComposer extends HTMLElement {
   /** @param {Event} event */
   #submit = (event) => {
     event.preventDefault();
-    const text = this.#area.value.trim();
+    const text = this.text.trim();
     if (!text) return;
-    if (this.#running) return this.say(BUSY, "hint");
     if (this.held) return this.say(HELD, "hint");
     const problem = problemWith(text, this.#limit);
     if (problem) return this.say(problem);
-    const clientId = this.#unanswered?.text === text ? this.#unanswered.clientId : newId();
-    clearTimeout(this.#saving);
-    this.#drafts.keep(this.#conversation, text, clientId);
-    this.#unanswered = { text, clientId };
-    this.#put("");
+    if (this.#running) return this.#sendNext(text);
+    const clientId = this.#draft.sent(text);
+    this.text = "";
     this.say("");
+    this.#dispatch("chat:send", text, clientId);
+  };
+
+  /** An answer is being written: the message is the next one. @param {string} text */
+  #sendNext(text) {
+    if (!this.#dispatch("chat:next", text, "")) return;
+    this.text = "";
+    this.#draft.save();
+    this.say("");
+    this.#area.focus();
+  }
+
+  /**
+   * @param {string} name
+   * @param {string} text
+   * @param {string} clientId
+   * @returns {boolean} whether it was not refused
+   */
+  #dispatch(name, text, clientId) {
     /** @type {Written} */
     const detail = { text, effort: this.effort, choice: this.choice, clientId };
-    this.dispatchEvent(new CustomEvent("chat:send", { detail }));
-  };
+    return this.dispatchEvent(new CustomEvent(name, { detail, cancelable: true }));
+  }
 
   /** @param {KeyboardEvent} event */
   #key = (event) => {
@@ -151,40 +173,25 @@ export class ChatComposer extends HTMLElement {
 
   /** Adds an example to the end of the text in the box, to be changed or sent. @param {Event} event */
   #takeExample = (event) => {
-    const example = event.target instanceof Element ? event.target.closest("[data-action='example']") : null;
+    const example = around(event, "[data-action='example']");
     if (!example) return;
-    this.#put([this.#area.value.trim(), example.textContent?.trim()].filter(Boolean).join("\n\n"));
-    this.#save();
+    this.text = [this.text.trim(), example.textContent?.trim()].filter(Boolean).join("\n\n");
+    this.#draft.save();
     this.#area.focus();
   };
 
   #typed = () => {
     grow(this.#area);
     this.#show();
-    this.say(problemWith(this.#area.value.trim(), this.#limit) ?? "");
-    clearTimeout(this.#saving);
-    this.#saving = setTimeout(this.#save, DRAFT_DELAY_MS);
+    this.say(problemWith(this.text.trim(), this.#limit) ?? "");
+    this.#draft.typed();
   };
-
-  #save = () => {
-    clearTimeout(this.#saving);
-    if (this.#forgotten) return;
-    const text = this.#area.value;
-    // The box is empty while a message is being sent: that must not delete the message's draft.
-    if (!text && this.#unanswered) return;
-    const clientId = this.#unanswered?.text === text.trim() ? this.#unanswered.clientId : null;
-    this.#drafts.keep(this.#conversation, text, clientId);
-  };
-
-  /** @param {string} text */
-  #put(text) {
-    this.#area.value = text;
-    grow(this.#area);
-    this.#show();
-  }
 
   #show() {
-    this.#send.disabled = !this.#area.value.trim();
+    const text = this.text.trim();
+    this.#send.disabled = !text;
+    this.#send.hidden = this.#running && !text;
+    this.#count.textContent = remainingCharacters(text, this.#limit) ?? "";
   }
 }
 

@@ -2,6 +2,7 @@
 
 import { ConversationList } from "../sidebar/conversation-list.js";
 import { Drawer } from "../sidebar/drawer.js";
+import { NextMessage } from "../writing/next-message.js";
 import { Connection } from "../page/connection.js";
 import { around, find, listen } from "../page/dom.js";
 import { isEndUserEvent } from "../wire/protocol.js";
@@ -67,6 +68,14 @@ class ChatPage extends HTMLElement {
     connection: this.#connection,
     open: this.#open,
   });
+  #next = new NextMessage({
+    composer: this.#composer,
+    transcript: this.#transcript,
+    open: this.#open,
+    send: (written) => this.#commands.send(written),
+    sendNow: (written) => void this.#send(written),
+    announce: (sentence) => this.#announcer.say(sentence),
+  });
   #events = new ServerEvents({
     transcript: this.#transcript,
     composer: this.#composer,
@@ -87,6 +96,7 @@ class ChatPage extends HTMLElement {
     fitKeyboard();
     new ContextUse(find(this, ".context-use", HTMLElement), this.#transcript).watch();
     this.#composer.running = this.#transcript.running.length > 0;
+    this.#next.start();
     if (!this.#toFoundMessage()) this.#scrolling.toEnd();
     this.#more.start();
     this.#connection.start();
@@ -136,18 +146,7 @@ class ChatPage extends HTMLElement {
     this.#scrolling.toEnd();
   }
 
-  /**
-   * Shows the message that the address names, such as after a search.
-   * @returns {boolean} whether it names one that is on the page
-   */
-  #toFoundMessage() {
-    const [, message] = /^#m-([0-9a-f-]{36})$/.exec(location.hash) ?? [];
-    if (!message) return false;
-    const element = document.getElementById(`m-${message}`);
-    if (element) this.#scrolling.to(element);
-    else if (new URLSearchParams(location.search).get("at") !== message) this.#open.leadTo(message);
-    return element !== null;
-  }
+  #toFoundMessage = () => this.#scrolling.toFoundMessage((message) => this.#open.leadTo(message));
 
   #opened() {
     this.#banner.opened();
@@ -177,7 +176,9 @@ class ChatPage extends HTMLElement {
 
   /** @param {Event} event */
   #submitted = (event) => {
-    if (around(event, "form[data-sign-out]")) this.#composer.forget();
+    if (!around(event, "form[data-sign-out]")) return;
+    this.#composer.forget();
+    this.#next.forget();
   };
 
   /** @param {KeyboardEvent} event */

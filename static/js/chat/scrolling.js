@@ -34,6 +34,20 @@ export class Scrolling {
   }
 
   /**
+   * Scrolls to the message that the address names, such as after a search.
+   * @param {(message: string) => void} lead called with one that is not on the page
+   * @returns {boolean} whether it names one that is
+   */
+  toFoundMessage(lead) {
+    const [, message] = /^#m-([0-9a-f-]{36})$/.exec(location.hash) ?? [];
+    if (!message) return false;
+    const element = document.getElementById(`m-${message}`);
+    if (element) this.to(element);
+    else if (new URLSearchParams(location.search).get("at") !== message) lead(message);
+    return element !== null;
+  }
+
+  /**
    * Scrolls to an element instead, and stays there.
    * @param {Element} element
    */

@@ -23,7 +23,7 @@ export class QuestionEditor {
     this.#area.value = seek(question, ".question-source", HTMLTemplateElement)?.content.textContent ?? "";
     this.#form.addEventListener("submit", this.#submit);
     this.#form.addEventListener("keydown", this.#key);
-    this.#area.addEventListener("input", () => grow(this.#area));
+    this.#area.addEventListener("input", this.#typed);
     find(this.#form, "[data-action=cancel-edit]", HTMLElement).addEventListener("click", () => this.close());
     this.#hideQuestion(true);
     question.append(this.#form);
@@ -37,15 +37,21 @@ export class QuestionEditor {
   /** The edit was refused: it can be changed and sent again. @param {string} sentence */
   refuse(sentence) {
     this.#lock(false);
-    find(this.#form, ".question-editor-problem", HTMLElement).textContent = sentence;
+    this.#say(sentence);
     this.#area.focus();
   }
 
   close() {
     this.#form.remove();
     this.#hideQuestion(false);
+    this.#question.dispatchEvent(new CustomEvent("chat:editor-closed"));
     seek(this.#question, "[data-action=edit]", HTMLElement)?.focus();
   }
+
+  #typed = () => {
+    grow(this.#area);
+    this.#say(problemWith(this.#area.value.trim(), this.#limit) ?? "");
+  };
 
   /** @param {Event} event */
   #submit = (event) => {
@@ -53,7 +59,7 @@ export class QuestionEditor {
     const text = this.#area.value.trim();
     const problem = text ? problemWith(text, this.#limit) : "There is nothing to send.";
     if (problem) return this.refuse(problem);
-    find(this.#form, ".question-editor-problem", HTMLElement).textContent = "";
+    this.#say("");
     this.#lock(true);
     this.#send(text);
   };
@@ -69,6 +75,11 @@ export class QuestionEditor {
       this.#form.requestSubmit();
     }
   };
+
+  /** @param {string} sentence */
+  #say(sentence) {
+    find(this.#form, ".question-editor-problem", HTMLElement).textContent = sentence;
+  }
 
   /** @param {boolean} locked */
   #lock(locked) {

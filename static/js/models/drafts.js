@@ -26,7 +26,7 @@ export class Drafts {
    * @returns {Draft}
    */
   load(conversation) {
-    const stored = this.#attempt((storage) => storage.getItem(this.#key(conversation)));
+    const stored = this.#attempt((storage) => storage.getItem(this.key(conversation)));
     if (!stored) return EMPTY;
     try {
       const draft = JSON.parse(stored);
@@ -46,12 +46,12 @@ export class Drafts {
    */
   keep(conversation, text, clientId = null) {
     if (!text) return this.clear(conversation);
-    this.#attempt((storage) => storage.setItem(this.#key(conversation), JSON.stringify({ text, clientId })));
+    this.#attempt((storage) => storage.setItem(this.key(conversation), JSON.stringify({ text, clientId })));
   }
 
   /** @param {string | null} conversation */
   clear(conversation) {
-    this.#attempt((storage) => storage.removeItem(this.#key(conversation)));
+    this.#attempt((storage) => storage.removeItem(this.key(conversation)));
   }
 
   /** Deletes all drafts in this browser, whoever wrote them: called when a person signs out. */
@@ -62,8 +62,11 @@ export class Drafts {
     });
   }
 
-  /** @param {string | null} conversation */
-  #key(conversation) {
+  /**
+   * What storage events name it by.
+   * @param {string | null} conversation
+   */
+  key(conversation) {
     return `${PREFIX}${this.#person}:${conversation ?? "new"}`;
   }
 

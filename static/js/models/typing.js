@@ -39,3 +39,20 @@ export function problemWith(text, limit) {
   const tooLong = `${number.format(excess)} ${excess === 1 ? "character" : "characters"} too long`;
   return `This message is ${tooLong}. The limit is ${number.format(limit)} characters.`;
 }
+
+/** The part of the limit that is left when the number of characters is shown. */
+const NEAR = 0.1;
+
+/**
+ * How many characters may still be written, once few are left; null before, and when the text is too long.
+ * @param {string} text
+ * @param {number} limit in code points
+ * @returns {string | null}
+ */
+export function remainingCharacters(text, limit) {
+  const near = limit - Math.min(500, limit * NEAR);
+  if (text.length < near || !Number.isFinite(limit)) return null;
+  const left = limit - [...text].length;
+  if (left < 0 || left > limit - near) return null;
+  return `Characters left: ${new Intl.NumberFormat("en").format(left)}`;
+}

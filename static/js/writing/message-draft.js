@@ -1,0 +1,123 @@
+// The draft of what is in the message box: kept in this browser, and the same in all tabs that show the conversation.
+
+import { Drafts } from "../models/drafts.js";
+import { newId } from "../models/client-id.js";
+import { openStorage } from "../page/storage.js";
+
+/** @typedef {{ text: string }} Box what is written in it; assigning shows another text */
+
+const DELAY_MS = 250;
+
+export class MessageDraft {
+  #box;
+  #drafts;
+  #conversation;
+  /**
+   * The id under which the text in the box was sent before, without a reply.
+   * @type {{ text: string, clientId: string } | null}
+   */
+  #unanswered = null;
+  /** What is stored, as far as this tab knows: a box with anything else in it is being written in. */
+  #stored = "";
+  /** @type {number | undefined} */
+  #saving;
+  #forgotten = false;
+
+  /**
+   * @param {Box} box
+   * @param {string} person
+   * @param {string | null} conversation
+   */
+  constructor(box, person, conversation) {
+    this.#box = box;
+    this.#drafts = new Drafts(openStorage(), person);
+    this.#conversation = conversation;
+  }
+
+  /** Whether no conversation has begun yet. */
+  get isNew() {
+    return this.#conversation === null;
+  }
+
+  /** Puts the draft into the box, unless something was typed before this script was there: that is newer. */
+  begin() {
+    addEventListener("pagehide", () => this.#saving !== undefined && this.save());
+    addEventListener("storage", this.#changed);
+    const draft = this.#drafts.load(this.#conversation);
+    if (draft.clientId) this.#unanswered = { text: draft.text, clientId: draft.clientId };
+    this.#stored = draft.text;
+    if (this.#box.text) this.typed();
+    else this.#box.text = draft.text;
+  }
+
+  typed() {
+    clearTimeout(this.#saving);
+    this.#saving = setTimeout(() => this.save(), DELAY_MS);
+  }
+
+  /**
+   * The text leaves the box and is on its way: until the server has it, the draft stays.
+   * @param {string} text
+   * @returns {string} the id to send it under: the same one as before when it was sent without a reply
+   */
+  sent(text) {
+    const clientId = this.#unanswered?.text === text ? this.#unanswered.clientId : newId();
+    clearTimeout(this.#saving);
+    this.#saving = undefined;
+    this.#drafts.keep(this.#conversation, text, clientId);
+    this.#unanswered = { text, clientId };
+    this.#stored = "";
+    return clientId;
+  }
+
+  /**
+   * The server has stored the message: only now is the draft removed. Text typed since then stays.
+   * @param {string} conversation that the message is now part of
+   */
+  accepted(conversation) {
+    this.#drafts.clear(this.#conversation);
+    this.#conversation = conversation;
+    this.#unanswered = null;
+    this.save();
+  }
+
+  /** The server did not take the message: it has no id any more. */
+  refused() {
+    this.#unanswered = null;
+  }
+
+  save() {
+    clearTimeout(this.#saving);
+    this.#saving = undefined;
+    const text = this.#box.text;
+    // The box is empty while a message is being sent: that must not delete the message's draft.
+    if (this.#forgotten || (!text && this.#unanswered)) return;
+    this.#stored = text;
+    this.#drafts.keep(this.#conversation, text, this.#idOf(text.trim()));
+  }
+
+  /** The person signs out: nothing that they wrote stays in this browser, and the page must not save it again. */
+  forget() {
+    this.#forgotten = true;
+    this.#drafts.forgetAll();
+  }
+
+  /** @param {string} text */
+  #idOf(text) {
+    return this.#unanswered?.text === text ? this.#unanswered.clientId : null;
+  }
+
+  /**
+   * Another tab has stored its text: the newest wins, but not over what is being written or sent here.
+   * @param {StorageEvent} event
+   */
+  #changed = (event) => {
+    if (this.#forgotten || event.key !== this.#drafts.key(this.#conversation)) return;
+    const { text, clientId } = this.#drafts.load(this.#conversation);
+    // With an id it is on its way from the other tab, and gone from the box there.
+    const isBusy = this.#unanswered !== null || this.#saving !== undefined || this.#box.text !== this.#stored;
+    if (clientId !== null || isBusy) return;
+    this.#stored = text;
+    this.#box.text = text;
+  };
+}

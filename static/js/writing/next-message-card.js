@@ -1,0 +1,75 @@
+// The card above the message box that shows the next message, its editor and its buttons.
+
+import { around, find } from "../page/dom.js";
+import { QuestionEditor } from "../exchange/question-editor.js";
+
+/** @import { NextMessage as Message } from "./next-messages.js" */
+/** @typedef {{ send: () => void, edit: () => void, takeBack: () => void, edited: () => void }} Actions */
+
+export const WAITING = "Sent when this answer is finished.";
+const EDITING = "Not sent while you edit it.";
+const OFFERED = "This message has not been sent yet.";
+/** @type {Record<string, string | undefined>} by the state of the answer before it */
+const REASONS = {
+  stopped: "The answer was stopped, so this message has not been sent.",
+  failed: "The answer was not finished, so this message has not been sent.",
+  incomplete: "The answer was not finished, so this message has not been sent.",
+  interrupted: "The answer was not finished, so this message has not been sent.",
+};
+
+/** Why a message is only offered. @param {string} reason the state of the answer before it, or nothing */
+export function offeredSentence(reason) {
+  return REASONS[reason] ?? OFFERED;
+}
+
+export class NextMessageCard {
+  #element = find(document, ".next-message", HTMLElement);
+  /** @type {QuestionEditor | null} */
+  #editor = null;
+
+  /** @param {Actions} actions */
+  constructor({ send, edit, takeBack, edited }) {
+    this.#element.addEventListener("click", (event) => {
+      const action = around(event, "[data-action]")?.dataset.action;
+      if (action === "send-next") send();
+      else if (action === "edit") edit();
+      else if (action === "take-back") takeBack();
+    });
+    this.#element.addEventListener("chat:editor-closed", () => {
+      this.#editor = null;
+      edited();
+    });
+  }
+
+  get isEditing() {
+    return this.#editor !== null;
+  }
+
+  get hasFocus() {
+    return this.#element.contains(document.activeElement);
+  }
+
+  /**
+   * @param {number} limit characters
+   * @param {(text: string) => void} change
+   */
+  edit(limit, change) {
+    this.#editor = new QuestionEditor(this.#element, limit, change);
+  }
+
+  close() {
+    this.#editor?.close();
+  }
+
+  /** @param {Message | null} message */
+  show(message) {
+    this.#element.hidden = message === null || message.state === "sending";
+    if (!message) return;
+    const waits = message.state === "waiting";
+    const sentence = waits ? WAITING : offeredSentence(message.reason);
+    find(this.#element, ".next-message-state", HTMLElement).textContent = this.isEditing ? EDITING : sentence;
+    find(this.#element, ".question-text", HTMLElement).textContent = message.text;
+    find(this.#element, ".question-source", HTMLTemplateElement).content.replaceChildren(message.text);
+    find(this.#element, "[data-action=send-next]", HTMLElement).hidden = waits;
+  }
+}

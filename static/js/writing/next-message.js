@@ -1,0 +1,199 @@
+// The next message, written while an answer is being written: it can be changed and taken back, and is sent once when
+// the answer is finished. After an answer that was stopped or failed it is offered instead.
+
+import { newId } from "../models/client-id.js";
+import { openStorage } from "../page/storage.js";
+import { problemWith } from "../models/typing.js";
+import { NextMessageCard, WAITING, offeredSentence } from "./next-message-card.js";
+import { NextMessages } from "./next-messages.js";
+import { exclusively, isOfThisTab, markAsOfThisTab } from "./tabs.js";
+
+/** @import { ChatComposer, Written } from "../chat/composer.js" */
+/** @import { NextMessage as Message } from "./next-messages.js" */
+
+/**
+ * @typedef {object} Around
+ * @property {ChatComposer} composer
+ * @property {import("../chat/transcript.js").ChatTranscript} transcript
+ * @property {import("../chat/open-conversation.js").OpenConversation} open
+ * @property {(written: Written) => void} send without moving the page under who reads
+ * @property {(written: Written) => void} sendNow and show it
+ * @property {(sentence: string) => void} announce
+ */
+
+const OCCUPIED = "Please send the message above first, or take it back.";
+const TAKEN = "This message was sent or changed in another tab meanwhile.";
+
+export class NextMessage {
+  #around;
+  #messages;
+  #card = new NextMessageCard({
+    send: () => this.#sendNow(),
+    edit: () => this.#edit(),
+    takeBack: () => this.#takeBack(),
+    edited: () => this.#edited(),
+  });
+  /** The id of what this tab has sent, until the server replies. */
+  #sent = "";
+
+  /** @param {Around} around */
+  constructor(around) {
+    this.#around = around;
+    this.#messages = new NextMessages(openStorage(), around.composer.dataset.person ?? "");
+  }
+
+  /** The page is there, and knows whether an answer is being written. */
+  start() {
+    const { composer } = this.#around;
+    composer.addEventListener("chat:next", this.#written);
+    composer.addEventListener("chat:running", this.#followed);
+    composer.addEventListener("chat:settled", this.#settled);
+    addEventListener("storage", this.#changed);
+    const message = this.#messages.load(this.#conversation);
+    // Whether the server has what another page was sending is not known: it can be sent again under the same id.
+    if (message?.state === "sending") this.#keep({ ...message, state: "offered", reason: "" });
+    else if (isOfThisTab(message?.clientId)) this.#followed();
+    else if (!composer.isRunning) this.#offer("");
+    this.#reload();
+  }
+
+  /** The person signs out: nothing that they wrote stays in this browser. */
+  forget() {
+    this.#messages.forgetAll();
+  }
+
+  /** The conversation's id. What waited before it had one is moved to it. */
+  get #conversation() {
+    const { id } = this.#around.open;
+    if (id !== null) this.#messages.adopt(id);
+    return id;
+  }
+
+  /** The message that waits or is offered, as all tabs know it. */
+  get #message() {
+    const message = this.#messages.load(this.#conversation);
+    return message?.state === "sending" ? null : message;
+  }
+
+  get #runningTurn() {
+    return this.#around.transcript.running.at(-1)?.turn ?? "";
+  }
+
+  /** Something was sent while an answer is being written: it waits, behind what waits already. @param {Event} event */
+  #written = (event) => {
+    const { composer, announce } = this.#around;
+    const { text, effort, choice } = /** @type {CustomEvent<Written>} */ (event).detail;
+    const before = this.#message;
+    const isJoined = before?.state === "waiting";
+    const whole = isJoined ? `${before.text}\n\n${text}` : text;
+    const problem = before && !isJoined ? OCCUPIED : problemWith(whole, composer.limit);
+    if (problem) {
+      event.preventDefault();
+      return composer.say(problem, "hint");
+    }
+    const clientId = newId();
+    markAsOfThisTab(clientId);
+    this.#keep({ text: whole, effort, choice, clientId, state: "waiting", turn: this.#runningTurn, reason: "" });
+    announce(WAITING);
+  };
+
+  /** An answer is being written, or is not any more. */
+  #followed = () => {
+    const { composer, transcript } = this.#around;
+    const message = this.#message;
+    if (message?.state !== "waiting") return;
+    const turn = this.#runningTurn;
+    if (turn && turn !== message.turn) return this.#keep({ ...message, turn });
+    const last = transcript.exchanges.at(-1);
+    if (composer.isRunning || last?.isRunning) return;
+    if (last?.turn === message.turn && last.state === "completed") void this.#send(message, this.#around.send);
+    else this.#offer(last?.turn === message.turn ? last.state : "");
+  };
+
+  /** @param {string} reason */
+  #offer(reason) {
+    const message = this.#message;
+    if (message?.state !== "waiting") return;
+    this.#keep({ ...message, state: "offered", reason });
+    this.#around.announce(offeredSentence(reason));
+  }
+
+  /** Sends it unless another tab does. @param {Message} message @param {(written: Written) => void} send */
+  async #send(message, send) {
+    const { composer } = this.#around;
+    // The claim is stored: nothing is lost if this tab is closed before the server has it.
+    const claimed = await exclusively(this.#messages.key(this.#conversation), () => {
+      if (composer.isRunning || composer.held) return null;
+      return this.#messages.claim(this.#conversation, message.clientId);
+    });
+    if (!claimed) return this.#reload();
+    this.#sent = claimed.clientId;
+    if (this.#card.hasFocus) composer.focus();
+    this.#card.show(claimed);
+    send(claimed);
+  }
+
+  /** The server took or refused what was sent, or it was taken back: then its text is in the box. */
+  #settled = () => {
+    const conversation = this.#conversation;
+    if (this.#sent && this.#messages.load(conversation)?.clientId === this.#sent) this.#messages.clear(conversation);
+    this.#sent = "";
+    this.#reload();
+  };
+
+  #sendNow() {
+    const { composer, sendNow } = this.#around;
+    const message = this.#message;
+    if (!message) return this.#reload();
+    if (!composer.isRunning) return void this.#send(message, sendNow);
+    markAsOfThisTab(message.clientId);
+    this.#keep({ ...message, state: "waiting", turn: this.#runningTurn, reason: "" });
+  }
+
+  #takeBack() {
+    const message = this.#message;
+    if (!message) return this.#reload();
+    this.#messages.clear(this.#conversation);
+    this.#reload();
+    this.#around.composer.putBack(message.text, "");
+  }
+
+  /** While it is edited, nobody sends it. */
+  #edit() {
+    const message = this.#message;
+    if (!message || this.#card.isEditing) return;
+    this.#card.edit(this.#around.composer.limit, (text) => this.#change(message, text));
+    this.#keep({ ...message, state: "offered", reason: "" });
+  }
+
+  /** @param {Message} edited @param {string} text */
+  #change(edited, text) {
+    const message = this.#message;
+    const isStill = message?.clientId === edited.clientId;
+    if (isStill) this.#keep({ ...message, text, clientId: newId() });
+    this.#card.close();
+    if (!isStill) this.#around.composer.putBack(text, TAKEN);
+    else if (!this.#around.composer.isRunning) this.#sendNow();
+  }
+
+  /** The editor is closed: it waits again, if there is something to wait for. */
+  #edited() {
+    if (this.#message && this.#around.composer.isRunning) this.#sendNow();
+    else this.#reload();
+  }
+
+  /** @param {StorageEvent} event */
+  #changed = (event) => {
+    if (event.key === this.#messages.key(this.#conversation) && !this.#card.isEditing) this.#reload();
+  };
+
+  #reload() {
+    this.#card.show(this.#messages.load(this.#conversation));
+  }
+
+  /** @param {Message} message */
+  #keep(message) {
+    this.#messages.keep(this.#conversation, message);
+    this.#card.show(message);
+  }
+}

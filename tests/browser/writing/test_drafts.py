@@ -1,0 +1,52 @@
+"""What is in the message box is the same in all tabs of a conversation, and a limit is told before it is reached."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.chat import Chat
+from tests.browser.visits import Visits
+from tests.support.served import Server
+
+pytestmark = pytest.mark.browser
+
+
+def test_a_draft_is_the_same_in_two_tabs_and_never_replaces_what_is_being_written(demo: Server, visits: Visits) -> None:
+    one = Chat(visits.open(demo, "ada"))
+    one.ask_and_wait("Hello!")
+    one.settle()
+    two = Chat(one.page.context.new_page())
+    two.page.goto(one.page.url)
+    two.page.wait_for_load_state()
+
+    one.box.fill("half a thought")
+    expect(two.box).to_have_value("half a thought")
+    two.box.fill("a newer thought")
+    expect(one.box).to_have_value("a newer thought")
+
+    # In the same moment in both: neither box is overwritten.
+    one.page.evaluate("() => { document.querySelector('#composer-text').value = 'being written'; }")
+    two.box.fill("the newest thought")
+    two.page.wait_for_function("() => Object.values(localStorage).some((text) => text.includes('the newest thought'))")
+    expect(one.box).to_have_value("being written")
+    one.page.evaluate("() => { document.querySelector('#composer-text').value = 'a newer thought'; }")
+
+    two.box.fill("to be sent")
+    expect(one.box).to_have_value("to be sent")
+    two.box.press("Enter")
+    two.finish()
+    expect(one.exchanges).to_have_count(2)
+    expect(one.box).to_have_value("")
+
+
+def test_what_may_still_be_written_is_told_near_the_limit(demo: Server, visits: Visits) -> None:
+    chat = Chat(visits.open(demo, "ada"))
+    count = chat.page.locator("#composer-count")
+    chat.box.fill("x" * 3500)
+    expect(count).to_be_empty()
+    chat.box.fill("x" * 3990)
+    expect(count).to_have_text("Characters left: 10")
+    chat.box.fill("x" * 4001)
+    expect(count).to_be_empty()
+    expect(chat.problem).to_have_text("This message is 1 character too long. The limit is 4,000 characters.")

@@ -1,0 +1,131 @@
+"""A message that is sent while an answer is being written waits, can be changed and taken back, and is sent once."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.chat import Chat
+from tests.browser.relay import Relay
+from tests.browser.visits import Visits
+from tests.support.served import Server
+
+pytestmark = pytest.mark.browser
+
+WAITING = "Sent when this answer is finished."
+STOPPED = "The answer was stopped, so this message has not been sent."
+
+
+def card(page: Page) -> Locator:
+    """What shows the next message."""
+    return page.get_by_role("region", name="Next message")
+
+
+def press(page: Page, name: str) -> None:
+    """A button of the next message."""
+    card(page).get_by_role("button", name=name, exact=True).click()
+
+
+@pytest.fixture
+def chat(llama: Server, visits: Visits, relay: Relay) -> Chat:
+    """A conversation whose first answer is held in the middle."""
+    chat = Chat(visits.open(llama, "ada"))
+    relay.hold_after(90)
+    chat.ask("Count from 1 to 200.")
+    expect(chat.answer).to_contain_text("1, 2, 3")
+    chat.settle()
+    return chat
+
+
+def test_it_is_sent_once_when_the_answer_is_finished_also_with_two_tabs(chat: Chat, relay: Relay) -> None:
+    other = Chat(chat.page.context.new_page())
+    other.page.goto(chat.page.url)
+    chat.ask("And then?")
+    for tab in (chat, other):
+        expect(card(tab.page)).to_contain_text(WAITING)
+        expect(card(tab.page)).to_contain_text("And then?")
+        expect(tab.exchanges).to_have_count(1)
+    expect(chat.box).to_have_value("")
+
+    chat.ask("Say it shortly.")
+    expect(card(other.page)).to_contain_text("And then?\n\nSay it shortly.", use_inner_text=True)
+    relay.let_go()
+
+    for tab in (chat, other):
+        expect(tab.exchanges).to_have_count(2)
+        expect(tab.question).to_have_text("And then?\n\nSay it shortly.", use_inner_text=True)
+        tab.finish()
+        expect(card(tab.page)).to_be_hidden()
+        tab.page.reload()
+        expect(tab.exchanges).to_have_count(2)
+        expect(card(tab.page)).to_be_hidden()
+        expect(tab.box).to_have_value("")
+
+
+def test_it_survives_a_reload_and_is_sent_though_the_answer_ended_meanwhile(chat: Chat, relay: Relay) -> None:
+    chat.ask("Still there?")
+    expect(card(chat.page)).to_contain_text(WAITING)
+    chat.page.reload()
+    expect(card(chat.page)).to_contain_text(WAITING)
+
+    address = chat.page.url
+    chat.page.goto("/pages/help/")
+    relay.let_go()
+    ended = Chat(chat.page.context.new_page())
+    # A page that never knew of the turn does not send it: this one is there only to see the end.
+    ended.page.add_init_script("delete globalThis.localStorage")
+    ended.page.goto(address + "?all=1")
+    expect(ended.page.locator(".exchange").first).to_have_attribute("data-state", "completed")
+    ended.page.close()
+    chat.page.goto(address)
+    expect(chat.exchanges).to_have_count(2)
+    expect(chat.question).to_have_text("Still there?")
+    chat.finish()
+
+
+def test_it_can_be_edited_and_taken_back(chat: Chat, relay: Relay) -> None:
+    chat.ask("Frist")
+    press(chat.page, "Edit")
+    editor = card(chat.page).get_by_role("textbox", name="Your message")
+    expect(editor).to_be_focused()
+    expect(card(chat.page)).to_contain_text("Not sent while you edit it.")
+    editor.fill("First")
+    editor.press("Enter")
+    expect(card(chat.page)).to_contain_text(WAITING)
+    expect(card(chat.page)).to_contain_text("First")
+
+    chat.box.fill("typed since")
+    press(chat.page, "Take back")
+    expect(card(chat.page)).to_be_hidden()
+    expect(chat.box).to_have_value("First\n\ntyped since")
+    expect(chat.box).to_be_focused()
+    relay.let_go()
+    chat.finish()
+    expect(chat.exchanges).to_have_count(1)
+
+
+def test_after_a_stopped_answer_it_is_offered_and_not_sent(chat: Chat, relay: Relay) -> None:
+    chat.ask("Only if you finish.")
+    chat.stop.click()
+    chat.finish("stopped")
+    expect(card(chat.page)).to_contain_text(STOPPED)
+    relay.let_go()
+    chat.page.reload()
+    expect(card(chat.page)).to_contain_text(STOPPED)
+    expect(chat.exchanges).to_have_count(1)
+
+    press(chat.page, "Send now")
+    expect(chat.question).to_have_text("Only if you finish.")
+    expect(card(chat.page)).to_be_hidden()
+    chat.finish()
+    expect(chat.exchanges).to_have_count(2)
+
+
+def test_the_next_message_is_forgotten_when_the_person_signs_out(chat: Chat) -> None:
+    chat.ask("Private.")
+    expect(card(chat.page)).to_contain_text("Private.")
+    chat.page.locator(".account-button").click()
+    chat.page.get_by_role("button", name="Sign out").click()
+    chat.page.wait_for_url("**/sign-in/**")
+    stored = chat.page.evaluate("() => Object.keys(localStorage).filter((key) => /next|draft/.test(key))")
+    assert stored == []

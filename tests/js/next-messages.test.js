@@ -1,0 +1,79 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { remainingCharacters } from "../../static/js/models/typing.js";
+import { NextMessages } from "../../static/js/writing/next-messages.js";
+import { MemoryStorage } from "./memory-storage.js";
+
+/** @param {string} clientId @returns {import("../../static/js/writing/next-messages.js").NextMessage} */
+const message = (clientId) => {
+  return { text: "next", effort: "low", choice: "", clientId, state: "waiting", turn: "t1", reason: "" };
+};
+
+test("two tabs cannot both take a message", () => {
+  const storage = new MemoryStorage();
+  const [one, two] = [new NextMessages(storage, "ada"), new NextMessages(storage, "ada")];
+  one.keep("c1", message("a"));
+  assert.deepEqual(two.load("c1"), message("a"));
+  assert.equal(two.claim("c1", "a")?.state, "sending");
+  assert.equal(one.claim("c1", "a"), null);
+});
+
+test("a message that was changed or taken back meanwhile is not taken", () => {
+  const storage = new MemoryStorage();
+  const messages = new NextMessages(storage, "ada");
+  messages.keep("c1", message("a"));
+  messages.keep("c1", message("b"));
+  assert.equal(messages.claim("c1", "a"), null);
+  messages.clear("c1");
+  assert.equal(messages.claim("c1", "b"), null);
+});
+
+test("what waits in a conversation that has not begun is this tab's until it has", () => {
+  const storage = new MemoryStorage();
+  const messages = new NextMessages(storage, "ada");
+  messages.keep(null, message("a"));
+  assert.equal(new NextMessages(storage, "ada").load(null), null);
+  messages.adopt("c1");
+  assert.deepEqual(new NextMessages(storage, "ada").load("c1"), message("a"));
+  assert.equal(messages.load(null), null);
+});
+
+test("another person at the same browser has no part in it, and signing out forgets it", () => {
+  const storage = new MemoryStorage();
+  storage.setItem("chatui:theme", "dark");
+  const messages = new NextMessages(storage, "ada");
+  messages.keep("c1", message("a"));
+  assert.equal(new NextMessages(storage, "ben").load("c1"), null);
+  messages.forgetAll();
+  assert.equal(storage.length, 1);
+});
+
+test("without storage it waits as long as the page, and what is damaged is nothing", () => {
+  const refusing = () => {
+    throw new Error("quota");
+  };
+  const full = { length: 1, key: refusing, getItem: () => null, setItem: refusing, removeItem: refusing };
+  for (const storage of [null, full]) {
+    const messages = new NextMessages(storage, "ada");
+    messages.keep("c1", message("a"));
+    assert.equal(messages.claim("c1", "a")?.state, "sending");
+    messages.clear("c1");
+    assert.equal(messages.load("c1"), null);
+    messages.forgetAll();
+  }
+  const storage = new MemoryStorage();
+  for (const damaged of ["{broken", "7", "null", "{}", JSON.stringify({ ...message("a"), state: "odd" })]) {
+    storage.setItem("chatui:next:ada:c1", damaged);
+    assert.equal(new NextMessages(storage, "ada").load("c1"), null);
+  }
+});
+
+test("the characters that are left are told near the limit, as the server counts them", () => {
+  assert.equal(remainingCharacters("x".repeat(899), 1000), null);
+  assert.equal(remainingCharacters("x".repeat(900), 1000), "Characters left: 100");
+  assert.equal(remainingCharacters("😀".repeat(950), 1000), "Characters left: 50");
+  assert.equal(remainingCharacters("x".repeat(1001), 1000), null);
+  assert.equal(remainingCharacters("😀".repeat(10), 1000), null);
+  assert.equal(remainingCharacters("x".repeat(99_500), 100_000), "Characters left: 500");
+  assert.equal(remainingCharacters("x", Infinity), null);
+});
