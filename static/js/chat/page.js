@@ -2,10 +2,11 @@
 
 import { ConversationList } from "../sidebar/conversation-list.js";
 import { Drawer } from "../sidebar/drawer.js";
-import { NextMessage } from "../writing/next-message.js";
 import { Connection } from "../page/connection.js";
 import { around, find, listen } from "../page/dom.js";
+import { Shortcuts } from "../shortcuts/shortcuts.js";
 import { isEndUserEvent } from "../wire/protocol.js";
+import { NextMessage } from "../writing/next-message.js";
 import { Announcer } from "./announcer.js";
 import { Commands } from "./commands.js";
 import { ChatComposer } from "./composer.js";
@@ -122,7 +123,8 @@ class ChatPage extends HTMLElement {
     this.addEventListener("chat:search", () => this.#drawer.openIfNarrow());
     this.addEventListener("click", this.#clicked);
     this.addEventListener("submit", this.#submitted);
-    document.addEventListener("keydown", this.#key);
+    const message = () => this.#composer.focus();
+    new Shortcuts({ page: this, message, stop: () => this.#stop(), escape: () => this.#escape() }).listen();
   }
 
   /** @param {Written} written */
@@ -181,18 +183,14 @@ class ChatPage extends HTMLElement {
     this.#next.forget();
   };
 
-  /** @param {KeyboardEvent} event */
-  #key = (event) => {
-    if (event.ctrlKey && event.shiftKey && event.key.toLowerCase() === "o") {
-      event.preventDefault();
-      location.assign(this.dataset.home ?? "/");
-    } else if (event.key === "Escape" && !event.isComposing && !event.defaultPrevented) this.#escape();
-  };
-
   #escape() {
     if (document.querySelector(":popover-open")) return;
     if (this.#drawer.isOpen) this.#drawer.close();
-    else if (this.#transcript.running.length || this.#commands.isWorking) this.#commands.stop();
+    else this.#stop();
+  }
+
+  #stop() {
+    if (this.#transcript.running.length || this.#commands.isWorking) this.#commands.stop();
   }
 }
 

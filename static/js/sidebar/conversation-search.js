@@ -1,5 +1,5 @@
-// <conversation-search>: the search field above the list of conversations. Shows its results in place of the list, and
-// dispatches "chat:search" when it is asked for.
+// <conversation-search>: the search field above the list of conversations. Shows its results in place of the list.
+// "chat:find" asks for it; then it dispatches "chat:search".
 
 import { around, fill, find, parse, seek } from "../page/dom.js";
 import { SignedOut, read } from "../page/server.js";
@@ -21,7 +21,7 @@ export class ConversationSearch extends HTMLElement {
     this.addEventListener("submit", this.#submitted);
     this.addEventListener("keydown", this.#key);
     this.addEventListener("click", this.#clicked);
-    document.addEventListener("keydown", this.#shortcut);
+    this.addEventListener("chat:find", this.#begin);
     find(this, "form", HTMLFormElement).dataset.ready = "";
     if (this.#text.value.trim()) void this.#ask();
   }
@@ -138,10 +138,7 @@ export class ConversationSearch extends HTMLElement {
     else links[Math.min(place + by, links.length - 1)]?.focus();
   }
 
-  /** @param {KeyboardEvent} event */
-  #shortcut = (event) => {
-    if (!(event.ctrlKey || event.metaKey) || event.shiftKey || event.altKey || event.key.toLowerCase() !== "k") return;
-    event.preventDefault();
+  #begin = () => {
     this.dispatchEvent(new CustomEvent("chat:search", { bubbles: true }));
     this.#text.focus();
     this.#text.select();

@@ -1,0 +1,123 @@
+// The sheet that lists the keyboard shortcuts: it changes their keys, and switches those of one key off.
+
+import { around, find, seek } from "../page/dom.js";
+import { actions } from "./bindings.js";
+import { keysOf } from "./keys.js";
+
+/** @import { Action, Bindings } from "./bindings.js" */
+
+const CHOOSE = "Choose the keys of a shortcut to change them.";
+const PRESS = "Press the new keys. Escape leaves the old ones, Backspace takes them away.";
+const NOT_FREE = "These keys belong to the browser, to text boxes or to screen readers. Please choose others.";
+const SAVED = "Saved.";
+const ALL_USUAL = "All shortcuts have their usual keys again.";
+
+export class ShortcutSheet {
+  #dialog = find(document, "#shortcuts", HTMLDialogElement);
+  #says = find(this.#dialog, ".shortcuts-says", HTMLElement);
+  #singles = find(this.#dialog, "input[name=singles]", HTMLInputElement);
+  #bindings;
+  #changed;
+  /** The action whose new keys are waited for. @type {Action | null} */
+  #asked = null;
+  /** @type {HTMLElement | null} */
+  #opener = null;
+
+  /**
+   * @param {Bindings} bindings
+   * @param {() => void} changed
+   */
+  constructor(bindings, changed) {
+    this.#bindings = bindings;
+    this.#changed = changed;
+    this.#dialog.addEventListener("click", this.#clicked);
+    this.#dialog.addEventListener("keydown", this.#key);
+    this.#dialog.addEventListener("focusout", () => this.#ask(null));
+    this.#dialog.addEventListener("close", () => this.#opener?.focus());
+    this.#singles.addEventListener("change", () => {
+      bindings.singles = this.#singles.checked;
+      this.#done(SAVED);
+    });
+  }
+
+  /** @param {Element | null} opener what gets the focus afterwards */
+  open(opener) {
+    if (this.#dialog.open) return;
+    this.#opener = opener instanceof HTMLElement ? opener : null;
+    this.#done("");
+    this.#dialog.showModal();
+  }
+
+  /** Shows the keys as they are now, which another tab may have changed. */
+  show() {
+    this.#singles.checked = this.#bindings.singles;
+    for (const action of actions()) {
+      const keys = this.#bindings.of(action);
+      const button = this.#button(action);
+      if (!button) continue;
+      button.dataset.none = String(!keys);
+      find(button, "kbd", HTMLElement).textContent = keys || "None";
+    }
+  }
+
+  /** @param {Event} event */
+  #clicked = (event) => {
+    const button = around(event, "[data-shortcut]");
+    if (button) this.#ask(/** @type {Action} */ (button.dataset.shortcut));
+    else if (around(event, "[data-action=reset-shortcuts]")) this.#reset();
+    // A click beside the sheet hits the dialog itself.
+    else if (event.target === this.#dialog || around(event, "[data-action=close-shortcuts]")) this.#dialog.close();
+  };
+
+  #reset() {
+    this.#bindings.reset();
+    this.#done(ALL_USUAL);
+  }
+
+  /** @param {Action | null} action */
+  #ask(action) {
+    if (this.#asked) delete this.#button(this.#asked)?.dataset.asked;
+    this.#asked = action;
+    const button = action && this.#button(action);
+    if (!button) return;
+    button.dataset.asked = "";
+    this.#says.textContent = PRESS;
+  }
+
+  /** @param {KeyboardEvent} event */
+  #key = (event) => {
+    const action = this.#asked;
+    const keys = keysOf(event);
+    // Tab leads on, as everywhere.
+    if (!action || !keys || event.key === "Tab") return;
+    event.preventDefault();
+    if (event.repeat) return;
+    if (event.key === "Escape") return this.#done("");
+    const outcome = this.#bindings.set(action, ["Backspace", "Delete"].includes(event.key) ? "" : keys);
+    if (outcome === "free") return this.#done(SAVED);
+    this.#says.textContent = outcome === "not free" ? NOT_FREE : this.#clash(keys, outcome.clash);
+  };
+
+  /**
+   * @param {string} keys
+   * @param {Action} owner
+   */
+  #clash(keys, owner) {
+    const row = this.#button(owner)?.closest(".shortcut");
+    const name = row && seek(row, ".shortcut-name", HTMLElement)?.textContent?.trim();
+    return `${keys} already belongs to “${name}”. Please choose others, or change that one first.`;
+  }
+
+  /** @param {string} sentence */
+  #done(sentence) {
+    this.#ask(null);
+    this.show();
+    this.#says.textContent = sentence || CHOOSE;
+    this.#changed();
+  }
+
+  /** @param {Action} action */
+  #button(action) {
+    return seek(this.#dialog, `[data-shortcut="${action}"]`, HTMLButtonElement);
+  }
+}

@@ -1,0 +1,139 @@
+// The keyboard shortcuts of the chat page: finds the action that the pressed keys belong to, and carries it out.
+
+import { around, find, seek } from "../page/dom.js";
+import { menuOpener } from "../page/menus.js";
+import { openStorage } from "../page/storage.js";
+import { toast } from "../page/toasts.js";
+import { Bindings, SHORTCUTS_KEY } from "./bindings.js";
+import { isSingle, keysOf } from "./keys.js";
+import { ShortcutSheet } from "./sheet.js";
+
+/** @import { Action } from "./bindings.js" */
+
+/**
+ * @typedef {object} Around
+ * @property {HTMLElement} page
+ * @property {() => void} message puts the focus into the message box
+ * @property {() => void} stop
+ * @property {() => void} escape
+ */
+
+/** Where characters are written, or choose something. */
+const FIELDS = "textarea, select, input:not([type=checkbox], [type=radio], [type=button]), [contenteditable]";
+
+export class Shortcuts {
+  #around;
+  #bindings = new Bindings(openStorage());
+  #sheet = new ShortcutSheet(this.#bindings, () => this.#tell());
+
+  /** @param {Around} around */
+  constructor(around) {
+    this.#around = around;
+  }
+
+  listen() {
+    document.addEventListener("keydown", this.#key);
+    document.addEventListener("click", this.#clicked);
+    addEventListener("storage", this.#stored);
+    this.#tell();
+  }
+
+  /** @param {KeyboardEvent} event */
+  #key = (event) => {
+    if (event.isComposing || event.defaultPrevented) return;
+    if (document.querySelector("dialog:modal")) return;
+    if (event.key === "Escape") return this.#around.escape();
+    const keys = keysOf(event);
+    const action = this.#bindings.actionOf(keys);
+    if (!action || event.repeat || (isSingle(keys) && isWriting(event))) return;
+    event.preventDefault();
+    this.#run(action);
+  };
+
+  /** @param {Action} action */
+  #run(action) {
+    switch (action) {
+      case "new":
+        return location.assign(this.#around.page.dataset.home ?? "/");
+      case "search":
+        return void find(document, "conversation-search", HTMLElement).dispatchEvent(new CustomEvent("chat:find"));
+      case "message":
+        return this.#around.message();
+      case "copy":
+        return this.#press("[data-action=copy-answer]", "There is no answer to copy yet.");
+      case "edit":
+        return this.#press("[data-action=edit]", "There is no question to edit yet.");
+      case "regenerate":
+        return this.#press("[data-action=regenerate]", "There is no answer to write again yet.");
+      case "stop":
+        return this.#around.stop();
+      case "previous":
+        return this.#open(-1);
+      case "next":
+        return this.#open(1);
+      case "help":
+        return this.#sheet.open(document.activeElement);
+    }
+  }
+
+  /**
+   * Presses the last such button of the conversation.
+   * @param {string} selector
+   * @param {string} otherwise what is said where there is none
+   */
+  #press(selector, otherwise) {
+    const buttons = [...this.#around.page.querySelectorAll(`chat-transcript ${selector}`)];
+    const last = buttons.filter((button) => button instanceof HTMLElement && button.checkVisibility()).at(-1);
+    if (!(last instanceof HTMLElement)) return toast(otherwise);
+    last.scrollIntoView({ block: "nearest" });
+    last.click();
+  }
+
+  /** Opens a neighbour of the open conversation in the list. @param {1 | -1} by */
+  #open(by) {
+    const links = [...this.#around.page.querySelectorAll(".conversation-items .conversation-link")];
+    const open = links.findIndex((link) => link.getAttribute("aria-current") === "page");
+    const link = open < 0 && by < 0 ? undefined : links[open + by];
+    if (link instanceof HTMLElement) link.click();
+    else toast("There is no further conversation in the list.");
+  }
+
+  /** @param {Event} event */
+  #clicked = (event) => {
+    // The menu closes; the focus goes back to the button that opened it.
+    if (around(event, "[data-action=shortcuts]")) this.#sheet.open(menuOpener());
+  };
+
+  /** @param {StorageEvent} event */
+  #stored = (event) => {
+    if (event.key !== SHORTCUTS_KEY) return;
+    this.#bindings.load();
+    this.#sheet.show();
+    this.#tell();
+  };
+
+  /** Tells assistive technology, and who points at it, the keys of what is on the page. */
+  #tell() {
+    for (const element of document.querySelectorAll("[data-keys-of]")) {
+      const keys = this.#bindings.of(/** @type {Action} */ (element.getAttribute("data-keys-of")));
+      const works = keys && this.#bindings.actionOf(keys);
+      const label = element.getAttribute("data-keys-label") ?? "";
+      element.setAttribute("title", works ? `${label} (${keys})` : label);
+      if (works) element.setAttribute("aria-keyshortcuts", spoken(keys));
+      else element.removeAttribute("aria-keyshortcuts");
+    }
+    const note = seek(document, ".shortcuts-off", HTMLElement);
+    if (note) note.hidden = this.#bindings.singles;
+  }
+}
+
+/** As the standard writes them. @param {string} keys */
+function spoken(keys) {
+  const control = keys.replace("Ctrl+", "Control+");
+  return control === keys ? keys : `${control} ${keys.replace("Ctrl+", "Meta+")}`;
+}
+
+/** @param {KeyboardEvent} event */
+function isWriting({ target }) {
+  return target instanceof Element && (target.closest(FIELDS) !== null || target.closest("[popover]") !== null);
+}
