@@ -120,11 +120,11 @@ class ChatPage extends HTMLElement {
     find(this, ".jump", HTMLElement).addEventListener("click", () => this.#toEnd());
     addEventListener("hashchange", () => this.#toFoundMessage());
     if (new URLSearchParams(location.search).has("print")) addEventListener("load", () => print(), { once: true });
-    this.addEventListener("chat:search", () => this.#drawer.openIfNarrow());
+    this.addEventListener("chat:search", () => this.#drawer.show());
     this.addEventListener("click", this.#clicked);
     this.addEventListener("submit", this.#submitted);
-    const message = () => this.#composer.focus();
-    new Shortcuts({ page: this, message, stop: () => this.#stop(), escape: () => this.#escape() }).listen();
+    const [message, fold] = [() => this.#composer.focus(), () => this.#drawer.toggle()];
+    new Shortcuts({ page: this, message, fold, stop: () => this.#stop(), escape: () => this.#escape() }).listen();
   }
 
   /** @param {Written} written */

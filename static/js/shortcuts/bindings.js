@@ -16,6 +16,7 @@ const USUAL = Object.freeze({
   stop: "S",
   previous: "K",
   next: "J",
+  fold: "L",
   help: "?",
 });
 /** What storage events name it by. */

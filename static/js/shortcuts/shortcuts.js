@@ -14,6 +14,7 @@ import { ShortcutSheet } from "./sheet.js";
  * @typedef {object} Around
  * @property {HTMLElement} page
  * @property {() => void} message puts the focus into the message box
+ * @property {() => void} fold shows the list of conversations, or folds it away
  * @property {() => void} stop
  * @property {() => void} escape
  */
@@ -71,6 +72,8 @@ export class Shortcuts {
         return this.#open(-1);
       case "next":
         return this.#open(1);
+      case "fold":
+        return this.#around.fold();
       case "help":
         return this.#sheet.open(document.activeElement);
     }

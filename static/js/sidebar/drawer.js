@@ -1,11 +1,19 @@
-// The side bar as a drawer on narrow screens: a button opens it; Escape, a click outside or a choice closes it.
+// The side bar: a column that can be folded away on wide screens, and a drawer on narrow ones, where Escape, a click
+// outside or a choice closes it. The same two buttons open and close it.
 
 import { find } from "../page/dom.js";
+import { remember } from "../page/storage.js";
+
+/** Read again in "list-early.js". */
+const KEY = "chatui:list";
+const FOLDED = "folded";
 
 export class Drawer {
   #sidebar;
   #stage;
   #shade;
+  #closer;
+  #narrow = matchMedia("(max-width: 56rem)");
   #opener = () => find(document, ".drawer-open", HTMLElement);
 
   /** @param {HTMLElement} page */
@@ -13,29 +21,48 @@ export class Drawer {
     this.#sidebar = find(page, ".sidebar", HTMLElement);
     this.#stage = find(page, ".stage", HTMLElement);
     this.#shade = find(page, ".drawer-shade", HTMLElement);
+    this.#closer = find(page, ".drawer-close", HTMLElement);
     this.#shade.addEventListener("click", () => this.close());
-    find(page, ".drawer-close", HTMLElement).addEventListener("click", () => this.close());
+    this.#closer.addEventListener("click", () => (this.#narrow.matches ? this.close() : this.#fold()));
     // A window that grows past the narrow layout shows the side bar as a column again.
-    matchMedia("(max-width: 56rem)").addEventListener("change", () => this.close());
+    this.#narrow.addEventListener("change", () => this.close());
   }
 
-  /** Where the side bar is a drawer at this width, and not a column. */
-  openIfNarrow() {
-    if (this.#opener().offsetParent !== null && !this.isOpen) this.open();
-  }
-
+  /** Whether it is open as a drawer. */
   get isOpen() {
     return "open" in this.#sidebar.dataset;
   }
 
+  /** Whether it is seen, as a drawer or as a column. */
+  get #isShown() {
+    return this.#narrow.matches ? this.isOpen : !this.#isFolded;
+  }
+
+  get #isFolded() {
+    return document.documentElement.dataset.list === FOLDED;
+  }
+
+  /** Shows it, if it is not there. */
+  show() {
+    if (!this.#isShown) this.open();
+  }
+
+  toggle() {
+    if (!this.#isShown) this.open();
+    else if (this.#narrow.matches) this.close();
+    else this.#fold();
+  }
+
   open() {
+    if (!this.#narrow.matches) return this.#unfold();
     this.#sidebar.dataset.open = "";
     this.#shade.hidden = false;
     this.#stage.inert = true;
     this.#opener().setAttribute("aria-expanded", "true");
-    find(this.#sidebar, ".drawer-close", HTMLElement).focus();
+    this.#closer.focus();
   }
 
+  /** Closes the drawer. */
   close() {
     if (!this.isOpen) return;
     delete this.#sidebar.dataset.open;
@@ -43,5 +70,20 @@ export class Drawer {
     this.#stage.inert = false;
     this.#opener().setAttribute("aria-expanded", "false");
     this.#opener().focus();
+  }
+
+  /** The focus stays where it is, unless that goes away: then it is on what brings the list back. */
+  #fold() {
+    const hadFocus = this.#sidebar.contains(document.activeElement);
+    document.documentElement.dataset.list = FOLDED;
+    remember(KEY, FOLDED);
+    if (hadFocus) this.#opener().focus();
+  }
+
+  #unfold() {
+    const hadFocus = document.activeElement === this.#opener();
+    delete document.documentElement.dataset.list;
+    remember(KEY, null);
+    if (hadFocus) this.#closer.focus();
   }
 }

@@ -1,0 +1,79 @@
+"""The list of conversations folds away on wide screens, stays so, and is a drawer on narrow ones as before."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.chat import Chat
+from tests.browser.visits import PHONE, Visits
+from tests.support.served import Server
+
+pytestmark = pytest.mark.browser
+
+WIDTHS = """() => {
+  globalThis.widths = [];
+  const note = () => {
+    const list = document.querySelector("#sidebar");
+    if (list) widths.push(list.getBoundingClientRect().width);
+    requestAnimationFrame(note);
+  };
+  note();
+}"""
+"""Notes in each frame from the first how wide the list is: what a person would see flash."""
+
+
+def test_the_list_folds_away_and_stays_so_without_a_flash(demo: Server, visits: Visits) -> None:
+    chat = Chat(visits.open(demo, "sam", viewport={"width": 1440, "height": 800}))
+    chat.page.wait_for_load_state()
+    sidebar = chat.page.locator("#sidebar")
+    close = chat.page.get_by_role("button", name="Close the list of conversations")
+    open_ = chat.page.get_by_role("button", name="Open the list of conversations")
+    expect(open_).to_be_hidden()
+
+    close.press("Enter")
+    expect(sidebar).to_be_hidden()
+    expect(open_).to_be_focused()
+    expect(chat.page.get_by_role("link", name="New conversation")).to_be_visible()
+
+    chat.page.add_init_script(f"({WIDTHS})()")
+    chat.page.reload()
+    chat.page.wait_for_function("() => globalThis.widths?.length > 5 && document.readyState === 'complete'")
+    assert set(chat.page.evaluate("widths")) == {0}
+
+    open_.press("Enter")
+    expect(sidebar).to_be_visible()
+    expect(close).to_be_focused()
+    chat.page.reload()
+    expect(sidebar).to_be_visible()
+
+
+def test_a_key_folds_it_and_a_search_brings_it_back(demo: Server, visits: Visits) -> None:
+    chat = Chat(visits.open(demo, "sam"))
+    chat.page.wait_for_load_state()
+    sidebar = chat.page.locator("#sidebar")
+    main = chat.page.locator("main")
+    main.focus()
+    chat.page.keyboard.press("l")
+    expect(sidebar).to_be_hidden()
+    expect(main).to_be_focused()
+    chat.page.keyboard.press("Control+k")
+    expect(sidebar).to_be_visible()
+    expect(chat.page.get_by_role("searchbox")).to_be_focused()
+    main.focus()
+    chat.page.keyboard.press("l")
+    chat.page.keyboard.press("l")
+    expect(sidebar).to_be_visible()
+
+
+def test_on_a_phone_what_was_folded_is_a_drawer(demo: Server, visits: Visits) -> None:
+    chat = Chat(visits.open(demo, "sam", **PHONE))
+    chat.page.evaluate("localStorage.setItem('chatui:list', 'folded')")
+    chat.page.reload()
+    chat.page.wait_for_load_state()
+    sidebar = chat.page.locator("#sidebar")
+    chat.page.get_by_role("button", name="Open the list of conversations").tap()
+    expect(sidebar).to_be_in_viewport(ratio=0.99)
+    chat.page.get_by_role("button", name="Close the list of conversations").tap()
+    expect(sidebar).not_to_be_in_viewport()
+    expect(chat.page.get_by_role("button", name="Open the list of conversations")).to_be_focused()
