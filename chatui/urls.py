@@ -40,6 +40,7 @@ urlpatterns = [
     path("c/<uuid:conversation_id>/branch/", conversations.branch, name="branch"),
     path("c/<uuid:conversation_id>/messages/<uuid:message_id>/text/", conversations.message_text, name="message_text"),
     path("c/<uuid:conversation_id>/at/<uuid:message_id>/", search.message, name="message"),
+    path("c/<uuid:conversation_id>/find/", search.within, name="find"),
     path("c/<uuid:conversation_id>/share/", shares.share, name="share"),
     path("c/<uuid:conversation_id>/share/revoke/", shares.revoke_of, name="share_revoke_of"),
     path("c/<uuid:conversation_id>/download/", downloads.download, name="download"),

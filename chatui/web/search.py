@@ -1,16 +1,17 @@
-"""The search results, with the links from a result to its place in the conversation."""
+"""The search in all conversations and in one, with the links from a result to its place in the conversation."""
 
 from __future__ import annotations
 
 from uuid import UUID
 
 from django.contrib.auth.decorators import login_required
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET
 
-from chatui.display import conversation_actions, search
+from chatui.display import conversation_actions, find_in_conversation, search
+from chatui.permissions import access
 from chatui.throttle import Throttle
 from chatui.web.guards import guarded
 from chatui.web.people import person_of
@@ -30,6 +31,18 @@ def results(request: HttpRequest) -> HttpResponse:
     text = request.GET.get("q", "")
     found = search.search(person, text, _number(request.GET.get("before", "")))
     return render(request, "sidebar/_search_results.html", {"results": found, "query": text[: search.QUERY_CHARS]})
+
+
+@require_GET
+@login_required
+@guarded
+def within(request: HttpRequest, conversation_id: UUID) -> JsonResponse:
+    """The ids of the visible messages on the open branch in which a text stands."""
+    person = person_of(request)
+    _searches.check(str(person.pk))
+    row = access.own_conversation(person, conversation_id)
+    found = find_in_conversation.messages_with(row, person, request.GET.get("q", ""))
+    return JsonResponse({"messages": found})
 
 
 @require_GET

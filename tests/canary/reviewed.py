@@ -143,6 +143,14 @@ ROUTES: tuple[Route, ...] = (
         ),
     ),
     Route(
+        "c/<uuid:conversation_id>/find/",
+        "The owner: the ids of the visible messages in which a text stands.",
+        (
+            Ask("GET", "/c/{conversation}/find/?q=a", _OWNER_ONLY),
+            Ask("GET", "/c/{deleted}/find/?q=a", _NOBODY),
+        ),
+    ),
+    Route(
         "c/<uuid:conversation_id>/exchanges/",
         "The owner: what is visible of some exchanges, before or after a message that they may see.",
         (

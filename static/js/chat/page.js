@@ -2,6 +2,7 @@
 
 import { ConversationList } from "../sidebar/conversation-list.js";
 import { Drawer } from "../sidebar/drawer.js";
+import { FindBar } from "../finding/find-bar.js";
 import { Connection } from "../page/connection.js";
 import { around, find, listen } from "../page/dom.js";
 import { Shortcuts } from "../shortcuts/shortcuts.js";
@@ -100,6 +101,7 @@ class ChatPage extends HTMLElement {
     this.#next.start();
     if (!this.#toFoundMessage()) this.#scrolling.toEnd();
     this.#more.start();
+    new FindBar({ transcript: this.#transcript, open: this.#open, scrolling: this.#scrolling }).listen();
     this.#connection.start();
     this.#composer.begin();
     setInterval(() => this.#watchSilence(), SILENCE_MS / 4);

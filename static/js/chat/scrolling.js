@@ -50,10 +50,11 @@ export class Scrolling {
   /**
    * Scrolls to an element instead, and stays there.
    * @param {Element} element
+   * @param {"start" | "center"} [block] where it is then
    */
-  to(element) {
+  to(element, block = "start") {
     this.#following.leave();
-    element.scrollIntoView({ block: "start" });
+    element.scrollIntoView({ block });
     this.#show();
   }
 

@@ -24,18 +24,6 @@ export function rangesIn(frame, wanted) {
   return ranges;
 }
 
-/**
- * Highlights ranges without changing the elements, so that growing text is not disturbed. Older browsers show no
- * highlights.
- * @param {string} name
- * @param {Range[]} ranges
- */
-export function mark(name, ranges) {
-  if (!("highlights" in CSS)) return;
-  if (ranges.length) CSS.highlights.set(name, new Highlight(...ranges));
-  else CSS.highlights.delete(name);
-}
-
 /** @param {Range} range */
 export function reveal(range) {
   const body = range.startContainer.parentElement;

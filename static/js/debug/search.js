@@ -2,8 +2,9 @@
 // they grow.
 
 import { find } from "../page/dom.js";
+import { mark } from "../page/marks.js";
 import { MOST_MATCHES, foundText, stepped } from "../models/matches.js";
-import { mark, rangesIn, reveal } from "./highlights.js";
+import { rangesIn, reveal } from "./highlights.js";
 
 const PAUSE_MS = 150;
 const FOUND = "debug-found";

@@ -9,6 +9,7 @@ import { isFree, isSingle } from "./keys.js";
 const USUAL = Object.freeze({
   new: "Ctrl+Shift+O",
   search: "Ctrl+K",
+  find: "F",
   message: "M",
   copy: "C",
   edit: "E",

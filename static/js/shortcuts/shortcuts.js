@@ -58,6 +58,8 @@ export class Shortcuts {
         return location.assign(this.#around.page.dataset.home ?? "/");
       case "search":
         return void find(document, "conversation-search", HTMLElement).dispatchEvent(new CustomEvent("chat:find"));
+      case "find":
+        return void find(document, ".find-bar", HTMLElement).dispatchEvent(new CustomEvent("chat:find"));
       case "message":
         return this.#around.message();
       case "copy":

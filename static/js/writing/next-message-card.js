@@ -1,6 +1,6 @@
 // The card above the message box that shows the next message, its editor and its buttons.
 
-import { around, find } from "../page/dom.js";
+import { around, find, piece } from "../page/dom.js";
 import { QuestionEditor } from "../exchange/question-editor.js";
 
 /** @import { NextMessage as Message } from "./next-messages.js" */
@@ -23,7 +23,8 @@ export function offeredSentence(reason) {
 }
 
 export class NextMessageCard {
-  #element = find(document, ".next-message", HTMLElement);
+  /** On the page only while it shows something. */
+  #element = piece("next-message", HTMLElement);
   /** @type {QuestionEditor | null} */
   #editor = null;
 
@@ -63,8 +64,8 @@ export class NextMessageCard {
 
   /** @param {Message | null} message */
   show(message) {
-    this.#element.hidden = message === null || message.state === "sending";
-    if (!message) return;
+    if (!message || message.state === "sending") return this.#element.remove();
+    if (!this.#element.isConnected) find(document, "chat-composer", HTMLElement).before(this.#element);
     const waits = message.state === "waiting";
     const sentence = waits ? WAITING : offeredSentence(message.reason);
     find(this.#element, ".next-message-state", HTMLElement).textContent = this.isEditing ? EDITING : sentence;

@@ -1,0 +1,76 @@
+"""The find bar finds in one conversation, on the page and beyond what it has loaded."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.chat import Chat
+from tests.browser.conversation.long_talks import make_long_talk
+from tests.browser.visits import Visits
+from tests.support.served import Deployment, Server
+
+pytestmark = pytest.mark.browser
+
+MARKED = "() => [...(CSS.highlights.get('found-current') ?? [])].map(String)"
+
+
+def bar(page: Page) -> Locator:
+    """The find bar."""
+    return page.get_by_role("search", name="This conversation")
+
+
+def test_matches_are_counted_marked_and_stepped_through(demo: Server, visits: Visits) -> None:
+    chat = Chat(visits.open(demo, "ada"))
+    chat.ask_and_wait("Find the needle, the Needle and the needles")
+    chat.settle()
+    before = chat.question.inner_html()
+    chat.page.locator("main").focus()
+    chat.page.keyboard.press("f")
+    box = bar(chat.page).get_by_role("searchbox")
+    expect(box).to_be_focused()
+    box.fill("the needle")
+    expect(bar(chat.page)).to_contain_text("Match 1 of 3.")
+    assert chat.page.evaluate(MARKED) == ["the needle"]
+    box.press("Enter")
+    expect(bar(chat.page)).to_contain_text("Match 2 of 3.")
+    assert chat.page.evaluate(MARKED) == ["the Needle"]
+    box.press("Shift+Enter")
+    box.press("Shift+Enter")
+    expect(bar(chat.page)).to_contain_text("Match 3 of 3.")
+    box.fill("no such thing")
+    expect(bar(chat.page)).to_contain_text("No matches.")
+    assert chat.question.inner_html() == before, "the text itself is as it was"
+    box.press("Escape")
+    expect(bar(chat.page)).to_be_hidden()
+    expect(chat.page.locator("main")).to_be_focused()
+    assert chat.page.evaluate(MARKED) == []
+
+
+def test_the_menu_opens_it_and_the_focus_goes_back_there(demo: Server, visits: Visits) -> None:
+    chat = Chat(visits.open(demo, "ada"))
+    chat.ask_and_wait("Hello!")
+    chat.settle()
+    more = chat.page.get_by_role("button", name="Options for this conversation")
+    more.click()
+    chat.page.get_by_role("button", name="Find…").click()
+    box = bar(chat.page).get_by_role("searchbox")
+    expect(box).to_be_focused()
+    box.press("Escape")
+    expect(more).to_be_focused()
+
+
+def test_what_is_not_loaded_is_found_and_opened(demo_deployment: Deployment, demo: Server, visits: Visits) -> None:
+    address, _ = make_long_talk(demo_deployment, "ada", 70)
+    chat = Chat(visits.open(demo, "ada", address))
+    chat.page.wait_for_load_state()
+    chat.page.locator("main").focus()
+    chat.page.keyboard.press("f")
+    box = bar(chat.page).get_by_role("searchbox")
+    box.fill("question 7?")
+    expect(bar(chat.page)).to_contain_text("No match on this part. Messages above: 1.")
+    box.press("Shift+Enter")
+    expect(chat.page.get_by_text("Question 7?", exact=True)).to_be_in_viewport()
+    expect(bar(chat.page)).to_contain_text("Match 1 of 1.")
+    expect(box).to_have_value("question 7?")
+    assert chat.page.evaluate(MARKED) == ["Question 7?"]

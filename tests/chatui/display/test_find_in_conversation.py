@@ -1,0 +1,51 @@
+"""Finding a text in one conversation: what is found, whose it is, and that nothing hidden is ever searched."""
+
+from __future__ import annotations
+
+import pytest
+
+from chatui.display.find_in_conversation import messages_with
+from chatui.models import Conversation, Message, User
+from chatui.models.message import Author
+from chatui.store import transcripts
+from renderer.frames import Frame, Header
+from tests.chatui.conftest import signed_in
+
+pytestmark = pytest.mark.django_db
+
+
+def say(row: Conversation, parent: Message | None, text: str, header: Header | None = None) -> Message:
+    author = Author.PERSON if header is None else Author.MODEL
+    return transcripts.append(row, parent, Frame(header or Header("user"), text), author)
+
+
+@pytest.fixture
+def talk(conversation: Conversation, ada: User) -> list[Message]:
+    """A question, a hidden thought about walruses, an answer, and the same once more on a branch that is not open."""
+    question = say(conversation, None, "How do I restore a backup (of the garden)?")
+    thought = say(conversation, question, "The person mentions walruses.", Header("assistant", channel="analysis"))
+    final = say(conversation, thought, "Stop the server, then restore the file. Größe", Header("assistant", channel="final"))
+    say(conversation, question, "Restore it elsewhere.", Header("assistant", channel="final"))
+    transcripts.activate(conversation, ada, final)
+    return [question, thought, final]
+
+
+def test_the_visible_messages_of_the_open_branch_are_found_in_order(conversation: Conversation, ada: User, talk: list[Message]) -> None:
+    question, _, final = talk
+    assert messages_with(conversation, ada, "RESTORE") == [question.pk, final.pk]
+    assert messages_with(conversation, ada, " größe ") == [final.pk]
+    assert messages_with(conversation, ada, "(of the") == [question.pk], "it is no pattern"
+    assert messages_with(conversation, ada, ".*") == []
+    assert messages_with(conversation, ada, "  ") == []
+
+
+def test_nothing_hidden_is_searched(conversation: Conversation, ada: User, talk: list[Message]) -> None:
+    assert "walruses" in talk[1].text, "the premise: it is there"
+    assert messages_with(conversation, ada, "walruses") == []
+    assert messages_with(conversation, ada, "analysis") == []
+
+
+def test_only_the_owner_finds_anything(conversation: Conversation, ada: User, bela: User, talk: list[Message]) -> None:
+    address = f"/c/{conversation.pk}/find/?q=restore"
+    assert signed_in(ada).get(address).json() == {"messages": [str(talk[0].pk), str(talk[2].pk)]}
+    assert signed_in(bela).get(address).status_code == 404
