@@ -12,7 +12,7 @@ from chatui.codes import ProductCode
 from chatui.delivery import groups
 from chatui.delivery.bus import send_from_thread
 from chatui.display import list_events
-from chatui.display.conversation import conversation_link
+from chatui.display.conversation_links import conversation_link
 from chatui.throttle import Throttle
 from chatui.transfer import imports
 from chatui.transfer.export_imports import ImportedExport, import_export

@@ -63,6 +63,7 @@ export class ListEvents {
     this.#list.put(event);
     if (!this.#isOpen(event.conversation)) return;
     this.#list.open(event.conversation);
+    this.retitle(event);
     this.#deletedBanner.hidden = true;
     this.#showPlace(event.is_pinned ? "pinned" : "list");
   }
