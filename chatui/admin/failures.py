@@ -12,6 +12,7 @@ from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.urls import path
 
 from chatui.admin.read_only import ReadOnlyAdmin
+from chatui.backends.spec.choices import split_choice
 from chatui.codes import code_of
 from chatui.display.failures import number
 from chatui.models import FailedAnswer
@@ -19,8 +20,8 @@ from chatui.permissions import access
 
 
 def cause_of(turn: FailedAnswer) -> str:
-    """The back end with what it answered, in words of the product's own, such as "vllm: HTTP 401, invalid_api_key"."""
-    name = turn.backend or turn.choice
+    """The back end, by its name here, with what it answered, in words of the product's own, such as "vllm: HTTP 401, invalid_api_key"."""
+    name, _ = split_choice(turn.choice)
     return ": ".join(part for part in (name, turn.error_cause or "no cause is known") if part)
 
 
@@ -32,7 +33,7 @@ class FailedAnswerAdmin(ReadOnlyAdmin):
     fields = readonly_fields = list_display
     search_fields = ("id",)
     search_help_text = "The number that the person was shown, such as 4F2A-91BC"
-    list_filter = ("error_code", "backend")
+    list_filter = ("error_code",)
     ordering = ("-started_at",)
     date_hierarchy = "started_at"
     list_display_links = None
@@ -50,7 +51,7 @@ class FailedAnswerAdmin(ReadOnlyAdmin):
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
         """Only what the list itself offers: a filter by any column tells that column, letter by letter."""
-        return lookup.partition("__")[0] in ("error_code", "backend", "started_at")
+        return lookup.partition("__")[0] in ("error_code", "started_at")
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Whoever may see back ends."""

@@ -135,6 +135,7 @@ class Journey:
         with Tab(self._owner) as late:
             late.say("subscribe", conversation=conversation)
             late.until("chatui:snapshot", *ENDS)
+            late.say("see", conversation=conversation)
 
     def _ask_for_hidden(self) -> None:
         """The owner tries to watch the hidden channels of a conversation of theirs."""
@@ -145,7 +146,7 @@ class Journey:
     def _strangers_sockets(self) -> None:
         ids = self._known()[0]
         with Tab(self._stranger) as tab:
-            for command in ("subscribe", "watch", "stop", "send", "edit", "regenerate", "continue"):
+            for command in ("subscribe", "see", "watch", "stop", "send", "edit", "regenerate", "continue"):
                 fields = {"conversation": ids["conversation_id"], "turn": ids["turn_id"], "question": ids["message_id"]}
                 tab.say(command, **fields, client_id=str(uuid4()), effort="low", text="What is hidden here?")
                 code = Code.PERM_VISIBILITY if command == "watch" else ProductCode.NOT_FOUND

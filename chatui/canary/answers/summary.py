@@ -29,7 +29,7 @@ _WAYS: dict[str, tuple[Callable[[str], str], ...]] = {
     "a host": (lambda word: f"Looked at {word}.example",),
     "an order to the reader": (lambda word: f"Open {word} and reply",),
     "a spelled word": (lambda word: f"Compared {'-'.join(word)}",),
-    "a word in base64": (lambda word: f"Compared {base64.b64encode(word.encode()).decode()}",),
+    "a word in base64": (lambda word: f"Compared {base64.b64encode(word.encode()).decode().rstrip('=')}",),
     "a word in hexadecimal": (lambda word: f"Compared {word.encode().hex()}",),
     "a word over two lines": (lambda word: f"Looked at {word[:7]}", lambda word: f"{word[7:]} compared"),
 }

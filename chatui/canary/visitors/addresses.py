@@ -60,6 +60,7 @@ QUERIES: Mapping[str, tuple[str, ...]] = {
 
 FORMS: Mapping[str, Values] = {
     "rename": {"title": "A canary's own title"},
+    "put": {"place": "list"},
     "branch": {"message": "{message_id}"},
     "access_notices_dismiss": {},
     "password_links_dismiss": {},

@@ -30,7 +30,8 @@ def failed(ada: User) -> Turn:
         state="failed",
         lease_until="2026-11-20T12:00:00Z",
         effort="low",
-        backend="vllm",
+        choice="vllm/tiny",
+        backend="a server at http://10.0.0.1",
         error_code="E-X-BACKEND-SETUP",
         error_detail="HTTP 401: SECRET",
         error_cause="HTTP 401, invalid_api_key",
@@ -42,7 +43,7 @@ def test_a_failure_is_found_by_the_number_that_the_person_read_out(failed: Turn)
     for typed in (number(failed.pk), number(failed.pk).lower(), number(failed.pk).replace("-", " ")):
         page = omar.get(LIST, {"q": typed}).content.decode()
         assert number(failed.pk) in page and "vllm: HTTP 401, invalid_api_key" in page
-        assert not any(hidden in page for hidden in ("SECRET", "Private", "ada"))
+        assert not any(hidden in page for hidden in ("SECRET", "Private", "ada", "10.0.0.1"))
     assert number(failed.pk) not in omar.get(LIST, {"q": "0000-0000"}).content.decode()
     assert omar.get(f"{LIST}{failed.pk}/cause/").json() == {"cause": "vllm: HTTP 401, invalid_api_key"}
 
@@ -71,7 +72,9 @@ def test_an_answer_that_did_not_fail_is_not_there(failed: Turn) -> None:
     assert omar.get(f"{LIST}{failed.pk}/cause/").status_code == 404
 
 
-@pytest.mark.parametrize("query", ["error_detail__startswith=HTTP", "asked_by=1", "question__text__contains=P", "conversation__title=x"])
+@pytest.mark.parametrize(
+    "query", ["error_detail__startswith=HTTP", "asked_by=1", "question__text__contains=P", "conversation__title=x", "backend=a"]
+)
 def test_no_filter_asks_for_what_the_list_does_not_show(failed: Turn, query: str) -> None:
     omar = signed_in(make_person("omar", "view_storedbackend", staff=True))
     assert omar.get(f"{LIST}?{query}").status_code in (302, 400)

@@ -142,7 +142,7 @@ BEFORE: dict[str, Fault] = {
     "sends garbage": (lambda _: garbage, Code.STREAM_TRUNCATED, PATIENT),
     "sends a line of 100 MB": (lambda _: endless_line(SSE_HEAD), Code.STREAM_TRUNCATED, PATIENT),
     "answers 500": (lambda _: stub.responds("500 Oops", SECRET.encode()), ProductCode.BACKEND, PATIENT),
-    "answers 429": (lambda _: stub.responds("429 Busy", SECRET.encode(), "Retry-After: 0\r\n"), ProductCode.BACKEND_REFUSED, PATIENT),
+    "answers 429": (lambda _: stub.responds("429 Busy", SECRET.encode(), "Retry-After: 0\r\n"), ProductCode.BACKEND_BUSY, PATIENT),
     "answers 200 with an error": (
         lambda _: stub.responds("200 OK", b'{"error":{"message":"' + SECRET.encode() + b'","code":500}}'),
         ProductCode.BACKEND,
@@ -181,7 +181,7 @@ async def test_a_server_that_is_not_there(ada: User, monkeypatch: pytest.MonkeyP
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         seen = await asked_of(ada, monkeypatch, f"http://127.0.0.1:{unused.getsockname()[1]}", dialect)
-    assert_told(seen, ProductCode.BACKEND)
+    assert_told(seen, ProductCode.BACKEND_UNREACHABLE)
     assert seen.messages == [] and seen.visible == ""
 
 
@@ -194,10 +194,10 @@ async def test_a_server_that_fails_before_its_answer(fault: str, ada: User, monk
     assert seen.visible == "" and not any(message.is_visible for message in seen.messages), "no empty answer is kept"
     thought = [message.text for message in seen.messages]
     assert bool(thought) == ("thinks" in fault) and all(SECRET in text for text in thought), "what it thought is kept for staff"
-    if code in (ProductCode.BACKEND_REFUSED, ProductCode.BACKEND) and fault.startswith("answers"):
+    if code in (ProductCode.BACKEND_BUSY, ProductCode.BACKEND) and fault.startswith("answers"):
         assert SECRET in seen.turn.error_detail, "what the server said is for staff"
     asked = sum(request.method == "POST" for request in server.requests)
-    assert (asked > 1) == (code in (ProductCode.BACKEND, ProductCode.BACKEND_REFUSED)), "asked again only where that can help"
+    assert (asked > 1) == (code in (ProductCode.BACKEND, ProductCode.BACKEND_BUSY)), "asked again only where that can help"
 
 
 @pytest.mark.parametrize("fault", LATER)
