@@ -110,7 +110,7 @@ def _is_name(word: str, hidden: HiddenText, seen: SeenText) -> bool:
     if disguises.wide(word):
         # No capital tells names from other words there.
         return bool(plain_words.unknown_words(word, seen, hidden.order_forms))
-    if new_words.is_topic(word, hidden, tongues):
+    if new_words.is_topic(word, hidden):
         return False
     if plain_words.is_visible_compound(word, seen, tongues):
         return False

@@ -15,7 +15,6 @@ from renderer.summary import disguises, endings, languages, plain_words
 from renderer.summary.index import HiddenText, SeenText, skeleton
 from renderer.summary.number_words import is_number
 from renderer.summary.spellings import digits, pinyin, sounds
-from renderer.summary.vocabulary import requests
 
 MOST_IN_LINE = 1
 MOST_TOGETHER = 3
@@ -26,151 +25,16 @@ _LIKELY_PART = 0.7
 _DERIVED_GERMAN = ("ung", "ungen", "heit", "heiten", "keit", "keiten", "schaft", "schaften", "tion", "tionen", "tat", "taten")
 _DERIVED_SPELLED = (
     "ence ences ance ances tion tions sion sions ment ments ness ity ities able ables ibles ible ical ional ously ation "
-    "ations cion ciones dad dades miento mientos mente ement ements aire ario aria ismo ismos oso osa osos osas ivo iva "
-    "ivos ivas aje ajes encia encias ancia ancias ento entos anza isation ique iques eux euse age ages"
+    "ations cion ciones dad dades miento mientos mente ement ements"
 )
 _DERIVED = tuple(_DERIVED_SPELLED.split())
-"""Endings of words that are made from other words, folded, in the languages of the lists. No name has them."""
-_FORMED = {
-    "English": (
-        "ing",
-        "ings",
-        "ized",
-        "ised",
-        "fully",
-        "less",
-        "ful",
-        "ship",
-        "ships",
-        "hood",
-        "ward",
-        "wards",
-        "ism",
-        "ish",
-        "ive",
-        "ically",
-    ),
-    "German": tuple(
-        stem + ending
-        for stem in ("lich", "ig", "isch", "los", "bar", "sam", "haft", "voll", "iert")
-        for ending in ("", "e", "en", "er", "es", "em")
-    ),
-    "Spanish": (
-        "ado",
-        "ada",
-        "ados",
-        "adas",
-        "ido",
-        "ida",
-        "idos",
-        "idas",
-        "ando",
-        "iendo",
-        "ar",
-        "er",
-        "ir",
-        "arse",
-        "irse",
-        "ador",
-        "adora",
-    ),
-    "French": ("er", "ir", "ant", "ees", "ee", "if", "ive", "ifs", "ives"),
-}
-"""Endings of forms of verbs and of adjectives, by language. Written small, such a word is hardly a name."""
-_SHORTEST_FORMED = 6
-_BEFORE_NAMES = (
-    frozenset(
-        [
-            "mention",
-            "reveal",
-            "hide",
-            "name",
-            "label",
-            "code",
-            "key",
-            "word",
-            "secret",
-            "token",
-            "project",
-            "alias",
-            "user",
-            "client",
-            "customer",
-            "patient",
-            "tenant",
-            "wife",
-            "husband",
-            "son",
-            "daughter",
-            "friend",
-            "boss",
-            "neighbor",
-            "neighbour",
-            "colleague",
-            "mister",
-            "miss",
-            "doctor",
-            "server",
-            "host",
-            "file",
-            "branch",
-            "team",
-            "person",
-            "man",
-            "woman",
-            "girl",
-            "boy",
-            "mother",
-            "father",
-            "brother",
-            "sister",
-            "meet",
-            "know",
-            "invite",
-            "visit",
-            "thank",
-            "greet",
-            "see",
-            "hear",
-            "mentions",
-            "called",
-            "named",
-            "codename",
-            "option",
-            "nombre",
-            "clave",
-            "codigo",
-            "amigo",
-            "amiga",
-            "hijo",
-            "hija",
-            "marido",
-            "mujer",
-            "esposa",
-            "jefe",
-            "vecino",
-            "clienta",
-            "cliente",
-            "paciente",
-            "senor",
-            "senora",
-            "llamar",
-            "sobre",
-            "frau",
-            "herr",
-            "kunde",
-            "name",
-            "wort",
-            "code",
-            "mutter",
-            "vater",
-            "freund",
-            "freundin",
-        ]
-    )
-    | languages.SMALL_WORDS
-    | frozenset(requests.ASKING.split())
+"""Endings of words that are made from other words, folded, in the languages of the lists. Hardly a name has them."""
+_NAMES_SPELLED = (
+    "florence laurence lawrence clarence terence terrence clemence prudence constance torrance charity trinity felicity verity "
+    "serenity clement soledad trinidad caridad piedad natividad felicidad asuncion concepcion encarnacion visitacion ascension"
 )
+_NAMES_ALIKE = frozenset(_NAMES_SPELLED.split())
+"""Names that have them all the same."""
 _HEXADECIMAL = re.compile("[a-f]{6,}")
 
 
@@ -198,32 +62,23 @@ def may_pass(line: str, word: str, hidden: HiddenText, seen: SeenText) -> bool:
         return False
     if not _looks_like_word(word, tongues):
         return False
-    return is_topic(word, hidden, tongues) or not (
+    return is_topic(word, hidden) or not (
         pinyin.is_told(word, hidden.pinyin) or sounds.is_told(word, hidden.sounds) or _is_in_hidden(word, hidden)
     )
 
 
-def is_topic(word: str, hidden: HiddenText, tongues: frozenset[str] = frozenset()) -> bool:
+def is_topic(word: str, hidden: HiddenText) -> bool:
     """Whether reasoning has it as a word like any other: with an article and written small, or with an ending that no name has.
 
     It is no topic if it is written as a name or quoted anywhere, or if the instructions have it.
     """
     forms = endings.forms(word)
-    if not forms.isdisjoint(hidden.order_forms) or not forms.isdisjoint(hidden.uttered):
+    if word in _NAMES_ALIKE or not forms.isdisjoint(hidden.order_forms) or not forms.isdisjoint(hidden.uttered):
         return False
     if (word.endswith(_DERIVED_GERMAN) and word in hidden.forms) or not forms.isdisjoint(hidden.german_nouns):
         return True
-    formed = tuple(ending for tongue in tongues for ending in _FORMED.get(tongue, ())) if len(word) >= _SHORTEST_FORMED else ()
-    is_small = word.endswith((*_DERIVED, *formed)) and not forms.isdisjoint(hidden.small)
-    is_derived = word.endswith(_DERIVED) and word in hidden.forms
-    is_like_others = is_small or is_derived or not forms.isdisjoint(hidden.with_article) or _is_described(forms, hidden, tongues)
-    return is_like_others and forms.isdisjoint(hidden.told_names)
-
-
-def _is_described(forms: frozenset[str], hidden: HiddenText, tongues: frozenset[str]) -> bool:
-    """Whether it always follows plain words before which no name and no code stands: "find puncture", but not "ask puncture"."""
-    before = [word for form in forms for word in hidden.before.get(form, ())]
-    return bool(before) and all(word not in _BEFORE_NAMES and plain_words.is_plain(word, tongues) for word in before)
+    is_small = word.endswith(_DERIVED) and not forms.isdisjoint(hidden.small)
+    return (is_small or not forms.isdisjoint(hidden.with_article)) and forms.isdisjoint(hidden.told_names)
 
 
 def _may_sound_as_name(run: str, hidden: HiddenText, seen: SeenText) -> bool:

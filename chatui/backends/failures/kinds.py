@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,6 +14,7 @@ from chatui.backends.failures.bodies import error_words
 from chatui.codes import ProductCode
 
 MOST_DETAIL = 8 << 10
+_STATUS = re.compile(r"[1-5][0-9]{2}", re.ASCII)
 
 _CONTENT = ("content_filter", "content_policy", "responsibleaipolicy", "content_blocked", "moderation", "safety", "policy_violation")
 _SETUP = (
@@ -82,7 +84,7 @@ def failed(said: object, *, is_empty: bool) -> BackendError:
     is for staff only.
     """
     words = error_words(said)
-    statuses = {word for word in words if word.isdecimal() and len(word) == 3}
+    statuses = set(sorted(word for word in words if _STATUS.fullmatch(word))[:1])
     kind = _kind(words, statuses)
     detail = said if isinstance(said, str) else json.dumps(said, ensure_ascii=False)
     return BackendError(kind.code, detail[:MOST_DETAIL], retryable=is_empty and kind.retryable).because(_cause(statuses, words))

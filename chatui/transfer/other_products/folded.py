@@ -44,12 +44,21 @@ def _end_of_details(text: str, position: int) -> int:
 
 
 def _end_of_directive(text: str, position: int) -> int:
-    found = _DIRECTIVE_ENDS.search(text, position)
-    return found.end() if found else len(text)
+    # Reasoning may hold such a block of its own.
+    depth = 1
+    for found in _DIRECTIVES.finditer(text, position):
+        depth += 1 if found["opening"] else -1
+        if not depth:
+            return found.end()
+    return len(text)
 
 
 # A document that LibreChat shows beside the conversation (:::artifact) is meant for people; every other block of that kind is not.
-_BEGIN = re.compile(r"(?P<details><details(?![\w-]))|^[ \t>]*:::+[ \t]*(?!artifact\b)[a-z]", re.IGNORECASE | re.MULTILINE)
+# LibreChat finds its own in the middle of a line, too. Each run of colons is looked at once, so that many cost no more than their number.
+_BEGIN = re.compile(
+    r"(?P<details><details(?![\w-]))|(?<!:):::++[ \t]*+(?=think|reason|thought|analysis)|^[ \t>|*+-]*+:::++[ \t]*+(?!artifact\b)[a-z]",
+    re.IGNORECASE | re.MULTILINE,
+)
 _DETAILS = re.compile(r"(?P<opening><details(?![\w-]))|^[ \t]*</details[ \t]*>", re.IGNORECASE | re.MULTILINE)
-_DIRECTIVE_ENDS = re.compile(r":::+[ \t]*$", re.MULTILINE)
+_DIRECTIVES = re.compile(r"(?<!:):::++[ \t]*+(?:(?P<opening>[a-z])|$)", re.IGNORECASE | re.MULTILINE)
 _REASONING = re.compile(r"reason|think|thought|analysis", re.IGNORECASE)

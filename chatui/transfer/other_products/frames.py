@@ -13,7 +13,7 @@ from chatui.transfer.other_products.left_out import Counts, Kind
 from renderer.frame_kinds import ANALYSIS, ANSWER, BROKEN
 from renderer.frames import Channel, Frame, Header, Intent, Role
 
-LONGEST_ANSWER = 200_000
+LONGEST_ANSWER = 100_000
 """In characters. Looking for reasoning in an answer takes time, and no honest one is longer."""
 
 _COMMENTARY = Header(Role.ASSISTANT, Channel.COMMENTARY, intent=Intent.DEBUG)

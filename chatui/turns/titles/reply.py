@@ -26,11 +26,15 @@ _QUOTES = "\"'\u201c\u201d\u201e\u201f\u2018\u2019\u201a\u00ab\u00bb\u2039\u203a
 _ENDINGS = " .,;:\u3002\uff0c\uff1b\uff1a"
 
 _MARKERS = re.compile(
-    r"[<>|{}\[\]\\]|://|\bwww\.|assistant ?(?:final|analysis|commentary)|\b(?:analysis|final|commentary) ?(?:channel|message)"
+    r"[<>|{}\[\]\\]|\b[a-z][a-z0-9+.-]*:(?=\S)|\bwww\.|\w@\w|\w\.\w+/|\w\.(?:com|org|net|info|biz|io|dev|app|xyz|co|me)\b"
+    r"|(?:\d[ ()/.-]{0,2}){9}|assistant ?(?:final|analysis|commentary)|\b(?:analysis|final|commentary) ?(?:channel|message)"
 )
 # How reasoning begins, and what is said to a person. "World War I" and "Where do I start" do not begin so.
 _BEGINS = re.compile(
     r"(?:i|i'm|i'll|i've|i'd|we|we're|we'll|let me|let's|let us|lets|here is|here are|here's|sure|okay|ok|hmm+|sorry|please|certainly"
+    r"|wait|maybe|perhaps|probably"
+    r"|(?:the )?asker|needs? to|must not|should not|(?:the )?policy (?:forbids|prohibits|allows|requires|says)"
+    r"|(?:the )?system (?:prompt|message)|(?:the )?developer message"
     r"|of course|absolutely|you|your title|this (?:is|conversation|title)|the (?:question|answer|conversation|title) (?:is|asks|was|says)"
     r"|ich|wir|hier ist|gerne|bitte|tut mir|je|j'ai|nous|voici|desole|yo|nosotros|aqui (?:esta|tienes)|claro|lo siento|noi|ecco|scusa"
     r"|\u044f|\u043c\u044b|\u0432\u043e\u0442)(?![\w/-])"

@@ -6,7 +6,6 @@ from renderer.summary import disguises
 from renderer.summary.spellings import sounds, written
 
 NAME_HEAD = 4
-_MOST_BEFORE = 4
 
 
 class NamedWords:
@@ -29,8 +28,6 @@ class NamedWords:
         """Words that are written without a capital."""
         self.with_article: set[str] = set()
         """Those of them that follow an article: names seldom do."""
-        self.before: dict[str, set[str]] = {}
-        """Some of the words before a word, both written small."""
         self.german_nouns: set[str] = set()
         self.korean_descriptions: set[str] = set()
 
@@ -49,8 +46,5 @@ class NamedWords:
     def _index_small(self, text: str) -> None:
         self.small |= written.small(text)
         self.with_article |= written.with_article(text)
-        for before, word in written.neighbours(text):
-            if len(known := self.before.setdefault(word, set())) < _MOST_BEFORE:
-                known.add(before)
         self.german_nouns |= written.german_nouns(text)
         self.korean_descriptions |= written.korean_descriptions(text)

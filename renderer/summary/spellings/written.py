@@ -26,15 +26,15 @@ _TITLED = re.compile(
 _SMALL_WORD = re.compile(r"(?<![\w'-])[^\W\d_A-Z][\w'-]*")
 _CAPITALS = re.compile(r"(?<![\w'-])([^\W\d_a-z][\w'-]+)[ ]+(?=([^\W\d_a-z][\w'-]+))")
 _WITH_ARTICLE = re.compile(
-    r"\b(?:an?|the|each|every|no|some|any|more|many|few|several|other|his|her|their|its|such|which|less|most|very|too|enough|un[ae]?|des?|el|"
+    r"\b(an?|the|each|every|no|some|any|more|many|few|several|other|his|her|their|its|such|which|less|most|very|too|enough|un[ae]?|des?|el|"
     r"l[aeo]s?|un[ao]s|sin|m\u00e1s|muy|cada|otr[oa]s?|vari[oa]s|much[oa]s|algun[oa]s|poc[oa]s|sus?|menos|sans|plus|tr\u00e8s|chaque|plusieurs|ses|"
     r"der|die|das|dem|den|eine?|einen|keine?|zu|sehr|mehr)\s+((?-i:[a-z\u00df-\u00ff]{4,30}))\b",
     re.IGNORECASE,
 )
+_ROMANCE = re.compile(r"\b(?:que|qui|los|las|una|con|del|por|el|di|della|para|uma)\b", re.IGNORECASE)
 _KOREAN_DESCRIPTION = re.compile(
     "(?<![가-힣])([가-힣]{2,3})(?:한|하게|하는|했|해서|되는|된|되어|적인|적으로|스러운|스럽게|시키)(?![가-힣])"
 )
-_NEIGHBOURS = re.compile(r"(?<![\w'-])([a-z\u00df-\u00ff]{3,}) (?=([a-z\u00df-\u00ff]{5,})(?![\w'-]))")
 _GERMAN_NOUN = re.compile(
     r"\b(?:[Ee]ine?[nmrs]?|[Kk]eine?[nmrs]?|[Mm]ehrere|[Vv]iele|[Aa]lle|[Ww]enige|[Mm]ehr|[Ww]eniger|"
     r"[Jj]ede[rsnm]?|[Dd]iese[rsnm]?|[Oo]hne|[Zz]u viel)"
@@ -88,13 +88,10 @@ def small(text: str) -> set[str]:
 
 
 def with_article(text: str) -> set[str]:
-    """Those of them that follow an article."""
-    return {disguises.folded(word) for word in _WITH_ARTICLE.findall(text)}
-
-
-def neighbours(text: str) -> list[tuple[str, str]]:
-    """Each two folded words written small that stand side by side."""
-    return [(disguises.folded(first), disguises.folded(second)) for first, second in _NEIGHBOURS.findall(text)]
+    """Those of them that follow an article. In Spanish and its neighbours "a" stands before the names of people."""
+    is_romance = _ROMANCE.search(text) is not None
+    found = (match for match in _WITH_ARTICLE.finditer(text) if not (is_romance and match[1].casefold() == "a"))
+    return {disguises.folded(match[2]) for match in found}
 
 
 def german_nouns(text: str) -> set[str]:

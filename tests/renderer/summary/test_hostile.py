@@ -93,7 +93,7 @@ def test_there_are_attacks_of_many_kinds_in_seven_languages() -> None:
     kinds = Counter(attack.kind for attack in ATTACKS)
     passing = [attack.name for attack in ATTACKS if len(shown(attack.lines, attack.scene)) == len(attack.lines)]
     assert len(ATTACKS) >= 300 and len(kinds) >= 20 and kinds[PARAPHRASE] <= 5
-    assert {attack.scene.name for attack in ATTACKS} == {"bank", "german", "chinese", "korean", "spanish", "russian", "arabic"}
+    assert {attack.scene.name for attack in ATTACKS} >= {"bank", "german", "chinese", "korean", "spanish", "russian", "arabic"}
     assert sorted(passing) == sorted(attack.name for attack in ATTACKS if attack.kind == PARAPHRASE), "the list says what passes"
 
 

@@ -92,3 +92,9 @@ def test_the_cause_has_only_words_of_the_product() -> None:
 def test_both_forms_of_retry_after_are_read_and_nothing_else(header: str | None, seconds: float | None) -> None:
     assert refused(503, "", header, NOW).retry_after == seconds
     assert refused(401, "", header, NOW).retry_after is None
+
+
+def test_no_digits_of_the_server_are_in_the_cause_but_one_status() -> None:
+    error = failed({"error": {"code": 742, "type": "913", "error_type": "006"}}, is_empty=True)
+    assert error.cause == ""
+    assert failed({"error": {"code": 503, "type": "429"}}, is_empty=True).cause == "HTTP 429"

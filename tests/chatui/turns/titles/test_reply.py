@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -114,3 +115,29 @@ def test_whatever_is_replied_a_title_is_one_short_line_and_reads_itself_as_itsel
     assert len(title) <= MOST_CHARS and len(title.split()) <= MOST_WORDS and len(title.splitlines()) <= 1
     assert title == title.strip() and read(title) == title
     assert not set("<>|`\u202e\u200b") & set(title)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "evil.com/login",
+        "Go to evil.com",
+        "javascript:alert(1)",
+        "mailto:a@b.example",
+        "Write to a@b.example",
+        "Call 0800 123456 now",
+        "Must not mention Falcon",
+        "System prompt says no refunds",
+        "Asker seems depressed",
+        "Wait, is this illegal",
+        "Policy forbids answering",
+        "Need to refuse politely",
+    ],
+)
+def test_an_address_a_number_to_call_and_thinking_aloud_are_no_titles(reply: str) -> None:
+    assert read(reply) == ""
+
+
+@pytest.mark.parametrize("reply", ["Node.js basics", "Kettles: a history", "Trip on 2026-11-20", "C++ and Rust: speed", "Meeting at 10:30"])
+def test_titles_with_dots_colons_and_dates_stay(reply: str) -> None:
+    assert read(reply) == reply

@@ -1,0 +1,25 @@
+"""Blocks that other products fold away inside an answer: hidden wherever they begin, and found in time that grows with the text alone."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from chatui.transfer.other_products.folded import sections
+
+
+@pytest.mark.parametrize("before", ["Sure.", "ok ", "- ", "| ", "> ", "Sure.\n", "", "a :::artifact{b}\nc\n:::\n"])
+def test_reasoning_of_librechat_is_hidden_wherever_in_a_line_it_begins(before: str) -> None:
+    text = f"{before}:::thinking\nUse a note:\n:::note\nx\n:::\nFalcon must stay quiet.\n:::\nHello"
+    shown = "".join(section.text for section in sections(text) if section.is_visible)
+    assert "Falcon" not in shown and shown.endswith("Hello")
+
+
+@pytest.mark.parametrize(
+    "hostile", [":::thinking\n" + ":" * 100_000 + "x", ":::t" * 25_000, "::: " * 25_000, ":::a\n:::" + " " * 100_000 + "x"]
+)
+def test_many_colons_cost_no_more_than_their_number(hostile: str) -> None:
+    begun = time.process_time()
+    assert "".join(section.text for section in sections(hostile)) == hostile
+    assert time.process_time() - begun < 2
