@@ -67,7 +67,7 @@ def in_bin(person: User, conversation_id: object) -> Conversation:
 
 def erase(person: User, conversation_id: object) -> None:
     """Erase a conversation in the bin for good, with all that hangs on it."""
-    erasure.erase_conversation(in_bin(person, conversation_id).pk)
+    erasure.erase_conversation(in_bin(person, conversation_id).pk, only_from_bin=True)
 
 
 def see(person: User, conversation_id: object) -> bool:

@@ -22,13 +22,14 @@ BATCH_MESSAGES = 100
 """In one transaction. A turn can hold 4 MB of what was sent to the model, and goes with its question."""
 
 
-def erase_conversation(key: UUID) -> int:
+def erase_conversation(key: UUID, *, only_from_bin: bool = False) -> int:
     """Erase a conversation with all that hangs on it; how many messages it had. A call that was cut off can be made again.
 
     It is in the bin from the first step on, so that nobody reads half of it, and nothing that still runs in it may write; the next
-    ``sweep`` goes on where a process died.
+    ``sweep`` goes on where a process died. ``only_from_bin``: nothing is erased if its owner has taken it out of the bin meanwhile.
     """
-    _close(key)
+    if not _close(key, only_from_bin=only_from_bin):
+        return 0
     erased = 0
     while taken := _erase_newest(key):
         erased += taken
@@ -50,7 +51,7 @@ def erase_expired(before: datetime) -> int:
     erased = 0
     for key in list(_expired(before).values_list("pk", flat=True)):
         if _expired(before).filter(pk=key).exists():  # its owner may have taken it out of the bin meanwhile
-            erase_conversation(key)
+            erase_conversation(key, only_from_bin=True)
             erased += 1
     return erased
 
@@ -72,13 +73,18 @@ def _expired(before: datetime) -> QuerySet[Conversation]:
     return Conversation.objects.filter(deleted_at__lt=before)
 
 
-def _close(key: UUID) -> None:
+def _close(key: UUID, *, only_from_bin: bool = False) -> bool:
+    """Nobody can take it out of the bin from now on. False where it is not to be erased, or is not there."""
     with short_transaction():
         now = timezone.now()
-        Conversation.objects.filter(pk=key).update(deleted_at=Coalesce("deleted_at", now), unfinished_until=now)
+        rows = Conversation.objects.filter(pk=key)
+        rows = rows.exclude(deleted_at=None) if only_from_bin else rows
+        if not rows.update(deleted_at=Coalesce("deleted_at", now), unfinished_until=now):
+            return False
         running = Turn.objects.filter(conversation=key, state=TurnState.RUNNING)
         running.update(state=TurnState.STOPPED, lease_owner="", finished_at=now)
         delete_rows(TurnPiece.objects.filter(turn__conversation=key))
+    return True
 
 
 def _erase_newest(key: UUID) -> int:

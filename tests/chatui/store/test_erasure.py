@@ -73,9 +73,9 @@ def test_what_somebody_took_out_of_the_bin_stays(ada: User, monkeypatch: pytest.
     Conversation.objects.update(deleted_at=timezone.now() - timedelta(days=31))
     erase = erasure.erase_conversation
 
-    def and_restore_the_other(key):  # type: ignore[no-untyped-def]
+    def and_restore_the_other(key, **options):  # type: ignore[no-untyped-def]
         Conversation.objects.exclude(pk=key).update(deleted_at=None)
-        return erase(key)
+        return erase(key, **options)
 
     monkeypatch.setattr(erasure, "erase_conversation", and_restore_the_other)
     assert erasure.erase_expired(timezone.now()) == 1

@@ -9,7 +9,7 @@ import pytest
 from django.core.management import call_command
 from django.utils import timezone
 
-from chatui.display import set_aside
+from chatui.display import conversation_actions, set_aside
 from chatui.models import Conversation, User
 from tests.chatui.conftest import signed_in
 from tests.support.environment import change
@@ -66,3 +66,18 @@ def test_only_what_is_in_the_bin_can_be_erased_by_its_owner_after_one_more_quest
     done = client.post(f"/c/{row.pk}/erase/", follow=True).content.decode()
     assert "The conversation is gone for good." in done and "The bin is empty." in done
     assert list(Conversation.objects.filter(owner=ada)) == [kept]
+
+
+def test_what_is_brought_back_in_the_same_moment_is_not_erased(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    row = binned(ada, "Sums")
+    look = conversation_actions.in_bin
+
+    def brought_back_behind_it(person: User, key: object) -> Conversation:
+        found = look(person, key)
+        Conversation.objects.filter(pk=row.pk).update(deleted_at=None)
+        return found
+
+    monkeypatch.setattr(conversation_actions, "in_bin", brought_back_behind_it)
+    conversation_actions.erase(ada, row.pk)
+    row.refresh_from_db()
+    assert row.deleted_at is None and row.unfinished_until is None
