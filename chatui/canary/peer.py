@@ -14,6 +14,7 @@ from types import TracebackType
 from chatui import prompts
 from chatui.canary.answers.planting import Pause, Script
 from chatui.model_servers import connected
+from renderer.harmony.vocabulary import VocabularyError
 
 _MOST_BODY_BYTES = 16 << 20
 _LONGEST_WAIT_SECONDS = 600.0
@@ -181,5 +182,8 @@ def _asks_for_title(body: bytes) -> bool:
     prompt, beginning = json.loads(body).get("prompt"), prompts.read("title").partition("\n")[0].encode()
     if not isinstance(prompt, list):
         return beginning in body
-    words = connected.gpt_oss_vocabulary()
+    try:
+        words = connected.gpt_oss_vocabulary()
+    except VocabularyError:
+        return False  # without one the product sends no token ids of its own
     return beginning in words.decode([number for number in prompt if number < len(words.bytes_of)])

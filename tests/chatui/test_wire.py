@@ -56,7 +56,11 @@ def test_the_server_really_sends_every_event() -> None:
 
 
 def test_the_page_really_sends_every_command_and_the_server_handles_each() -> None:
-    scripts = [source.text for source in all_sources() if source.is_in("static/js/chat/", "static/js/debug/", "static/js/page/")]
+    scripts = [
+        source.text
+        for source in all_sources()
+        if source.is_in("static/js/chat/", "static/js/debug/", "static/js/page/", "static/js/sidebar/")
+    ]
     assert {name for script in scripts for name in SENT.findall(script)} == {command.type for command in wire.COMMANDS}
     (consumer,) = python_sources("chatui/live/consumer.py")
     classes = [node.cls for node in ast.walk(consumer.tree()) if isinstance(node, ast.MatchClass)]
