@@ -4,6 +4,11 @@
 export function keepFocusInView() {
   document.addEventListener("focusin", ({ target }) => {
     if (!(target instanceof Element) || target.closest(".debug-bar, .debug-search, .skip-link")) return;
-    if (target.matches(":focus-visible")) target.scrollIntoView({ block: "nearest" });
+    if (!target.matches(":focus-visible")) return;
+    target.scrollIntoView({ block: "nearest" });
+    // Frames that come near the screen only now get their true height, and move what is below them.
+    requestAnimationFrame(() => {
+      if (document.activeElement === target) target.scrollIntoView({ block: "nearest" });
+    });
   });
 }

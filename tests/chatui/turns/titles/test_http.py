@@ -118,10 +118,11 @@ def _words(body: dict[str, Any], dialect: Dialect) -> str:
 @pytest.mark.llama
 @pytest.mark.usefixtures("closing")
 async def test_the_real_server_is_asked_and_whatever_it_says_nothing_hidden_comes_of_it(
-    llama_server: str, ada: User, configure: Configure, caplog: pytest.LogCaptureFixture
+    llama_server: str, ada: User, configure: Configure, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is too small to find a title. What it says instead is one or is none."""
-    caplog.set_level("INFO")
+    lines: list[str] = []
+    monkeypatch.setattr(background.log, "info", lambda line, *values: lines.append(line % values))
     configure(backend_url=llama_server, titles=True)
     async with BrowserSocket(ada) as socket:
         await socket.send_message("Think hard: how do I get to work fastest?")
@@ -130,7 +131,6 @@ async def test_the_real_server_is_asked_and_whatever_it_says_nothing_hidden_come
         await background.settle()
         assert "RAW-COT-CANARY" not in "".join(socket.raw)
     row = await Conversation.objects.aget()
-    lines = [record.getMessage() for record in caplog.records if record.name == background.__name__]
     assert len(lines) == 1 or row.title != "Think hard: how do I get to work fastest?", "it was asked"
-    assert "RAW-COT-CANARY" not in row.title and prompts.read("title")[:20] not in caplog.text
+    assert "RAW-COT-CANARY" not in row.title and prompts.read("title")[:20] not in str(lines)
     assert (await Turn.objects.aget()).state == "completed"
