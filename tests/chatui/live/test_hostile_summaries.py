@@ -44,7 +44,7 @@ async def test_no_page_ever_gets_what_a_hostile_summarizer_says(
     name: str, line: str, ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch, settings: Any
 ) -> None:
     scene = SCENES[name]
-    settings.ENVIRONMENT = settings.ENVIRONMENT.model_copy(update={"instructions": scene.texts["orders"]})
+    settings.ENVIRONMENT = settings.ENVIRONMENT.model_copy(update={"instructions": scene.texts.get("orders", "")})
     watched = await watched_while(scene, line, ada, backend, monkeypatch)
     assert watched.steps == [] and line not in watched.raw
     blocked = [message.text for message in await kept(watched.turn) if SUMMARY_NAME in message.text]
