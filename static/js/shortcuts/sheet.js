@@ -33,7 +33,10 @@ export class ShortcutSheet {
     this.#dialog.addEventListener("click", this.#clicked);
     this.#dialog.addEventListener("keydown", this.#key);
     this.#dialog.addEventListener("focusout", () => this.#ask(null));
-    this.#dialog.addEventListener("close", () => this.#opener?.focus());
+    this.#dialog.addEventListener("close", () => {
+      // The event comes a moment later: the next key may have moved the focus on, into the find bar for one.
+      if (document.activeElement === document.body) this.#opener?.focus();
+    });
     this.#singles.addEventListener("change", () => {
       bindings.singles = this.#singles.checked;
       this.#done(SAVED);

@@ -138,3 +138,19 @@ def test_shortcuts_of_one_key_can_be_switched_off(demo: Server, visits: Visits) 
     chat.page.keyboard.press("Control+k")
     expect(chat.page.get_by_role("searchbox")).to_be_focused()
     expect(sheet(chat.page)).to_be_hidden()
+
+
+def test_the_key_behind_escape_is_not_undone_when_the_sheet_gives_the_focus_back(demo: Server, visits: Visits) -> None:
+    chat = Chat(visits.open(demo, "sam"))
+    chat.ask_and_wait("Find me quickly")
+    chat.settle()
+    away(chat)
+    chat.page.keyboard.press("?")
+    expect(sheet(chat.page)).to_be_visible()
+    focused = chat.page.evaluate("""async () => {
+      document.querySelector("dialog[open]").close();
+      document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "f", code: "KeyF", bubbles: true, cancelable: true }));
+      await new Promise((done) => requestAnimationFrame(() => setTimeout(done, 50)));
+      return document.activeElement.className;
+    }""")
+    assert focused == "find-text"
