@@ -1,1 +1,1 @@
-"""How the admin pages write times: with their zone."""
+"""How pages write dates and times in each language: with their zone."""

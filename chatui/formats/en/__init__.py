@@ -1,1 +1,1 @@
-"""The formats for English, the one language of the admin pages."""
+"""The formats for English."""

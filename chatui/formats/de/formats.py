@@ -1,0 +1,7 @@
+"""Formats of dates and times in German, with the clock of 24 hours and UTC said."""
+
+DATE_FORMAT = "j. F Y"
+TIME_FORMAT = r"H:i \U\T\C"
+DATETIME_FORMAT = r"j. F Y, H:i \U\T\C"
+SHORT_DATE_FORMAT = "d.m.Y"
+SHORT_DATETIME_FORMAT = r"d.m.Y, H:i \U\T\C"

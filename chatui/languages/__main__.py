@@ -1,0 +1,11 @@
+"""``python -m chatui.languages``: compiles the catalogues that have changed. Says nothing where there is nothing to do."""
+
+from __future__ import annotations
+
+import sys
+
+from chatui.languages.catalogues import compile_stale
+
+if __name__ == "__main__":
+    if compiled := compile_stale():
+        sys.stdout.write(f"Compiled {len(compiled)} catalogues of translations.\n")

@@ -1,0 +1,44 @@
+"""Compiles the catalogues of translations, ``.po``, into what Django reads, ``.mo``: only those that have changed.
+
+The ``.mo`` files are not part of the project. ``make`` and the Dockerfile make them, and so do the tests; no other program is needed.
+Without them every page is in English.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from chatui.env import LOCALE_DIR
+
+
+def compile_stale(directory: Path = LOCALE_DIR) -> list[Path]:
+    """Compile each catalogue that is newer than what was made of it. Returns those that were compiled."""
+    stale = [path for path in sorted(directory.glob("*/LC_MESSAGES/*.po")) if _is_stale(path)]
+    for path in stale:
+        _compile(path)
+    return stale
+
+
+def not_compiled(directory: Path = LOCALE_DIR) -> list[Path]:
+    """The catalogues that were never compiled here, or were changed since."""
+    return [path for path in sorted(directory.glob("*/LC_MESSAGES/*.po")) if _is_stale(path)]
+
+
+def _is_stale(path: Path) -> bool:
+    compiled = path.with_suffix(".mo")
+    return not compiled.exists() or compiled.stat().st_mtime_ns < path.stat().st_mtime_ns
+
+
+def _compile(path: Path) -> None:
+    # Here, because no process that answers people needs it.
+    from babel.messages.mofile import write_mo
+    from babel.messages.pofile import read_po
+
+    with path.open("rb") as file:
+        catalogue = read_po(file, abort_invalid=True)
+    # Several processes may do this at once: each writes a file of its own, and the last one stays.
+    unfinished = path.with_suffix(f".{os.getpid()}.tmp")
+    with unfinished.open("wb") as made:
+        write_mo(made, catalogue)
+    unfinished.replace(path.with_suffix(".mo"))

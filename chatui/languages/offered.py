@@ -1,0 +1,67 @@
+"""The languages that people can choose: their codes, their own names, and which one fits what a browser asks for.
+
+A further language is a line here, one in ``chatui/env.py``, and a folder of catalogues in ``chatui/locale``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.utils.translation import get_language, get_language_bidi
+from django.utils.translation.trans_real import parse_accept_lang_header
+
+LANGUAGES = {"en": "English", "de": "Deutsch", "zh-hans": "简体中文", "ko": "한국어"}
+"""Codes as Django writes them, each with what its speakers call it. The names are never translated."""
+
+SOURCE = "en"
+"""The language in which sentences stand in the code, which needs no catalogue."""
+
+# What browsers ask for where the script is not said: these regions write simplified Chinese.
+_SIMPLIFIED = {"zh", "zh-cn", "zh-sg", "zh-my", "zh-hans"}
+_MOST_ASKED = 500
+
+
+@dataclass(frozen=True, slots=True)
+class PageLanguage:
+    """What a page says of its language: ``tag`` is for ``lang`` attributes (BCP 47), ``direction`` is ``ltr`` or ``rtl``."""
+
+    code: str
+    tag: str
+    direction: str
+
+
+def page_language() -> PageLanguage:
+    """The language in which the page is being rendered."""
+    code = get_language() or SOURCE
+    return PageLanguage(code, tag(code), "rtl" if get_language_bidi() else "ltr")
+
+
+def tag(code: str) -> str:
+    """The code as browsers write it: ``zh-Hans`` for ``zh-hans``."""
+    language, dash, rest = code.partition("-")
+    return language + dash + (rest.capitalize() if len(rest) > 2 else rest.upper())
+
+
+def is_offered(code: str) -> bool:
+    """Whether people can choose it."""
+    return code in LANGUAGES
+
+
+def asked_for(header: str) -> str:
+    """The first of our languages that an ``Accept-Language`` header names; empty where it names none, or makes no sense."""
+    for asked, weight in parse_accept_lang_header(header[:_MOST_ASKED]):
+        if asked == "*":
+            return ""
+        if weight and (found := _nearest(asked)):
+            return found
+    return ""
+
+
+def _nearest(asked: str) -> str:
+    if asked in LANGUAGES:
+        return asked
+    if asked in _SIMPLIFIED or asked.startswith("zh-hans-"):
+        return "zh-hans"
+    language = asked.partition("-")[0]
+    # Whoever asks for traditional Chinese has not asked for simplified: what they ask for next, or English, serves them as well.
+    return language if language in LANGUAGES else ""

@@ -1,0 +1,42 @@
+"""The template tag ``gap``: a piece of HTML that stands in a translated sentence, so that the sentence itself holds none.
+
+``{% gap as person %}<strong>{{ name }}</strong>{% endgap %}``, and then ``{{ person }}`` in a ``blocktranslate``.
+What is in the gap is rendered like the rest of the template, escaped as everywhere.
+"""
+
+from __future__ import annotations
+
+from django import template
+from django.template.base import NodeList, Parser, TextNode, Token
+from django.template.context import Context
+
+register = template.Library()
+
+
+class GapNode(template.Node):
+    """Puts what it renders under a name instead of on the page."""
+
+    def __init__(self, name: str, nodelist: NodeList) -> None:
+        self._name = name
+        self.nodelist = nodelist
+
+    def render(self, context: Context) -> str:
+        """Nothing: the sentence that follows shows it."""
+        context[self._name] = self.nodelist.render(context)
+        return ""
+
+
+@register.tag
+def gap(parser: Parser, token: Token) -> GapNode:
+    """``{% gap as name %}…{% endgap %}``."""
+    words = token.split_contents()
+    if len(words) != 3 or words[1] != "as":
+        raise template.TemplateSyntaxError("gap is written {% gap as name %}")
+    nodelist = parser.parse(("endgap",))
+    parser.delete_first_token()
+    # No white space at its ends: punctuation may follow it.
+    if nodelist and isinstance(nodelist[0], TextNode):
+        nodelist[0].s = nodelist[0].s.lstrip()
+    if nodelist and isinstance(nodelist[-1], TextNode):
+        nodelist[-1].s = nodelist[-1].s.rstrip()
+    return GapNode(words[2], nodelist)

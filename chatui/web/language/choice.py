@@ -1,0 +1,62 @@
+"""The form with which a person chooses the language of the pages, on every page that has it. It needs no script."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.views.decorators.csrf import csrf_exempt, csrf_protect
+from django.views.decorators.http import require_POST
+
+from chatui.codes import ProductCode
+from chatui.languages.offered import is_offered
+from chatui.permissions.access import as_person
+from chatui.web.errors import refuse
+
+AS_BROWSER = ""
+"""The choice "as in the browser"."""
+
+_ONE_YEAR = 365 * 24 * 3600
+
+
+@csrf_exempt
+@require_POST
+def choose_language(request: HttpRequest) -> HttpResponse:
+    """Keep the choice: with the account of whoever is signed in, so that it counts everywhere, and in this browser's cookie.
+
+    Signed out, it needs no token: nothing is kept on the server, and pages for everybody (a share link) set no cookie for one.
+    """
+    return csrf_protect(_choose)(request) if as_person(request.user) else _choose(request)
+
+
+def _choose(request: HttpRequest) -> HttpResponse:
+    code = request.POST.get("language")
+    if code is None or not (code == AS_BROWSER or is_offered(code)):
+        return refuse(request, ProductCode.COMMAND, 400)
+    person = as_person(request.user)
+    if person is not None:
+        person.language = code
+        person.save(update_fields=["language"])
+    response = redirect(_back(request))
+    if code == AS_BROWSER:
+        response.delete_cookie(settings.LANGUAGE_COOKIE_NAME, path="/", samesite="Lax")
+    else:
+        response.set_cookie(
+            settings.LANGUAGE_COOKIE_NAME,
+            code,
+            max_age=_ONE_YEAR,
+            path="/",
+            secure=settings.SESSION_COOKIE_SECURE,
+            httponly=True,
+            samesite="Lax",
+        )
+    return response
+
+
+def _back(request: HttpRequest) -> str:
+    """The page that the form was on, if it is one of ours."""
+    url = request.POST.get("next", "")
+    is_ours = url.startswith("/") and url_has_allowed_host_and_scheme(url, allowed_hosts=None)
+    return url if is_ours else reverse("home")

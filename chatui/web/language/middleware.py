@@ -1,0 +1,48 @@
+"""Decides the language of each request: the person's account, else the cookie, else what the browser asks for, else the operator's setting.
+
+An address never says it: a link to a conversation is the same for everybody.
+"""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponseBase
+from django.utils import translation
+from django.utils.cache import patch_vary_headers
+from django.utils.deprecation import MiddlewareMixin
+
+from chatui.env import environment
+from chatui.languages.offered import asked_for, is_offered, tag
+from chatui.permissions.access import as_person
+
+_WITHOUT_LANGUAGE = ("/healthz", "/metrics", "/brand/")
+
+
+class LanguageMiddleware(MiddlewareMixin):
+    """Stands behind sessions and accounts. Answers that may differ by language say so to caches."""
+
+    def process_request(self, request: HttpRequest) -> None:
+        """Everything that answers this request speaks that language."""
+        translation.activate(_language_of(request) if _has_language(request) else "en")
+
+    def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
+        """``Cookie`` is said by the session as well, where one was looked at; a page for strangers depends on it, too."""
+        if _has_language(request):
+            patch_vary_headers(response, ("Accept-Language", "Cookie"))
+            response.headers.setdefault("Content-Language", tag(translation.get_language() or "en"))
+        return response
+
+
+def _has_language(request: HttpRequest) -> bool:
+    """What only machines read has none, and costs no look at the session."""
+    return not request.path_info.startswith(_WITHOUT_LANGUAGE)
+
+
+def _language_of(request: HttpRequest) -> str:
+    person = as_person(getattr(request, "user", None))
+    wished = (
+        person.language if person else "",
+        request.COOKIES.get(settings.LANGUAGE_COOKIE_NAME, ""),
+        asked_for(request.headers.get("Accept-Language", "")),
+    )
+    return next((code for code in wished if is_offered(code)), environment().language)

@@ -1,0 +1,121 @@
+"""No script says a sentence that it does not look up: what stands outside ``t``, ``tc`` and ``tn`` is said in English to everybody."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from babel.messages.jslexer import Token, tokenize
+
+from tests.architecture.sources import Source, all_sources
+
+LOOKED_UP = {"t", "tc", "tn"}
+NOT_SAID = re.compile(r"Error$|^querySelector(All)?$|^closest$|^matches$|^find$|^seek$|^around$|^matchMedia$")
+"""What a script calls with words that no person reads: errors for developers, selectors, media queries."""
+SHOWN = {"textContent", "innerText", "ariaLabel", "ariaDescription", "title", "placeholder", "alt", "label"}
+SPOKEN = {"toast", "say", "announce"}
+SENTENCE = re.compile(r"[^\W\d_]{2,}[,:;]? +[^\W\d_%(]|[^\W\d_]…|[^\W\d_]{2,}[.!?]$")
+CODE = re.compile(r"[\[\]{}>#=]|^[.:]|^[\w-]+(, *[\w-]+)+$|\bpx$|--")
+"""Selectors, style and patterns."""
+LEFT_OUT = ("static/js/wire/wire.js", "static/js/language/catalogues/")
+KEYS = {"Alt", "AltGraph", "ArrowDown", "ArrowUp", "Backspace", "Control", "Ctrl", "Dead", "Delete", "Enter", "Escape", "Meta", "Process"}
+KEYS |= {"Shift", "Space", "Tab", "Unidentified"}
+"""What browsers and our storage call keys; what people read are the words of ``keysShown``."""
+ALLOWED = {
+    ("static/js/diagram/draw.js", "form, button, input, textarea, select, option, label, details, dialog, video, audio, "): "a selector",
+    ("static/js/exchange/rich-text.js", "code span"): "a selector",
+    ("static/js/finding/text-ranges.js", "p, li, td, th, pre, h1, h2, h3, h4, h5, h6, dt, dd, .place, .question-text"): "a selector",
+    ("static/js/installed/answer-notice.js", "Notification"): "an interface of browsers",
+    ("static/js/installed/new-version.js", "take over"): "a word to the worker",
+    ("static/js/models/announcements.js", "${turn} thinking"): "a key",
+    ("static/js/models/announcements.js", "${turn} end"): "a key",
+    ("static/js/shortcuts/shortcuts.js", "chat-transcript ${selector}"): "a selector",
+    ("static/js/shortcuts/bindings.js", "not free"): "the name of an outcome",
+    ("static/js/shortcuts/sheet.js", "not free"): "the same",
+}
+
+
+def test_every_sentence_of_a_script_is_looked_up() -> None:
+    found = [(source.path, text) for source in scripts() for text in unmarked(source)]
+    assert len(scripts()) > 60, "the premise: the scripts were found"
+    assert [place for place in found if place not in ALLOWED] == [], "say it with t, tc or tn of static/js/language/words.js"
+    assert set(ALLOWED) - set(found) == set(), "no longer needed"
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        'line.textContent = "Copied";',
+        "line.textContent = `${count} results`;",
+        'place.ariaLabel = isWide ? "Wide" : "";',
+        'toast("Undo");',
+        'this.#say("Saving…");',
+        'const HELD = "Wait for the connection.";',
+        'const names = { pie: "Pie chart" };',
+        'return "Today";',
+        'button.setAttribute("aria-label", "close");',
+        'new CustomEvent("chat:announce", { detail: "Copied" });',
+    ],
+)
+def test_a_sentence_that_is_not_looked_up_would_be_noticed(code: str) -> None:
+    assert list(unmarked(Source("static/js/a.js", code)))
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        'line.textContent = t("Copied");',
+        'say(tn("%(n)s result", "%(n)s results", count));',
+        'toast(count ? t("Saved.") : tc("button", "Reload"));',
+        'throw new Error("the page has no such piece");',
+        'find(this, ".search-text > input, form.open", HTMLElement);',
+        'if (event.key === "Escape") stop(); // "Say this"',
+        "const path = `${url}turns/${turn}/`;",
+        'element.className = "more-link";',
+    ],
+)
+def test_what_is_looked_up_and_what_nobody_reads_is_left_alone(code: str) -> None:
+    assert list(unmarked(Source("static/js/a.js", code))) == []
+
+
+def scripts() -> list[Source]:
+    found = [source for source in all_sources() if source.path.startswith("static/js/") and source.path.endswith(".js")]
+    return [source for source in found if not source.path.startswith(LEFT_OUT)]
+
+
+def unmarked(source: Source) -> Iterator[str]:
+    """The strings that a person may read and that are not looked up."""
+    calls: list[str] = []
+    before: list[Token] = []
+    for token in tokenize(source.text, jsx=False):
+        if token.type in ("linecomment", "multilinecomment", "whitespace"):
+            continue
+        if token.value in "([{" and token.type == "operator":
+            calls.append(before[-1].value if before and before[-1].type == "name" else "")
+        elif token.value in ")]}" and token.type == "operator" and calls:
+            calls.pop()
+        elif token.type in ("string", "template_string") and _is_said(token.value[1:-1], calls, before):
+            yield token.value[1:-1]
+        before = [*before[-2:], token]
+
+
+def _is_said(text: str, calls: list[str], before: list[Token]) -> bool:
+    if LOOKED_UP & set(calls) or (calls and NOT_SAID.search(calls[-1])):
+        return False
+    words = re.sub(r"\$\{[^}]*\}", "", text)
+    is_shown = _is_shown(calls, before) and not CODE.search(words)
+    is_sentence = bool(SENTENCE.search(re.sub(r"\$\{[^}]*\}", "it", text)) and not CODE.search(words))
+    return bool(re.search(r"[^\W\d_]", words)) and (is_shown or is_sentence or _is_word(words))
+
+
+def _is_shown(calls: list[str], before: list[Token]) -> bool:
+    """Whether it goes directly to a place that people read."""
+    signs = [token.value for token in before]
+    is_assigned = len(signs) > 1 and signs[-1] in ("=", ":", "??=") and signs[-2] in SHOWN
+    is_attribute = len(signs) > 1 and signs[-1] == "," and signs[-2].strip("\"'") in ("aria-label", "title", "placeholder")
+    return is_assigned or is_attribute or (bool(calls) and calls[-1] in SPOKEN and signs[-1] == "(")
+
+
+def _is_word(text: str) -> bool:
+    return bool(re.fullmatch(r"[A-Z][a-z]+", text)) and text not in KEYS

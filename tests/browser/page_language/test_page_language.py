@@ -1,0 +1,187 @@
+"""The scripts of a page speak its language, through a whole turn, and so do two pages of different languages with one conversation."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+from playwright.sync_api import Page, Route, expect
+
+from tests.browser.chat import Chat
+from tests.browser.visits import Visits
+from tests.support.served import Server
+from tests.tools.messages.page import of_page
+
+pytestmark = pytest.mark.browser
+
+ACCENTS = str.maketrans("aeiouyAEIOUcnsz", "áéíóúýÁÉÍÓÚçñšž")
+PLACE = re.compile(r"(%\(\w+\)s)")
+OVERFLOW = "() => document.documentElement.scrollWidth - document.documentElement.clientWidth"
+
+
+def ask(chat: Chat, text: str) -> None:
+    """As ``Chat.ask``, whatever the box is called."""
+    chat.page.wait_for_load_state()
+    box = chat.page.locator("#composer-text")
+    box.fill(text)
+    box.press("Enter")
+
+
+def said(page: Page) -> list[str]:
+    """What was announced so far, once ``listen`` was called."""
+    return page.evaluate("() => globalThis.said")
+
+
+def listen(page: Page) -> None:
+    page.evaluate("""() => {
+      const line = document.querySelector(".announcer");
+      globalThis.said = [];
+      new MutationObserver(() => globalThis.said.push(line.textContent)).observe(line, { childList: true });
+    }""")
+
+
+def test_a_whole_turn_is_said_in_german(slow_demo: Server, visits: Visits) -> None:
+    page = visits.open(slow_demo, "ada", locale="de-DE")
+    chat = Chat(page)
+    listen(page)
+    ask(chat, "Sag etwas.")
+    expect(chat.working).to_contain_text("Arbeitet …")
+    chat.finish()
+    expect(chat.last.locator(".before")).to_contain_text("nachgedacht")
+    expect(chat.last.locator("[data-action=copy-answer]")).to_have_text("Kopieren")
+    expect(page.locator(".conversation-group").first).to_have_text("Heute")
+    assert said(page) == ["Denkt nach", "Antwort fertig"]
+    ask(chat, "Und noch etwas Längeres, bitte.")
+    page.locator(".stop").click()
+    chat.finish("stopped")
+    expect(chat.last.locator(".answer-facts, .notice").first).to_contain_text("Gestoppt")
+    assert said(page)[-1] == "Gestoppt"
+
+
+def test_refusals_titles_search_and_shortcuts_are_in_german(slow_demo: Server, visits: Visits) -> None:
+    page = visits.open(slow_demo, "bela", locale="de-DE")
+    chat = Chat(page)
+    ask(chat, "Apfelkuchen")
+    chat.finish()
+    chat.settle()
+    page.locator("#main").focus()
+    page.keyboard.press("?")
+    sheet = page.locator("#shortcuts")
+    expect(sheet.locator(".shortcuts-says")).to_have_text("Wählen Sie die Tasten eines Kürzels, um sie zu ändern.")
+    expect(sheet.locator("[data-shortcut=new] kbd")).to_have_text("Strg+Umschalt+O")
+    page.keyboard.press("Escape")
+    item = page.locator(".conversation-item").first
+    item.locator(".conversation-more").click()
+    page.locator("#conversation-menu [data-action=rename]").click()
+    page.locator(".rename-text").fill("Kuchen")
+    page.keyboard.press("Enter")
+    expect(item.locator(".conversation-more")).to_have_attribute("aria-label", "Optionen für „Kuchen“")
+    page.locator(".search-text").fill("Apfelkuchen")
+    expect(page.locator(".search-status")).to_have_text(re.compile("^1 Ergebnis$"))
+    page.keyboard.press("Escape")
+    # The server knows no such effort.
+    page.evaluate("() => document.querySelectorAll('[name=effort] option').forEach((each) => { each.value = 'enormous'; })")
+    ask(chat, "Das wird abgelehnt")
+    expect(chat.problem).to_have_text("Der Server hat die Anfrage der Seite nicht verstanden. Laden Sie die Seite neu.")
+    expect(page.locator("#composer-text")).to_have_value("Das wird abgelehnt")
+
+
+def test_two_pages_with_one_conversation_speak_each_its_own_language(slow_demo: Server, visits: Visits) -> None:
+    english = Chat(visits.open(slow_demo, "sam", locale="en-GB"))
+    ask(english, "The first")
+    english.finish()
+    english.settle()
+    korean = Chat(visits.open(slow_demo, "sam", english.page.url, locale="ko-KR"))
+    expect(korean.last.locator("[data-action=copy-answer]")).to_have_text("복사")
+    listen(korean.page)
+    ask(english, "The second")
+    expect(english.working).to_contain_text("Working…")
+    expect(korean.working).to_contain_text("처리 중…")
+    for chat in (english, korean):
+        expect(chat.exchanges).to_have_count(2)
+        chat.finish()
+    expect(english.last.locator("[data-action=copy-answer]")).to_have_text("Copy")
+    expect(english.last.locator("[data-action=edit]")).to_have_text("Edit")
+    expect(korean.last.locator("[data-action=copy-answer]")).to_have_text("복사")
+    expect(korean.last.locator("[data-action=edit]")).to_have_text("편집")
+    expect(korean.question).to_have_text("The second")
+    assert said(korean.page) == ["생각하는 중", "답변이 준비되었습니다"]
+    ask(korean, "세 번째")
+    expect(english.question).to_have_text("세 번째")
+    korean.page.locator(".stop").click()
+    for chat, stopped in ((english, "Stopped"), (korean, "중지됨")):
+        chat.finish("stopped")
+        expect(chat.last.locator(".answer-facts, .notice").first).to_contain_text(stopped)
+
+
+def test_what_went_wrong_is_announced_once_and_in_each_pages_language(slow_demo: Server, visits: Visits) -> None:
+    english = Chat(visits.open(slow_demo, "bela", locale="en-GB"))
+    ask(english, "The first")
+    english.finish()
+    english.settle()
+    german = Chat(visits.open(slow_demo, "bela", english.page.url, locale="de-DE"))
+    listen(english.page)
+    listen(german.page)
+    ask(english, "cut")
+    for chat in (english, german):
+        expect(chat.exchanges).to_have_count(2)
+        chat.finish("incomplete")
+        expect(chat.last.locator(".notice-code")).to_have_text("E-X-LENGTH")
+    assert said(english.page) == ["Thinking", "The answer reached its length limit."]
+    sentence = german.last.locator(".notice-text").inner_text().removesuffix("E-X-LENGTH").strip()
+    assert said(german.page) == ["Denkt nach", sentence] and "length" not in sentence
+
+
+def test_with_a_pseudo_language_every_word_of_the_scripts_is_looked_up_and_fits(slow_demo: Server, visits: Visits) -> None:
+    page = visits.open(slow_demo, "grace", viewport={"width": 360, "height": 740}, locale="de-DE")
+    page.route(re.compile(r"/language/catalogues/de"), pseudo)
+    page.reload()
+    chat = Chat(page)
+    listen(page)
+    ask(chat, "A question")
+    expect(chat.working).to_contain_text("⟦")
+    chat.finish()
+    chat.settle()
+    for line in said(page):
+        assert is_pseudo(line), line
+    page.locator("#main").focus()
+    page.keyboard.press("c")
+    page.keyboard.press("f")
+    page.locator(".find-text").fill("question")
+    for place in (".find-status", ".announcer"):
+        expect(page.locator(place)).to_have_text(re.compile("^⟦.*⟧$"))
+    page.keyboard.press("Escape")
+    page.locator("#main").focus()
+    page.keyboard.press("?")
+    expect(page.locator(".shortcuts-says")).to_have_text(re.compile("^⟦.*⟧$"))
+    page.keyboard.press("Escape")
+    page.locator("#composer-text").fill("x" * 100_000)
+    expect(chat.problem).to_have_text(re.compile("^⟦.*⟧$"))
+    assert page.evaluate(OVERFLOW) == 0
+    page.locator(".drawer-open").click()
+    expect(page.locator(".conversation-group").first).to_have_text(re.compile("^⟦.*⟧$"))
+    page.locator(".search-text").fill("question")
+    expect(page.locator(".search-status")).to_have_text(re.compile("^⟦.*⟧$"))
+    assert page.evaluate(OVERFLOW) == 0
+
+
+def pseudo(route: Route) -> None:
+    """The catalogue of a language that is English with accents, in brackets, and 40 % longer. It imports what the real one does."""
+    answer = route.fetch()
+    head = answer.text().partition("speak({")[0]
+    tail = "\n})();" if "(()=>{" in head else ""  # where scripts are joined, a module is the body of a function
+    entries = {}
+    for item in of_page():
+        key = f"{item.context}\x04{item.id}" if item.context else item.id
+        entries[key] = [stretched(item.id), stretched(item.plural)] if item.plural else stretched(item.id)
+    route.fulfill(response=answer, body=f"{head}speak({{ plural: (n) => Number(n !== 1), entries: {json.dumps(entries)} }});{tail}")
+
+
+def stretched(sentence: str) -> str:
+    words = "".join(part if PLACE.match(part) else part.translate(ACCENTS) for part in PLACE.split(sentence))
+    return f"⟦{words}{'~' * (len(sentence) * 2 // 5)}⟧"
+
+
+def is_pseudo(text: str) -> bool:
+    return text.startswith("⟦") and text.endswith("⟧")

@@ -1,0 +1,94 @@
+"""The language of the pages in a real browser: chosen by keys and without scripts, in every language on a phone, and from right to left."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.chat import Chat
+from tests.browser.visits import PHONE, Visits
+from tests.support.served import Server
+
+pytestmark = pytest.mark.browser
+
+WIDE = """() => [...document.querySelectorAll("body *")]
+  .filter(element => element.checkVisibility() && !element.closest("pre, table, .visually-hidden, .skip-link, .menu"))
+  .map(element => [element, element.getBoundingClientRect()])
+  .filter(([, box]) => box.width > 1 && (box.right > innerWidth + 1 || box.left < -1))
+  .slice(0, 3).map(([element]) => element.outerHTML.slice(0, 120))"""
+
+
+def test_a_stranger_chooses_a_language_by_keys_and_without_scripts(demo: Server, visits: Visits) -> None:
+    page = visits.open(demo, path="/sign-in/", java_script_enabled=False, locale="en-GB")
+    expect(page.locator("html")).to_have_attribute("lang", "en")
+    choice = page.get_by_label("Language")
+    choice.focus()
+    page.keyboard.press("d")
+    page.keyboard.press("e")
+    expect(choice).to_have_value("de")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="Anmelden")).to_be_visible()
+    expect(page.locator("html")).to_have_attribute("lang", "de")
+    page.get_by_label("Sprache").select_option("")
+    page.get_by_role("button", name="Wählen").click()
+    expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
+
+
+def test_a_choice_in_the_menu_counts_in_every_browser_of_the_person_and_for_nobody_else(demo: Server, visits: Visits) -> None:
+    page = visits.open(demo, "bela", locale="de-DE")
+    expect(page.get_by_placeholder("Nachricht schreiben")).to_be_visible()
+    page.locator(".account-button").click()
+    page.get_by_label("Sprache").select_option(label="한국어")
+    page.get_by_role("button", name="Wählen").click()
+    expect(page.get_by_placeholder("메시지 입력")).to_be_visible()
+    other_browser = visits.open(demo, "bela", locale="de-DE")
+    expect(other_browser.get_by_placeholder("메시지 입력")).to_be_visible()
+    somebody_else = visits.open(demo, "ada", locale="en-GB")
+    expect(somebody_else.get_by_placeholder("Write a message")).to_be_visible()
+    page.locator(".account-button").click()
+    page.get_by_label("언어").select_option("")
+    page.get_by_role("button", name="사용", exact=True).click()
+    expect(page.get_by_placeholder("Nachricht schreiben")).to_be_visible()
+
+
+@pytest.mark.parametrize("locale", ["de-DE", "zh-CN", "ko-KR"])
+def test_every_language_fits_a_phone(locale: str, demo: Server, visits: Visits) -> None:
+    stranger = visits.open(demo, path="/sign-in/", locale=locale, **PHONE)
+    fits(stranger, 360)
+    page = visits.open(demo, "grace", locale=locale, **PHONE)
+    for path in ("/", "/bin/", "/import/", "/audit/", "/pages/terms/", "/debug/requests/"):
+        page.goto(path)
+        fits(page, 360)
+
+
+@pytest.mark.parametrize("width", [360, 1280])
+def test_pages_from_right_to_left_do_not_scroll_sideways(width: int, demo: Server, visits: Visits) -> None:
+    page = visits.open(demo, "grace", viewport={"width": width, "height": 740}, locale="en-GB")
+    chat = Chat(page)
+    chat.ask_and_wait("explain")
+    chat.settle()
+    for path in (page.url, "/", "/audit/", "/bin/", "/import/", "/pages/help/", "/debug/requests/"):
+        page.goto(path)
+        page.evaluate("document.documentElement.dir = 'rtl'")
+        fits(page, width)
+    page.goto("/")
+    page.evaluate("document.documentElement.dir = 'rtl'")
+    if width < 1000:
+        page.locator(".drawer-open").click()
+        # From the right, too, and it moves for a moment.
+        page.wait_for_function(
+            """width => {
+              const box = document.querySelector("#sidebar").getBoundingClientRect();
+              return box.left > 0 && Math.round(box.right) === width;
+            }""",
+            arg=width,
+        )
+    else:
+        box = page.locator("#sidebar").bounding_box()
+        assert box and box["x"] > width / 2, "the list stands at the beginning of the page, which is the right"
+
+
+def fits(page: Page, width: int) -> None:
+    """Nothing scrolls sideways, and nothing stands out of the page."""
+    assert page.evaluate("document.documentElement.scrollWidth") <= width, (page.url, page.evaluate(WIDE))

@@ -1,0 +1,56 @@
+"""The catalogues: complete, compiled where they changed, and what a bad translation would be told."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from babel.messages.catalog import Message
+
+from chatui.languages import catalogues
+from tests.tools.messages import catalogue, domains, problems
+
+
+@pytest.mark.parametrize("code", domains.TRANSLATED)
+def test_every_sentence_is_translated_well_and_none_is_left_over(code: str) -> None:
+    for domain, find in domains.DOMAINS.items():
+        path = domains.path_of(domain, code)
+        assert path.read_text(encoding="utf-8") == catalogue.brought_up_to_date(path, code, list(find())), "run make messages"
+        found = catalogue.messages(catalogue.read(path))
+        assert len(found) > 100 and [(one, what) for (_, one), message in found.items() for what in problems.of(message)] == []
+
+
+@pytest.mark.parametrize(
+    ("message", "words"),
+    [
+        (Message("Open", ""), "not translated"),
+        (Message("Open", "<b>Auf</b>"), "holds <"),
+        (Message("Open", 'Auf" onclick="x'), 'holds "'),
+        (Message("Open", "javascript:alert(1)"), "holds javascript:"),
+        (Message("Open", "Auf", flags=["fuzzy"]), "fuzzy"),
+        (Message("%(n)s days", "%(m)s Tage"), "placeholders"),
+        (Message("%(n)s days", "Tage"), "placeholders"),
+        (Message("%(n)s days", "%(n)s Tage, 100 %"), "placeholders"),
+        (Message(("%(n)s day", "%(n)s days"), ("ein Tag", "Tage")), "placeholders"),
+        (Message(("%(n)s day", "%(n)s days"), ("%(n)s Tag", "")), "not translated"),
+        (Message("Open", "Auf "), "white space"),
+    ],
+)
+def test_a_bad_translation_is_told_what_is_wrong(message: Message, words: str) -> None:
+    assert any(words in problem for problem in problems.of(message))
+
+
+def test_a_good_one_passes_also_where_one_needs_no_number() -> None:
+    assert list(problems.of(Message(("%(n)s day", "%(n)s days"), ("ein Tag", "%(n)s Tage")))) == []
+
+
+def test_only_what_has_changed_is_compiled(tmp_path: Path) -> None:
+    place = tmp_path / "de" / "LC_MESSAGES"
+    place.mkdir(parents=True)
+    (place / "django.po").write_text('msgid ""\nmsgstr "Content-Type: text/plain; charset=UTF-8\\n"\n\nmsgid "Open"\nmsgstr "Auf"\n')
+    assert catalogues.not_compiled(tmp_path) == catalogues.compile_stale(tmp_path) == [place / "django.po"]
+    assert (place / "django.mo").exists() and catalogues.compile_stale(tmp_path) == [] == catalogues.not_compiled(tmp_path)
+    later = (place / "django.mo").stat().st_mtime + 10
+    os.utime(place / "django.po", (later, later))
+    assert catalogues.compile_stale(tmp_path) == [place / "django.po"]

@@ -1,0 +1,56 @@
+"""``python -m tests.tools.messages`` brings all catalogues up to date and says what is wrong with them.
+
+With ``check`` it changes nothing, and exits with 1 where something is wrong.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import django
+
+from tests.support.places import ROOT
+
+
+def main(arguments: list[str]) -> int:
+    """Carry out the command."""
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "chatui.settings")
+    django.setup()
+    # They import what needs Django's settings.
+    from tests.tools.messages import catalogue, domains, modules, problems
+
+    is_check = arguments == ["check"]
+    # Before the sentences are looked for: it is a script like the others.
+    wrong = _kept({modules.REFUSALS: modules.refusals()}, is_check)
+    for domain, find in domains.DOMAINS.items():
+        sentences = list(find())
+        for code in domains.TRANSLATED:
+            path = domains.path_of(domain, code)
+            text = catalogue.brought_up_to_date(path, code, sentences)
+            wrong += _kept({path: text}, is_check)
+            for (_, one), message in catalogue.messages(catalogue.read(path)).items():
+                wrong += [f"{path.name} of {code}: “{one}” {what}" for what in problems.of(message)]
+    try:
+        wrong += _kept(modules.made(), is_check)
+    except (modules.UnfitTranslationError, ValueError) as error:
+        wrong.append(str(error))
+    for line in wrong:
+        print(line)
+    return 1 if wrong and is_check else 0
+
+
+def _kept(files: dict[Path, str], is_check: bool) -> list[str]:
+    """Write each file, or say that it is not up to date."""
+    if is_check:
+        stale = [path for path, text in files.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
+        return [f"{path.relative_to(ROOT)} is not up to date: run make messages" for path in stale]
+    for path, text in files.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return []
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,73 @@
+"""Reads, brings up to date and writes one catalogue: sorted, without line numbers and wrapping, so that a change is a small difference.
+
+A sentence that is new stands there untranslated; nothing is guessed from sentences that look alike, and what is no longer used goes.
+"""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+from babel.messages.catalog import Catalog, Message
+from babel.messages.plurals import get_plural
+from babel.messages.pofile import read_po, write_po
+from django.utils.translation import to_locale
+
+from tests.tools.messages.found import Found, by_key
+
+Key = tuple[str, str]
+
+
+def read(path: Path) -> Catalog:
+    """The catalogue as it is; an empty one where there is none yet."""
+    if not path.exists():
+        return Catalog()
+    with path.open("rb") as file:
+        return read_po(file, abort_invalid=True)
+
+
+def messages(catalogue: Catalog) -> dict[Key, Message]:
+    """Its sentences, by context and English text, without the head of the file."""
+    return {(message.context or "", _one(message)): message for message in catalogue if message.id}
+
+
+def brought_up_to_date(path: Path, code: str, sentences: list[Found]) -> str:
+    """The text that the file should have: the sentences that there are, with the translations that it has for them."""
+    known = messages(read(path))
+    made = Catalog(locale=to_locale(code))
+    for (context, one), places in sorted(by_key(sentences).items(), key=lambda item: (item[0][1], item[0][0])):
+        plural = next((place.plural for place in places if place.plural), "")
+        made.add(
+            (one, plural) if plural else one,
+            _kept(known.get((context, one)), plural, made.num_plurals),
+            locations=[(file, 0) for file in sorted({place.file for place in places})],
+            auto_comments=sorted({comment for place in places for comment in place.comments}),
+            context=context or None,
+        )
+    written = io.BytesIO()
+    write_po(written, made, width=0, omit_header=True, include_lineno=False)
+    return _head(code) + written.getvalue().decode()
+
+
+def _kept(message: Message | None, plural: str, forms: int) -> str | tuple[str, ...]:
+    old = message.string if message is not None else ""
+    if not plural:
+        return old if isinstance(old, str) else ""
+    return tuple(old) if isinstance(old, (tuple, list)) and len(old) == forms else ("",) * forms
+
+
+def _one(message: Message) -> str:
+    return str(message.id if isinstance(message.id, str) else message.id[0])
+
+
+def _head(code: str) -> str:
+    """What a catalogue has to say of itself; no dates, which would change the file each time."""
+    fields = {
+        "Language": to_locale(code),
+        "MIME-Version": "1.0",
+        "Content-Type": "text/plain; charset=UTF-8",
+        "Content-Transfer-Encoding": "8bit",
+        "Plural-Forms": str(get_plural(to_locale(code))),
+    }
+    lines = "".join(f'"{name}: {value}\\n"\n' for name, value in fields.items())
+    return f'msgid ""\nmsgstr ""\n{lines}\n'

@@ -1,0 +1,23 @@
+"""Which catalogues there are: a domain for each place where sentences come from, a folder for each language."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from django.utils.translation import to_locale
+
+from chatui.env import LOCALE_DIR
+from chatui.languages.offered import LANGUAGES, SOURCE
+from tests.tools.messages import found, page
+from tests.tools.messages.found import Found
+
+DOMAINS: dict[str, Callable[[], Iterable[Found]]] = {"django": found.of_server, "djangojs": page.of_page}
+"""The name of each domain, which its files have, with what finds its sentences."""
+
+TRANSLATED = tuple(code for code in LANGUAGES if code != SOURCE)
+
+
+def path_of(domain: str, code: str) -> Path:
+    """The catalogue of a domain in a language."""
+    return LOCALE_DIR / to_locale(code) / "LC_MESSAGES" / f"{domain}.po"

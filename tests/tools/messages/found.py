@@ -1,0 +1,68 @@
+"""Finds the sentences of the server in templates and in Python, by the marks that Django knows."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from babel.messages.extract import extract
+from django.utils.translation.template import templatize
+
+from tests.support.places import ROOT
+
+_PLAIN = ("gettext", "gettext_lazy", "gettext_noop", "noop", "_")
+_PLURAL = ("ngettext", "ngettext_lazy")
+_IN_CONTEXT = ("pgettext", "pgettext_lazy")
+KEYWORDS: dict[str, tuple[int | tuple[int, str], ...] | None] = {
+    **dict.fromkeys(_PLAIN),
+    **dict.fromkeys(_PLURAL, (1, 2)),
+    **dict.fromkeys(_IN_CONTEXT, ((1, "c"), 2)),
+    **dict.fromkeys(("npgettext", "npgettext_lazy"), ((1, "c"), 2, 3)),
+}
+COMMENT = "Translators:"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One sentence in one file. ``plural`` and ``context`` are empty where it has none."""
+
+    id: str
+    plural: str
+    context: str
+    comments: tuple[str, ...]
+    file: str
+
+
+def of_server() -> Iterator[Found]:
+    """Every sentence that the server renders."""
+    for path in sorted((ROOT / "templates").rglob("*.html")):
+        yield from in_template(path.read_text(encoding="utf-8"), _name(path))
+    for path in sorted((ROOT / "chatui").rglob("*.py")):
+        yield from in_python(path.read_text(encoding="utf-8"), _name(path))
+
+
+def in_template(text: str, name: str) -> Iterator[Found]:
+    """The sentences of one template: Django makes calls of its tags and X of all the rest, each on its own line."""
+    calls = "\n".join(line.strip() for line in templatize(text, origin=name).splitlines())
+    return in_python(calls, name)
+
+
+def in_python(text: str, name: str) -> Iterator[Found]:
+    """The sentences of one module."""
+    for _, ids, comments, context in extract("python", io.BytesIO(text.encode()), KEYWORDS, (COMMENT,), {"encoding": "utf-8"}):
+        one, plural = (str(ids[0]), str(ids[1])) if isinstance(ids, tuple) else (str(ids), "")
+        yield Found(one, plural, context or "", tuple(comments), name)
+
+
+def _name(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def by_key(found: Iterable[Found]) -> dict[tuple[str, str], list[Found]]:
+    """The same sentence of several files together: by its context and itself."""
+    together: dict[tuple[str, str], list[Found]] = {}
+    for item in found:
+        together.setdefault((item.context, item.id), []).append(item)
+    return together

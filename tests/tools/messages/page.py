@@ -1,0 +1,26 @@
+"""Finds the sentences of the scripts, by the functions of ``static/js/language/words.js``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from babel.messages.extract import extract_from_file
+
+from chatui.languages.sentences import OF_RENDERER
+from renderer.errors import Code
+from tests.support.places import ROOT
+from tests.tools.messages.found import COMMENT, Found
+
+SCRIPTS = ROOT / "static" / "js"
+KEYWORDS: dict[str, tuple[int | tuple[int, str], ...] | None] = {"t": None, "tc": ((1, "c"), 2), "tn": (1, 2)}
+
+
+def of_page() -> Iterator[Found]:
+    """Every sentence that the scripts say, and those that events bring to the debug view."""
+    for path in sorted(SCRIPTS.rglob("*.js")):
+        for _, ids, comments, context in extract_from_file("javascript", path, KEYWORDS, (COMMENT,)):
+            one, plural = (str(ids[0]), str(ids[1])) if isinstance(ids, tuple) else (str(ids), "")
+            yield Found(one, plural, context or "", tuple(comments), path.relative_to(ROOT).as_posix())
+    for why in OF_RENDERER:
+        if why not in {code.sentence for code in Code}:
+            yield Found(why, "", "", (), "renderer/gate.py")
