@@ -1,0 +1,197 @@
+"""Joins ES modules into few files, so that a page is loaded with few requests and few bytes.
+
+A file holds the modules that exactly the same entries need, as bundlers split code: nothing is loaded that is not needed, and each module
+runs once, after those that it imports. A module becomes a function that returns what it exports. That means the same as long as nothing is
+imported in a circle, no export changes its value, and no module waits while it is loaded. What is not of that kind is refused. Modules that
+several entries need run before those of one entry: what a module does while it is loaded may rely on its own imports only.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from chatui.static_storage import shortened
+
+FOLDER = "js/joined"
+
+
+class JoinError(ValueError):
+    """A script cannot be joined. The message names it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Module:
+    """A script without its comments, imports and the word ``export``. ``imports``: the names wanted of each module, in their order."""
+
+    name: str
+    body: str = field(repr=False)
+    imports: tuple[tuple[str, str], ...]
+    dynamic: tuple[str, ...]
+    exports: tuple[str, ...]
+
+
+def named_in(templates: str) -> set[str]:
+    """The scripts that these templates load."""
+    return set(re.findall(r"""{% static ['"](js/[^'"]+\.js)['"] %}""", templates))
+
+
+def join(sources: Mapping[str, str], named: Iterable[str]) -> dict[str, str]:
+    """The files that browsers load, by name. ``sources``: all scripts, by name; ``named``: those that pages load.
+
+    Raises:
+        JoinError: a script has an import or an export that is not understood, or imports in a circle.
+    """
+    modules = {name: _read(name, text) for name, text in sorted(sources.items())}
+    _check_targets(modules)
+    imported = {target for module in modules.values() for target, _ in module.imports}
+    entries = sorted((set(modules) - imported) | set(named) | {target for module in modules.values() for target in module.dynamic})
+    needs = {entry: _in_order(entry, modules) for entry in entries if entry in modules}
+    if lost := set(modules) - {name for needed in needs.values() for name in needed}:
+        raise JoinError(f"{min(lost)}: imported in a circle that nothing loads")
+    return _Files(modules, needs).written()
+
+
+class _Files:
+    """Which module is in which file. ``needs``: for each entry, its modules in the order in which they run."""
+
+    def __init__(self, modules: dict[str, Module], needs: dict[str, list[str]]) -> None:
+        self._modules, self._needs = modules, needs
+        self._variables = {name: f"${number}" for number, name in enumerate(modules)}
+        groups: dict[frozenset[str], list[str]] = {}
+        for entry in needs:
+            for name in needs[entry]:
+                group = groups.setdefault(frozenset(each for each in needs if name in needs[each]), [])
+                group.extend([name] if name not in group else [])
+        shared = iter(range(1, len(groups) + 1))
+        self._files = {next(iter(users)) if len(users) == 1 else f"{FOLDER}/{next(shared)}.js": group for users, group in groups.items()}
+        self._file_of = {name: file for file, group in self._files.items() for name in group}
+
+    def written(self) -> dict[str, str]:
+        shared = {file: self._shared(file, group) for file, group in self._files.items() if file not in self._needs}
+        return shared | {entry: self._entry(entry) for entry in self._needs}
+
+    def _shared(self, file: str, group: list[str]) -> str:
+        return f"{self._written(file, group, ())}\nexport{{{','.join(self._variables[name] for name in group)}}};"
+
+    def _entry(self, entry: str) -> str:
+        module = self._modules[entry]
+        names = ",".join(module.exports)
+        if self._files.get(entry) == self._needs[entry] == [entry]:
+            return module.body + (f"\nexport{{{names}}};" if names else "")
+        own = self._files.get(entry, [])
+        text = self._written(entry, own, [*self._needs[entry], entry])
+        return text + (f"\nexport const{{{names}}}={self._variables[entry]};" if names else "")
+
+    def _written(self, file: str, group: list[str], asked: Iterable[str]) -> str:
+        """``asked``: modules whose files are asked for at once, so that a browser learns of all of them in one step."""
+        wanted: dict[str, set[str]] = {self._file_of[name]: set() for name in asked}
+        for target in [*(target for name in group for target, _ in self._modules[name].imports), *({file} & set(self._file_of))]:
+            wanted.setdefault(self._file_of[target], set()).add(self._variables[target])
+        wanted.pop(file, None)
+        heads = [f'import{_braced(names)}"{_relative(file, other)}";' for other, names in wanted.items()]
+        return "\n".join([*heads, *(self._function(self._modules[name], file) for name in group)])
+
+    def _function(self, module: Module, file: str) -> str:
+        wanted = "".join(f"const{{{names}}}={self._variables[target]};" for target, names in module.imports if names)
+        told = f"return{{{','.join(module.exports)}}}" if module.exports else ""
+        return f"const {self._variables[module.name]}=(()=>{{{wanted}{self._moved(module, file)}\n{told}}})();"
+
+    def _moved(self, module: Module, file: str) -> str:
+        """The body, with the addresses of what it loads later as they are seen from this file."""
+        return _DYNAMIC.sub(lambda found: f'import("{_relative(file, _resolved(module.name, found["path"]))}")', module.body)
+
+
+def _read(name: str, text: str) -> Module:
+    body = shortened.script(text)
+    imports = []
+    while found := _IMPORT.match(body):
+        wanted = re.sub(r"\s+as\s+", ":", (found["names"] or "").strip().strip(","))
+        imports.append((_resolved(name, found["path"]), wanted))
+        body = body[found.end() :]
+    exports = _EXPORT.findall(text)
+    for each in exports:
+        body, count = re.subn(rf"\bexport ((?:async )?(?:function|class|const) {each}\b)", r"\1", body)
+        if count != 1:
+            raise JoinError(f"{name}: the export of {each} is not understood")
+    written = (len(re.findall(rf"^{word}\b(?!\()", text, re.MULTILINE)) for word in ("import", "export"))
+    if [len(imports), len(exports)] != [*written]:
+        raise JoinError(f"{name}: only imports of names at the beginning, and exports of functions, classes and constants, are understood")
+    if "import.meta" in body or len(re.findall(r"\bimport\b", body)) != len(_DYNAMIC.findall(body)):
+        raise JoinError(f"{name}: import.meta, and imports of anything but one address between double quotation marks, are not understood")
+    _check_statements(name, text)
+    return Module(name, body, tuple(imports), tuple(_ours(name, body)), tuple(exports))
+
+
+def _check_statements(name: str, text: str) -> None:
+    """Our scripts begin each statement of a module at the beginning of a line, and what belongs to it is indented or closes it."""
+    if line := shortened.spoiled(text):
+        raise JoinError(f"{name}: a text of several lines, or a type within a text, is not understood: {line}")
+    for statement in re.split(r"\n(?![\s)}\]])", shortened.uncommented(text)):
+        if re.search(r"\bawait\b", statement.partition("async")[0]):
+            raise JoinError(f"{name}: waiting while a module is loaded is not understood")
+        if statement.startswith("export const ") and "," in _without_parts(statement).partition(";")[0]:
+            raise JoinError(f"{name}: the export of several constants at once is not understood")
+
+
+def _without_parts(statement: str) -> str:
+    """A statement without its texts and without what is between brackets."""
+    before, rest = "", _TEXT.sub("", statement)
+    while before != rest:
+        before, rest = rest, _BRACKETS.sub("", rest)
+    return rest
+
+
+def _check_targets(modules: Mapping[str, Module]) -> None:
+    for name, module in modules.items():
+        for target, names in module.imports:
+            wanted = {each.partition(":")[0].strip() for each in names.split(",")} - {""}
+            if target in modules and (missing := wanted - {*modules[target].exports}):
+                raise JoinError(f"{name}: imports {min(missing)}, which {target} does not export")
+        if missing := {*module.dynamic} - {*modules}:
+            raise JoinError(f"{name}: loads {min(missing)}, which is not there")
+
+
+def _ours(name: str, body: str) -> list[str]:
+    targets = [_resolved(name, found["path"]) for found in _DYNAMIC.finditer(body)]
+    return [target for target in targets if target.startswith("js/")]
+
+
+def _in_order(entry: str, modules: Mapping[str, Module]) -> list[str]:
+    """The entry's modules, each after those that it imports."""
+    found: dict[str, None] = {}
+
+    def visit(name: str, way: tuple[str, ...]) -> None:
+        if name in way:
+            raise JoinError(f"{name}: imported in a circle")
+        if name not in modules:
+            raise JoinError(f"{way[-1]}: imports {name}, which is not there")
+        if name not in found:
+            for target, _ in modules[name].imports:
+                visit(target, (*way, name))
+            found[name] = None
+
+    visit(entry, ())
+    return list(found)
+
+
+def _braced(names: Iterable[str]) -> str:
+    return f"{{{','.join(sorted(names))}}}from" if names else ""
+
+
+def _resolved(name: str, path: str) -> str:
+    return posixpath.normpath(posixpath.join(posixpath.dirname(name), path))
+
+
+def _relative(file: str, target: str) -> str:
+    path = posixpath.relpath(target, posixpath.dirname(file))
+    return path if path.startswith(".") else f"./{path}"
+
+
+_IMPORT = re.compile(r"""\s*import\s*(?:\{(?P<names>[^}]*)\}\s*from\s*)?"(?P<path>\.[^"]+)";""")
+_EXPORT = re.compile(r"^export (?:async )?(?:function|class|const) (\w+)(?![\w$])", re.MULTILINE)
+_TEXT = re.compile(r""""(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\\n]|\\.)*`|/\*.*?\*/|//.*""")
+_BRACKETS = re.compile(r"\([^()]*\)|\[[^\[\]]*\]|\{[^{}]*\}")
+_DYNAMIC = re.compile(r"""\bimport\("(?P<path>\.[^"]+)"\)""")

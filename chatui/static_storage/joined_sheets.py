@@ -1,0 +1,22 @@
+"""Joins style sheets: what a sheet imports is put in its place, and comments and surplus white space are left out."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Mapping
+
+from chatui.static_storage import shortened
+
+
+def join(sources: Mapping[str, str]) -> dict[str, str]:
+    """The sheets that browsers load, by name. A sheet that another one imports can be loaded by itself, too."""
+    return {name: shortened.sheet(_whole(name, sources)) for name in sources}
+
+
+def _whole(name: str, sources: Mapping[str, str]) -> str:
+    folder = posixpath.dirname(name)
+    return _IMPORT.sub(lambda found: _whole(posixpath.normpath(posixpath.join(folder, found["path"])), sources), sources[name])
+
+
+_IMPORT = re.compile(r"""^@import "(?P<path>[^"]+)";\n""", re.MULTILINE)

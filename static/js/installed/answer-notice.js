@@ -1,0 +1,93 @@
+// Tells a person who looks at something else that an answer which took long is ready. They switch it on, in this
+// browser only. The notice says nothing of the conversation: it is seen by whoever sees the screen.
+
+import { t } from "../language/words.js";
+import { around, find } from "../page/dom.js";
+import { whenLeaving } from "../writing/leaving.js";
+import { recall, remember } from "../page/storage.js";
+import { toast } from "../page/toasts.js";
+
+/** @import { ChatComposer } from "../chat/composer.js" */
+/** @import { ChatTranscript } from "../chat/transcript.js" */
+
+const KEY = "chatui:notice";
+const LONG_MS = 10_000;
+const READY = t("An answer is ready");
+const ON = t("You will be told of long answers.");
+const OFF = t("You will not be told any more.");
+const DENIED = t("Not allowed by your browser’s settings.");
+
+export class AnswerNotice {
+  #composer;
+  #transcript;
+  #button = find(document, "[data-action=tell-ready]", HTMLButtonElement);
+  /** When the answer began that is being written. @type {number | null} */
+  #began = null;
+
+  /**
+   * @param {ChatComposer} composer
+   * @param {ChatTranscript} transcript
+   */
+  constructor(composer, transcript) {
+    this.#composer = composer;
+    this.#transcript = transcript;
+  }
+
+  listen() {
+    if (!("Notification" in globalThis)) return;
+    document.addEventListener("click", (event) => {
+      if (around(event, "[data-action=tell-ready]")) void this.#choose();
+    });
+    addEventListener("storage", (event) => event.key === KEY && this.#show());
+    this.#composer.addEventListener("chat:running", this.#followed);
+    whenLeaving(() => this.#set(false));
+    this.#button.hidden = false;
+    this.#show();
+    this.#followed();
+  }
+
+  get #isOn() {
+    return recall(KEY) === "on" && Notification.permission === "granted";
+  }
+
+  /** The browser asks for permission after this click only. */
+  async #choose() {
+    if (this.#isOn) return this.#set(false, OFF);
+    const permission = await Notification.requestPermission();
+    this.#set(permission === "granted", permission === "granted" ? ON : DENIED);
+  }
+
+  /** @param {boolean} on @param {string} [sentence] */
+  #set(on, sentence) {
+    remember(KEY, on ? "on" : null);
+    this.#show();
+    if (sentence) toast(sentence);
+  }
+
+  #show() {
+    this.#button.setAttribute("aria-pressed", String(this.#isOn));
+  }
+
+  #followed = () => {
+    const began = this.#began;
+    this.#began = this.#composer.isRunning ? (began ?? performance.now()) : null;
+    if (this.#began !== null || began === null || performance.now() - began < LONG_MS) return;
+    if (document.hidden && this.#isOn && this.#transcript.exchanges.at(-1)?.state === "completed") void tell();
+  };
+}
+
+async function tell() {
+  // Two tabs with the same answer make one notice.
+  const options = { tag: "chatui-ready" };
+  try {
+    const notice = new Notification(READY, options);
+    notice.addEventListener("click", () => {
+      focus();
+      notice.close();
+    });
+  } catch {
+    // Browsers on phones show only what a worker shows, which then brings the page forward.
+    const { serviceWorker } = /** @type {{ serviceWorker?: ServiceWorkerContainer }} */ (navigator);
+    await (await serviceWorker?.getRegistration())?.showNotification(READY, options);
+  }
+}

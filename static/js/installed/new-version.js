@@ -1,0 +1,57 @@
+// The line that says that the product has a new version: never while an answer is being written.
+
+import { around, find } from "../page/dom.js";
+
+/** @import { ChatComposer } from "../chat/composer.js" */
+
+/** Milliseconds between two looks for a new version by a page that stays open. */
+const LOOK_MS = 3_600_000;
+
+export class NewVersion {
+  #registration;
+  #container;
+  #composer;
+  #line = find(document, ".banner-version", HTMLElement);
+  #lookedAt = performance.now();
+
+  /**
+   * @param {ServiceWorkerRegistration} registration
+   * @param {ServiceWorkerContainer} container
+   * @param {ChatComposer} composer
+   */
+  constructor(registration, container, composer) {
+    this.#registration = registration;
+    this.#container = container;
+    this.#composer = composer;
+  }
+
+  watch() {
+    this.#registration.addEventListener("updatefound", () => {
+      this.#registration.installing?.addEventListener("statechange", this.#show);
+    });
+    this.#registration.installing?.addEventListener("statechange", this.#show);
+    this.#composer.addEventListener("chat:running", this.#show);
+    this.#line.addEventListener("click", this.#clicked);
+    document.addEventListener("visibilitychange", this.#look);
+    this.#show();
+  }
+
+  #show = () => {
+    // The first worker that a browser gets waits for nobody.
+    const isNew = this.#registration.waiting !== null && this.#container.controller !== null;
+    this.#line.hidden = !isNew || this.#composer.isRunning;
+  };
+
+  /** @param {Event} event */
+  #clicked = (event) => {
+    if (!around(event, "[data-action=reload]") || !this.#registration.waiting) return;
+    this.#container.addEventListener("controllerchange", () => location.reload(), { once: true });
+    this.#registration.waiting.postMessage("take over");
+  };
+
+  #look = () => {
+    if (document.hidden || performance.now() - this.#lookedAt < LOOK_MS) return;
+    this.#lookedAt = performance.now();
+    this.#registration.update().catch(() => undefined);
+  };
+}

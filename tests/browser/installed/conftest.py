@@ -1,0 +1,56 @@
+"""Browsers that may have a service worker, and a deployment that can be restarted with other settings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page
+
+from tests.browser.visits import Visits
+from tests.support.served import Server
+
+READY = """async () => {
+  const registration = await navigator.serviceWorker.ready;
+  const worker = registration.active;
+  if (worker.state === "activated") return worker.scriptURL;
+  await new Promise(done => worker.addEventListener("statechange", () => worker.state === "activated" && done()));
+  return worker.scriptURL;
+}"""
+CACHES = """async () => {
+  const found = {};
+  for (const name of await caches.keys())
+    for (const request of await (await caches.open(name)).keys())
+      found[request.url] = [name, await (await (await caches.open(name)).match(request)).text()];
+  return found;
+}"""
+
+STEPS = 300
+
+Opening = Callable[..., Page]
+
+
+def until(page: Page, script: str) -> None:
+    """Wait until what the script resolves to is true."""
+    for _ in range(STEPS):
+        if page.evaluate(script):
+            return
+        page.wait_for_timeout(100)
+    raise AssertionError(f"did not become true: {script}")
+
+
+@pytest.fixture
+def with_worker(demo: Server, visits: Visits) -> Opening:
+    """Opens the home page of a person in a browser of their own, once its worker works."""
+
+    def opened(name: str, server: Server = demo, **options: Any) -> Page:
+        page = visits.open(server, name, service_workers="allow", **options)
+        page.wait_for_load_state()
+        assert page.evaluate(READY).endswith("/sw.js")
+        page.reload()
+        page.wait_for_function("() => navigator.serviceWorker.controller !== null")
+        page.wait_for_load_state("networkidle")
+        return page
+
+    return opened

@@ -1,0 +1,107 @@
+"""A notice that a long answer is ready: only where somebody switched it on, and without a word of the conversation."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.chat import Chat
+from tests.browser.visits import Visits
+from tests.support.served import Server
+
+pytestmark = pytest.mark.browser
+
+# A browser without a screen shows no notices: what it is asked to show is noted. A page in the background, and ten seconds, are told to it.
+WATCH = """
+globalThis.noticed = [];
+globalThis.asked = 0;
+class Noted extends EventTarget {
+  static permission = "default";
+  static answer = "granted";
+  static async requestPermission() { globalThis.asked += 1; return (Noted.permission = Noted.answer); }
+  constructor(title, options) { super(); globalThis.noticed.push({ title, ...options }); globalThis.last = this; }
+  close() { this.closed = true; }
+}
+Object.defineProperty(globalThis, "Notification", { value: Noted });
+globalThis.away = false;
+Object.defineProperty(document, "hidden", { get: () => globalThis.away });
+const now = performance.now.bind(performance);
+globalThis.later = 0;
+performance.now = () => now() + globalThis.later;
+globalThis.focused = 0;
+globalThis.focus = () => { globalThis.focused += 1; };
+"""
+AWAY = "() => { globalThis.away = true; }"
+
+
+@pytest.fixture
+def chat(demo: Server, visits: Visits) -> Chat:
+    page = visits.open(demo, "ada", "about:blank")
+    page.add_init_script(WATCH)
+    page.goto("/")
+    page.wait_for_load_state("networkidle")
+    return Chat(page)
+
+
+def choose(page: Page) -> None:
+    page.locator(".account-button").click()
+    page.get_by_role("button", name="Tell me when a long answer is ready").click()
+
+
+def long_answer(chat: Chat) -> None:
+    """An answer that takes long while the person looks at something else."""
+    chat.page.evaluate("""() => document.querySelector("chat-composer").addEventListener("chat:running", () => {
+      globalThis.later += 6_000;
+    })""")
+    before = chat.exchanges.count()
+    chat.page.evaluate(AWAY)
+    chat.ask("SECRET-QUESTION explain")
+    expect(chat.exchanges).to_have_count(before + 1)
+    chat.finish()
+
+
+def test_who_switched_it_on_is_told_once_without_a_word_of_the_conversation(chat: Chat) -> None:
+    page = chat.page
+    assert page.evaluate("globalThis.asked") == 0, "nobody is asked before they ask"
+    choose(page)
+    expect(page.locator(".toast").last).to_contain_text("You will be told of long answers.")
+    assert page.evaluate("globalThis.asked") == 1
+
+    long_answer(chat)
+
+    page.wait_for_function("() => globalThis.noticed.length > 0")
+    assert page.evaluate("globalThis.noticed") == [{"title": "An answer is ready", "tag": "chatui-ready"}]
+    page.evaluate("() => globalThis.last.dispatchEvent(new Event('click'))")
+    assert page.evaluate("[globalThis.focused, globalThis.last.closed]") == [1, True]
+
+
+def test_nobody_is_told_who_did_not_ask_or_who_looks_at_the_page_or_whose_answer_was_quick(chat: Chat) -> None:
+    long_answer(chat)
+    assert chat.page.evaluate("globalThis.noticed") == []
+    chat.page.evaluate("() => { globalThis.away = false; }")
+    choose(chat.page)
+    chat.ask_and_wait("Hello")
+    assert chat.page.evaluate("globalThis.noticed") == []
+
+
+def test_a_browser_that_says_no_is_explained_in_words(chat: Chat) -> None:
+    chat.page.evaluate("() => { Notification.answer = 'denied'; }")
+    choose(chat.page)
+    expect(chat.page.locator(".toast").last).to_contain_text("Not allowed by your browser’s settings.")
+    expect(chat.page.locator("[data-action=tell-ready]")).to_have_attribute("aria-pressed", "false")
+    long_answer(chat)
+    assert chat.page.evaluate("globalThis.noticed") == []
+
+
+def test_it_can_be_switched_off_and_goes_with_the_person(chat: Chat) -> None:
+    page, button = chat.page, chat.page.locator("[data-action=tell-ready]")
+    choose(page)
+    expect(button).to_have_attribute("aria-pressed", "true")
+    choose(page)
+    expect(button).to_have_attribute("aria-pressed", "false")
+    expect(page.locator(".toast").last).to_contain_text("You will not be told any more.")
+    choose(page)
+    assert "chatui:notice" in page.evaluate("JSON.stringify(localStorage)")
+    page.evaluate("() => document.querySelector('form[data-sign-out]').dispatchEvent(new Event('submit', { bubbles: true }))")
+    assert "chatui:notice" not in page.evaluate("JSON.stringify(localStorage)")
+    expect(button).to_have_attribute("aria-pressed", "false")

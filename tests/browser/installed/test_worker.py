@@ -1,0 +1,167 @@
+"""The service worker: an honest page without a network, nothing of anybody in its cache, new versions, and a way to switch it off."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.chat import Chat
+from tests.browser.installed.conftest import CACHES, Opening, until
+from tests.browser.visits import Visits
+from tests.support.served import PASSWORD, Deployment, Server
+
+pytestmark = pytest.mark.browser
+
+SECRET = "SECRET-OF-ADA-7741"
+KEPT = re.compile(r"/static/.+\.[0-9a-f]{12}\.\w+|/offline/")
+NETWORK = "ERR_INTERNET_DISCONNECTED|ERR_FAILED|ERR_CONNECTION|WebSocket connection to .* failed|Failed to load resource"
+
+
+@pytest.fixture
+def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
+    """A deployment of this test alone: people may sign out of it, and it may start again with other settings."""
+    deployment = Deployment(tmp_path_factory.mktemp("own"), CHATUI_DEMO_TOKENS_PER_SECOND="20")
+    try:
+        deployment.start()
+        deployment.make_people(ada=(False, []), bela=(False, []))
+        yield deployment
+    finally:
+        deployment.stop()
+
+
+def test_without_a_network_there_is_an_honest_page_and_with_it_again_the_conversation(with_worker: Opening, visits: Visits) -> None:
+    visits.allow(NETWORK)
+    chat = Chat(with_worker("ada"))
+    page = chat.page
+    chat.ask_and_wait(f"Hello, {SECRET}")
+    chat.settle()
+
+    page.context.set_offline(True)
+    page.reload()
+
+    expect(page.get_by_role("heading", name="No connection")).to_be_visible()
+    expect(page.locator("body")).not_to_contain_text(SECRET)
+    assert page.locator(".card").evaluate("card => getComputedStyle(card).backgroundColor") != "rgba(0, 0, 0, 0)", "it has its styles"
+    expect(page.locator("body")).not_to_contain_text("ada")
+    page.context.set_offline(False)
+    page.get_by_role("link", name="Try again").click()
+    expect(chat.question).to_contain_text(SECRET)
+
+
+def test_another_person_at_the_same_browser_finds_nothing_of_the_first(own: Deployment, with_worker: Opening, visits: Visits) -> None:
+    visits.allow(NETWORK)
+    chat = Chat(with_worker("ada", own.servers[0]))
+    page = chat.page
+    chat.ask_and_wait(f"Hello {SECRET}")
+    chat.settle()
+    conversation = urlsplit(page.url).path
+    with page.expect_download():
+        page.evaluate(f"() => location.assign('{conversation}download/?format=markdown')")
+    for path in ("/archived/", "/bin/", "/shares/", "/search/?q=SECRET", conversation, "/"):
+        page.goto(path)
+        page.wait_for_load_state("networkidle")
+    chat.box.fill(f"{SECRET}, unsent")
+    page.wait_for_function("() => Object.values(localStorage).some(text => text.includes('unsent'))")
+    page.locator(".account-button").click()
+    page.get_by_role("button", name="Sign out").click()
+    page.wait_for_url("**/sign-in/**")
+
+    kept = page.evaluate(CACHES)
+    assert len(kept) > 8 and any("/js/chat." in address for address in kept), "the premise: it keeps something"
+    assert [address for address in kept if not KEPT.fullmatch(urlsplit(address).path)] == []
+    assert [address for address, (_, text) in kept.items() if SECRET in text or ">ada<" in text or '"csrf-token" content' in text] == []
+    stored = page.evaluate("() => [JSON.stringify(localStorage), JSON.stringify(sessionStorage), document.cookie].join()")
+    assert SECRET not in stored and "chatui:draft" not in stored
+
+    page.get_by_label("Username").fill("bela")
+    page.get_by_label("Password", exact=True).fill(PASSWORD)
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.locator(".account-name")).to_have_text("bela")
+    expect(page.locator("body")).not_to_contain_text(SECRET)
+    page.context.set_offline(True)
+    page.goto(conversation)
+    expect(page.get_by_role("heading", name="No connection")).to_be_visible()
+    page.go_back()
+    expect(page.locator("body")).not_to_contain_text(SECRET)
+
+
+def test_what_is_no_static_file_is_fetched_as_without_a_worker_and_kept_nowhere(with_worker: Opening) -> None:
+    page = with_worker("ada")
+    asked = page.evaluate("""async () => {
+      const paths = ["/conversations/", "/search/?q=x", "/download/", "/healthz", "/static/js/chat.js"];
+      for (const path of paths) await (await fetch(path)).text();
+      return paths;
+    }""")
+    kept = {urlsplit(address).path for address in page.evaluate(CACHES)}
+    assert not kept & {urlsplit(path).path for path in asked}
+    assert [path for path in kept if not KEPT.fullmatch(path)] == [] and any("/js/chat." in path for path in kept)
+
+
+def test_a_new_version_offers_to_reload_but_not_during_an_answer(own: Deployment, with_worker: Opening, visits: Visits) -> None:
+    visits.allow(NETWORK + "|503")
+    page = with_worker("ada", own.servers[0])
+    chat = Chat(page)
+    before = {name for name, _ in page.evaluate(CACHES).values()}
+    own.environment["CHATUI_ACCENT"] = "#aa0044"
+    server = own.start_again(own.servers[0])
+    expect(chat.banner).to_be_hidden()
+    line = page.locator(".banner-version")
+    chat.ask("explain")
+    expect(chat.stop).to_be_visible()
+
+    page.evaluate("async () => (await navigator.serviceWorker.getRegistration()).update()")
+    until(page, "async () => (await navigator.serviceWorker.getRegistration()).waiting !== null")
+    expect(chat.stop).to_be_visible()
+    expect(line).to_be_hidden()
+    chat.stop.click()
+    expect(line).to_be_visible()
+    expect(line).to_contain_text("A new version is ready.")
+
+    chat.box.fill("not lost")
+    page.wait_for_timeout(500)
+    with page.expect_navigation():
+        line.get_by_role("button", name="Reload").click()
+    expect(line).to_be_hidden()
+    expect(chat.box).to_have_value("not lost")
+    page.wait_for_load_state("networkidle")
+    after = {name for name, _ in page.evaluate(CACHES).values()}
+    assert len(after) == 1 and not after & before, "what the old version kept is gone"
+    assert server.url in page.url
+
+
+def test_a_worker_that_is_switched_off_leaves_with_all_it_kept(own: Deployment, with_worker: Opening, visits: Visits) -> None:
+    visits.allow(NETWORK + "|503")
+    page = with_worker("ada", own.servers[0])
+    assert page.evaluate(CACHES)
+    own.environment["CHATUI_SERVICE_WORKER"] = "off"
+    own.start_again(own.servers[0])
+
+    page.goto("/")  # the browser looks for a new worker by itself
+
+    until(page, "async () => (await navigator.serviceWorker.getRegistrations()).length === 0 && !(await caches.keys()).length")
+    page.reload()
+    page.wait_for_load_state("networkidle")
+    assert page.evaluate("async () => (await navigator.serviceWorker.getRegistrations()).length") == 0
+    chat = Chat(page)
+    chat.ask_and_wait("Hello")
+
+
+def test_no_other_address_becomes_a_worker_and_a_browser_without_workers_does_without(demo: Server, visits: Visits) -> None:
+    visits.allow("TrustedScriptURL|policy: ")
+    page = visits.open(demo, "ada", service_workers="allow")
+    page.wait_for_load_state("networkidle")
+    register = "address => navigator.serviceWorker.register(address).then(() => 'done', error => error.name)"
+    assert page.evaluate(register, "/sw.js") == "TypeError", "a plain text is no address of a script"
+    assert page.evaluate("policiesMade") == ["chatui"]
+
+
+def test_chromium_finds_the_page_fit_to_be_installed(with_worker: Opening) -> None:
+    page = with_worker("ada")
+    session = page.context.new_cdp_session(page)
+    # Every browser context of a test is a private window.
+    assert [error["errorId"] for error in session.send("Page.getInstallabilityErrors")["installabilityErrors"]] == ["in-incognito"]
+    assert session.send("Page.getAppManifest")["errors"] == []

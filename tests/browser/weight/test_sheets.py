@@ -1,0 +1,42 @@
+"""Joined style sheets have the same rules as the sheets that they are made of, as Chromium reads them."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from chatui.static_storage import joined_sheets
+from tests.browser.visits import Visits
+from tests.support.places import ROOT
+from tests.support.served import Server
+
+pytestmark = pytest.mark.browser
+
+RULES = r"""texts => texts.flatMap(text => {
+  const sheet = new CSSStyleSheet();
+  sheet.replaceSync(text);
+  return [...sheet.cssRules].map(rule => rule.cssText.replace(/\s+/g, " ")); // of a property of our own, its line ends are kept
+})"""
+
+
+@pytest.mark.parametrize("entry", ["css/base.css", "css/chat.css"])
+def test_a_joined_sheet_has_every_rule_in_its_order(entry: str, demo: Server, visits: Visits) -> None:
+    page = visits.open(demo, path="about:blank")
+    sheets = (ROOT / "static/css").rglob("*.css")
+    sources = {path.relative_to(ROOT / "static").as_posix(): path.read_text(encoding="utf-8") for path in sheets}
+    parts = [sources[f"css/{name}"] for name in re.findall(r'^@import "([^"]+)";$', sources[entry], re.MULTILINE)]
+    assert len(parts) > 4 and not re.search(r"@import", "".join(parts))
+
+    rules = page.evaluate(RULES, parts)
+
+    assert len(rules) >= len(parts)
+    assert page.evaluate(RULES, [joined_sheets.join(sources)[entry]]) == rules
+
+
+def test_each_sheet_keeps_its_rules_without_its_comments(demo: Server, visits: Visits) -> None:
+    page = visits.open(demo, path="about:blank")
+    sources = {path.name: path.read_text(encoding="utf-8") for path in (ROOT / "static/css").rglob("*/*.css")}
+    joined = joined_sheets.join(sources)
+    for name, text in sources.items():
+        assert page.evaluate(RULES, [joined[name]]) == page.evaluate(RULES, [text]), name

@@ -1,0 +1,175 @@
+"""Joined scripts do what the modules do that they are made of, and what could not is refused."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chatui.static_storage import joined_scripts, shortened
+from tests.support.places import ROOT
+from tests.tools import node
+
+pytestmark = pytest.mark.skipif(node.why_not() is not None, reason="it takes a Node.js to run them")
+
+MODULES = {
+    "js/first.js": '// The first.\nimport { one, Two as Both } from "./deep/parts.js";\nimport "./side.js";\n'
+    'log("first", one, new Both().secret());\nexport async function later() {\n  return (await import("./lazy.js")).told();\n}\n'
+    "later().then((told) => log(told));\n",
+    "js/second.js": 'import { one } from "./deep/parts.js";\nlog("second", one);\n',
+    "js/side.js": "const one = 11;\nlog(`side ${`${one} /*` + '*/ // '}  // kept`);\n",
+    "js/deep/parts.js": 'import { shared } from "../shared.js";\n/** One. */\nexport const one = shared("one");\n'
+    "export class Two {\n  #secret = /[/*]'\"/.source;\n  secret() {\n    return #secret in this && this.#secret;\n  }\n}\n",
+    "js/shared.js": 'let times = 0;\nlog("shared runs");\n'
+    "export function shared(/** @type {string} */ name) {\n  return `${name}:${++times}`;\n}\n",
+    "js/lazy.js": 'import { shared } from "./shared.js";\nimport { inner } from "./deep/inner.js";\nexport function told() {\n'
+    '  return shared("told") + inner();\n}\n',
+    "js/deep/inner.js": 'import { one } from "./parts.js";\nexport function inner() {\n  return one;\n}\n',
+    "js/plain.js": 'document.title = "no module";\n',
+}
+
+
+def run(files: dict[str, str], entry: str, place: Path) -> str:
+    """What the modules log."""
+    for name, text in files.items():
+        (place / name).parent.mkdir(parents=True, exist_ok=True)
+        (place / name).write_text(text, encoding="utf-8")
+    (place / "package.json").write_text('{"type": "module"}', encoding="utf-8")
+    (place / "run.js").write_text(f'globalThis.log = (...all) => console.log(...all);\nawait import("./{entry}");\n', encoding="utf-8")
+    done = subprocess.run([node.program("node") or "node", str(place / "run.js")], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("entry", ["js/first.js", "js/second.js"])
+def test_joined_modules_run_once_in_their_order_and_know_the_same(entry: str, tmp_path: Path) -> None:
+    joined = joined_scripts.join(MODULES, ["js/plain.js"])
+    expected = run(MODULES, entry, tmp_path / "written")
+    assert "shared runs" in expected and "one:1" in expected
+    assert run(joined, entry, tmp_path / "joined") == expected
+
+
+def test_what_only_one_page_needs_is_in_its_file_and_what_is_loaded_later_is_not() -> None:
+    joined = joined_scripts.join(MODULES, [])
+    assert set(joined) == {"js/first.js", "js/second.js", "js/lazy.js", "js/plain.js", "js/joined/1.js"}
+    assert "kept" in joined["js/first.js"] and "shared runs" in joined["js/joined/1.js"]
+    assert '"told"' not in joined["js/first.js"] and '"told"' in joined["js/lazy.js"]
+    assert "The first." not in joined["js/first.js"]
+    assert joined["js/plain.js"] == 'document.title="no module";\n', "a script that is no module stays one"
+
+
+def test_a_script_that_is_loaded_later_and_also_imported_runs_once(tmp_path: Path) -> None:
+    modules = {
+        "js/a.js": 'import { b } from "./b.js";\nlog(b(), (await_ => await_)(1));\nimport("./b.js").then((m) => log(m.b()));\n',
+        "js/b.js": "let n = 0;\nexport function b() {\n  return ++n;\n}\n",
+    }
+    assert run(joined_scripts.join(modules, []), "js/a.js", tmp_path) == "1 1\n2\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "export let value = 1;\n",
+        "const a = 1;\nexport { a };\n",
+        "export default 1;\n",
+        'import * as all from "./b.js";\n',
+        'const a = 1;\nimport { b } from "./b.js";\n',
+        'import { missing } from "./missing.js";\n',
+        'import { a } from "./a.js";\n',
+        "const where = import.meta.url;\n",
+        "const a = await fetch(1);\n",
+        "await fetch(1);\n",
+        "export const x = 1,\n  y = 2;\n",
+        "export const x = [1, 2], y = 2;\n",
+        "export const x$ = 1;\n",
+        'import { missing } from "./b.js";\n',
+        'import { b, missing as other } from "./b.js";\n',
+        "export const x = await fetch(1);\n",
+        "if (x) await fetch(1);\n",
+        "if (x) {\n  await fetch(1);\n}\n",
+        "for await (const x of y) log(x);\n",
+        "import('./b.js');\n",
+        'import(\n  "./b.js",\n);\n',
+        "const where = './b.js';\nimport(where);\n",
+        'import("./missing.js");\n',
+        'const a = 1; import { b } from "./b.js";\n',
+        "const text = `one\n  two\n// three\n`;\n",
+        'const text = "one\\\n  two";\n',
+        'const text = "/** @x */ y";\n',
+    ],
+)
+def test_what_would_mean_something_else_when_it_is_joined_is_refused(text: str) -> None:
+    with pytest.raises(joined_scripts.JoinError):
+        joined_scripts.join({"js/a.js": text, "js/b.js": "export const b = 1;\n"}, [])
+
+
+SAME = """
+import ts from "typescript";
+let text = "";
+for await (const piece of process.stdin) text += piece;
+const plain = (code) => {
+  const file = ts.createSourceFile("a.js", code, ts.ScriptTarget.Latest, true, ts.ScriptKind.JS);
+  if (file.parseDiagnostics.length) return [file.parseDiagnostics[0].messageText];
+  const inner = (node) => node.getChildren(file).filter((child) => !ts.isJSDoc(child));
+  const flat = (node) => (node.getChildCount(file) ? inner(node).flatMap(flat) : [node.getText(file)]);
+  return flat(file);
+};
+const differ = Object.entries(JSON.parse(text)).filter(([, [one, other]]) => String(plain(one)) !== String(plain(other)));
+console.log(JSON.stringify(differ.map(([name]) => name)));
+"""
+
+
+def same(pairs: dict[str, list[str]]) -> Any:
+    """The names of pairs whose texts do not consist of the same tokens, as TypeScript reads them."""
+    node.typescript()
+    command = [node.program("node") or "node", "--input-type=module", "--eval", SAME]
+    done = subprocess.run(command, cwd=node.CHECKS, input=json.dumps(pairs), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_leaving_out_comments_and_white_space_leaves_every_token_of_our_scripts() -> None:
+    scripts = {str(path.relative_to(ROOT)): path.read_text(encoding="utf-8") for path in (ROOT / "static/js").rglob("*.js")}
+    assert len(scripts) > 80
+    assert same({name: [text, shortened.script(text)] for name, text in scripts.items()}) == []
+    assert same({"other": ["a = b + /x y/.test(c)", "a = b + /xy/.test(c)"], "same": ["a  = 1 // b", "a=1"]}) == ["other"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "export const x = Object.freeze([\n  1, 2,\n]);\n",
+        'export const x = /** @type {string} */ (t("one, two"));\n',
+        "export const add = (one, other) => {\n  let sum = one, more = other;\n  return sum + more;\n};\n",
+        "export async function later() {\n  await fetch(1);\n}\n",
+        "addEventListener(1, async () => {\n  await fetch(1);\n});\n",
+        "// Nobody need await this, nor import it `here.\nconst text = `${1} // kept`;\n",
+        'const load = () => import("./b.js");\n',
+    ],
+)
+def test_what_means_the_same_is_not_refused(text: str) -> None:
+    assert joined_scripts.join({"js/a.js": text, "js/b.js": "export const b = 1;\n"}, [])
+
+
+def test_our_own_scripts_can_be_joined_and_each_file_can_be_read(tmp_path: Path) -> None:
+    scripts = (ROOT / "static/js").rglob("*.js")
+    sources = {path.relative_to(ROOT / "static").as_posix(): path.read_text(encoding="utf-8") for path in scripts}
+    pages = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "templates").rglob("*.html"))
+    joined = joined_scripts.join(sources, joined_scripts.named_in(pages))
+    assert {"js/chat.js", "js/site.js", "js/debug.js", "js/share.js", "js/page/diagrams.js"} <= set(joined)
+    for name, text in joined.items():
+        (tmp_path / "read.mjs").write_text(text, encoding="utf-8")
+        command = [node.program("node") or "node", "--check", str(tmp_path / "read.mjs")]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, f"{name}: {done.stderr}"
+    policies = [name for name, text in joined.items() if re.search(r"createPolicy\(", text)]
+    assert len(policies) == 1, "two would make the browser refuse the second"
+
+
+def test_what_loads_nothing_but_itself_is_told() -> None:
+    with pytest.raises(joined_scripts.JoinError, match="circle"):
+        joined_scripts.join({"js/a.js": "", "js/b.js": 'import "./c.js";\n', "js/c.js": 'import "./b.js";\n'}, [])
