@@ -6,14 +6,15 @@ No Django in this package: a back end can be tried from a plain script.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from renderer.errors import Code, ErrorCode
 from renderer.events import RawEvent
 from renderer.frames import Frame
+from renderer.harmony.system_messages import FunctionTool
 
 Effort = Literal["low", "medium", "high"]
 
@@ -29,6 +30,17 @@ class EndReason(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class GivenReasoning:
+    """Reasoning as a server gave it, in its own fields: ``fields`` of a message (Chat Completions), or whole ``items`` (Responses).
+
+    Hidden like reasoning. The server gets it back unchanged before the first of the calls that it led to, and nobody else gets it.
+    """
+
+    fields: dict[str, Any] = field(default_factory=dict, repr=False)
+    items: tuple[dict[str, Any], ...] = field(default=(), repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class SampleRequest:
     """One request to a model. ``frames`` is the history the model may see again, system and developer frames included.
 
@@ -36,6 +48,8 @@ class SampleRequest:
     A back end that cannot continue it in the prompt asks for the rest in words, and drops what the model repeats. Its body is empty if
     there is no text yet: then the answer is always asked for in words. If the reasoning was cut, the prompt must never open the answer:
     the model would go on reasoning there, for everybody to read.
+    ``tools``: the functions that the model may call, always in the same order, so that a server can reuse the beginning of the prompt.
+    ``given_back``: by the id of a call, the reasoning before it as the same server gave it; without it, it is written anew from the frames.
     ``on_sent`` is called before the first event with what is sent: the path and the exact JSON body. It contains hidden text.
     """
 
@@ -44,6 +58,8 @@ class SampleRequest:
     effort: Effort = "medium"
     max_tokens: int | None = None
     cut_answer: Frame | None = None
+    tools: tuple[FunctionTool, ...] = ()
+    given_back: Mapping[str, GivenReasoning] = field(default_factory=dict, compare=False, repr=False)
     on_sent: Callable[[str, bytes], None] | None = field(default=None, compare=False, repr=False)
 
 
@@ -72,7 +88,8 @@ class SampleEnded:
     """Always the last event of a sample that did not raise. ``model`` is what the server calls it, see ``FoundServer``.
 
     ``turns_left_out``: how many of the oldest turns the model was not shown, because they did not fit. ``context``: None if the size is
-    not known. ``is_context_full``: the answer was cut because there was no more room in it.
+    not known. ``is_context_full``: the answer was cut because there was no more room in it. ``reasoning``: as the server gave it, if it
+    called tools.
     """
 
     reason: EndReason
@@ -81,6 +98,7 @@ class SampleEnded:
     turns_left_out: int = 0
     context: ContextUse | None = None
     is_context_full: bool = False
+    reasoning: GivenReasoning | None = field(default=None, repr=False)
 
 
 SampleEvent = RawEvent | SampleEnded

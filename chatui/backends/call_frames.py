@@ -17,20 +17,25 @@ _TOOL_NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 def call_frame(call_id: str, name: str, arguments: str, error: ErrorCode | None) -> list[RawEvent]:
     """``call_id`` fits a header already. ``error``: how the sample ended, if not well.
 
-    A call whose tool has no possible name, or whose arguments are no JSON object, is kept for staff and never carried out.
+    A call whose tool has no possible name is kept for staff, and is no call. One whose arguments are no JSON object is a call that is
+    never carried out: the model is told what was wrong. Its header does not claim that they are JSON.
     """
     if not _TOOL_NAME.fullmatch(name):
         return [FrameOpened(BROKEN), FrameText(arguments), FrameClosed(Terminator.END, Code.CALL_SCHEMA)]
     recipient = f"functions.{name.removeprefix('functions.')}"
-    header = Header(Role.ASSISTANT, Channel.COMMENTARY, recipient=recipient, call_id=call_id, constrain="json")
-    return [FrameOpened(header), FrameText(arguments), _end(arguments, error)]
+    is_object = _is_object(arguments)
+    header = Header(Role.ASSISTANT, Channel.COMMENTARY, recipient=recipient, call_id=call_id, constrain="json" if is_object else None)
+    return [FrameOpened(header), FrameText(arguments), _end(error, is_object=is_object)]
 
 
-def _end(arguments: str, error: ErrorCode | None) -> FrameClosed:
+def _end(error: ErrorCode | None, *, is_object: bool) -> FrameClosed:
+    if error is None or (error is ProductCode.LENGTH and is_object):
+        return FrameClosed(Terminator.CALL, None if is_object else Code.CALL_SCHEMA)
+    return FrameClosed(None, error)
+
+
+def _is_object(arguments: str) -> bool:
     try:
-        is_object = isinstance(json.loads(arguments), dict)
+        return isinstance(json.loads(arguments), dict)
     except (ValueError, RecursionError):
-        is_object = False
-    if error in (None, ProductCode.LENGTH) and is_object:
-        return FrameClosed(Terminator.CALL)
-    return FrameClosed(None, error) if error else FrameClosed(Terminator.END, Code.CALL_SCHEMA)
+        return False

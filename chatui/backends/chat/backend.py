@@ -22,6 +22,7 @@ from chatui.backends.defang import is_defanged
 from chatui.backends.detected_server import FoundServer
 from chatui.backends.failures.kinds import failed
 from chatui.backends.http import WHOLE
+from chatui.backends.responses.tools import as_json
 from chatui.backends.sse import Event
 from chatui.codes import ProductCode
 from renderer.errors import Code
@@ -82,6 +83,7 @@ class ChatCompletionsBackend(FoundServer):
             max_chars=self._limits.max_output_chars,
             restore=restore,
             resumes=request.cut_answer is not None,
+            has_tools=bool(request.tools),
             summaries_are_trusted=self._summaries_are_trusted,
         )
         reader = _Reader(new_deltas())
@@ -102,18 +104,21 @@ class ChatCompletionsBackend(FoundServer):
         rest, reason = reader.deltas.finish()
         for raw in rest:
             yield raw
-        yield SampleEnded(reason, reader.deltas.usage, self._own_name(reader.deltas.model, payload.get("model")))
+        deltas = reader.deltas
+        yield SampleEnded(reason, deltas.usage, self._own_name(deltas.model, payload.get("model")), reasoning=deltas.reasoning)
 
     async def _payload(self, request: SampleRequest) -> dict[str, Any]:
         model = await self._model_for(request.model)
         payload: dict[str, Any] = {
-            "messages": messages(request.frames, request.cut_answer),
+            "messages": messages(request.frames, request.cut_answer, request.given_back),
             "stream": True,
             "stream_options": {"include_usage": True},
             "reasoning_effort": request.effort,
         }
         if request.cut_answer:
             payload |= {"continue_final_message": True, "add_generation_prompt": False}
+        if request.tools:
+            payload["tools"] = [{"type": "function", "function": as_json(tool)} for tool in request.tools]
         if model:
             payload["model"] = model
         if request.max_tokens:

@@ -8,14 +8,15 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from chatui.backends.base import EndReason, Usage
+from chatui.backends.base import EndReason, GivenReasoning, Usage
+from chatui.backends.chat.given_reasoning import ReasoningCollector
 from chatui.backends.leak_guard import LeakGuard, Span
 from chatui.backends.responses.frames import FrameWriter, Source, behind_call, leak
 from chatui.backends.speaker import Label, Speaker, other_label
 from chatui.codes import ProductCode
 from renderer.errors import Code, ErrorCode
 from renderer.events import RawEvent
-from renderer.frame_kinds import ANALYSIS, ANSWER, SUMMARY
+from renderer.frame_kinds import ANALYSIS, ANSWER, PREAMBLE, SUMMARY
 from renderer.frames import HEADER_VALUE, Terminator
 
 _ANALYSIS = Source(0, "reasoning", ANALYSIS)
@@ -43,10 +44,11 @@ class Deltas:
         whole: bool = False,
         summaries_are_trusted: bool = False,
         resumes: bool = False,
+        has_tools: bool = False,
     ) -> None:
         """``restore``: markers in the request were defanged. ``whole``: the answer comes in one chunk, not as a stream.
 
-        ``resumes``: the text continues an answer from the middle.
+        ``resumes``: the text continues an answer from the middle. ``has_tools``: what is said before a call of a tool is a preamble.
         ``summaries_are_trusted``: text that the server marks as a summary of the reasoning may be shown.
         """
         self._new_call_id = new_call_id
@@ -61,6 +63,8 @@ class Deltas:
         self._is_interrupted = False
         self._reason: str | None = None
         self._refused = False
+        self._has_tools = has_tools
+        self._given = ReasoningCollector(max_chars)
         self.usage: Usage | None = None
         self.model: str | None = None
 
@@ -73,6 +77,11 @@ class Deltas:
     def has_finished(self) -> bool:
         """Whether the server said why the model stopped."""
         return self._reason is not None
+
+    @property
+    def reasoning(self) -> GivenReasoning | None:
+        """The reasoning as the server gave it."""
+        return self._given.given()
 
     @property
     def is_empty(self) -> bool:
@@ -90,7 +99,9 @@ class Deltas:
         if not isinstance(choice, dict) or choice.get("index") not in (0, None):
             return []
         delta = choice.get("delta") or choice.get("message")
-        events = self._delta(delta if isinstance(delta, dict) else {}, choice, chunk)
+        delta = delta if isinstance(delta, dict) else {}
+        self._given.feed(delta)
+        events = self._delta(delta, choice, chunk)
         reason = choice.get("finish_reason")
         if isinstance(reason, str) and reason:
             self._reason = reason
@@ -104,6 +115,8 @@ class Deltas:
             events += self._writer.withdraw()
         error = ProductCode.LENGTH if reason is EndReason.LENGTH else None
         is_last = not self._calls and not self._aside and reason in (EndReason.STOP, EndReason.REFUSAL)
+        if self._has_tools and self._calls and self._writer.open == _ANSWER and not error:
+            events += self._writer.close(Terminator.END, becomes=PREAMBLE)
         events += self._close(Terminator.RETURN if is_last else Terminator.END, error)
         return [*events, *self._call_frames(error)], reason
 

@@ -2,30 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
+from chatui.backends.base import GivenReasoning
 from chatui.backends.defang import defang
+from chatui.backends.responses.tools import arguments
 from renderer.frame_kinds import is_answer, is_preamble
 from renderer.frames import Channel, Frame, Intent, Role, Terminator
 
 Message = dict[str, object]
+_BESIDE_NO_TEXT = ("reasoning_content", "thinking")
+"""Fields of servers with gpt-oss's own template, which refuses a second text beside a call."""
 
 
-def messages(frames: Iterable[Frame], cut_answer: Frame | None = None) -> list[Message]:
+def messages(
+    frames: Iterable[Frame], cut_answer: Frame | None = None, given_back: Mapping[str, GivenReasoning] | None = None
+) -> list[Message]:
     """One message for each question and answer, and one pair of messages for each call and its reply.
 
     System and developer frames become one ``system`` message, the only form that all servers take. ``cut_answer``, the answer to be
     continued, is the last message. Reasoning is sent back only beside that, or beside a call that has no answer yet, as
-    ``reasoning_content``. A preamble is joined to what follows it, because servers refuse a second text beside a call and its reasoning. A
-    call without a reply is left out, as is a reply without a call, and what the product wrote for people or staff.
+    ``reasoning_content``, or in the fields in which the server gave it (``given_back``, by call id). A preamble is joined to what follows
+    it, because servers refuse a second text beside a call and its reasoning. A call without a reply is left out, as is a reply without a
+    call, and what the product wrote for people or staff.
     """
-    writer = _Writer(frames)
+    writer = _Writer(frames, given_back or {})
     return writer.write(cut_answer)
 
 
 class _Writer:
-    def __init__(self, frames: Iterable[Frame]) -> None:
+    def __init__(self, frames: Iterable[Frame], given_back: Mapping[str, GivenReasoning]) -> None:
         self._frames = tuple(frames)
+        self._given_back = given_back
         self._replies = {frame.header.call_id: frame for frame in self._frames if frame.header.role == Role.TOOL}
         self._instructions: list[str] = []
         self._messages: list[Message] = []
@@ -75,9 +83,12 @@ class _Writer:
         if reply is None or header.channel != Channel.COMMENTARY:
             return
         name = (header.recipient or "").removeprefix("functions.")
-        function = {"name": name, "arguments": defang(frame.body)}
+        function = {"name": name, "arguments": defang(arguments(frame.body))}
         call: Message = {"role": "assistant", "tool_calls": [{"id": header.call_id, "type": "function", "function": function}]}
-        if self._reasoning:
+        given = self._given_back.get(header.call_id or "")
+        if given is not None:
+            call |= _as_given(given, self._preamble)
+        elif self._reasoning:
             call["reasoning_content"] = "\n\n".join([*self._reasoning, *self._preamble])
         elif self._preamble:
             call["content"] = "\n\n".join(self._preamble)
@@ -95,3 +106,14 @@ class _Writer:
         if self._preamble:
             self._messages.append({"role": "assistant", "content": "\n\n".join(self._preamble)})
             self._preamble = []
+
+
+def _as_given(given: GivenReasoning, preamble: list[str]) -> Message:
+    """The reasoning in the server's own fields. Only text is defanged: a signed or encrypted part would not be the same any more."""
+    fields: Message = {name: defang(value) if isinstance(value, str) else value for name, value in given.fields.items()}
+    joined = next((name for name in _BESIDE_NO_TEXT if name in fields), None)
+    if not preamble:
+        return fields
+    if joined is not None:
+        return fields | {joined: "\n\n".join([str(fields[joined]), *preamble])}
+    return fields | {"content": "\n\n".join(preamble)}

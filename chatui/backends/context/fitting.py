@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from chatui.backends.base import SampleRequest
-from chatui.backends.context.room import TEMPLATE_TOKENS, weight, weight_of
+from chatui.backends.context.room import TEMPLATE_TOKENS, weight, weight_of, weight_of_tools
 from renderer import history
 from renderer.frame_kinds import ANALYSIS
 from renderer.frames import Channel, Frame, Role
@@ -43,7 +43,13 @@ def fit(request: SampleRequest, most: float | None) -> Fit:
     parts = [before, *turns] if before else turns
     weights = [weight_of(part) for part in parts]
     cut = request.cut_answer
-    total = TEMPLATE_TOKENS + weight_of(orders) + sum(weights) + (weight_of([cut]) + _ASKING_TO_CONTINUE if cut else 0.0)
+    total = (
+        TEMPLATE_TOKENS
+        + weight_of_tools(request.tools)
+        + weight_of(orders)
+        + sum(weights)
+        + (weight_of([cut]) + _ASKING_TO_CONTINUE if cut else 0.0)
+    )
     dropped = 0
     while most is not None and total > most and dropped < len(parts) - 1:
         total -= weights[dropped]

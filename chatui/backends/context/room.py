@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 
 from renderer.frames import Frame
+from renderer.harmony.system_messages import FunctionTool
 
 ANSWER_TOKENS = 4096
 """How long an answer may be where nobody says, and how much of a context is kept free for one; never more than a quarter of it."""
@@ -30,3 +32,8 @@ def weight(text: str) -> float:
 def weight_of(frames: Iterable[Frame]) -> float:
     """About how many tokens these frames have in a prompt."""
     return sum(FRAME_TOKENS + weight(frame.body) for frame in frames)
+
+
+def weight_of_tools(tools: Iterable[FunctionTool]) -> float:
+    """About how many tokens the definitions of these tools have in a prompt."""
+    return sum(FRAME_TOKENS + weight(tool.name + tool.description + json.dumps(tool.parameters or {})) for tool in tools)

@@ -1,8 +1,8 @@
 """The demo back end: plays scripted Harmony output, token by token.
 
 It goes through the same reader as a real model's output. The scripts lie in ``scripts``, one file each: a line of description,
-then parts. ``=== sample`` is what a model writes, markers included; ``=== reply NAME`` is what the tool NAME answers; ``=== more`` is the
-rest of a last sample that breaks off.
+then parts. ``=== sample`` is what a model writes, markers included; ``=== reply NAME`` is what a made-up tool NAME answers; ``=== tool`` is
+what it writes once the tool that it called has really answered; ``=== more`` is the rest of a last sample that breaks off.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import asyncio
 import json
 import re
 from collections.abc import AsyncGenerator, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from uuid import uuid4
@@ -33,6 +33,7 @@ _KEYWORDS = {
     "recursion": re.compile(r"\brecursi", re.IGNORECASE),
     "reminder": re.compile(r"\b(?:reminder|invoice)", re.IGNORECASE),
     "plan": re.compile(r"\b(?:plan|tool)", re.IGNORECASE),
+    "weather": re.compile(r"\bweather\b", re.IGNORECASE),
     "refuse": re.compile(r"\brefus", re.IGNORECASE),
     "cut": re.compile(r"\b(?:cut|truncate)", re.IGNORECASE),
     "explain": re.compile(r"\b(?:explain|long|markdown)\b", re.IGNORECASE),
@@ -58,12 +59,12 @@ class DemoBackend:
             request.on_sent("(nowhere: the demo is a script)", _said(request))
         player = _Player(self._tokens_per_second, request.max_tokens)
         summed_up = summary_lines.question_summed_up(request)
-        script = _load(choose(_question(request))) if summed_up is None else _line(summary_lines.next_step(choose(summed_up), request))
+        script = _script(_question(request)) if summed_up is None else _line(summary_lines.next_step(choose(summed_up), request))
         if request.cut_answer:
             async for event in player.continue_answer(_final_text(script), request.cut_answer):
                 yield event
         else:
-            for part in script:
+            for part in _after_replies(script, _replies(request)):
                 async for event in player.play(part, request.effort):
                     yield event
         yield player.ended()
@@ -94,21 +95,44 @@ def _said(request: SampleRequest) -> bytes:
 @dataclass(frozen=True, slots=True)
 class _Part:
     """``tool`` is None for what the model writes, else the name of the tool that answers ``text``. ``is_more``: played only when the
-    answer before it is continued."""
+    answer before it is continued. ``is_after_tool``: another sampling, once a real tool has answered."""
 
     tool: str | None
     text: str
     is_more: bool
+    is_after_tool: bool = False
 
 
-_PART = re.compile(r"^=== (sample|more|reply (\S+))\n", re.MULTILINE)
+_PART = re.compile(r"^=== (sample|tool|more|reply (\S+))\n", re.MULTILINE)
+_CITY = re.compile(r"\bin ([A-Z][\w'-]*(?: [A-Z][\w'-]*){0,3})")
+
+
+def _script(question: str) -> tuple[_Part, ...]:
+    """The script for a question, about the city that it names."""
+    found = _CITY.search(question)
+    city = found[1] if found else "Tokyo"
+    return tuple(replace(part, text=part.text.replace("CITY", city)) for part in _load(choose(question)))
+
+
+def _replies(request: SampleRequest) -> int:
+    """How many tools have answered since the last question."""
+    last = max((place for place, frame in enumerate(request.frames) if frame.header.role == Role.USER), default=-1)
+    return sum(frame.header.role == Role.TOOL for frame in request.frames[last + 1 :])
+
+
+def _after_replies(script: tuple[_Part, ...], replies: int) -> tuple[_Part, ...]:
+    """The parts for the next sampling: up to the first call of a real tool, or what is written once so many have answered."""
+    calls = [place for place, part in enumerate(script) if part.is_after_tool]
+    begins = [0, *calls]
+    number = min(replies, len(calls)) if calls else 0
+    return script[begins[number] : begins[number + 1] if number < len(calls) else len(script)]
 
 
 @cache
 def _load(name: str) -> tuple[_Part, ...]:
     _, *cut = _PART.split((_SCRIPTS / f"{name}.harmony").read_text(encoding="utf-8"))
     parts = zip(cut[::3], cut[1::3], cut[2::3], strict=True)
-    return tuple(_Part(tool, text.strip(), is_more=kind == "more") for kind, tool, text in parts)
+    return tuple(_Part(tool, text.strip(), is_more=kind == "more", is_after_tool=kind == "tool") for kind, tool, text in parts)
 
 
 def _line(text: str) -> tuple[_Part, ...]:

@@ -77,7 +77,7 @@ def _prompt(request: SampleRequest, today: date) -> Prompt:
     return Prompt(
         _writable(talk),
         SystemMessage(date=today.isoformat(), effort=request.effort),
-        DeveloperMessage("\n\n".join(orders)) if orders else None,
+        DeveloperMessage("\n\n".join(orders) if orders else None, request.tools) if orders or request.tools else None,
         opened(request.cut_answer),
     )
 

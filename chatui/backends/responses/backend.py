@@ -23,6 +23,7 @@ from chatui.backends.http import WHOLE
 from chatui.backends.responses.allowance import TokenLimit
 from chatui.backends.responses.input import prompt
 from chatui.backends.responses.reducer import Reducer
+from chatui.backends.responses.tools import as_json
 from chatui.backends.sse import Event
 from renderer.errors import Code
 from renderer.events import RawEvent
@@ -73,6 +74,7 @@ class ResponsesBackend(FoundServer):
             summaries_are_trusted=self._summaries_are_trusted,
             token_limit=TokenLimit(request.max_tokens, context),
         )
+        reducer.has_tools = bool(request.tools)
         reader = _Reader(reducer)
         try:
             async with aclosing(self._upstream.stream("/v1/responses", payload, request.on_sent)) as read:
@@ -89,12 +91,12 @@ class ResponsesBackend(FoundServer):
         rest, reason = reducer.finish()
         for raw in rest:
             yield raw
-        yield SampleEnded(reason, reducer.usage, self._own_name(reducer.model, payload.get("model")))
+        yield SampleEnded(reason, reducer.usage, self._own_name(reducer.model, payload.get("model")), reasoning=reducer.items.reasoning())
 
     async def _payload(self, request: SampleRequest) -> dict[str, Any]:
         """Nothing is to be stored, and nothing silently left out of a prompt that is too long: the server has to say so."""
         model = await self._model_for(request.model)
-        said = prompt(request.frames)
+        said = prompt(request.frames, request.given_back)
         reasoning = {"effort": request.effort, **({"summary": "auto"} if self._summaries_are_trusted else {})}
         payload: dict[str, object] = {
             "input": said.items,
@@ -103,6 +105,10 @@ class ResponsesBackend(FoundServer):
             "truncation": "disabled",
             "reasoning": reasoning,
         }
+        if request.tools:
+            payload["tools"] = [{"type": "function", **as_json(tool), "strict": False} for tool in request.tools]
+            # A server that keeps its reasoning to itself gives it encrypted, so that it can be given back with the reply.
+            payload["include"] = ["reasoning.encrypted_content"]
         if said.instructions:
             payload["instructions"] = said.instructions
         if model:

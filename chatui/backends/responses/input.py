@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from chatui.backends.base import GivenReasoning
 from chatui.backends.defang import defang
+from chatui.backends.responses.tools import arguments
 from renderer.frame_kinds import is_answer, is_preamble
 from renderer.frames import Channel, Frame, Intent, Role, Terminator
 
@@ -20,19 +22,21 @@ class Prompt:
     instructions: str = field(repr=False)
 
 
-def prompt(frames: Iterable[Frame]) -> Prompt:
+def prompt(frames: Iterable[Frame], given_back: Mapping[str, GivenReasoning] | None = None) -> Prompt:
     """One item for each question, answer, preamble, call and reply.
 
     Reasoning goes back only before a call that has its reply and no answer yet; a final message or a new question drops it. A call
-    without a reply, or a reply without a call, is left out, as is what was written for people or staff.
+    without a reply, or a reply without a call, is left out, as is what was written for people or staff. ``given_back``: the reasoning items
+    before a call as the server gave them, which go back unchanged in the place of those that are made of frames.
     """
-    writer = _Writer(frames)
+    writer = _Writer(frames, given_back or {})
     return writer.write()
 
 
 class _Writer:
-    def __init__(self, frames: Iterable[Frame]) -> None:
+    def __init__(self, frames: Iterable[Frame], given_back: Mapping[str, GivenReasoning]) -> None:
         self._frames = tuple(frames)
+        self._given_back = given_back
         self._replies = {frame.header.call_id: frame for frame in self._frames if frame.header.role == Role.TOOL}
         self._instructions: list[str] = []
         self._items: list[InputItem] = []
@@ -75,8 +79,10 @@ class _Writer:
         if reply is None or header.channel != Channel.COMMENTARY:
             return
         name = (header.recipient or "").removeprefix("functions.")
-        call: InputItem = {"type": "function_call", "call_id": header.call_id, "name": name, "arguments": defang(frame.body)}
+        call: InputItem = {"type": "function_call", "call_id": header.call_id, "name": name, "arguments": defang(arguments(frame.body))}
         output: InputItem = {"type": "function_call_output", "call_id": header.call_id, "output": defang(reply.body)}
+        if given := self._given_back.get(header.call_id or ""):
+            self._loose = [*given.items, *(item for item in self._loose if item["type"] != "reasoning")]
         self._items += [*self._loose, call, output]
         self._loose = []
 

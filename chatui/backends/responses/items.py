@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from chatui.backends.base import GivenReasoning
 from chatui.backends.leak_guard import LeakGuard
 from chatui.backends.speaker import Label, other_label
 from renderer.frame_kinds import ANSWER, BROKEN, PREAMBLE
@@ -23,6 +24,9 @@ TEXT, THOUGHT, SUMMARY = "text", "thought", "summary"
 
 _LOOKED_AT = ("type", "role", "phase", "channel", "name", "call_id", "arguments", "summary", "encrypted_content")
 """Labels of an item that ``Item.header`` looks at, or that only items other than messages have."""
+
+_GIVEN_BACK = ("type", "id", "summary", "content", "encrypted_content")
+"""What is given back of a reasoning item. Servers refuse some of the rest, such as its status."""
 
 
 class Flow:
@@ -118,6 +122,7 @@ class Item:
     call_id: str = ""
     name: str = ""
     arguments: str = field(default="", repr=False)
+    given: dict[str, Any] = field(default_factory=dict, repr=False)
     argument_deltas: list[str] = field(default_factory=list, repr=False)
     part_kinds: dict[int, str] = field(default_factory=dict)
     waiting: list[str] = field(default_factory=list, repr=False)
@@ -186,6 +191,13 @@ class Items:
 
     def __len__(self) -> int:
         return len(self._items)
+
+    def reasoning(self) -> GivenReasoning | None:
+        """The reasoning items as the server gave them; None where one of them holds nothing, because all of it came in pieces."""
+        given = [item.given for item in self._items if item.kind == REASONING]
+        if not given or not all(data.get("encrypted_content") or data.get("content") for data in given):
+            return None
+        return GivenReasoning(items=tuple({name: data[name] for name in _GIVEN_BACK if name in data} for data in given))
 
     def added(self, data: Mapping[str, Any], index: int | None) -> Item:
         """An item began. A known item is updated."""

@@ -65,9 +65,10 @@ class Reducer:
         self._token_limit = token_limit
         self._summary = SUMMARY_HEADER if summaries_are_trusted else ANALYSIS
         self._writer = FrameWriter(restore=restore)
-        self._items = Items()
+        self.items = Items()
         self._refused = False
         self._cut: str | None = None
+        self.has_tools = False
         self.status = ""
         self.error: object = None
         self.usage: Usage | None = None
@@ -78,12 +79,12 @@ class Reducer:
     @property
     def is_full(self) -> bool:
         """Whether the model exceeded its limit; the rest is dropped."""
-        return self._allowance.is_spent or len(self._items) > _MOST_ITEMS
+        return self._allowance.is_spent or len(self.items) > _MOST_ITEMS
 
     @property
     def is_empty(self) -> bool:
         """Whether no model output has arrived yet, so that a retry would repeat nothing."""
-        return not len(self._items)
+        return not len(self.items)
 
     def feed(self, kind: str, event: Mapping[str, Any]) -> list[RawEvent]:
         """The raw events of this event. Unknown events add nothing, which hides them; they are counted."""
@@ -121,8 +122,8 @@ class Reducer:
         if isinstance(details, dict) and isinstance(details.get("reason"), str):
             self._cut = details["reason"]
         outputs = [data for data in output if isinstance(data, dict)] if isinstance(output, list) else []
-        matched = self._items.matched(outputs[:_MOST_ITEMS])
-        events = [event for item in self._items for event in self._speech.withdraw_hidden(item)]
+        matched = self.items.matched(outputs[:_MOST_ITEMS])
+        events = [event for item in self.items for event in self._speech.withdraw_hidden(item)]
         for item, data in matched:
             if not self.is_full:
                 events += self._whole_item(item, data)
@@ -134,6 +135,7 @@ class Reducer:
         error = ProductCode.LENGTH if reason is EndReason.LENGTH else None
         is_whole = reason not in (EndReason.LENGTH, EndReason.CONTENT_FILTER)
         is_last = reason in (EndReason.STOP, EndReason.REFUSAL)
+        self._speech.is_before_call = self.has_tools and reason is EndReason.TOOL_CALLS
         return self._close(Terminator.RETURN if is_last else Terminator.END, error, is_whole=is_whole), reason
 
     def break_off(self, error: ErrorCode = Code.STREAM_TRUNCATED) -> list[RawEvent]:
@@ -143,7 +145,7 @@ class Reducer:
     # What the events mean
 
     def _text(self, event: Mapping[str, Any], lane: str, text: object, *, is_whole: bool) -> list[RawEvent]:
-        item = self._items.of_text(event)
+        item = self.items.of_text(event)
         if lane == TEXT:
             item.mark(other_label(event, besides=_OF_AN_EVENT))
         if not isinstance(text, str) or not text:
@@ -155,7 +157,7 @@ class Reducer:
         data = event.get("part")
         if not isinstance(data, dict):
             return []
-        item = self._items.of_text(event)
+        item = self.items.of_text(event)
         index = number(event.get("summary_index" if lane == SUMMARY else "content_index")) or 0
         events: list[RawEvent] = []
         if lane == TEXT and isinstance(data.get("type"), str):
@@ -187,7 +189,7 @@ class Reducer:
         return self._route(item, lane, flow.add(part, text), is_whole=False)
 
     def _arguments(self, event: Mapping[str, Any]) -> None:
-        item = self._items.of_call(event)
+        item = self.items.of_call(event)
         delta = event.get("delta")
         if isinstance(delta, str):
             item.argument_deltas.append(self._allowance.take(delta))
@@ -201,10 +203,10 @@ class Reducer:
             return []
         index = number(event.get("output_index"))
         if not is_done:
-            item = self._items.added(data, index)
+            item = self.items.added(data, index)
             item.take_arguments(data.get("arguments"))
             return self._release(item)
-        item = self._items.done(data, index)
+        item = self.items.done(data, index)
         return self._whole_item(item, data)
 
     def _whole_item(self, item: Item, data: Mapping[str, Any]) -> list[RawEvent]:
@@ -214,6 +216,7 @@ class Reducer:
             case "message":
                 events += self._whole_message(item, data.get("content"))
             case "reasoning":
+                item.given = dict(data)
                 events += self._whole_reasoning(item, data)
             case "function_call":
                 item.take_arguments(data.get("arguments"))
@@ -286,11 +289,11 @@ class Reducer:
         return self._speech.say(item, text, is_whole=is_whole)
 
     def _is_behind_call(self, item: Item) -> bool:
-        return any(other.kind == CALL and other.number < item.number for other in self._items)
+        return any(other.kind == CALL and other.number < item.number for other in self.items)
 
     def _close(self, terminator: Terminator | None, error: ErrorCode | None, *, is_whole: bool) -> list[RawEvent]:
         events = self._speech.stop(terminator, error, is_whole=is_whole)
-        for item in self._items:
+        for item in self.items:
             for lane, flow in item.flows.items():
                 events += self._route(item, lane, flow.settle(), is_whole=True)
             events += self._speech.stop(terminator, error, is_whole=is_whole)
@@ -305,7 +308,7 @@ class Reducer:
     def _calls(self, error: ErrorCode | None) -> list[RawEvent]:
         events: list[RawEvent] = []
         used: set[str] = set()
-        for item in self._items:
+        for item in self.items:
             if item.kind == CALL:
                 call_id = usable_call_id(item.call_id, used, self._new_call_id)
                 events += self._writer.call(call_id, item.name, item.whole_arguments(), error)
@@ -316,7 +319,7 @@ class Reducer:
             return EndReason.CONTENT_FILTER
         if self.is_full or self.status == "incomplete" or self._is_cut():
             return EndReason.LENGTH
-        if any(item.kind == CALL for item in self._items):
+        if any(item.kind == CALL for item in self.items):
             return EndReason.TOOL_CALLS
         return EndReason.REFUSAL if self._refused else EndReason.STOP
 
@@ -324,7 +327,7 @@ class Reducer:
         """Several servers report an answer as completed although their token limit cut it."""
         if self._token_limit and self.usage and self._token_limit.is_reached(self.usage):
             return True
-        return any(item.kind == MESSAGE and item.status == "incomplete" and item.header() is ANSWER for item in self._items)
+        return any(item.kind == MESSAGE and item.status == "incomplete" and item.header() is ANSWER for item in self.items)
 
 
 def _kind_of(part: Mapping[str, Any]) -> str:

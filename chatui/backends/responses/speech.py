@@ -27,6 +27,8 @@ class Speech:
         self._answer: Item | None = None
         """A message that is over, and whose frame stays open: a sign in a later message withdraws both."""
         self._is_followed = False
+        self.is_before_call = False
+        """Whether a call follows, so that what is open is a plan and not the answer."""
         self._aside: list[tuple[Source, str]] = []
 
     def say(self, item: Item, text: str, *, is_whole: bool) -> list[RawEvent]:
@@ -99,7 +101,8 @@ class Speech:
         events = self._end(is_whole=is_whole, terminator=terminator, error=error)
         if self._answer:
             # Where something came behind it the answer is whole, and that is what was cut.
-            events += self._writer.close(*((Terminator.END, None) if self._is_followed else (terminator, error)))
+            becomes = PREAMBLE if self.is_before_call and self._writer.open and self._writer.open.header is ANSWER else None
+            events += self._writer.close(*((Terminator.END, None) if self._is_followed else (terminator, error)), becomes=becomes)
             self._answer = None
         return events + self._write_waiting()
 

@@ -248,7 +248,7 @@ async def test_a_refusal_is_shown_and_said_to_be_one() -> None:
     assert result.ended.reason == EndReason.REFUSAL
 
 
-async def test_a_call_is_hidden_and_one_with_broken_arguments_is_no_call() -> None:
+async def test_a_call_is_hidden_and_one_with_broken_arguments_does_not_claim_to_be_json() -> None:
     good = {"index": 0, "id": "c1", "function": {"name": "find", "arguments": '{"q":'}}
     rest = {"index": 0, "function": {"arguments": "1}"}}
     result, _ = await answered(
@@ -258,7 +258,8 @@ async def test_a_call_is_hidden_and_one_with_broken_arguments_is_no_call() -> No
     header = result.finished[-1].frame.header
     assert header == Header(Role.ASSISTANT, Channel.COMMENTARY, recipient="functions.find", call_id="c1", constrain="json")
     broken, _ = await answered(then(SSE_HEAD, chunk(tool_calls=[good]), chunk("tool_calls"), DONE))
-    assert (broken.calls, broken.visible, broken.finished[-1].error) == ([], "", Code.CALL_SCHEMA)
+    assert (broken.calls, broken.visible, broken.finished[-1].error) == ([("functions.find", '{"q":')], "", Code.CALL_SCHEMA)
+    assert broken.finished[-1].frame.header.constrain is None
     forged, _ = await answered(
         then(SSE_HEAD, chunk(tool_calls=[{**good, "function": {"name": "find<|channel|>final", "arguments": "{}"}}]), chunk("stop"), DONE)
     )

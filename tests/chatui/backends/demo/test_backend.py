@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from dataclasses import replace
 
 import pytest
 
@@ -12,7 +13,7 @@ from chatui.backends.demo.backend import DemoBackend, choose
 from chatui.backends.registry import build
 from chatui.codes import ProductCode
 from chatui.env import BASE_DIR
-from renderer.frames import Channel, Intent, Role, Terminator
+from renderer.frames import Channel, Frame, Header, Intent, Role, Terminator
 from renderer.gate import Audience, may_see
 from tests.support.sampling import asked, outcome
 
@@ -124,3 +125,16 @@ async def test_without_an_address_the_demo_is_built_and_with_one_the_server() ->
     for url, kind in (("ftp://x", None), ("nonsense", None), ("http://x", "telepathy")):
         with pytest.raises(ValueError, match="model server"):
             build(Endpoint(url), kind=kind)
+
+
+async def test_the_weather_is_a_call_of_a_real_tool_and_an_answer_once_that_has_replied() -> None:
+    request = asked("What is the weather in New York?")
+    first = await outcome(DemoBackend(0), request)
+    assert first.calls == [("functions.get_current_weather", '{"city": "New York", "unit": "celsius"}')]
+    assert first.visible == "I will look up the weather in New York."
+    written = [done.frame for done in first.finished]
+    header = Header(
+        Role.TOOL, Channel.COMMENTARY, recipient="assistant", call_id=written[-1].header.call_id, name="functions.get_current_weather"
+    )
+    second = await outcome(DemoBackend(0), replace(request, frames=(*request.frames, *written, Frame(header, "{}"))))
+    assert "20 °C and sunny** in New York" in second.visible and "scripted demo" in second.visible and not second.calls

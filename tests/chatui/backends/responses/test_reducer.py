@@ -375,10 +375,10 @@ def test_a_call_that_is_only_told_of_at_its_end_is_a_call() -> None:
     assert read(ended, completed()).calls == [("call_1", "{}")]
 
 
-def test_a_call_that_cannot_be_made_is_kept_for_staff() -> None:
+def test_a_call_without_a_possible_name_is_no_call_and_one_with_wrong_arguments_is_flagged() -> None:
     calls = [done("function_call", "a", name="no name", arguments=SECRET), done("function_call", "b", name="f", arguments="[1]")]
     result = read(*calls, completed())
-    assert (result.calls, result.visible) == ([], "")
+    assert (result.calls, result.visible) == ([("new_2", "[1]")], "")
     assert [finished.error for finished in result.finished] == [Code.CALL_SCHEMA] * 2
 
 

@@ -1,0 +1,58 @@
+"""Collects the reasoning of a Chat Completions stream in the fields in which the server gave it, to be given back beside a call.
+
+Servers differ in what they call it, and some sign or encrypt parts of it: only what comes back unchanged is the same reasoning to them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from chatui.backends.base import GivenReasoning
+
+_TEXT_FIELDS = ("reasoning", "reasoning_content", "thinking")
+_DETAILS = "reasoning_details"
+_GROWING = ("text", "summary", "data")
+"""Fields of a detail whose fragments are joined. Of any other field, such as a signature, the last value counts."""
+
+
+class ReasoningCollector:
+    """``feed`` each delta; ``given`` is what came. At most ``max_chars`` characters: where there were more, nothing is given back."""
+
+    def __init__(self, max_chars: int) -> None:
+        self._chars_left = max_chars
+        self._texts: dict[str, list[str]] = {}
+        self._details: dict[tuple[object, object], dict[str, Any]] = {}
+
+    def feed(self, delta: Mapping[str, Any]) -> None:
+        """The next delta, or the whole message."""
+        for name in _TEXT_FIELDS:
+            text = delta.get(name)
+            if isinstance(text, str) and text and self._spend(len(text)):
+                self._texts.setdefault(name, []).append(text)
+        details = delta.get(_DETAILS)
+        for position, part in enumerate(details if isinstance(details, list) else []):
+            if isinstance(part, dict) and self._spend(len(json.dumps(part))):
+                self._merge(position, part)
+
+    def given(self) -> GivenReasoning | None:
+        """What the server gave so far; None where it gave nothing, or too much. Details hold the text as well, so they go back alone."""
+        if self._chars_left < 0:
+            return None
+        if self._details:
+            return GivenReasoning({_DETAILS: list(self._details.values())})
+        texts = {name: "".join(parts) for name, parts in self._texts.items()}
+        return GivenReasoning(dict(texts)) if texts else None
+
+    def _spend(self, chars: int) -> bool:
+        self._chars_left -= chars
+        return self._chars_left >= 0
+
+    def _merge(self, position: int, part: dict[str, Any]) -> None:
+        known = self._details.setdefault((part.get("type"), part.get("index", position)), {})
+        for name, value in part.items():
+            if name in _GROWING and isinstance(value, str) and isinstance(known.get(name), str):
+                known[name] += value
+            elif value is not None or name not in known:
+                known[name] = value

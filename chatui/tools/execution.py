@@ -1,0 +1,158 @@
+"""Runs the function of a tool for so long and no longer, where it can block neither the event loop of the server nor another turn.
+
+A plain function runs in a thread of its own, of which there are only so many; a coroutine runs on one event loop that all tools share,
+in a thread. A thread cannot be ended from outside: one that goes on after its time keeps its place until it ends, and its result is
+dropped. A long function asks ``is_cancelled`` now and then.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import contextvars
+import logging
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+from chatui.env import environment
+from chatui.tools import replies
+from chatui.tools.tool import Tool, ToolError
+
+log = logging.getLogger(__name__)
+
+_WAIT_SECONDS = 0.02
+_cancelled: contextvars.ContextVar[threading.Event | None] = contextvars.ContextVar("cancelled", default=None)
+
+
+class ToolsBusyError(Exception):
+    """All threads were taken until the time was over."""
+
+
+class ToolFailedError(Exception):
+    """The tool raised something else than a ToolError, or returned what is no JSON. The text is the name of the exception."""
+
+
+def is_cancelled() -> bool:
+    """For a tool that is a plain function: whether nobody waits for its reply any more."""
+    event = _cancelled.get()
+    return event is not None and event.is_set()
+
+
+def cancel_all() -> None:
+    """The process ends: tell every tool that nobody waits any more."""
+    for execution in list(_running):
+        execution.cancel(ToolCancel(execution.call_id, "shutdown"))
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCancel:
+    """The event ``tool.cancel`` (specification section 9): the call is not waited for any more. ``reason``: a word for the log."""
+
+    call_id: str
+    reason: str
+
+
+@dataclass(slots=True, eq=False)
+class Execution:
+    """One run of one call. ``result`` once; ``cancel`` at any time, from the same event loop."""
+
+    call_id: str
+    tool: Tool
+    arguments: Mapping[str, Any] = field(repr=False)
+    most_chars: int
+    _cancel: threading.Event = field(default_factory=threading.Event, repr=False)
+    _future: concurrent.futures.Future[str] = field(default_factory=concurrent.futures.Future, repr=False)
+
+    async def result(self, seconds: float) -> str:
+        """What the tool returned, as JSON of bounded length.
+
+        Raises:
+            TimeoutError: it took longer than ``seconds``.
+            ToolsBusyError: it could not even begin in that time.
+            ToolError: the tool says what went wrong.
+            ToolFailedError: it failed in another way.
+        """
+        _running.add(self)
+        try:
+            async with asyncio.timeout(seconds):
+                if self.tool.is_async:
+                    self._future = asyncio.run_coroutine_threadsafe(self._awaited(), _tools_loop())
+                else:
+                    await self._start_thread(time.monotonic() + seconds)
+                return await asyncio.wrap_future(self._future)
+        except TimeoutError:
+            self.cancel(ToolCancel(self.call_id, "deadline"))
+            raise
+        except asyncio.CancelledError:
+            self.cancel(ToolCancel(self.call_id, "stopped"))
+            raise
+        finally:
+            _running.discard(self)
+
+    def cancel(self, event: ToolCancel) -> None:
+        """Nobody waits any more. A coroutine is cancelled; a function can see it."""
+        if not self._cancel.is_set():
+            # Without the call's id: it is the model server's text.
+            log.info("tool.cancel (%s)", event.reason)
+        self._cancel.set()
+        self._future.cancel()
+
+    async def _start_thread(self, until: float) -> None:
+        while not _places().acquire(blocking=False):
+            if time.monotonic() + _WAIT_SECONDS >= until:
+                raise ToolsBusyError
+            await asyncio.sleep(_WAIT_SECONDS)
+        # A daemon: a function that never ends must not keep the process from ending.
+        threading.Thread(target=self._in_thread, name=f"tool {self.tool.name}", daemon=True).start()
+
+    def _in_thread(self) -> None:
+        _cancelled.set(self._cancel)
+        try:
+            self._settle(result=replies.capped(self.tool.run(self.arguments), self.most_chars))
+        except BaseException as error:  # noqa: BLE001 - whatever a tool raises is its own failure, SystemExit included
+            self._settle(error=_failure(error))
+        finally:
+            _places().release()
+
+    async def _awaited(self) -> str:
+        try:
+            return replies.capped(await self.tool.run(self.arguments), self.most_chars)
+        except BaseException as error:
+            task = asyncio.current_task()
+            if task is not None and task.cancelling():
+                raise
+            # Also a CancelledError of the tool's own: passed on, it would look as if the person had pressed Stop.
+            raise _failure(error) from None
+
+    def _settle(self, result: str = "", error: Exception | None = None) -> None:
+        try:
+            if error is None:
+                self._future.set_result(result)
+            else:
+                self._future.set_exception(error)
+        except concurrent.futures.InvalidStateError:
+            log.info("a late reply of a tool was dropped")
+
+
+_running: set[Execution] = set()
+"""Of this process, all event loops together."""
+
+
+def _failure(error: BaseException) -> Exception:
+    return error if isinstance(error, ToolError) else ToolFailedError(type(error).__name__)
+
+
+@cache
+def _places() -> threading.BoundedSemaphore:
+    return threading.BoundedSemaphore(environment().tool_threads)
+
+
+@cache
+def _tools_loop() -> asyncio.AbstractEventLoop:
+    loop = asyncio.new_event_loop()
+    threading.Thread(target=loop.run_forever, name="asynchronous tools", daemon=True).start()
+    return loop

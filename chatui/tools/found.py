@@ -1,0 +1,48 @@
+"""The tools that there are in this installation: the product's own, and those that packages name as entry points ``chatui.tools``."""
+
+from __future__ import annotations
+
+import logging
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+
+from chatui.tools import arguments, built_in
+from chatui.tools.functions import tool_of
+from chatui.tools.tool import Tool, ToolUnusableError
+
+log = logging.getLogger(__name__)
+
+GROUP = "chatui.tools"
+_OWN = "chatui"
+
+
+@cache
+def tools() -> dict[str, Tool]:
+    """By name. What cannot be offered is left out, and logged with the reason; of two tools with one name, the second is."""
+    found = {each.name: each for each in (tool_of(built_in.current_time, "current_time", _OWN), _demo_weather())}
+    for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
+        if (loaded := _loaded(entry)) is None:
+            continue
+        if loaded.name in found:
+            log.error("tool %s of %s is not offered: another one has that name", loaded.name, loaded.source)
+        else:
+            found[loaded.name] = loaded
+    return found
+
+
+def _demo_weather() -> Tool:
+    return tool_of(built_in.get_current_weather, "get_current_weather", _OWN, is_for_demo=True)
+
+
+def _loaded(entry: EntryPoint) -> Tool | None:
+    source = entry.dist.name if entry.dist else entry.module
+    try:
+        found = tool_of(entry.load(), entry.name, source)
+        arguments.fault(found.parameters, {})
+    except ToolUnusableError as error:
+        log.error("tool %s of %s is not offered: %s", entry.name, source, error)
+    except Exception as error:  # noqa: BLE001 - a package that cannot be imported must not keep the product from starting
+        log.error("tool %s of %s is not offered: it could not be loaded (%s)", entry.name, source, type(error).__name__)
+    else:
+        return found
+    return None

@@ -1,0 +1,155 @@
+"""Makes tools of Python functions: the schema from the type hints, the description from the docstring."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import re
+import string
+import unicodedata
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar, cast
+
+from pydantic import PydanticUserError, TypeAdapter
+
+from chatui.tools.tool import DESCRIPTION_CHARS, LABEL_CHARS, NAME, TRAINED_NAMES, Tool, ToolUnusableError
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+SCHEMA_CHARS = 16_000
+DEFAULT_LABEL = "Using a tool"
+"""Without a word of the tool's author: its name is for the model, and may say more than people are to know."""
+_ABOUT = "__chatui_tool__"
+_PROPERTY = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
+_NOT_SAID = ("pattern", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "minLength", "maxLength", "minItems", "maxItems")
+"""What gpt-oss is not told by a schema: the model reads it in the description of the argument."""
+
+
+def tool(*, name: str | None = None, label: str = "", seconds: float | None = None) -> Callable[[F], F]:
+    """Says more of a function that is a tool; see ``Tool``. Nothing needs it: a plain function is a tool as well."""
+
+    def note(function: F) -> F:
+        setattr(function, _ABOUT, {"name": name, "label": label, "seconds": seconds})
+        return function
+
+    return note
+
+
+def tool_of(function: Callable[..., Any], name: str, source: str = "", *, is_for_demo: bool = False) -> Tool:
+    """The tool that a function is. ``name``: the name of its entry point, where the function itself does not say another one.
+
+    Raises:
+        ToolUnusableError: its name, its arguments or its words cannot be offered to a model.
+    """
+    if not callable(function):
+        raise ToolUnusableError("it is no function")
+    about: Mapping[str, Any] = getattr(function, _ABOUT, {})
+    own = about.get("name") or name
+    if not NAME.fullmatch(own) or own in TRAINED_NAMES:
+        raise ToolUnusableError(f"{own!r} is no name for a tool: small letters, digits and _, at most 64, and no name that the model knows")
+    adapter = _adapter(function)
+    parameters = _parameters(adapter)
+    label = about.get("label") or DEFAULT_LABEL
+    _check_label(label, parameters)
+    return Tool(
+        name=own,
+        description=_description(function),
+        parameters=parameters,
+        run=lambda arguments: adapter.validate_python(dict(arguments)),
+        is_async=inspect.iscoroutinefunction(function),
+        label=label,
+        source=source,
+        seconds=about.get("seconds"),
+        is_for_demo=is_for_demo,
+    )
+
+
+def _description(function: Callable[..., Any]) -> str:
+    first, *_ = inspect.cleandoc(inspect.getdoc(function) or "").split("\n\n")
+    text = one_line(first)
+    if not text:
+        raise ToolUnusableError("it has no docstring, and the model would not know what it is for")
+    if len(text) > DESCRIPTION_CHARS:
+        raise ToolUnusableError(f"the first paragraph of its docstring is longer than {DESCRIPTION_CHARS} characters")
+    return text
+
+
+def one_line(text: str) -> str:
+    """Text on one line, without what could end the comment or the type that it stands in, or a message."""
+    kept = "".join(" " if char.isspace() else char for char in text if char.isspace() or unicodedata.category(char) not in ("Cc", "Cf"))
+    return re.sub(r" {2,}", " ", re.sub(r"[{}]|<\|", " ", kept)).strip()
+
+
+def _adapter(function: Callable[..., Any]) -> TypeAdapter[Any]:
+    kinds = {parameter.kind for parameter in inspect.signature(function).parameters.values()}
+    if kinds & {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD, inspect.Parameter.POSITIONAL_ONLY}:
+        raise ToolUnusableError("a tool's arguments have names: no *args, no **kwargs, no /")
+    try:
+        return TypeAdapter(cast(Any, function))
+    except (PydanticUserError, NameError) as error:
+        raise ToolUnusableError(f"no schema can be made of its type hints ({type(error).__name__})") from None
+
+
+def _parameters(adapter: TypeAdapter[Any]) -> dict[str, Any]:
+    try:
+        schema = adapter.json_schema()
+    except PydanticUserError as error:
+        raise ToolUnusableError(f"no schema can be made of its type hints ({type(error).__name__})") from None
+    schema = _plain(schema, schema.pop("$defs", {}))
+    if not all(map(_PROPERTY.fullmatch, schema.get("properties", {}))):
+        raise ToolUnusableError("an argument has a name that a model cannot be told")
+    if len(json.dumps(schema)) > SCHEMA_CHARS:
+        raise ToolUnusableError(f"its schema is longer than {SCHEMA_CHARS} characters")
+    return {"type": "object", "properties": {}, **schema, "additionalProperties": False}
+
+
+def _plain(schema: Any, definitions: Mapping[str, Any], depth: int = 0) -> Any:
+    """The schema without references, titles and ``anyOf`` with null, which the model does not read; its limits are said in words."""
+    if depth > 12:
+        raise ToolUnusableError("its schema is too deep")
+    if isinstance(schema, list):
+        return [_plain(each, definitions, depth + 1) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    if "$ref" in schema:
+        found = definitions.get(str(schema["$ref"]).removeprefix("#/$defs/"), {})
+        schema = {**found, **{name: value for name, value in schema.items() if name != "$ref"}}
+    schema = {name: value for name, value in schema.items() if name not in ("title", "$defs")} if _is_schema(schema) else schema
+    schema = _without_null(schema)
+    plain = {name: _plain(value, definitions, depth + 1) for name, value in schema.items()}
+    return _said(plain) if _is_schema(plain) else plain
+
+
+def _is_schema(schema: Mapping[str, Any]) -> bool:
+    """Whether this is a schema, and not the mapping of its properties, one of which may be called ``title``."""
+    return any(isinstance(schema.get(name), (str, list)) for name in ("type", "anyOf", "enum", "$ref")) or "const" in schema
+
+
+def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
+    variants = schema.get("anyOf")
+    others = [each for each in variants if each != {"type": "null"}] if isinstance(variants, list) else []
+    if len(others) == 1 and len(others) < len(variants or []):
+        is_said = {"anyOf": False, "default": schema.get("default") is not None}
+        return {**others[0], **{name: value for name, value in schema.items() if is_said.get(name, True)}}
+    return schema
+
+
+def _said(schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema with its limits in the words of its description."""
+    limits = [f"{name} {schema[name]}" for name in _NOT_SAID if name in schema]
+    words = one_line(str(schema.get("description", "")))
+    if limits or words:
+        schema["description"] = one_line(" ".join([words, f"({', '.join(limits)})" if limits else ""]))[:DESCRIPTION_CHARS]
+    return schema
+
+
+def _check_label(label: str, parameters: Mapping[str, Any]) -> None:
+    if len(label) > LABEL_CHARS or (label != one_line(label.replace("{", "").replace("}", "")) and "{" not in label):
+        raise ToolUnusableError(f"its label is no line of at most {LABEL_CHARS} characters")
+    try:
+        named = [field for _, field, form, conversion in string.Formatter().parse(label) if field is not None and not (form or conversion)]
+        plain = [field for _, field, *_ in string.Formatter().parse(label) if field is not None]
+    except ValueError:
+        raise ToolUnusableError("its label has a brace without a name") from None
+    if named != plain or not set(named) <= set(parameters["properties"]):
+        raise ToolUnusableError("its label names an argument that it does not have")

@@ -1,0 +1,86 @@
+"""The reply to a call, as the model reads it: the envelope of the specification (section 8.2), of bounded length.
+
+What went wrong is a reply as well, with a code and a sentence that the model can act on.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from renderer.errors import ErrorCode
+
+_ENCODER = json.JSONEncoder(ensure_ascii=False, default=str)
+_CUT = "… [cut here: the reply was longer]"
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """``text``: the envelope. ``error``: its code; None where the call succeeded."""
+
+    text: str = field(repr=False)
+    error: ErrorCode | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """Where a reply came from, and how long it took."""
+
+    source: str
+    milliseconds: int | None = None
+
+    def as_json(self) -> dict[str, object]:
+        """As the envelope has it."""
+        took = {} if self.milliseconds is None else {"duration_ms": self.milliseconds}
+        return {"source": self.source, "timestamp": datetime.now(UTC).isoformat(timespec="seconds"), **took}
+
+
+def capped(value: object, most_chars: int) -> str:
+    """What a tool returned, as JSON of at most about ``most_chars`` characters. What is longer is cut while it is written.
+
+    Raises:
+        TypeError, ValueError, RecursionError: it is no JSON.
+    """
+    if isinstance(value, str):
+        value = value if len(value) <= most_chars else value[:most_chars] + _CUT
+        return _ENCODER.encode(value)
+    parts: list[str] = []
+    length = 0
+    for part in _parts(value, most_chars):
+        parts.append(part[: most_chars - length])
+        length += len(part)
+        if length > most_chars:
+            # No JSON any more, so it goes as text: the model reads it just as well.
+            return _ENCODER.encode("".join(parts) + _CUT)
+    return "".join(parts)
+
+
+def succeeded(content: str, provenance: Provenance) -> Reply:
+    """``content`` is JSON already, see ``capped``."""
+    return Reply(f'{{"ok": true, "content": {content}, "error": null, "provenance": {_ENCODER.encode(provenance.as_json())}}}')
+
+
+def failed(code: ErrorCode, sentence: str, provenance: Provenance) -> Reply:
+    """A call that failed, was refused, was late or was cancelled."""
+    error = {"code": code.value, "message": sentence}
+    return Reply(_ENCODER.encode({"ok": False, "content": None, "error": error, "provenance": provenance.as_json()}), code)
+
+
+def _parts(value: Any, most_chars: int) -> Iterator[str]:
+    """The JSON in pieces. Texts inside are cut first, so that no piece is long."""
+    return _ENCODER.iterencode(_shortened(value, most_chars))
+
+
+def _shortened(value: Any, most_chars: int, depth: int = 0) -> Any:
+    if isinstance(value, str):
+        return value if len(value) <= most_chars else value[:most_chars] + _CUT
+    if depth > 50:
+        raise ValueError("too deep")
+    if isinstance(value, dict):
+        return {str(key): _shortened(each, most_chars, depth + 1) for key, each in list(value.items())[:most_chars]}
+    if isinstance(value, (list, tuple)):
+        return [_shortened(each, most_chars, depth + 1) for each in value[:most_chars]]
+    return value

@@ -1,0 +1,53 @@
+"""A tool: what a model is told about it, what people are told about it, and the function that carries it out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from renderer.harmony.system_messages import FunctionTool
+
+NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
+"""A tool's name must match this in full: it becomes a type of the TypeScript that the model reads, and a part of headers."""
+
+TRAINED_NAMES = frozenset({"assistant", "bash", "browser", "functions", "python", "system", "user"})
+"""Names that gpt-oss was trained with for something else: a tool of such a name is called in another way."""
+
+DESCRIPTION_CHARS = 300
+LABEL_CHARS = 80
+
+
+class ToolError(Exception):
+    """A tool raises this to tell the model what went wrong. Its text is for the model alone; of any other exception nothing is told."""
+
+
+class ToolUnusableError(ValueError):
+    """What was found under a name is no tool that can be offered. The text is for the operator."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """``parameters``: a JSON Schema of an object. ``run``: gets the arguments, in a thread of its own or, if ``is_async``, on the
+    event loop of the tools; what it returns must be JSON.
+
+    ``label``: what people read while it is at work. ``{argument}`` in it stands for the value of an argument, which its author thereby
+    allows people to see; nothing else of a call or a reply is shown. ``source``: the package that brought it. ``seconds``: its own limit,
+    below that of the operator; None for that. ``is_for_demo``: offered with the built-in demo, and only there.
+    """
+
+    name: str
+    description: str
+    parameters: Mapping[str, Any]
+    run: Callable[[Mapping[str, Any]], Any] = field(repr=False)
+    is_async: bool = False
+    label: str = ""
+    source: str = ""
+    seconds: float | None = None
+    is_for_demo: bool = False
+
+    @property
+    def definition(self) -> FunctionTool:
+        """What the model is told."""
+        return FunctionTool(self.name, self.description, self.parameters if self.parameters.get("properties") else None)

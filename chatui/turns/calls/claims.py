@@ -1,0 +1,54 @@
+"""Claims calls before they run, and answers those of a turn whose process died. Writes for the writer, in its transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from chatui.models import ToolCall, Turn
+from chatui.models.message import Author
+from chatui.store import transcripts
+from chatui.tools import replies
+from chatui.tools.replies import Provenance
+from chatui.turns import ledger
+from chatui.turns.calls.requested import reply_frame, unanswered
+from chatui.turns.ledger import Job, LeaseLostError
+from renderer.errors import Code
+from renderer.frames import Role, Terminator
+
+
+def claim(job: Job, wanted: Sequence[tuple[UUID, str, str]]) -> set[str]:
+    """Claim calls: key, call id and tool of each. Returns the ids of those that are ours to carry out.
+
+    A claim is made once and never given up. Run a second time, after a commit of which nobody heard, it finds its own keys.
+
+    Raises:
+        LeaseLostError: the turn has ended, or another process has it.
+    """
+    if not ledger.is_ours(job):
+        raise LeaseLostError
+    rows = [ToolCall(pk=key, turn_id=job.turn_id, call_id=call_id, tool=tool) for key, call_id, tool in wanted]
+    ToolCall.objects.bulk_create(rows, ignore_conflicts=True)
+    mine = ToolCall.objects.filter(pk__in=[key for key, *_ in wanted])
+    return set(mine.values_list("call_id", flat=True))
+
+
+def answer_abandoned(turn: Turn) -> None:
+    """Reply to the calls of a turn whose process died, in words that are true: nobody knows what became of one that had been claimed."""
+    traffic = turn.messages.filter(terminator=Terminator.CALL) | turn.messages.filter(role=Role.TOOL)
+    calls = unanswered([transcripts.frame_of(message) for message in traffic.order_by("position")])
+    if not calls:
+        return
+    claimed = set(ToolCall.objects.filter(turn=turn).values_list("call_id", flat=True))
+    for frame in calls:
+        is_claimed = frame.header.call_id in claimed
+        sentence = _CLAIMED if is_claimed else _NOT_BEGUN
+        reply = replies.failed(Code.TOOL_CANCELLED, sentence, Provenance("chatui"))
+        last = turn.messages.order_by("position").last()
+        kept = transcripts.Kept(turn=turn, error_code=Code.TOOL_CANCELLED)
+        message = transcripts.append(turn.conversation, last, reply_frame(frame.header, reply), Author.PRODUCT, kept)
+        transcripts.follow(turn.asked_by_id, message, message.parent_id)
+
+
+_CLAIMED = "The server ended while the tool was at work. Whether it had an effect is not known. It is not run again."
+_NOT_BEGUN = "The server ended before the tool was run. It had no effect."

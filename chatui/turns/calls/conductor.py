@@ -1,0 +1,171 @@
+"""Answers the calls that a sampling wrote, and says what the model is asked next; over token ids, Chat Completions and Responses alike.
+
+Every call gets a reply, so that the model can go on: what the tool returned, or what was wrong. A call runs once at most.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from chatui.backends.base import EndReason, GivenReasoning, SampleRequest
+from chatui.codes import ProductCode, counted
+from chatui.database.faults import DatabaseBusyError
+from chatui.database.writer import writer
+from chatui.env import environment
+from chatui.error_reports import log_without_content
+from chatui.models.keys import new_key
+from chatui.tools import replies
+from chatui.tools.execution import Execution, ToolFailedError, ToolsBusyError
+from chatui.tools.labels import line_of
+from chatui.tools.replies import Provenance, Reply
+from chatui.tools.tool import Tool, ToolError
+from chatui.turns.calls import claims
+from chatui.turns.calls.requested import Requested, reply_frame, requested, unanswered
+from chatui.turns.kept_frames import KeptFrames
+from chatui.turns.ledger import Job
+from chatui.turns.sampling import Sampling
+from renderer import history
+from renderer.errors import Code
+from renderer.frame_kinds import TOOL_LINE
+from renderer.frames import Frame
+
+log = logging.getLogger(__name__)
+
+MOST_VAIN_ROUNDS = 3
+"""So often a model may call without one call that can be carried out: then it does not understand what it is told."""
+CLAIM_PATIENCE = 20.0
+"""How long a call waits for a database that is locked or away, in seconds, before it is refused."""
+ERROR_CHARS = 1000
+_NO_MORE = "No more calls are possible in this answer. Answer with what you have."
+
+
+class Conductor:
+    """One for each turn. ``follow`` after each sampling. ``tools``: what the person is offered, by name."""
+
+    def __init__(self, job: Job, frames: KeptFrames, tools: Mapping[str, Tool]) -> None:
+        self._job = job
+        self._frames = frames
+        self._tools = tools
+        self._given_back: dict[str, GivenReasoning] = {}
+        self._calls_left = environment().tool_calls
+        self._seconds_left = environment().tool_turn_seconds
+        self._vain_rounds = 0
+
+    async def follow(self, request: SampleRequest, sampling: Sampling) -> SampleRequest | None:
+        """Answer the calls of the sampling. Returns the next request; None where the turn ends: nothing was called, or it is hopeless."""
+        calls = unanswered(self._frames.written)
+        if not calls or sampling.end_reason is EndReason.CONTENT_FILTER or self._vain_rounds == MOST_VAIN_ROUNDS:
+            return None
+        self._frames.break_off()
+        self._remember(calls, sampling.reasoning)
+        try:
+            has_run = await self._answer(calls, self._tools if request.tools else {})
+        except asyncio.CancelledError:
+            self._cancel("The call was cancelled. Whether it had an effect is not known.")
+            raise
+        self._vain_rounds += not has_run
+        frames = history.seen_again((*self._job.frames, *self._frames.written))
+        return replace(request, frames=frames, cut_answer=None, given_back=dict(self._given_back))
+
+    def _remember(self, calls: Sequence[Frame], reasoning: GivenReasoning | None) -> None:
+        """Reasoning goes back to its server as long as there is no answer; after that it is dropped, like the frames of it."""
+        if self._frames.has_answer:
+            self._given_back.clear()
+        elif reasoning is not None:
+            self._given_back[calls[0].header.call_id or ""] = reasoning
+
+    async def _answer(self, calls: Sequence[Frame], tools: Mapping[str, Tool]) -> bool:
+        """Reply to each call, in the order in which the replies come. Returns whether one of them was carried out.
+
+        ``tools``: what the model was offered when it called.
+        """
+        runnable = [call for frame in calls if (call := self._prepared(frame, tools)) is not None]
+        if not runnable:
+            return False
+        for call in runnable:
+            self._frames.add(Frame(TOOL_LINE, line_of(call.tool, call.arguments)))
+        claimed = await self._claimed(runnable)
+        began = asyncio.get_running_loop().time()
+        async with asyncio.TaskGroup() as group:
+            for call in claimed:
+                group.create_task(self._carry_out(call))
+        self._seconds_left -= asyncio.get_running_loop().time() - began
+        return bool(claimed)
+
+    def _prepared(self, frame: Frame, tools: Mapping[str, Tool]) -> Requested | None:
+        """The call, if it may run. Else its reply is written here."""
+        if self._calls_left <= 0 or self._seconds_left <= 0:
+            found: Requested | Reply = replies.failed(ProductCode.TOOL, _NO_MORE, Provenance("chatui"))
+        else:
+            found = requested(frame, tools)
+        if isinstance(found, Reply):
+            self._reply(frame, found)
+            return None
+        self._calls_left -= 1
+        return found
+
+    async def _claimed(self, calls: Sequence[Requested]) -> list[Requested]:
+        """The calls that are ours to carry out, now and never again. The claims are committed before anything runs."""
+        wanted = [(new_key(), call.call_id, call.tool.name) for call in calls]
+        try:
+            mine = await writer.run(claims.claim, self._job, wanted, order=self._job.turn_id, patience=CLAIM_PATIENCE)
+        except DatabaseBusyError:
+            mine = set()
+        for call in calls:
+            if call.call_id not in mine:
+                self._reply(call.frame, replies.failed(ProductCode.TOOL_FAILED, "The call could not be begun.", call.provenance()))
+        return [call for call in calls if call.call_id in mine]
+
+    async def _carry_out(self, call: Requested) -> None:
+        began = asyncio.get_running_loop().time()
+        result = await self._result(call)
+        took = round((asyncio.get_running_loop().time() - began) * 1000)
+        if isinstance(result, str):
+            self._reply(call.frame, replies.succeeded(result, call.provenance(took)))
+        else:
+            code, sentence = result
+            self._reply(call.frame, replies.failed(code, sentence, call.provenance(took)))
+
+    async def _result(self, call: Requested) -> str | tuple[Code | ProductCode, str]:
+        """What the tool returned, as JSON; or a code and a sentence for the model."""
+        seconds = min(call.seconds, self._seconds_left)
+        try:
+            return await Execution(call.call_id, call.tool, call.arguments, environment().tool_reply_chars).result(seconds)
+        except TimeoutError:
+            return Code.TOOL_TIMEOUT, f"The tool was stopped after {seconds:g} seconds. Whether it had an effect is not known."
+        except ToolsBusyError:
+            return Code.TOOL_TIMEOUT, "Too many tools are at work. The call was not begun."
+        except ToolError as error:
+            return ProductCode.TOOL_FAILED, str(error)[:ERROR_CHARS]
+        except ToolFailedError as error:
+            log.warning("turn %s: a tool failed (%s)", self._job.turn_id, error)
+            return ProductCode.TOOL_FAILED, f"The tool failed ({error})."
+
+    def _reply(self, frame: Frame, reply: Reply) -> None:
+        """Keep the reply to a call that has none yet. Any other is dropped: the first one is what the model has read."""
+        if frame not in unanswered(self._frames.written):
+            log.warning("turn %s: a reply to a call that waits for none was dropped", self._job.turn_id)
+            return
+        if reply.error:
+            log.info("turn %s: a call of a tool failed: %s", self._job.turn_id, counted([reply.error]))
+        self._frames.add(reply_frame(frame.header, reply), reply.error)
+
+    def skip_calls(self) -> None:
+        """A sampling was cut, because its person wants the answer at once: its calls get a reply that says so."""
+        self._cancel("The answer was asked for at once, so the tool was not run. It had no effect.")
+
+    def close(self) -> None:
+        """The turn has ended. A call that it did not come to gets a reply that says so, so that the record is whole. Never raises."""
+        try:
+            self._cancel("The answer ended before the tool was run. It had no effect.")
+        except Exception as error:  # noqa: BLE001 - a reply that cannot be written must not keep the turn from ending
+            log_without_content(log, self._job.turn_id, error)
+
+    def _cancel(self, sentence: str) -> None:
+        if calls := unanswered(self._frames.written):
+            self._frames.break_off()
+        for frame in calls:
+            self._reply(frame, replies.failed(Code.TOOL_CANCELLED, sentence, Provenance("chatui")))

@@ -1,0 +1,1 @@
+"""Tests in the browser of tools at work."""

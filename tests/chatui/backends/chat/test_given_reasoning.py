@@ -1,0 +1,87 @@
+"""Reasoning goes back to its server in its own fields, whole and unchanged, or not at all; and calls go back as JSON that can be read."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from chatui.backends.base import GivenReasoning
+from chatui.backends.chat.given_reasoning import ReasoningCollector
+from chatui.backends.chat.messages import messages
+from chatui.backends.responses.input import prompt
+from chatui.backends.responses.tools import arguments, as_json
+from renderer.frames import Frame, Header, Terminator
+from renderer.harmony.system_messages import FunctionTool
+
+CALL = Header("assistant", "commentary", recipient="functions.look", call_id="c1", constrain="json")
+REPLY = Frame(Header("tool", "commentary", recipient="assistant", name="functions.look", call_id="c1"), '{"ok": true}')
+THOUGHT = Frame(Header("assistant", "analysis"), "I must look.")
+PLAN = Frame(Header("assistant", "commentary", intent="preamble"), "I look.")
+
+
+def collected(*deltas: dict[str, Any], max_chars: int = 1000) -> dict[str, Any] | None:
+    collector = ReasoningCollector(max_chars)
+    for delta in deltas:
+        collector.feed(delta)
+    given = collector.given()
+    return given.fields if given else None
+
+
+def test_text_is_joined_in_the_field_in_which_it_came() -> None:
+    assert collected({"reasoning": "I "}, {"content": "x"}, {"reasoning": "look."}) == {"reasoning": "I look."}
+    assert collected({"content": "x"}, {"reasoning": ""}) is None
+
+
+def test_fragments_of_a_detail_are_joined_and_a_late_signature_counts() -> None:
+    fragments: list[dict[str, Any]] = [
+        {"type": "reasoning.text", "text": "I ", "index": 0, "signature": None},
+        {"type": "reasoning.encrypted", "data": "abc", "index": 1},
+        {"type": "reasoning.text", "text": "look.", "index": 0, "signature": "s"},
+        {"type": "reasoning.encrypted", "data": "def", "index": 1, "format": "f"},
+    ]
+    assert collected({"reasoning": "I look."}, *({"reasoning_details": [each]} for each in fragments)) == {
+        "reasoning_details": [
+            {"type": "reasoning.text", "text": "I look.", "index": 0, "signature": "s"},
+            {"type": "reasoning.encrypted", "data": "abcdef", "index": 1, "format": "f"},
+        ]
+    }
+
+
+def test_too_much_is_not_given_back_in_part() -> None:
+    assert collected({"reasoning": "x" * 600}, {"reasoning": "y" * 600}) is None
+    assert collected({"reasoning_details": [{"type": "t", "text": "x" * 2000}]}) is None
+
+
+@pytest.mark.parametrize("field", ["reasoning_details", "reasoning", "thinking"])
+def test_malformed_fields_are_left_alone(field: str) -> None:
+    for value in (None, 3, {"a": 1}, [3, None, "x"]):
+        assert collected({field: value}) is None
+
+
+def test_a_preamble_stands_beside_reasoning_only_where_the_server_bears_it() -> None:
+    frames = [THOUGHT, PLAN, Frame(CALL, "{}", Terminator.CALL), REPLY]
+    details = messages(frames, given_back={"c1": GivenReasoning({"reasoning_details": [{"data": "<|end|>"}]})})[0]
+    assert (details["content"], details["reasoning_details"]) == ("I look.", [{"data": "<|end|>"}])
+    text = messages(frames, given_back={"c1": GivenReasoning({"reasoning_content": "Hm <|end|>"})})[0]
+    assert "content" not in text and text["reasoning_content"] == "Hm <\u2060|end|>\n\nI look.", "only text is defanged"
+    assert messages(frames)[0]["reasoning_content"] == "I must look.\n\nI look.", "without it, it is made of frames"
+
+
+def test_reasoning_items_go_back_in_the_place_of_those_that_are_made_of_frames() -> None:
+    item = {"type": "reasoning", "id": "r", "summary": [], "encrypted_content": "abc"}
+    frames = [THOUGHT, PLAN, Frame(CALL, "{}", Terminator.CALL), REPLY]
+    items = prompt(frames, {"c1": GivenReasoning(items=(item,))}).items
+    assert items[0] == item and [each["type"] for each in items] == ["reasoning", "message", "function_call", "function_call_output"]
+
+
+@pytest.mark.parametrize("body", ["{oops", "[1]", "", '"x"', "[" * 100_000])
+def test_arguments_that_no_server_could_read_go_back_empty(body: str) -> None:
+    assert arguments(body) == "{}"
+    [call, _] = messages([Frame(CALL, body, Terminator.CALL), REPLY])
+    assert json.loads(call["tool_calls"][0]["function"]["arguments"]) == {}  # type: ignore[index]
+
+
+def test_a_function_without_parameters_says_so() -> None:
+    assert as_json(FunctionTool("now", "Tells the time."))["parameters"] == {"type": "object", "properties": {}}

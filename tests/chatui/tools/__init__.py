@@ -1,0 +1,1 @@
+"""Tests of the tools: how they are made, offered, checked and run."""

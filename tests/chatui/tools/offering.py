@@ -1,0 +1,21 @@
+"""Tools for tests: offered to everybody, as if the operator had declared them harmless."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from chatui.tools import found
+from chatui.tools.functions import tool_of
+from tests.support import environment
+
+
+def offer(monkeypatch: pytest.MonkeyPatch, *functions: Callable[..., Any], **values: Any) -> None:
+    """Offer these functions, under their own names. ``values``: other settings."""
+    tools = {function.__name__: tool_of(function, function.__name__, "tests") for function in functions}
+    monkeypatch.setattr(found, "tools", lambda: tools)
+    # Any address: with the demo, only its own tool is offered.
+    settings = {"backend_url": "http://127.0.0.1:9", "tools": dict.fromkeys(tools, ()), "tools_without_approval": list(tools), **values}
+    environment.change(monkeypatch, settings)

@@ -1,0 +1,80 @@
+"""Arguments are checked in bounded time, and nothing is fetched, whatever a schema says."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+
+from chatui.tools.arguments import fault
+from chatui.tools.tool import ToolUnusableError
+from tests.support.cases import for_each
+
+SCHEMA = {"type": "object", "properties": {"city": {"type": "string", "maxLength": 5}}, "required": ["city"], "additionalProperties": False}
+
+
+@for_each(["Paris", "", "東京"])
+def test_what_fits_has_no_fault(city: str) -> None:
+    assert fault(SCHEMA, {"city": city}) is None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({}, "required"),
+        ({"city": 1}, "city: 1 is not of type"),
+        ({"city": "Stockholm"}, "longer than 5"),
+        ({"city": "Oslo", "x": 1}, "'x' was unexpected"),
+    ],
+)
+def test_what_does_not_fit_is_said(arguments: dict[str, Any], said: str) -> None:
+    assert said in (fault(SCHEMA, arguments) or "")
+
+
+def test_a_fault_quotes_no_more_than_a_line() -> None:
+    found = fault({"properties": {"a": {"type": "string"}}}, {"a": [["x" * 5000]]})
+    assert found and len(found) <= 300
+
+
+def doubling(levels: int) -> dict[str, Any]:
+    definitions: dict[str, Any] = {f"d{n}": {"allOf": [{"$ref": f"#/$defs/d{n + 1}"}] * 2} for n in range(levels)}
+    return {"$defs": {**definitions, f"d{levels}": {"type": "integer"}}, "properties": {"a": {"$ref": "#/$defs/d0"}}}
+
+
+def test_no_pattern_and_no_nesting_stalls_the_check() -> None:
+    nested: dict[str, Any] = {"type": "integer"}
+    for _ in range(6):
+        nested = {"anyOf": [nested, nested]}
+    began = time.monotonic()
+    assert fault({"properties": {"a": {"type": "string", "pattern": "^(a+)+$"}}}, {"a": "a" * 5000 + "!"})
+    assert fault({"properties": {"a": nested}}, {"a": "x" * 5000})
+    assert fault({"properties": {"a": {"items": {"type": "integer"}}}}, {"a": ["x"] * 200_000})
+    assert time.monotonic() - began < 3
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"properties": {"a": {"$ref": "http://127.0.0.1:9/schema"}}},
+        {"properties": {"a": {"$ref": "file:///etc/passwd"}}},
+        {"properties": {"a": {"pattern": "("}}},
+        {"properties": {"a": {"pattern": "(?=x)"}}},
+        {"type": "no such type"},
+        {"description": "x" * 20_000},
+        doubling(30),
+    ],
+)
+def test_a_schema_that_cannot_be_checked_safely_is_refused_at_once(schema: dict[str, Any]) -> None:
+    began = time.monotonic()
+    with pytest.raises(ToolUnusableError):
+        fault(schema, {"a": "x"})
+    assert time.monotonic() - began < 1
+
+
+def test_a_schema_that_is_too_deep_is_refused() -> None:
+    deep: dict[str, Any] = {}
+    for _ in range(40):
+        deep = {"properties": {"a": deep}}
+    with pytest.raises(ToolUnusableError):
+        fault(deep, {})

@@ -1,0 +1,88 @@
+"""Who is offered which tool: what is not named, not allowed or not declared harmless does not exist."""
+
+from __future__ import annotations
+
+import logging
+from importlib.metadata import EntryPoint
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from chatui.env import Environment
+from chatui.tools import found, offered
+from chatui.tools.functions import tool_of
+from tests.chatui.tools import offering
+from tests.support import environment
+
+
+def one() -> str:
+    """The first tool."""
+    return "1"
+
+
+def two() -> str:
+    """The second tool."""
+    return "2"
+
+
+def test_nothing_is_offered_unless_the_operator_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    offering.offer(monkeypatch, one, two, tools={}, tools_without_approval=[])
+    assert offered.offered_to({"staff"}, is_demo=False) == {} and not offered.are_any(is_demo=False)
+
+
+def test_a_tool_that_is_not_declared_harmless_is_not_offered(monkeypatch: pytest.MonkeyPatch) -> None:
+    offering.offer(monkeypatch, one, two, tools_without_approval=["two"])
+    assert list(offered.offered_to((), is_demo=False)) == ["two"]
+
+
+def test_a_tool_of_a_group_is_for_its_members(monkeypatch: pytest.MonkeyPatch) -> None:
+    offering.offer(monkeypatch, one, two, tools={"two": ("staff", "research"), "one": ()})
+    assert list(offered.offered_to((), is_demo=False)) == ["one"]
+    assert list(offered.offered_to({"research", "other"}, is_demo=False)) == ["one", "two"], "in the order of their names"
+
+
+def test_at_most_twenty_are_offered_always_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    tools = {f"tool_{n:02}": tool_of(one, f"tool_{n:02}") for n in range(30)}
+    environment.change(monkeypatch, {"tools": dict.fromkeys(reversed(tools), ()), "tools_without_approval": list(tools)})
+    monkeypatch.setattr(found, "tools", lambda: tools)
+    assert list(offered.offered_to((), is_demo=False)) == list(tools)[:20]
+
+
+def test_the_demo_has_its_own_tool_and_no_server_gets_that(monkeypatch: pytest.MonkeyPatch) -> None:
+    named = {"get_current_weather": (), "current_time": ()}
+    environment.change(monkeypatch, {"tools": named, "tools_without_approval": ["get_current_weather"]})
+    assert list(offered.offered_to((), is_demo=True)) == ["get_current_weather"]
+    assert offered.offered_to((), is_demo=False) == {}
+
+
+def test_the_setting_is_read_from_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CHATUI_TOOLS", "current_time, wiki_search=staff|research teams")
+    assert Environment().tools == {"current_time": (), "wiki_search": ("staff", "research teams")}
+
+
+@pytest.mark.parametrize("line", ["=staff", "wiki=", "wiki=|staff"])
+def test_a_line_that_could_mean_everybody_by_mistake_is_refused(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CHATUI_TOOLS", line)
+    with pytest.raises(ValidationError):
+        Environment()
+
+
+def test_packages_bring_tools_and_one_that_cannot_be_loaded_keeps_nothing_from_starting(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    here = "tests.chatui.tools.test_offered"
+    entries = [
+        EntryPoint("mine", f"{here}:one", found.GROUP),
+        EntryPoint("current_time", f"{here}:two", found.GROUP),
+        EntryPoint("gone", "no_such_module:thing", found.GROUP),
+        EntryPoint("unusable", f"{here}:EntryPoint", found.GROUP),
+    ]
+    monkeypatch.setattr(found, "entry_points", lambda group: entries)
+    caplog.set_level(logging.ERROR)
+    tools: Any = found.tools.__wrapped__()
+    assert set(tools) == {"current_time", "get_current_weather", "mine"} and tools["current_time"].source == "chatui"
+    said = [record.getMessage() for record in caplog.records]
+    assert [next((name for name in ("current_time", "gone", "unusable") if f"tool {name} " in line), "") for line in said] == [
+        "current_time", "gone", "unusable",
+    ]  # fmt: skip

@@ -1,0 +1,139 @@
+"""Running a tool: replies of bounded length, threads that are counted, and failures that look like nothing else."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from chatui.tools import execution, replies
+from chatui.tools.execution import Execution, ToolFailedError, ToolsBusyError
+from chatui.tools.functions import tool_of
+from chatui.tools.replies import Provenance
+from renderer.errors import Code
+from renderer.frames import Frame, Header
+from renderer.ocml.calls import read_reply
+from tests.support.cases import for_each
+
+
+def run(function: Callable[..., Any], seconds: float = 5, most_chars: int = 1000) -> Any:
+    return json.loads(asyncio.run(Execution("c1", tool_of(function, "under_test"), {}, most_chars).result(seconds)))
+
+
+@for_each([{"a": [1, 2.5, None, True]}, "words", [], 3, None])
+def test_what_a_tool_returns_is_kept_as_json(value: object) -> None:
+    assert json.loads(replies.capped(value, 1000)) == value
+
+
+@for_each(["x" * 10**6, ["x" * 10**6] * 100, {"a": "x" * 10**6}, list(range(10**6)), {str(n): n for n in range(10**5)}])
+def test_a_long_result_is_cut_while_it_is_written(value: object) -> None:
+    began = time.monotonic()
+    cut = replies.capped(value, 1000)
+    assert len(cut) < 2200 and "cut here" in cut and time.monotonic() - began < 0.5
+    json.loads(cut)
+
+
+def test_an_envelope_says_what_the_specification_asks_for() -> None:
+    envelope = json.loads(replies.succeeded('{"a": 1}', Provenance("wiki:search", 7)).text)
+    assert (envelope["ok"], envelope["content"], envelope["error"]) == (True, {"a": 1}, None)
+    assert (envelope["provenance"]["source"], envelope["provenance"]["duration_ms"]) == ("wiki:search", 7)
+
+
+@for_each([Code.TOOL_TIMEOUT, Code.TOOL_CANCELLED])
+def test_a_failure_is_recognized_by_whoever_reads_the_transcript(code: Code) -> None:
+    reply = replies.failed(code, 'It said "no".', Provenance("chatui"))
+    assert read_reply(Frame(Header("tool", name="functions.x", call_id="c"), reply.text)).error is code
+    assert reply.error is code and "no" not in repr(reply)
+
+
+def test_a_coroutine_that_cancels_itself_failed_and_was_not_stopped() -> None:
+    async def cancels() -> None:
+        """Raises what Stop raises."""
+        raise asyncio.CancelledError
+
+    with pytest.raises(ToolFailedError, match="CancelledError"):
+        run(cancels)
+
+
+@for_each([SystemExit, KeyboardInterrupt, TimeoutError, RecursionError])
+def test_whatever_a_tool_raises_is_its_own_failure(error: type[BaseException]) -> None:
+    def raises() -> None:
+        """Raises."""
+        raise error
+
+    with pytest.raises(ToolFailedError, match=error.__name__):
+        run(raises)
+
+
+def test_what_is_no_json_is_a_failure() -> None:
+    def circles() -> list[Any]:
+        """Returns a list that holds itself."""
+        found: list[Any] = []
+        found.append(found)
+        return found
+
+    with pytest.raises(ToolFailedError, match="ValueError"):
+        run(circles)
+
+
+def test_a_coroutine_that_blocks_blocks_neither_the_server_nor_its_deadline() -> None:
+    async def blocks() -> None:
+        """Sleeps as one should not."""
+        time.sleep(1.0)
+
+    async def beats() -> int:
+        count = 0
+        task = asyncio.create_task(Execution("c1", tool_of(blocks, "blocks"), {}, 100).result(0.3))
+        while not task.done():
+            await asyncio.sleep(0.01)
+            count += 1
+        with pytest.raises(TimeoutError):
+            await task
+        return count
+
+    assert asyncio.run(beats()) > 10
+
+
+def test_threads_are_counted_and_a_late_one_keeps_its_place_until_it_ends(monkeypatch: pytest.MonkeyPatch, caplog: Any) -> None:
+    places, go_on = threading.BoundedSemaphore(1), threading.Event()
+    monkeypatch.setattr(execution, "_places", lambda: places)
+    caplog.set_level("INFO", "chatui.tools.execution")
+
+    def waits() -> str:
+        """Waits, deaf to everything."""
+        go_on.wait(10)
+        return "late"
+
+    with pytest.raises(TimeoutError):
+        run(waits, seconds=0.1)
+    with pytest.raises(ToolsBusyError):
+        run(waits, seconds=0.1)
+    go_on.set()
+    assert run(waits) == "late", "the place is free again"
+    assert "a late reply of a tool was dropped" in caplog.text and "tool.cancel (deadline)" in caplog.text
+
+
+def test_a_process_that_ends_tells_its_tools() -> None:
+    told, began = threading.Event(), threading.Event()
+
+    def waits() -> str:
+        """Waits until nobody waits for it."""
+        began.set()
+        while not execution.is_cancelled():
+            time.sleep(0.01)
+        told.set()
+        return ""
+
+    async def ends() -> None:
+        task = asyncio.create_task(Execution("c1", tool_of(waits, "waits"), {}, 100).result(30))
+        await asyncio.to_thread(began.wait, 5)
+        execution.cancel_all()
+        assert await asyncio.to_thread(told.wait, 1), "within a second"
+        await asyncio.wait([task])
+
+    asyncio.run(ends())

@@ -1,0 +1,171 @@
+"""A server process that is killed anywhere in the loop of a tool: no call runs twice, and what is left is honest and can be continued."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import signal
+from collections import Counter
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from tests.processes.counting import Reader
+from tests.support import stub
+from tests.support.cases import ROUNDS
+from tests.support.served import Deployment, LiveSocket, Server
+from tests.support.stub import DONE, SSE_HEAD, Stub, chunk
+
+pytestmark = [pytest.mark.asyncio, pytest.mark.served, pytest.mark.faults]
+
+CHATS = 5
+STEP = 0.25
+"""How long the model takes to call, the tool to run, and the model to answer, in seconds."""
+
+PACKAGE = """
+import os, time
+
+def remember(key: str) -> str:
+    "Remembers a key."
+    with open(os.environ["REMEMBERED"], "a") as file:
+        file.write(key + "\\n")
+    time.sleep(float(os.environ["STEP"]))
+    return "remembered " + key
+"""
+
+SWEEP = """
+import json
+from chatui.models import Conversation, Message, ToolCall, Turn
+from chatui.turns import sweep
+from renderer.frames import Transcript
+from renderer.ocml import document
+Turn.objects.filter(state="running").update(lease_until="2020-01-01T00:00:00Z")
+swept = [str(turn.pk) for turn in sweep.interrupt_abandoned()]
+found = []
+for turn in Turn.objects.order_by("started_at"):
+    rows = list(Message.objects.filter(conversation=turn.conversation).order_by("position"))
+    text = document.dump_document_header(Transcript(())) + "\\n".join(row.text for row in rows)
+    found.append({
+        "turn": str(turn.pk), "conversation": str(turn.conversation_id), "state": turn.state,
+        "is_accepted": document.check(text).is_accepted,
+        "calls": [row.call_id for row in rows if row.terminator == "<|call|>"],
+        "replies": {row.call_id: document.parse_frame(row.text).body for row in rows if row.role == "tool"},
+        "claims": list(ToolCall.objects.filter(turn=turn).values_list("call_id", flat=True)),
+    })
+print(json.dumps([swept, found]))
+"""
+
+
+class Model:
+    """Calls the tool with a key that no other call has, and answers once it is told a reply."""
+
+    def __init__(self) -> None:
+        self.server: Stub | None = None
+        self.keys: list[str] = []
+
+    async def __call__(self, writer: asyncio.StreamWriter) -> None:
+        assert self.server is not None
+        asked = self.server.posted
+        writer.write(SSE_HEAD + chunk(reasoning_content="hm "))
+        await writer.drain()
+        if any(message["role"] == "tool" for message in asked["messages"]) or not asked.get("tools"):
+            await asyncio.sleep(STEP)
+            writer.write(chunk(content="It is remembered.") + chunk("stop") + DONE)
+        else:
+            await asyncio.sleep(STEP)
+            self.keys.append(uuid4().hex)
+            call = {"index": 0, "id": uuid4().hex, "function": {"name": "remember", "arguments": json.dumps({"key": self.keys[-1]})}}
+            writer.write(chunk("tool_calls", tool_calls=[call]) + DONE)
+        await writer.drain()
+
+
+def deployment_with_tool(data: Path, model: Stub) -> Deployment:
+    package = data / "packages"
+    (package / "keeper-1.0.dist-info").mkdir(parents=True)
+    (package / "keeper.py").write_text(PACKAGE)
+    (package / "keeper-1.0.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: keeper\nVersion: 1.0\n")
+    (package / "keeper-1.0.dist-info" / "entry_points.txt").write_text("[chatui.tools]\nremember = keeper:remember\n")
+    return Deployment(
+        data,
+        CHATUI_BACKEND_URL=model.url,
+        CHATUI_BACKEND_MODEL="stub",
+        CHATUI_TOOLS="remember",
+        CHATUI_TOOLS_WITHOUT_APPROVAL="remember",
+        CHATUI_MAX_RUNNING_ANSWERS="20",
+        PYTHONPATH=str(package),
+        REMEMBERED=str(data / "remembered"),
+        STEP=str(STEP),
+    )
+
+
+async def killed(server: Server, client: Any) -> None:
+    """Chats of every age, and the end of their process."""
+    async with AsyncExitStack() as sockets:
+        reading = []
+        for _ in range(CHATS):
+            reader = Reader(await sockets.enter_async_context(LiveSocket(server, client)))
+            await reader.ask()
+            reading.append(asyncio.create_task(reader.read()))
+            await asyncio.sleep(STEP * 0.7)
+        await asyncio.sleep(random.uniform(0, STEP))
+        await asyncio.to_thread(server.stop, signal.SIGKILL)
+        await asyncio.gather(*reading, return_exceptions=True)
+
+
+def remembered(data: Path) -> Counter[str]:
+    path = data / "remembered"
+    return Counter(path.read_text().split() if path.exists() else [])
+
+
+async def test_a_kill_at_any_step_runs_no_call_twice_and_leaves_a_reply_for_each(tmp_path: Path) -> None:
+    answer = Model()
+    async with stub.running(answer) as model:
+        answer.server = model
+        deployment = deployment_with_tool(tmp_path, model)
+        try:
+            server = await asyncio.to_thread(deployment.start)
+            await asyncio.to_thread(deployment.make_people, ada=(False, []))
+            swept: list[str] = []
+            found: list[dict[str, Any]] = []
+            for number in range(2 * ROUNDS):
+                if number:
+                    server = await asyncio.to_thread(deployment.start)
+                await killed(server, await asyncio.to_thread(server.sign_in, "ada"))
+                swept, found = json.loads(await asyncio.to_thread(deployment.manage, "shell", "--no-imports", "-c", SWEEP))
+                honest(found)
+            ran = remembered(tmp_path)
+            assert ran and max(ran.values()) == 1, "no call ran twice"
+            assert swept, "the premise: answers were broken off"
+            await continued(await asyncio.to_thread(deployment.start), next(turn for turn in found if turn["turn"] == swept[0]))
+        finally:
+            await asyncio.to_thread(deployment.stop)
+    assert remembered(tmp_path) == ran, "and none after the restart"
+
+
+def honest(found: list[dict[str, Any]]) -> None:
+    """What is stored says what happened: a reply for each call, and a success only from a call that was claimed."""
+    for turn in found:
+        assert turn["state"] in ("completed", "interrupted") and turn["is_accepted"], turn
+        assert sorted(turn["calls"]) == sorted(turn["replies"]), turn
+        for call_id, body in turn["replies"].items():
+            reply = json.loads(body)
+            if reply["ok"]:
+                assert call_id in turn["claims"]
+            else:
+                assert reply["error"]["code"] == "E-TOOL-CANCELLED"
+                assert ("is not known" in reply["error"]["message"]) == (call_id in turn["claims"])
+
+
+async def continued(server: Server, turn: dict[str, Any]) -> None:
+    client = await asyncio.to_thread(server.sign_in, "ada")
+    async with LiveSocket(server, client) as socket:
+        await socket.say("continue", client_id=str(uuid4()), conversation=turn["conversation"], turn=turn["turn"])
+        accepted = (await socket.until("chatui:accepted", "chatui:refused"))[-1]
+        assert accepted["type"] == "chatui:accepted", accepted
+        await socket.say("subscribe", conversation=turn["conversation"])
+        ended = (await socket.until("response.completed", "response.failed", "response.incomplete", "chatui:idle"))[-1]
+        assert ended["type"] in ("response.completed", "chatui:idle") and ended.get("state", "completed") == "completed", ended
