@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from chatui.display.conversation import ShownAnswer, ShownExchange, ShownQuestion
 from chatui.display.conversation_links import ConversationLink, ShownConversation
+from chatui.display.folders.shown import ShownFolder
 from chatui.models.turn import TurnState
 from renderer.gate import VisibleText
 from renderer.markup import html
@@ -46,3 +47,8 @@ def blank_conversation() -> ShownConversation:
 def blank_link() -> ConversationLink:
     """An entry of the list, for a conversation that comes while the page is open."""
     return ConversationLink(_NOBODYS, "", timezone.now(), reverse("conversation", args=[_NOBODYS]), is_imported=True)
+
+
+def blank_folder() -> ShownFolder:
+    """A folder that is made while the page is open."""
+    return ShownFolder(_NOBODYS, "")

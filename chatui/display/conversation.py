@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from uuid import UUID
 
+from django.utils.translation import gettext as _
+
 from chatui.audit_log.record import Visitor
 from chatui.backends.demo.backend import DemoBackend
 from chatui.backends.spec.choices import split_choice
@@ -18,14 +20,14 @@ from chatui.models.message import Author
 from chatui.models.turn import TurnState
 from chatui.permissions import access
 from chatui.store import context_use, continuation, transcripts
-from renderer.frame_kinds import SUMMARY_NAME, is_preamble
+from renderer.frame_kinds import SUMMARY_NAME, is_preamble, is_tool_line
 from renderer.gate import Audience, VisibleText, show
 from renderer.markup import html, questions
 from renderer.markup.html import SafeHtml
 from renderer.summary import frame as summary_frame
 
-EFFORTS = Effort.values
-"""The reasoning efforts to choose from."""
+EFFORTS = Effort.choices
+"""The reasoning efforts to choose from, with what people call them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +53,7 @@ class ShownQuestion:
 
 @dataclass(frozen=True, slots=True)
 class ShownPart:
-    """One visible message of an answer: ``kind`` is ``final`` or ``preamble``."""
+    """One visible message of an answer: ``kind`` is ``final``, ``preamble``, or ``tool`` for the line about one."""
 
     message_id: str
     kind: str
@@ -125,6 +127,11 @@ def shown_exchange(row: Conversation, turn: Turn) -> ShownExchange:
     return _Page(row, messages, versions).exchanges()[0]
 
 
+def shown_answer(row: Conversation, messages: Sequence[Message], versions: continuation.Versions) -> ShownAnswer | None:
+    """One answer by itself. ``messages``: its question, and everything up to its end. None where people see nothing of it."""
+    return _Page(row, messages, versions).exchanges()[0].answer
+
+
 def shown_question(message: Message, versions: Sequence[UUID] = ()) -> ShownQuestion:
     """A question by itself. ``versions``: the keys of all its versions, this one included; without them it is shown as the only one."""
     text, key = _text_of(message), message.pk
@@ -166,7 +173,7 @@ class _Page:
     def __init__(self, row: Conversation, messages: Sequence[Message], versions: continuation.Versions) -> None:
         self._messages = messages
         self._versions = versions
-        questions = [message for message in messages if _is_question(message)]
+        questions = [message for message in messages if is_question(message)]
         self._children = transcripts.siblings(row, {q.parent_id for q in questions} | {q.pk for q in questions})
         self._latest: dict[UUID, Turn] = {}
         for turn in Turn.objects.filter(question__in=questions).defer("request").order_by("started_at"):
@@ -176,7 +183,7 @@ class _Page:
     def exchanges(self) -> list[ShownExchange]:
         groups: list[tuple[Message | None, list[Message]]] = []
         for message in self._messages:
-            if _is_question(message):
+            if is_question(message):
                 groups.append((message, []))
             elif groups:
                 groups[-1][1].append(message)
@@ -187,7 +194,7 @@ class _Page:
         ]
 
     def _question(self, message: Message) -> ShownQuestion:
-        return shown_question(message, [child.pk for child in self._children[message.parent_id] if _is_question(child)])
+        return shown_question(message, [child.pk for child in self._children[message.parent_id] if is_question(child)])
 
     def _answer(self, question: Message | None, messages: Sequence[Message]) -> ShownAnswer | None:
         end = continuation.last_of([message for message in messages if message.turn_id])
@@ -237,18 +244,25 @@ def _answer_siblings(
         return _siblings([[end] for end in ends], messages[-1])
     by_turn: dict[UUID | None, list[Message]] = {}
     for child in children[question.pk]:
-        if not _is_question(child):
+        if not is_question(child):
             by_turn.setdefault(child.turn_id or child.pk, []).append(child)  # each is an answer of its own where no turn wrote it
     return _siblings(list(by_turn.values()), messages[0])
 
 
-def _is_question(message: Message) -> bool:
+def is_question(message: Message) -> bool:
+    """Whether an exchange begins with this message."""
     return message.role == "user" and message.is_visible
 
 
 def _part(message: Message) -> ShownPart:
-    kind = "preamble" if is_preamble(transcripts.header_of(message)) else "final"
-    return ShownPart(str(message.pk), kind, html.render_blocks(_text_of(message), is_cut=not message.is_complete))
+    return ShownPart(str(message.pk), _kind(message), html.render_blocks(_text_of(message), is_cut=not message.is_complete))
+
+
+def _kind(message: Message) -> str:
+    header = transcripts.header_of(message)
+    if is_tool_line(header) and message.author == Author.PRODUCT:
+        return "tool"
+    return "preamble" if is_preamble(header) else "final"
 
 
 def _notice(turn: Turn, question: Message | None) -> Notice | None:
@@ -283,10 +297,10 @@ def _thought(turns: set[Turn], messages: Sequence[Message]) -> ShownThought | No
 def thought_sentence(seconds: int) -> str:
     """The text for the time that hidden work took. The page's scripts use the same texts."""
     if seconds < 1:
-        return "Thought for a moment"
+        return _("Thought for a moment")
     if seconds < 60:
-        return f"Thought for {seconds} s"
-    return f"Thought for {seconds // 60} min {seconds % 60} s"
+        return _("Thought for %(seconds)d s") % {"seconds": seconds}
+    return _("Thought for %(minutes)d min %(seconds)d s") % {"minutes": seconds // 60, "seconds": seconds % 60}
 
 
 def _siblings(groups: Sequence[Sequence[Message]], current: Message) -> Siblings | None:

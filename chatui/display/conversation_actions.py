@@ -56,7 +56,9 @@ def restore(person: User, conversation_id: object) -> Conversation:
     """Undo ``delete``."""
     row = access.own_conversation(person, conversation_id, deleted=True)
     row.deleted_at = None
-    row.save(update_fields=["deleted_at"])
+    if row.import_key in access.own_import_keys(person):  # imported once more since: that one is now the import
+        row.import_key = ""
+    row.save(update_fields=["deleted_at", "import_key"])
     return row
 
 

@@ -22,21 +22,25 @@ _CURSOR = re.compile(r"([0-9]{1,16})-([0-9a-f]{32})", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class ShownList:
-    """A page of the list, the pinned ones first, then the latest first. ``more`` is where the next one begins; empty on the last page."""
+    """A page of the list, the pinned ones first, then the latest first. ``more`` is where the next one begins; empty on the last page.
+
+    ``folder``: the id of the folder that it is a list of; empty for what is in none.
+    """
 
     links: Sequence[ConversationLink]
     more: str
+    folder: str = ""
 
 
-def shown_list(person: User, current: UUID | None = None, start: str = "") -> ShownList:
-    """A page of the person's conversations. ``current`` is the one that is open.
+def shown_list(person: User, current: UUID | None = None, start: str = "", folder: UUID | None = None) -> ShownList:
+    """A page of the person's conversations in a folder of theirs, or in none. ``current`` is the one that is open.
 
     Raises:
         NotFoundError: ``start`` is nothing that a page said was ``more``.
     """
-    rows = access.own_conversations(person, LENGTH + 1, _place(start) if start else None)
+    rows = access.own_conversations(person, LENGTH + 1, _place(start) if start else None, folder)
     more = _cursor(rows[LENGTH - 1]) if len(rows) > LENGTH else ""
-    return ShownList([conversation_link(row, current) for row in rows[:LENGTH]], more)
+    return ShownList([conversation_link(row, current) for row in rows[:LENGTH]], more, str(folder or ""))
 
 
 def _cursor(row: Conversation) -> str:

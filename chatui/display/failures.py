@@ -8,8 +8,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from uuid import UUID
 
+from django.utils.formats import number_format
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
 from chatui.backends.base import ContextUse
 from chatui.codes import ProductCode
+from chatui.languages.sentences import sentence_of
 from chatui.models import Turn
 from chatui.store import context_use
 from renderer.errors import ErrorCode
@@ -38,10 +43,11 @@ def sentence(failure: Failure) -> str:
     if failure.code is ProductCode.QUESTION_TOO_LONG:
         return _too_long(failure)
     if failure.code is ProductCode.BACKEND_BUSY and failure.retry_after:
-        return f"The model server is busy and asked to wait {_time(failure.retry_after)}. Try again after that."
+        return _busy(failure.retry_after)
     if failure.code in _FOR_ADMINS:
-        return f"{failure.code.sentence} The number of this failure is {number(failure.turn_id)}."
-    return failure.code.sentence
+        words = {"sentence": sentence_of(failure.code), "number": number(failure.turn_id)}
+        return _("%(sentence)s The number of this failure is %(number)s.") % words
+    return sentence_of(failure.code)
 
 
 def number(turn_id: UUID) -> str:
@@ -53,9 +59,14 @@ def number(turn_id: UUID) -> str:
 def _too_long(failure: Failure) -> str:
     use, chars = failure.context, failure.question_chars
     if use is None or not chars:
-        return failure.code.sentence
+        return sentence_of(failure.code)
     fits = _rounded_down(int(chars * min(use.size / max(use.used, 1), 1)))
-    return f"{failure.code.sentence} It has {chars:,} characters; about {fits:,} would fit."
+    words = {"sentence": sentence_of(failure.code), "chars": _grouped(chars), "fits": _grouped(fits)}
+    return _("%(sentence)s It has %(chars)s characters; about %(fits)s would fit.") % words
+
+
+def _grouped(count: int) -> str:
+    return str(number_format(count, force_grouping=True))
 
 
 def _rounded_down(chars: int) -> int:
@@ -64,10 +75,27 @@ def _rounded_down(chars: int) -> int:
     return int(kept + "0" * (len(str(chars)) - len(kept)))
 
 
-def _time(seconds: int) -> str:
-    if seconds == 1:
-        return "1 second"
-    if seconds < 120:
-        return f"{seconds} seconds"
+def _busy(seconds: int) -> str:
+    """Whole sentences, one for each unit: a language may need another word order or form for each."""
     minutes = -(-seconds // 60)
-    return f"{minutes} minutes" if minutes < 120 else f"{-(-minutes // 60)} hours"
+    if seconds < 120:
+        words = ngettext(
+            "The model server is busy and asked to wait %(count)d second. Try again after that.",
+            "The model server is busy and asked to wait %(count)d seconds. Try again after that.",
+            seconds,
+        )
+        return words % {"count": seconds}
+    if minutes < 120:
+        words = ngettext(
+            "The model server is busy and asked to wait %(count)d minute. Try again after that.",
+            "The model server is busy and asked to wait %(count)d minutes. Try again after that.",
+            minutes,
+        )
+        return words % {"count": minutes}
+    hours = -(-minutes // 60)
+    words = ngettext(
+        "The model server is busy and asked to wait %(count)d hour. Try again after that.",
+        "The model server is busy and asked to wait %(count)d hours. Try again after that.",
+        hours,
+    )
+    return words % {"count": hours}

@@ -8,22 +8,22 @@ from uuid import UUID
 from django.urls import reverse
 
 from chatui import wire
-from chatui.models import Conversation
+from chatui.models import Conversation, Folder
 
 Message = dict[str, object]
 """For the group of the conversation's owner, ``groups.person``, and for nobody else: a title is theirs alone."""
 
 
 def placed(row: Conversation) -> Message:
-    """The conversation was put into the list, on top of it, or into the archive; or it was taken out of the bin, and is where it was."""
+    """The conversation was put into the list, a folder or the archive, or pinned; or it was taken out of the bin, and is where it was."""
     return listed(row) if row.archived_at is None else _message(wire.Archived(str(row.pk)))
 
 
 def listed(row: Conversation, *, is_running: bool = False) -> Message:
     """The conversation is new, was asked something (and the answer ``is_running``), or was put into the list."""
     url, is_imported = reverse("conversation", args=[row.pk]), row.imported_at is not None
-    at = row.active_at.isoformat()
-    return _message(wire.Listed(str(row.pk), url, row.title, at, is_imported, is_running, row.has_news, row.is_pinned))
+    at, folder = row.active_at.isoformat(), str(row.folder_id or "")
+    return _message(wire.Listed(str(row.pk), url, row.title, at, is_imported, is_running, row.has_news, row.is_pinned, folder))
 
 
 def answered(conversation_id: UUID, at: datetime, *, has_news: bool) -> Message:
@@ -44,6 +44,16 @@ def unlisted(conversation_id: UUID) -> Message:
 def retitled(row: Conversation) -> Message:
     """The conversation has another title."""
     return _message(wire.TitleChanged(str(row.pk), row.title))
+
+
+def folder_kept(row: Folder, before: str) -> Message:
+    """The folder is new, or has another name. ``before``: the id of the one that follows it in the list."""
+    return _message(wire.FolderKept(str(row.pk), row.name, before))
+
+
+def folder_gone(row: Folder) -> Message:
+    """The folder was deleted, and what was in it is in the list."""
+    return _message(wire.FolderGone(str(row.pk)))
 
 
 def _message(event: wire.Event) -> Message:

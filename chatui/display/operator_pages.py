@@ -1,4 +1,7 @@
-"""The operator's own texts: Markdown files from ``CHATUI_PAGES_DIR``, rendered when they change."""
+"""The operator's own texts: Markdown files from ``CHATUI_PAGES_DIR``, rendered when they change.
+
+A file may stand beside each for another language: ``help.de.md``. Without one, ``help.md`` is for everybody.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +9,15 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from django.utils.translation import get_language
+from django.utils.translation import gettext_lazy as _
+
 from chatui.env import environment
+from chatui.languages.offered import SOURCE
 from renderer.markup.html import SafeHtml
 from renderer.markup.operator_pages import render_page
 
-PAGES = {"help": "Help", "terms": "Terms of use"}
+PAGES = {"help": _("Help"), "terms": _("Terms of use")}
 """The texts that have a page of their own, with their titles."""
 
 MAX_BYTES = 256 * 1024
@@ -35,9 +42,13 @@ def announcement() -> SafeHtml | None:
     return _read("announcement")
 
 
-def examples() -> tuple[str, ...]:
-    """Example questions as plain text: the list items of ``examples.md``. Empty while the file is missing or has none."""
-    return _listed(version) if (version := _version("examples")) else ()
+def examples(*, is_demo: bool = False) -> tuple[str, ...]:
+    """Example questions as plain text: the list items of ``examples.md``. Empty while the file is missing or has none.
+
+    The demo knows answers to the English ones, so with it they are not translated.
+    """
+    version = _file("examples.md") if is_demo else _version("examples")
+    return _listed(version) if version else ()
 
 
 def page(name: str) -> SafeHtml | None:
@@ -50,7 +61,13 @@ def _read(name: str) -> SafeHtml | None:
 
 
 def _version(name: str) -> _Version | None:
-    path = environment().pages_dir / f"{name}.md"
+    """The file in the language of the page (``help.de.md``), else the one for everybody (``help.md``)."""
+    language = get_language() or SOURCE
+    return _file(f"{name}.{language}.md") or _file(f"{name}.md")
+
+
+def _file(name: str) -> _Version | None:
+    path = environment().pages_dir / name
     try:
         status = path.stat()
     except OSError:
@@ -58,13 +75,13 @@ def _version(name: str) -> _Version | None:
     return _Version(path, status.st_mtime_ns, status.st_size)
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=64)
 def _render(version: _Version) -> SafeHtml | None:
     text = _text(version)
     return render_page(text) if text.strip() else None
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=16)
 def _listed(version: _Version) -> tuple[str, ...]:
     items = (line.strip()[2:].strip() for line in _text(version).splitlines() if line.strip().startswith(("- ", "* ")))
     return tuple(item[:MAX_EXAMPLE_CHARS] for item in items if item)[:MAX_EXAMPLES]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
-from chatui.models import Conversation, DebugRequest, Message, ShareLink, Turn, User
+from django.utils.translation import ngettext, pgettext
+
+from chatui.models import Conversation, DebugRequest, Folder, Message, ShareLink, Turn, User
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,6 +14,7 @@ class Contents:
     """How many rows of each kind. Conversations in the bin count, too."""
 
     conversations: int
+    folders: int
     messages: int
     turns: int
     share_links: int
@@ -20,6 +23,18 @@ class Contents:
     def __str__(self) -> str:
         return ", ".join(f"{getattr(self, field.name)} {field.name.replace('_', ' ')}" for field in fields(self))
 
+    def in_words(self) -> str:
+        """The same for a page, in the language of whoever reads it."""
+        words = (
+            ngettext("%(count)d conversation", "%(count)d conversations", self.conversations) % {"count": self.conversations},
+            ngettext("%(count)d folder", "%(count)d folders", self.folders) % {"count": self.folders},
+            ngettext("%(count)d message", "%(count)d messages", self.messages) % {"count": self.messages},
+            ngettext("%(count)d turn", "%(count)d turns", self.turns) % {"count": self.turns},
+            ngettext("%(count)d share link", "%(count)d share links", self.share_links) % {"count": self.share_links},
+            ngettext("%(count)d debug request", "%(count)d debug requests", self.debug_requests) % {"count": self.debug_requests},
+        )
+        return pgettext("between the things of a list", ", ").join(words)
+
 
 def contents_of(person: User) -> Contents:
     """Count what is theirs. Debug requests are those that they made, and those about what they wrote."""
@@ -27,6 +42,7 @@ def contents_of(person: User) -> Contents:
     asked = DebugRequest.objects.filter(person=person)
     return Contents(
         conversations=own.count(),
+        folders=Folder.objects.filter(owner=person).count(),
         messages=Message.objects.filter(conversation__owner=person).count(),
         turns=Turn.objects.filter(conversation__owner=person).count(),
         share_links=ShareLink.objects.filter(created_by=person).count(),

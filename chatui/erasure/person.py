@@ -14,7 +14,7 @@ from chatui.delivery import groups
 from chatui.delivery.bus import send_from_thread
 from chatui.erasure import traces
 from chatui.erasure.contents import Contents, contents_of
-from chatui.models import AccountChange, ActiveLeaf, AttemptWarning, Conversation, DebugRequest, PasswordLink, ShareLink, Turn, User
+from chatui.models import AccountChange, ActiveLeaf, AttemptWarning, Conversation, DebugRequest, Folder, PasswordLink, ShareLink, Turn, User
 from chatui.models.turn import TurnState
 from chatui.permissions import four_eyes
 from chatui.store import erasure
@@ -69,6 +69,7 @@ def _erase_rows(person: User, name: str) -> None:
     """What names the person outside their own conversations; the audit log, which must keep the name, excepted."""
     for rows in (ActiveLeaf.objects.filter(person=person), ShareLink.objects.filter(created_by=person)):
         erasure.delete_rows(rows)
+    erasure.delete_rows(Folder.objects.filter(owner=person))
     erasure.delete_rows(DebugRequest.objects.filter(person=person))
     AttemptWarning.objects.filter(person_name=name).delete()
     AttemptWarning.objects.filter(acknowledged_by=name).update(acknowledged_by="")

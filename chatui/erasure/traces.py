@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from django.db import connection
+from django.utils.translation import gettext_noop as noop
 
 from chatui.store import search_index
 
 _TRIES = 3
 
-BUSY = (
+BUSY = noop(
     "Somebody still reads what was there before, so the write-ahead log could not be emptied, and still holds words of what was erased. "
     "manage.py purge tries again."
 )
-POSTGRESQL = (
+POSTGRESQL = noop(
     "PostgreSQL keeps deleted rows in its files until VACUUM has run and their room was used again; VACUUM FULL writes the files anew."
 )
 

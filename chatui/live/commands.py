@@ -43,10 +43,11 @@ class Following:
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """The other end of a socket: its session when it connected, None where it had none, and its network address."""
+    """The other end of a socket: its session when it connected, None where it had none, its network address, and the page's language."""
 
     session: SignedIn | None
     address: str
+    language: str = ""
 
 
 class SignedOutError(Exception):
@@ -81,7 +82,8 @@ async def ask(caller: Caller, command: wire.Ask, accept: Callable[[wire.Accepted
     def stored(started: Started) -> None:
         accept(_accepted(client_id, started.turn), _following_turn(started.turn))
 
-    started = await running.ask(caller.session.person, replace(_wanted(command), session=caller.session), stored)
+    wanted = replace(_wanted(command), session=caller.session, language=caller.language)
+    started = await running.ask(caller.session.person, wanted, stored)
     return None if started.is_new else _following_turn(started.turn)
 
 
@@ -124,8 +126,8 @@ def watch_on(visitor: Visitor, before: Following) -> Following:
     return following
 
 
-def stoppable(visitor: Visitor, command: wire.Stop) -> Place:
-    """A turn that this person may stop: one in their own conversation."""
+def own_turn(visitor: Visitor, command: wire.Stop | wire.AnswerNow) -> Place:
+    """A turn that this person may stop or hurry: one in their own conversation."""
     conversation = access.own_conversation(_person(visitor), command.conversation)
     turn = access.turn_of(conversation, command.turn)
     return Place(turn.pk, turn.lease_owner)
@@ -150,9 +152,10 @@ def _person(visitor: Visitor) -> User:
 def _wanted(command: wire.Ask) -> Ask:
     client_id = _client_id(command)
     match command:
-        case wire.Send(conversation=conversation, text=text, effort=effort, choice=choice):
+        case wire.Send(conversation=conversation, folder=folder, text=text, effort=effort, choice=choice):
             where = None if conversation is None else _uuid(conversation)
-            return Ask(Kind.SEND, client_id, effort, conversation=where, choice=choice, text=text)
+            inside = None if folder is None else _uuid(folder)
+            return Ask(Kind.SEND, client_id, effort, conversation=where, folder=inside, choice=choice, text=text)
         case wire.Edit(conversation=conversation, question=question, text=text, effort=effort, choice=choice):
             place, of = _uuid(conversation), _uuid(question)
             return Ask(Kind.EDIT, client_id, effort, conversation=place, question=of, choice=choice, text=text)

@@ -75,7 +75,7 @@ class ChatConsumer(PageSocket):
         self._own_group = f"socket-{uuid4()}"
         self.begin(self._caught_up)
         session = await pools.commands.run(signed_in, self.scope["cookies"])
-        self._caller = Caller(session, client_address(dict(self.scope)))
+        self._caller = Caller(session, client_address(dict(self.scope)), self._said("language"))
         await self.accept()
         if session is None:
             await self.close_with(ProductCode.SIGNED_OUT, CLOSE_SIGNED_OUT)
@@ -196,14 +196,17 @@ class ChatConsumer(PageSocket):
                 await self._follow(Audience.END_USER, await self._carry_out(commands.subscribe, command))
             case wire.Watch():
                 await self._follow(Audience.DEBUG, await self._carry_out(commands.watch, command))
-            case wire.Stop() | wire.See():
+            case wire.Stop() | wire.AnswerNow() | wire.See():
                 await self._act(command)
             case _:
                 raise AskRefusedError(ProductCode.COMMAND)
 
-    async def _act(self, command: wire.Stop | wire.See) -> None:
+    async def _act(self, command: wire.Stop | wire.AnswerNow | wire.See) -> None:
         if isinstance(command, wire.Stop):
-            await running.stop(await self._carry_out(commands.stoppable, command))
+            await running.stop(await self._carry_out(commands.own_turn, command))
+            return
+        if isinstance(command, wire.AnswerNow):
+            running.answer_now(await self._carry_out(commands.own_turn, command))
             return
         had_news = await writer.run(commands.carry_out, self._caller, commands.see, command, patience=SEE_PATIENCE)
         if had_news and self._counted is not None:
@@ -325,5 +328,9 @@ class ChatConsumer(PageSocket):
 
     def _is_of_another_release(self) -> bool:
         """Whether the page was loaded from a release that speaks another protocol. Programs need not say which they speak."""
-        spoken = parse_qs(self.scope["query_string"]).get(b"protocol", [])
-        return bool(spoken) and spoken != [str(wire.PROTOCOL).encode()]
+        spoken = self._said("protocol")
+        return bool(spoken) and spoken != str(wire.PROTOCOL)
+
+    def _said(self, name: str) -> str:
+        """What the page says of itself in the address of the socket."""
+        return ",".join(parse_qs(self.scope["query_string"].decode("ascii", "replace")).get(name, []))

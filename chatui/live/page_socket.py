@@ -63,13 +63,13 @@ class PageSocket(AsyncWebsocketConsumer):
         self.outbox.put(wire.encode([event]))
 
     def refuse(self, client_id: str | None, code: ErrorCode) -> None:
-        """Answer a command with the sentence of ``code``."""
-        self.say(wire.Refused(client_id, code, code.sentence))
+        """Answer a command with ``code``, whose sentence the page has."""
+        self.say(wire.Refused(client_id, code))
 
     async def close_with(self, code: ErrorCode, close_code: int) -> None:
         """Say why, and close."""
         if not self.is_closing:
-            self.say(wire.Closing(code, code.sentence))
+            self.say(wire.Closing(code))
             await self.leave(close_code)
 
     async def leave(self, close_code: int) -> None:

@@ -10,11 +10,13 @@ import asyncio
 import gc
 import logging
 import signal
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 import daphne.server
 from autobahn.websocket.compress import PerMessageDeflateOffer, PerMessageDeflateOfferAccept
+from daphne.http_protocol import WebRequest
 from daphne.ws_protocol import WebSocketProtocol
 from twisted.internet import reactor
 from twisted.internet.tcp import Connection
@@ -56,6 +58,7 @@ class Server(daphne.server.Server):  # type: ignore[misc]
 
     def _prepare(self) -> None:
         self.ws_factory.protocol = _Protocol
+        self.http_factory.buildProtocol = partial(_connection, self.http_factory.buildProtocol)
         self.ws_factory.setProtocolOptions(perMessageCompressionAccept=accepted_compression)
         reactor.callWhenRunning(self._catch_sigterm)
         # What is loaded by now stays: the collector need not walk through it with every few thousand tokens.
@@ -84,6 +87,23 @@ class Server(daphne.server.Server):  # type: ignore[misc]
             log.warning("%d answers were still being written after %s s", running.count(), environment().drain_seconds)
         await asyncio.sleep(LAST_MESSAGES_SECONDS)
         self.stop()
+
+
+def _connection(build: Callable[[object], Any], address: object) -> Any:
+    connection = build(address)
+    connection.requestFactory = _Request
+    return connection
+
+
+class _Request(WebRequest):  # type: ignore[misc]
+    """Daphne's, which ends a reply that fails in the middle: its reader sees that it is cut, and does not wait for the rest."""
+
+    def handle_exception(self, exception: BaseException) -> None:
+        """See Daphne. It would begin a second reply, which raises: from then on it would look after no failed request of this process."""
+        if not self._response_started:
+            super().handle_exception(exception)
+        elif not self.finished and self.channel is not None:
+            self.channel.loseConnection()
 
 
 class _Protocol(WebSocketProtocol):  # type: ignore[misc]

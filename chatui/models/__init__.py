@@ -10,11 +10,13 @@ from chatui.models.audit.counted_line import CountedLine
 from chatui.models.conversation import Conversation
 from chatui.models.debug_request import DebugRequest
 from chatui.models.first_account_code import FirstAccountCode
+from chatui.models.folder import Folder
 from chatui.models.message import Message
 from chatui.models.password_link import PasswordLink
 from chatui.models.search_entry import SearchEntry
 from chatui.models.share_link import ShareLink
 from chatui.models.stored_backend import StoredBackend
+from chatui.models.tool_call import ToolCall
 from chatui.models.turn import FailedAnswer, Turn, TurnPiece
 from chatui.models.user import User
 
@@ -28,11 +30,13 @@ __all__ = [
     "DebugRequest",
     "FailedAnswer",
     "FirstAccountCode",
+    "Folder",
     "Message",
     "PasswordLink",
     "SearchEntry",
     "ShareLink",
     "StoredBackend",
+    "ToolCall",
     "Turn",
     "TurnPiece",
     "User",

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from django.conf import settings
 from django.db import models
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
+from chatui.models.folder import Folder
 from chatui.models.keys import new_key
 
 
 class Effort(models.TextChoices):
     """How long the model may think before it answers."""
 
-    LOW = "low", "Low"
-    MEDIUM = "medium", "Medium"
-    HIGH = "high", "High"
+    LOW = "low", pgettext_lazy("reasoning effort", "Low")
+    MEDIUM = "medium", pgettext_lazy("reasoning effort", "Medium")
+    HIGH = "high", pgettext_lazy("reasoning effort", "High")
 
 
 class Source(models.TextChoices):
@@ -36,7 +39,8 @@ class Conversation(models.Model):
     sampled with, as keys of ``generation_settings``; NULL before one. ``has_news``: an answer ended and no page has shown it to its person
     yet.
 
-    It stands in one place: in the list, on top of it (``is_pinned``), or in the archive (``archived_at``), where it cannot be pinned.
+    It stands in one place: in the list or in a ``folder`` of its person's, on top of either (``is_pinned``), or in the archive
+    (``archived_at``), where it cannot be pinned. From the archive and the bin it goes back to the folder that it has.
     """
 
     id = models.UUIDField(primary_key=True, default=new_key, editable=False)
@@ -58,6 +62,7 @@ class Conversation(models.Model):
     has_news = models.BooleanField(default=False, db_default=False)
     is_pinned = models.BooleanField(default=False, db_default=False)
     archived_at = models.DateTimeField(null=True, blank=True)
+    folder = models.ForeignKey(Folder, on_delete=models.SET_NULL, null=True, blank=True, related_name="conversations")
 
     class Meta:
         indexes = [
@@ -65,7 +70,17 @@ class Conversation(models.Model):
             models.Index(
                 fields=["owner", "-is_pinned", "-active_at", "-id"],
                 name="conversation_listed",
-                condition=models.Q(deleted_at=None, archived_at=None),
+                condition=models.Q(deleted_at=None, archived_at=None, folder=None),
+            ),
+            models.Index(
+                fields=["folder", "-is_pinned", "-active_at", "-id"],
+                name="conversation_in_folder",
+                condition=models.Q(deleted_at=None, archived_at=None, folder__isnull=False),
+            ),
+            models.Index(
+                fields=["owner", "folder"],
+                name="conversation_news_in_folder",
+                condition=models.Q(has_news=True, deleted_at=None, archived_at=None, folder__isnull=False),
             ),
             models.Index(
                 fields=["owner", "-archived_at", "-id"],
@@ -74,6 +89,16 @@ class Conversation(models.Model):
             ),
             models.Index(fields=["owner", "-deleted_at", "-id"], name="conversation_in_bin", condition=models.Q(deleted_at__isnull=False)),
         ]
+        constraints = [
+            # Two uploads of the same export at the same moment: the one that ends first is kept.
+            models.UniqueConstraint(
+                fields=["owner", "import_key"],
+                condition=models.Q(deleted_at=None) & ~models.Q(import_key=""),
+                name="conversation_imported_once",
+            ),
+        ]
+        verbose_name = _("conversation")
+        verbose_name_plural = _("conversations")
         permissions = [
             ("view_hidden_channels", "Can see hidden channels in the debug view"),
             ("view_any_conversation", "Can open conversations of other people"),

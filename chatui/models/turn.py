@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.conf import settings
 from django.db import models
+from django.utils.translation import gettext_lazy as _
 
 from chatui.models.conversation import Conversation, Effort
 from chatui.models.keys import new_key
@@ -12,12 +13,12 @@ from chatui.models.keys import new_key
 class TurnState(models.TextChoices):
     """``running``, or exactly one terminal state."""
 
-    RUNNING = "running", "Running"
-    COMPLETED = "completed", "Completed"
-    STOPPED = "stopped", "Stopped by the person"
-    INCOMPLETE = "incomplete", "Cut off by a limit"
-    FAILED = "failed", "Failed"
-    INTERRUPTED = "interrupted", "The server ended in the middle"
+    RUNNING = "running", _("Running")
+    COMPLETED = "completed", _("Completed")
+    STOPPED = "stopped", _("Stopped by the person")
+    INCOMPLETE = "incomplete", _("Cut off by a limit")
+    FAILED = "failed", _("Failed")
+    INTERRUPTED = "interrupted", _("The server ended in the middle")
 
 
 class Turn(models.Model):
@@ -77,7 +78,8 @@ class FailedAnswer(Turn):
     class Meta:
         proxy = True
         default_permissions = ()
-        verbose_name = "failed answer"
+        verbose_name = _("failed answer")
+        verbose_name_plural = _("failed answers")
 
 
 class TurnPiece(models.Model):

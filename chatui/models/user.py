@@ -10,11 +10,12 @@ from django.contrib.auth.models import AbstractUser, UserManager
 from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models import Q, QuerySet
+from django.utils.translation import gettext_lazy as _
 
 from chatui.models.keys import new_key
 from chatui.skeletons import folded_skeleton, skeleton
 
-LOOKS_TAKEN = "There is an account with this name already, or with one that looks like it."
+LOOKS_TAKEN = _("There is an account with this name already, or with one that looks like it.")
 SKELETONS = {"name_skeleton": skeleton, "folded_name_skeleton": folded_skeleton}
 """The columns that store what a name looks like, each with the function that computes it."""
 
@@ -59,11 +60,15 @@ class PersonManager(UserManager.from_queryset(UserQuerySet)):  # type: ignore[mi
 
 
 class User(AbstractUser):
-    """Django's user with a UUIDv7 key. A model of its own since the first migration, so that it can be extended."""
+    """Django's user with a UUIDv7 key. A model of its own since the first migration, so that it can be extended.
+
+    ``language``: in which pages are shown to this person, a code of ``chatui.languages.offered``; empty: as their browser asks.
+    """
 
     id = models.UUIDField(primary_key=True, default=new_key, editable=False)
     name_skeleton = SkeletonField()
     folded_name_skeleton = SkeletonField()
+    language = models.CharField(_("language"), max_length=20, blank=True, default="", db_default="")
 
     objects: ClassVar[PersonManager] = PersonManager()
 

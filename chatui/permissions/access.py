@@ -20,9 +20,11 @@ from django.utils import timezone
 from chatui.audit_log.record import Cause, Visitor
 from chatui.codes import ProductCode
 from chatui.env import environment
-from chatui.models import Conversation, DebugRequest, Message, ShareLink, Turn, User
+from chatui.models import Conversation, DebugRequest, Folder, Message, ShareLink, Turn, User
 from chatui.models.turn import TurnState
 from chatui.permissions import attempts, looks
+from chatui.tools import offered
+from chatui.tools.tool import Tool
 from renderer.errors import Code
 
 
@@ -66,11 +68,14 @@ def own_conversation(user: User | None, conversation_id: object, *, deleted: boo
         raise NotFoundError from None
 
 
-def own_conversations(user: User, limit: int, before: tuple[bool, datetime, UUID] | None = None) -> list[Conversation]:
-    """The person's conversations that are not in the archive, the pinned ones first, then the latest first. With ``before`` only those that
-    come after the one that is pinned or not, with this time and key. Each has ``is_running``: whether an answer is being written in it."""
+def own_conversations(
+    user: User, limit: int, before: tuple[bool, datetime, UUID] | None = None, folder: UUID | None = None
+) -> list[Conversation]:
+    """The person's conversations in a folder, or in none, that are not in the archive, the pinned ones first, then the latest first. With
+    ``before`` only those that come after the one that is pinned or not, with this time and key. Each has ``is_running``: whether an answer
+    is being written in it."""
     running = Turn.objects.filter(conversation=OuterRef("pk"), state=TurnState.RUNNING)
-    mine = Conversation.objects.filter(owner=user, deleted_at=None, archived_at=None).annotate(is_running=Exists(running))
+    mine = Conversation.objects.filter(owner=user, deleted_at=None, archived_at=None, folder=folder).annotate(is_running=Exists(running))
     if before is not None:
         is_pinned, at, key = before
         if is_pinned:
@@ -79,6 +84,22 @@ def own_conversations(user: User, limit: int, before: tuple[bool, datetime, UUID
             # What an index can begin at: SQLite looks for no "NOT is_pinned" in one.
             mine = mine.filter(Q(active_at__lt=at) | Q(pk__lt=key), is_pinned__in=(False,), active_at__lte=at)
     return list(mine.order_by("-is_pinned", "-active_at", "-pk")[:limit])
+
+
+def own_folder(user: User, folder_id: object, *, held: bool = False) -> Folder:
+    """The folder of that id if it is this person's own, ``held`` until the transaction ends. NotFoundError for everything else."""
+    folders = Folder.objects.select_for_update(no_key=True) if held else Folder.objects
+    try:
+        return folders.get(owner=user, pk=_key(folder_id))
+    except Folder.DoesNotExist:
+        raise NotFoundError from None
+
+
+def own_folders(user: User, *, whole: bool = False) -> list[Folder]:
+    """The person's folders by name, with instructions if ``whole``. ``has_news`` of each: a conversation in it has an unseen answer."""
+    unseen = Conversation.objects.filter(owner=user, has_news=True, deleted_at=None, archived_at=None, folder=OuterRef("pk"))
+    found = Folder.objects.filter(owner=user).defer(*() if whole else ("instructions",)).annotate(has_news=Exists(unseen))
+    return sorted(found, key=lambda folder: (folder.name.casefold(), folder.pk))
 
 
 def own_archive(user: User, limit: int, before: tuple[datetime, UUID] | None = None) -> list[Conversation]:
@@ -191,6 +212,12 @@ def can_read_audit(user: User | None) -> bool:
 def can_see_failures(user: User | None) -> bool:
     """Whether this person may read why answers failed: those who look after the back ends."""
     return user is not None and user.is_active and user.is_staff and user.has_perm("chatui.view_storedbackend")
+
+
+def usable_tools(person: User, *, is_demo: bool) -> dict[str, Tool]:
+    """The tools that a model may call for this person, by name. At most one statement. ``is_demo``: the built-in demo is to answer."""
+    groups = person.groups.values_list("name", flat=True) if offered.go_by_groups(is_demo=is_demo) else ()
+    return offered.offered_to(set(groups), is_demo=is_demo)
 
 
 def audit_reader(user: User | None) -> User:

@@ -2,25 +2,54 @@
 
 from __future__ import annotations
 
+from django.utils.translation import gettext_noop as noop
+
 _ALL_FOUR = ("view", "add", "change", "delete")
-_VERBS = {"view": "See", "add": "Add", "change": "Change", "delete": "Delete"}
 
 
-def _table(app: str, model: str, plural: str) -> dict[str, str]:
-    return {f"{app}.{verb}_{model}": f"{_VERBS[verb]} {plural} on the admin pages" for verb in _ALL_FOUR}
+def _table(app: str, model: str, words: tuple[str, str, str, str]) -> dict[str, str]:
+    return {f"{app}.{verb}_{model}": meaning for verb, meaning in zip(_ALL_FOUR, words, strict=True)}
 
 
 GROUPS: dict[str, dict[str, str]] = {
-    "Hidden channels": {
-        "chatui.view_hidden_channels": "See hidden channels in the debug view (alone: of their own conversations)",
-        "chatui.view_any_conversation": "Open conversations of other people in the debug view",
+    noop("Hidden channels"): {
+        "chatui.view_hidden_channels": noop("See hidden channels in the debug view (alone: of their own conversations)"),
+        "chatui.view_any_conversation": noop("Open conversations of other people in the debug view"),
     },
-    "Audit log": {"chatui.view_auditevent": "Read and export the audit log"},
-    "Accounts": _table("chatui", "user", "accounts"),
-    "Groups": _table("auth", "group", "groups"),
-    "Back ends": _table("chatui", "storedbackend", "back ends"),
+    noop("Audit log"): {"chatui.view_auditevent": noop("Read and export the audit log")},
+    noop("Accounts"): _table(
+        "chatui",
+        "user",
+        (
+            noop("See accounts on the admin pages"),
+            noop("Add accounts on the admin pages"),
+            noop("Change accounts on the admin pages"),
+            noop("Delete accounts on the admin pages"),
+        ),
+    ),
+    noop("Groups"): _table(
+        "auth",
+        "group",
+        (
+            noop("See groups on the admin pages"),
+            noop("Add groups on the admin pages"),
+            noop("Change groups on the admin pages"),
+            noop("Delete groups on the admin pages"),
+        ),
+    ),
+    noop("Back ends"): _table(
+        "chatui",
+        "storedbackend",
+        (
+            noop("See back ends on the admin pages"),
+            noop("Add back ends on the admin pages"),
+            noop("Change back ends on the admin pages"),
+            noop("Delete back ends on the admin pages"),
+        ),
+    ),
 }
-"""Names of permissions, such as ``chatui.view_auditevent``, with what they allow, under headings."""
+"""Names of permissions, such as ``chatui.view_auditevent``, with what they allow, under headings. In English, as the audit log says them;
+pages translate them."""
 
 WORDS: dict[str, str] = {name: words for group in GROUPS.values() for name, words in group.items()}
 """The same without headings. What Django makes besides, such as "can add message", opens nothing here."""

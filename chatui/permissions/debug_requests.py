@@ -5,6 +5,7 @@ Each step is recorded. If the operator requires a second person, somebody other 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
@@ -12,6 +13,7 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
+from django.utils.translation import gettext, pgettext
 
 from chatui.audit_log.record import Visitor, record
 from chatui.codes import ProductCode
@@ -227,5 +229,11 @@ def _shown(asked: DebugRequest, user: User | None) -> ShownRequest:
         asked_at=asked.asked_at,
         is_own=asked.person == user,
         is_tied=user is not None and four_eyes.are_tied(asked.person, user),
-        account_permissions=tuple(f"{name} may {', '.join(words)}" for name, words in account_permissions if words),
+        account_permissions=tuple(_may(name, words) for name, words in account_permissions if words),
     )
+
+
+def _may(name: str, words: Sequence[str]) -> str:
+    """In the language of whoever reads the page."""
+    listed = pgettext("between the things of a list", ", ").join(gettext(word) for word in words)
+    return gettext("%(name)s may %(what)s") % {"name": name, "what": listed}

@@ -7,15 +7,16 @@ from datetime import timedelta
 from uuid import UUID
 
 from django.utils import timezone
+from django.utils.translation import gettext_noop as noop
 
 from chatui.env import environment
 from chatui.models import AccountChange, User
 
 ACCOUNT_PERMISSIONS = {
-    "chatui.add_user": "make accounts",
-    "chatui.change_user": "change accounts",
-    "auth.change_group": "change groups",
-    "chatui.delete_user": "delete accounts",
+    "chatui.add_user": noop("make accounts"),
+    "chatui.change_user": noop("change accounts"),
+    "auth.change_group": noop("change groups"),
+    "chatui.delete_user": noop("delete accounts"),
 }
 """Permissions with which one person could become two."""
 

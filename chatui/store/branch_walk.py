@@ -17,7 +17,8 @@ _PATH = (
     "SELECT id FROM up ORDER BY depth"
 )
 
-# What history.seen_again would drop is not even read: reasoning above an answer may be many times as long as everything else.
+# What history.seen_again would drop is not even read: reasoning above an answer may be many times as long as everything else. Nor is
+# reasoning that was cut: a model that sees it may go on with it in the answer.
 _SEEN = (
     "WITH RECURSIVE up(id, parent_id, depth, chars, is_answer, is_past_answer) AS ("
     "SELECT id, parent_id, 0, LENGTH(text), role = 'assistant' AND channel = 'final' AND intent = '' AND is_visible, FALSE "
@@ -28,7 +29,7 @@ _SEEN = (
     "FROM up JOIN chatui_message above ON above.id = up.parent_id WHERE up.chars < %s) "
     "SELECT message.id, up.parent_id, message.role, message.name, message.is_visible, message.text "
     "FROM up JOIN chatui_message message ON message.id = up.id "
-    "WHERE NOT (message.channel = 'analysis' AND up.is_past_answer) ORDER BY up.depth DESC"
+    "WHERE NOT (message.channel = 'analysis' AND (up.is_past_answer OR NOT message.is_complete)) ORDER BY up.depth DESC"
 )
 
 # At each fork it takes the child that was stored last.

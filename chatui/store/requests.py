@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import zlib
 from dataclasses import dataclass, field
+from typing import Any
 
 MOST_KEPT = 4 << 20
 """The longest compressed request that is stored, in bytes. Of a longer one, only the path and the size are stored."""
@@ -23,8 +24,9 @@ class Sent:
 
 
 def pack(path: str, body: bytes) -> bytes:
-    """Pack a request for the column. Headers are left out, and with them the model server's key."""
-    text = body.decode("utf-8", "replace")
+    """Pack a request for the column. Headers are left out, and with them the model server's key; so is reasoning that a server encrypted,
+    which is only given back to it."""
+    text = _without_sealed(body)
     packed = _packed({"path": path, "body": text, "size": len(body)})
     return packed if len(packed) <= MOST_KEPT else _packed({"path": path, "body": None, "size": len(body)})
 
@@ -36,6 +38,30 @@ def unpack(packed: bytes) -> Sent | None:
         return Sent(kept["path"], kept["body"], kept["size"])
     except (zlib.error, ValueError, KeyError, TypeError):
         return None
+
+
+def _without_sealed(body: bytes) -> str:
+    text = body.decode("utf-8", "replace")
+    if not any(sign in text for sign in _SEALED):
+        return text
+    try:
+        return json.dumps(_opened(json.loads(text)), ensure_ascii=False)
+    except (ValueError, RecursionError):
+        return text
+
+
+_SEALED = ('"encrypted_content"', '"reasoning.encrypted"', '"signature"')
+_LEFT_OUT = "(left out)"
+
+
+def _opened(value: Any) -> Any:
+    """The same without the values that are sealed."""
+    if isinstance(value, list):
+        return [_opened(each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    sealed = {"encrypted_content", "signature"} | ({"data"} if value.get("type") == "reasoning.encrypted" else set())
+    return {name: _LEFT_OUT if name in sealed and isinstance(each, str) else _opened(each) for name, each in value.items()}
 
 
 def _packed(kept: dict[str, object]) -> bytes:

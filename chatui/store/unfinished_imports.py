@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from uuid import UUID
 
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from chatui.models import Conversation, Message, User
@@ -16,6 +16,10 @@ LEASE = timedelta(seconds=60)
 
 class ImportLostError(Exception):
     """The conversation is gone, or was taken for abandoned: nothing more may be written into it."""
+
+
+class ImportedMeanwhileError(Exception):
+    """Another upload of the same export has become a conversation of its person's since this one began."""
 
 
 def begin(conversation: Conversation) -> None:
@@ -40,10 +44,18 @@ def renew(conversation: Conversation) -> None:
 
 @transaction.atomic
 def complete(conversation: Conversation, last: UUID) -> None:
-    """All of it is there: from now on its owner sees it, open at its ``last`` message. Raises as ``renew`` does."""
+    """All of it is there: from now on its owner sees it, open at its ``last`` message.
+
+    Raises:
+        ImportLostError: see ``renew``.
+        ImportedMeanwhileError: see there.
+    """
     renew(conversation)
     conversation.deleted_at = conversation.unfinished_until = None
-    conversation.save(update_fields=["deleted_at", "unfinished_until", "created_at", "active_at"])
+    try:
+        conversation.save(update_fields=["deleted_at", "unfinished_until", "created_at", "active_at"])
+    except IntegrityError as error:
+        raise ImportedMeanwhileError from error
     transcripts.activate(conversation, conversation.owner, Message(pk=last))
 
 

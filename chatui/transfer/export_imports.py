@@ -103,7 +103,10 @@ def _keep(person: User, key: str, talk: Talk, result: ImportedExport, limit: _Li
     unfinished_imports.begin(conversation)
     conversation.active_at = talk.active_at or talk.created_at or timezone.now()
     conversation.created_at = min(talk.created_at or conversation.active_at, conversation.active_at)
-    keeping.keep(conversation, placed, tree.leaf)
+    try:
+        keeping.keep(conversation, placed, tree.leaf)
+    except unfinished_imports.ImportedMeanwhileError:
+        return Kind.TALK_HERE
     limit.count(len(placed))
     result.conversations.append(conversation)
     result.left_out.update(talk.left_out)

@@ -5,11 +5,15 @@ Owners get what they may see; staff with the permission get everything.
 
 from __future__ import annotations
 
+import json
 import re
+from collections import defaultdict
 from collections.abc import Iterator
 from enum import StrEnum
+from uuid import UUID
 
 from django.utils.text import slugify
+from django.utils.translation import gettext as _
 
 from chatui.models import Conversation, User
 from chatui.permissions import access
@@ -53,22 +57,31 @@ def file_name(row: Conversation) -> str:
 
 
 def everything(person: User) -> Iterator[tuple[str, str]]:
-    """File name and text of all the person's conversations, one at a time: as Markdown to read, as OpenChatML to import elsewhere."""
+    """File name and text of all the person's conversations, one at a time: as Markdown to read, as OpenChatML to import elsewhere.
+
+    Last come their folders, as JSON: name, instructions, and the file names of the conversations in each, without endings.
+    """
+    inside: dict[UUID | None, list[str]] = defaultdict(list)
     for row in access.all_own_conversations(person):
+        inside[row.folder_id].append(file_name(row))
         for file_format in (Format.MARKDOWN, Format.OPENCHATML):
             yield f"{file_name(row)}.{file_format.extension}", transcript(row, person, Audience.END_USER, file_format)
+    # In one statement: while the archive is sent, a folder may be deleted.
+    if folders := access.own_folders(person, whole=True):
+        listed = [{"name": each.name, "instructions": each.instructions, "conversations": inside[each.pk]} for each in folders]
+        yield "folders.json", json.dumps({"folders": listed}, ensure_ascii=False, indent=2) + "\n"
 
 
 def _markdown(title: str, found: Transcript, audience: Audience) -> str:
-    parts = [f"# {title}" if title else "# Conversation"]
+    parts = [f"# {title or _('Conversation')}"]
     for frame in found.frames:
         body = show(frame, audience)
         if audience is Audience.DEBUG:
             parts += [f"## {_named(frame)}", _fenced(body)]
         elif frame.header.role == Role.USER:
-            parts += ["## Question", body]
+            parts += [f"## {_('Question')}", body]
         else:
-            parts += [body] if is_preamble(frame.header) else ["## Answer", body]
+            parts += [body] if is_preamble(frame.header) else [f"## {_('Answer')}", body]
     return "\n\n".join(part.strip("\n") for part in parts) + "\n"
 
 

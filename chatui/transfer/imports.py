@@ -9,6 +9,10 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass, replace
 
+from django.utils.translation import gettext
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop as noop
+
 from chatui.codes import ProductCode, counted
 from chatui.models import Conversation, User
 from chatui.models.conversation import Effort
@@ -26,7 +30,7 @@ __all__ = ["ImportRefusedError", "Imported", "import_transcript"]
 log = logging.getLogger(__name__)
 
 TITLE_CHARS = 60
-UNTITLED = "Imported conversation"
+UNTITLED = noop("Imported conversation")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +53,7 @@ def import_transcript(person: User, data: bytes) -> Imported:
     frames = [replace(item, frame=keeping.as_imported(item.frame)) for item in read.finished]
     first = next((item.frame for item in frames if may_see(item.frame.header, Audience.END_USER)), None)
     if first is None:
-        refuse(ProductCode.EMPTY, "the transcript holds no message that you may see")
+        refuse(ProductCode.EMPTY, _("the transcript holds no message that you may see"))
     conversation = _conversation(person, read.header, show(first, Audience.END_USER))
     unfinished_imports.begin(conversation)
     chain = [
@@ -71,7 +75,7 @@ def _conversation(person: User, header: DocumentHeader, first: VisibleText) -> C
         raise ImportRefusedError(error.problem) from None
     return Conversation(
         owner=person,
-        title=transcripts.title_of(first, TITLE_CHARS) or UNTITLED,
+        title=transcripts.title_of(first, TITLE_CHARS) or gettext(UNTITLED),
         model=transcripts.header_text(header.model or ""),
         effort=effort if effort in Effort.values else Effort.MEDIUM,
         document_header=kept,

@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from django.db import DatabaseError
+from django.utils.translation import gettext as _
 
 from chatui.codes import ProductCode
 from chatui.models import Conversation, User
@@ -23,7 +24,7 @@ def check_alone(person: User) -> None:
     """Erase what dead processes left. Raises ImportRefusedError while another import of this person's is being written."""
     erasure.sweep()
     if unfinished_imports.is_going_on(person):
-        refuse(ProductCode.RATE, "another import of yours is still going on")
+        refuse(ProductCode.RATE, _("another import of yours is still going on"))
 
 
 def as_imported(frame: Frame) -> Frame:
@@ -37,12 +38,13 @@ def keep(conversation: Conversation, frames: Sequence[Placed], leaf: int) -> Non
 
     Raises:
         ImportRefusedError: it was erased meanwhile, or took too long.
+        ImportedMeanwhileError: another upload was faster; what this one wrote is erased.
     """
     try:
         keys = bulk_append.append_tree(conversation, frames, Author.IMPORT, lambda: unfinished_imports.renew(conversation))
         unfinished_imports.complete(conversation, keys[leaf])
     except ImportLostError:
-        refuse(ProductCode.NOT_FOUND, "the import was taken away while it was being written")
+        refuse(ProductCode.NOT_FOUND, _("the import was taken away while it was being written"))
     except BaseException:
         with suppress(DatabaseError):  # then its lease runs out, and the next sweep erases it
             unfinished_imports.give_up(conversation)

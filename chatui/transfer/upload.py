@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import NoReturn
 
+from django.utils.translation import gettext as _
+
 from chatui.codes import ProductCode
 from renderer.errors import ErrorCode, OpenChatMLError, Problem
 from renderer.events import Finished
@@ -60,7 +62,7 @@ def read(data: bytes) -> Upload:
         ImportRefusedError: it is too large in any respect, or no transcript.
     """
     if len(data) > MAX_BYTES:
-        refuse(ProductCode.TOO_LARGE, f"the file is larger than {MAX_BYTES // (1024 * 1024)} MB")
+        refuse(ProductCode.TOO_LARGE, _("the file is larger than %(count)d MB") % {"count": MAX_BYTES // (1024 * 1024)})
     try:
         return _read_json(data) if _is_json(data) else _read_text(data)
     except OpenChatMLError as error:
@@ -113,7 +115,7 @@ def _is_json(data: bytes) -> bool:
 def _read_json(data: bytes) -> Upload:
     # What Python makes of JSON takes up to forty times as much room: it is counted before it is made.
     if has_more_marks(data, MAX_JSON_MARKS):
-        refuse(ProductCode.TOO_LARGE, "the transcript has more values than its frames can have")
+        refuse(ProductCode.TOO_LARGE, _("the transcript has more values than its frames can have"))
     reading = interchange.read_leniently(data)
     refused = next((problem for problem in reading.problems if problem.is_refused), None)
     codes = Counter(problem.code for problem in reading.problems)
@@ -122,9 +124,9 @@ def _read_json(data: bytes) -> Upload:
 
 def _check_bounds(upload: Upload) -> None:
     if len(upload.finished) > MAX_FRAMES:
-        refuse(ProductCode.TOO_LARGE, f"the transcript has more than {MAX_FRAMES} frames")
+        refuse(ProductCode.TOO_LARGE, _("the transcript has more than %(count)d frames") % {"count": MAX_FRAMES})
     if upload.problems > MAX_PROBLEMS:
-        refuse(ProductCode.TOO_LARGE, f"the transcript has more than {MAX_PROBLEMS} problems")
+        refuse(ProductCode.TOO_LARGE, _("the transcript has more than %(count)d problems") % {"count": MAX_PROBLEMS})
 
 
 _JSON_BEGINS = re.compile(rb"(?:\xef\xbb\xbf)?[ \t\r\n]*+[{\[]")

@@ -18,6 +18,7 @@ from chatui.error_reports import log_without_content
 from chatui.models.keys import new_key
 from chatui.store import transcripts
 from chatui.store.turn_pieces import Pieces
+from chatui.tools.call_ids import CallIds
 from chatui.turns import ledger
 from chatui.turns.continued_text import TextBeforeCut
 from chatui.turns.leases import leases
@@ -26,7 +27,7 @@ from chatui.turns.publisher import Publisher
 from chatui.turns.summarizing import Summarizing
 from renderer.errors import Code, ErrorCode
 from renderer.events import Assembler, Finished, FrameClosed, FrameOpened, FrameText, FrameWithdrawn, RawEvent
-from renderer.frame_kinds import is_answer
+from renderer.frame_kinds import PRODUCT_NAMES, is_answer
 from renderer.frames import Channel, Frame, Role, Terminator
 from renderer.gate import Audience, may_see
 
@@ -52,6 +53,7 @@ class KeptFrames:
         self._publisher = publisher
         self._summary = summary
         self._before_cut = TextBeforeCut(job.cut_answer)
+        self._call_ids = CallIds(job.call_ids)
         self._assembler = Assembler()
         self._key = new_key()
         self._parents = [job.place_id or job.question_id]
@@ -85,20 +87,31 @@ class KeptFrames:
         """The next event of a sampling."""
         if isinstance(event, FrameText):
             event = FrameText(transcripts.storable(event.text))
-        for each in self._before_cut.feed(self._summary.take(event)):
+        for each in self._before_cut.feed(self._summary.take(self._call_ids.feed(event))):
             self._take(each)
 
-    def add(self, frame: Frame) -> None:
-        """A whole frame that the product wrote, such as a tool's reply."""
-        for event in (FrameOpened(frame.header), FrameText(frame.body), FrameClosed(frame.terminator)):
-            self._take(self._summary.take(event))
+    def add(self, frame: Frame, error: ErrorCode | None = None) -> None:
+        """A whole frame that the product wrote, such as a tool's reply. ``error``: what it reports."""
+        # The summary sees to it that no model takes a name of the product's own; here the product itself writes under it.
+        noted = self._summary.take if frame.header.name not in PRODUCT_NAMES else _unchanged
+        body = transcripts.storable(frame.body)
+        for event in (FrameOpened(frame.header), FrameText(body), FrameClosed(frame.terminator, error)):
+            self._take(noted(event))
+
+    def keep_now(self) -> None:
+        """Hand the finished frames to the writer, also where only hidden ones are left. Nothing waits for it."""
+        self._save_frames()
+
+    def break_off(self) -> None:
+        """Nothing more comes of a frame that is still open."""
+        if self._assembler.open_frame() is not None:
+            self._take(FrameClosed(None, Code.STREAM_TRUNCATED))
 
     async def close(self) -> None:
         """End the turn's frames: store an open frame as cut off, and the summary if that is still to do."""
         await self._summary.aclose()
         try:
-            if self._assembler.open_frame() is not None:
-                self._take(FrameClosed(None, Code.STREAM_TRUNCATED))
+            self.break_off()
             self._write_summary()
             self._save_frames()
         except Exception as error:  # noqa: BLE001 - a frame that cannot be stored or shown must not keep the turn from ending
@@ -127,7 +140,7 @@ class KeptFrames:
             leases.hurry()
 
     def _keep(self, finished: Finished) -> None:
-        if finished.error:
+        if finished.error and finished.error is not ProductCode.ANSWER_NOW and finished.frame.header.role != Role.TOOL:
             self._codes.append(finished.error)
         self.is_withheld = self.is_withheld or finished.error is ProductCode.WITHHELD
         if not self._before_cut.is_exceeded_by(finished.frame) and may_see(finished.frame.header, Audience.END_USER):
@@ -177,3 +190,7 @@ class KeptFrames:
     def _log_failure(self, saving: asyncio.Future[None]) -> None:
         if not saving.cancelled() and (error := saving.exception()):
             log_without_content(log, self._job.turn_id, error)
+
+
+def _unchanged(event: RawEvent) -> RawEvent:
+    return event

@@ -19,16 +19,17 @@ from django.utils import timezone
 from chatui.backends.base import ContextUse
 from chatui.database import clock
 from chatui.env import environment
-from chatui.models import Conversation, Message, Turn, TurnPiece
+from chatui.models import Conversation, Folder, Message, Turn, TurnPiece
 from chatui.models.message import Author
 from chatui.models.turn import TurnState
+from chatui.prompts.preferences import worded
 from chatui.store import branch_walk, continuation, document_headers, requests, transcripts
 from chatui.store.branch_walk import SeenMessage
 from renderer import history
 from renderer.errors import ErrorCode
 from renderer.events import Finished
-from renderer.frame_kinds import ANSWER, SUMMARY_NAME
-from renderer.frames import Frame, Header, Role
+from renderer.frame_kinds import ANSWER, SUMMARY_NAME, TOOL_LINE_NAME, is_tool_line
+from renderer.frames import Frame, Header, Role, Terminator
 from renderer.gate import Audience, VisibleText, show
 from renderer.ocml import document
 from renderer.summary import frame as summary_frame
@@ -48,8 +49,9 @@ class Job:
     """What a runner needs to know to begin. ``load`` fills in the fields after ``choice``; those before are enough to end the turn.
 
     ``place_id`` is the parent of the turn's first frame. Where the turn continues an answer, ``shown_before`` is what people already see of
-    it, ``thought_before`` how many seconds it was thought about and ``steps_before`` the lines of their summary. ``cut_answer`` is the cut
-    answer (empty where it has no text yet), and ``cut_message_id`` the message that the whole one replaces.
+    it, ``thought_before`` how many seconds it was thought about, and ``steps_before`` the lines of their summary. ``cut_answer`` is the cut
+    answer (empty where it has no text yet), and ``cut_message_id`` the message that the whole one replaces. ``call_ids``: of all calls in
+    the branch.
     """
 
     turn_id: UUID
@@ -67,6 +69,7 @@ class Job:
     cut_answer: Frame | None = None
     cut_message_id: UUID | None = None
     turns_left_out: int = 0
+    call_ids: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,8 +121,8 @@ def job_of(turn: Turn) -> Job:
 
 def load(turn: Turn) -> Job:
     """The job of a turn, with the branch up to its question as the model may see it again. ``turn`` comes with its conversation,
-    question and continued message. At most one statement, but one more where it continues an answer that was continued before, and in a
-    conversation that is longer than any model reads."""
+    question and continued message. At most one statement, but one more where it continues an answer that was continued before, in a
+    conversation that is longer than any model reads, and in a folder."""
     if hints := document_headers.unmet_capabilities(turn.conversation):
         log.info("turn %s: %s", turn.pk, "; ".join(hints))
     cut = continuation.cut_answer(turn)
@@ -129,12 +132,19 @@ def load(turn: Turn) -> Job:
     if left_out:
         messages = list(dropwhile(lambda message: message.role != Role.USER, messages))
     seen = [document.parse_frame(message.text) for message in messages if not _is_order(message)]
-    job = replace(job_of(turn), frames=(*_orders(), *history.seen_again(seen)), place_id=place_id, turns_left_out=left_out)
+    orders = (*_orders(), *_preferences(turn.conversation))
+    job = replace(
+        job_of(turn),
+        frames=(*orders, *history.seen_again(seen)),
+        place_id=place_id,
+        turns_left_out=left_out,
+        call_ids=frozenset(frame.header.call_id for frame in seen if frame.terminator is Terminator.CALL and frame.header.call_id),
+    )
     if turn.continued_message is None:
         return job
     answer = list(dropwhile(lambda message: message.key != turn.question_id, messages))[1:]
     steps = [step for message in answer if message.is_visible and message.name == SUMMARY_NAME for step in _steps(message.text)]
-    shown = [(message.key, document.parse_frame(message.text)) for message in answer if message.is_visible and not message.name]
+    shown = [(message.key, document.parse_frame(message.text)) for message in answer if message.is_visible and message.name in _SHOWN_NAMES]
     return replace(
         job,
         shown_before=(*shown, *([(cut.pk, transcripts.frame_of(cut))] if cut else [])),
@@ -165,12 +175,20 @@ def _branch(turn: Turn, place_id: UUID) -> list[SeenMessage]:
 
 
 _NO_ANSWER_YET = Frame(ANSWER, "")
+_SHOWN_NAMES = (None, "", TOOL_LINE_NAME)
 
 
 def _orders() -> tuple[Frame, ...]:
     """The operator's current instructions. They are part of each request, whatever the history holds and wherever it came from."""
     instructions = environment().instructions
     return (Frame(Header(Role.DEVELOPER), instructions),) if instructions else ()
+
+
+def _preferences(conversation: Conversation) -> tuple[Frame, ...]:
+    """What the person wants in the folder of the conversation, read for each request, below what the operator says."""
+    folder = Folder.objects.filter(pk=conversation.folder_id, owner=conversation.owner_id) if conversation.folder_id else None
+    instructions = folder.values_list("instructions", flat=True).first() if folder else None
+    return (Frame(Header(Role.DEVELOPER), worded(instructions)),) if instructions else ()
 
 
 def _is_order(message: SeenMessage) -> bool:
@@ -181,7 +199,12 @@ def _is_order(message: SeenMessage) -> bool:
 def keep(job: Job, parents: Sequence[UUID], written: Sequence[tuple[UUID, Finished]]) -> None:
     """Store finished frames, each under the one before it, and the first under the first of ``parents`` that is stored. The asking person's
     open branch moves on to the last, unless they opened another one meanwhile."""
-    _keep(job, parents, written, lambda frame: Author.PRODUCT if frame.header.role == Role.TOOL else Author.MODEL)
+    _keep(job, parents, written, author_of)
+
+
+def author_of(frame: Frame) -> Author:
+    """Who wrote a frame of a turn. A model's frame never has the header of a tool's line: it is taken away while it is written."""
+    return Author.PRODUCT if frame.header.role == Role.TOOL or is_tool_line(frame.header) else Author.MODEL
 
 
 def keep_summary(job: Job, parents: Sequence[UUID], written: Sequence[tuple[UUID, Finished]]) -> None:
@@ -279,6 +302,11 @@ def _mine(job: Job) -> QuerySet[Turn]:
     """The turn while it is ours. In a conversation that was deleted meanwhile, what was shown before that is still stored: Undo brings it
     back. Whoever erases a conversation for good ends its turn first."""
     return Turn.objects.filter(pk=job.turn_id, state=TurnState.RUNNING, lease_owner=job.lease_owner)
+
+
+def is_ours(job: Job) -> bool:
+    """Whether the turn still runs, and in this process. Locks it until the end of the transaction."""
+    return _mine(job).select_for_update(of=("self",), no_key=True).values_list("pk").first() is not None
 
 
 def _next_position(job: Job, key: UUID) -> int | None:

@@ -55,7 +55,7 @@ class Publisher:
         """``is_continuation``: the turn continues an answer, which ``show_before`` will provide."""
         self._turn_id = turn_id
         self._group = {audience: groups.audience(conversation_id, audience) for audience in Audience}
-        self._people = EndUserStream(turn_id)
+        self._people = EndUserStream(turn_id, can_answer_now=not is_continuation)
         self._debug = DebugStream(turn_id)
         self._compactor = wire.Compactor()
         self._bus = bus()
@@ -145,6 +145,11 @@ class Publisher:
         """The turn waits for others; 0: not any more. Told only where the place is another one."""
         if self._people.queue(place):
             self._flush_soon()
+
+    def answers_now(self) -> None:
+        """The person asked for the answer at once, and cannot do so again."""
+        self._people.answers_now(self.elapsed())
+        self._flush_soon()
 
     def saving(self) -> None:
         """The answer is whole, but the database is slow to take it."""

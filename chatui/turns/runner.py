@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Coroutine, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -25,15 +25,20 @@ from chatui.database.faults import DatabaseBusyError
 from chatui.database.writer import writer
 from chatui.delivery import groups
 from chatui.delivery.bus import Message, bus
-from chatui.display import failures, fragments, list_events
+from chatui.display import fragments, list_events
 from chatui.env import environment
 from chatui.error_reports import log_without_content
 from chatui.model_servers import connected
 from chatui.models import Turn
 from chatui.models.turn import TurnState
+from chatui.permissions import access
 from chatui.store import context_use
 from chatui.store.turn_pieces import Pieces
+from chatui.tools import offered
+from chatui.tools.tool import Tool
 from chatui.turns import ledger
+from chatui.turns.calls.conductor import Conductor
+from chatui.turns.cutting.answer_now import AnswerNow
 from chatui.turns.kept_frames import KeptFrames
 from chatui.turns.leases import Held, leases
 from chatui.turns.ledger import Job, LeaseLostError, Outcome
@@ -43,9 +48,7 @@ from chatui.turns.slots import slots
 from chatui.turns.start import Kind, Started
 from chatui.turns.summarizing import Summarizing
 from chatui.turns.titles import background as titles
-from renderer import history
 from renderer.errors import Code
-from renderer.frames import Frame, Role
 from renderer.gate import Audience
 from renderer.markup.html import SafeHtml
 
@@ -57,9 +60,6 @@ SAVING_SECONDS = 1.0
 SHOWN_SECONDS = 10.0
 """The longest that the end of a turn waits for what stands below its answer, which takes some milliseconds. Its text is there already."""
 
-FollowUp = Callable[[Sequence[Frame]], Awaitable[Sequence[Frame]]]
-"""Called between two samplings with what the turn has written so far. Returns what the product adds; an empty result ends the turn."""
-
 _WIRE_TYPES: dict[str, wire.EndType] = {
     TurnState.COMPLETED: "response.completed",
     TurnState.INCOMPLETE: "response.incomplete",
@@ -70,14 +70,16 @@ _WIRE_TYPES: dict[str, wire.EndType] = {
 class Runner:
     """Runs one turn. ``listen`` first, then ``run``; ``stop`` at any time."""
 
-    def __init__(self, started: Started, follow_up: FollowUp | None = None) -> None:
+    def __init__(self, started: Started) -> None:
         self._started = started
-        self._follow_up = follow_up
+        self._language = fragments.language_of(started.language)
         self._turn_id = started.turn.pk
         self._job = ledger.job_of(started.turn)
         self._publisher = Publisher(self._turn_id, self._job.conversation_id, is_continuation=started.continued_turn is not None)
         self._pieces = Pieces(self._turn_id)
         self._frames: KeptFrames | None = None
+        self._answer_now: AnswerNow | None = None
+        self._conductor: Conductor | None = None
         self._samplings: list[Sampling] = []
         self._work: asyncio.Task[Outcome] | None = None
         self._is_stopped = False
@@ -134,7 +136,7 @@ class Runner:
             return await self._write()
 
     async def _write(self) -> Outcome:
-        """Sample, let the product add what follows from it, and sample again, until nothing follows."""
+        """Sample, have the calls answered that the model made, and sample again, until it calls nothing."""
         job = self._job = await pools.turns.run_patiently(ledger.load, self._started.turn)
         await self._publisher.show_before(job)
         # In a thread, because this may read rows of the admin pages; the back end itself belongs to this event loop.
@@ -142,22 +144,35 @@ class Runner:
         backend = connected.backend(job.choice)
         summary = Summarizing(spec, job.choice, job.frames, self._publisher.step)
         frames = self._frames = KeptFrames(job, self._publisher, summary, self._pieces, self._fail)
-        request = _first_request(job, spec)
+        answer_now = self._answer_now = AnswerNow(frames, is_offered=self._started.continued_turn is None)
+        tools = await self._tools(spec)
+        conductor = self._conductor = Conductor(job, frames, tools)
+        request = replace(_first_request(job, spec), tools=tuple(tool.definition for tool in tools.values()))
         while True:
-            sampling = Sampling(backend, request, frames)
+            asked = answer_now.heeded(request)
+            sampling = Sampling(backend, asked, answer_now.feed)
             self._samplings.append(sampling)
-            await sampling.run()
-            added = await self._follow_up(frames.written) if self._follow_up else ()
-            if not added:
+            if await answer_now.cuts(sampling.run()):
+                conductor.skip_calls()
+                continue
+            following = await conductor.follow(asked, sampling)
+            if following is None:
                 return _verdict(sampling, frames)
-            for frame in added:
-                frames.add(frame)
-            request = replace(request, frames=history.seen_again((*job.frames, *frames.written)), cut_answer=None)
+            request = following
+
+    async def _tools(self, spec: BackendSpec) -> Mapping[str, Tool]:
+        """What the model may call in this turn: nothing where it continues an answer. In a thread, which may load what packages bring."""
+        if self._job.cut_answer is not None or not offered.are_any(is_demo=spec.is_demo):
+            return {}
+        person = self._started.turn.asked_by
+        return await pools.turns.run_patiently(partial(access.usable_tools, person, is_demo=spec.is_demo))
 
     async def _saved(self, outcome: Outcome) -> Outcome:
         """Store all frames; the outcome, which is another one where that failed."""
         if self._frames is None or self._is_lost:
             return outcome
+        if self._conductor is not None:
+            self._conductor.close()
         await self._frames.close()
         await self._patiently(self._frames.saved())
         return outcome if self._failure is None or self._is_lost else self._failed_with(self._failure)
@@ -178,11 +193,11 @@ class Runner:
                 _WIRE_TYPES.get(outcome.state, "response.failed"),
                 outcome.state,
                 outcome.code,
-                self._sentence(outcome) if outcome.code else None,
                 self._publisher.elapsed(),
                 context_use.percent(account.context, outcome.code),
                 account.turns_left_out or None,
                 html,
+                self._language if html else None,
             )
         )
 
@@ -192,15 +207,9 @@ class Runner:
         if frames is not None and not (self._is_lost or frames.is_withheld):
             titles.begin(self._started, frames.written)
 
-    def _sentence(self, outcome: Outcome) -> str:
-        """The sentence for the code of an outcome that has one."""
-        code = outcome.code or ProductCode.INTERNAL
-        failure = failures.Failure(code, self._turn_id, outcome.context, _question_chars(self._job), outcome.retry_after)
-        return failures.sentence(failure)
-
     async def _shown_end(self, turn: Turn) -> SafeHtml | None:
         """What stands below the answer. None where that cannot be read in time: the end waits for nothing, and pages fetch it."""
-        render = partial(fragments.answer_end, turn, self._publisher.shown(), is_first=self._started.has_new_question)
+        render = partial(fragments.answer_end, turn, self._publisher.shown(), self._language, is_first=self._started.has_new_question)
         try:
             async with asyncio.timeout(SHOWN_SECONDS):
                 return await pools.turns.run(render)
@@ -239,10 +248,16 @@ class Runner:
         audience = Audience(str(message.get("audience", Audience.END_USER)))
         if message["type"] == "turn.stop":
             self.stop()
+        elif message["type"] == "turn.answer_now":
+            self._press_answer_now()
         elif message["type"] == "turn.followed":
             self._publisher.followed(audience)
         elif message["type"] == "turn.snapshot":
             self._publisher.send_snapshot(audience, str(message["process"]), str(message["group"]))
+
+    def _press_answer_now(self) -> None:
+        if self._answer_now is not None and not self._is_stopped and self._answer_now.press():
+            self._publisher.answers_now()
 
     def _cancel(self) -> None:
         if self._work is not None:
@@ -250,13 +265,15 @@ class Runner:
 
 
 def _created(started: Started) -> wire.TurnCreated:
+    html = _shown_question(started)
     return wire.TurnCreated(
         str(started.turn.conversation_id),
         str(started.turn.question_id),
         str(started.after) if started.after else None,
         started.kind,
         str(started.continued_turn) if started.continued_turn else None,
-        _shown_question(started),
+        html,
+        fragments.language_of(started.language) if html else None,
     )
 
 
@@ -264,7 +281,7 @@ def _shown_question(started: Started) -> SafeHtml | None:
     if started.kind not in (Kind.SEND, Kind.EDIT):
         return None
     try:
-        return fragments.question(started.turn.question, started.versions)
+        return fragments.question(started.turn.question, started.versions, fragments.language_of(started.language))
     except Exception as error:  # noqa: BLE001 - the question is answered all the same, and the page loads it from where it is stored
         log_without_content(log, started.turn.pk, error)
         return None
@@ -278,10 +295,6 @@ def _first_request(job: Job, spec: BackendSpec) -> SampleRequest:
         max_tokens=spec.max_answer_tokens or environment().max_answer_tokens or None,
         cut_answer=job.cut_answer,
     )
-
-
-def _question_chars(job: Job) -> int:
-    return next((len(frame.body) for frame in reversed(job.frames) if frame.header.role == Role.USER), 0)
 
 
 def _verdict(sampling: Sampling, frames: KeptFrames) -> Outcome:

@@ -22,6 +22,7 @@ from chatui.delivery.bus import PROCESS, bus, send_to_from_thread
 from chatui.display import list_events
 from chatui.models import Turn, User
 from chatui.models.turn import TurnState
+from chatui.tools import execution
 from chatui.turns import leases, ledger, start, sweep
 from chatui.turns.runner import Runner
 from chatui.turns.start import Ask, Started
@@ -107,6 +108,12 @@ async def stop(place: Place) -> None:
         await writer.run(ledger.ask_to_stop, place.turn_id, patience=STOP_PATIENCE)
 
 
+def answer_now(place: Place) -> None:
+    """End the thinking of a turn wherever it runs, over the bus: while Redis is away, only where it runs here. Then it can be pressed
+    again: nothing is lost but time."""
+    bus().send_to(place.process, groups.control(place.turn_id), {"type": "turn.answer_now"})
+
+
 def stop_from_thread(place: Place) -> None:
     """As ``stop``, from synchronous code."""
     send_to_from_thread(place.process, groups.control(place.turn_id), {"type": "turn.stop"})
@@ -188,7 +195,9 @@ async def settle() -> None:
 
 
 def let_go() -> None:
-    """The process exits normally: its turns store what was shown and give up their leases, so that the next sweep closes them."""
+    """The process exits normally: its turns store what was shown and give up their leases, so that the next sweep closes them. Their tools
+    are told."""
+    execution.cancel_all()
     writer.drain(DRAIN_SECONDS)
     for turn_id, (runner, _) in list(_runners.items()):
         try:

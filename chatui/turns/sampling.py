@@ -1,25 +1,26 @@
-"""Samples a model once for a turn: passes each event to the turn's frames, and records usage for the account."""
+"""Samples a model once for a turn: passes each event on to the turn, and records usage for the account."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from chatui.backends import retries
-from chatui.backends.base import Backend, EndReason, SampleEnded, SampleRequest
-from chatui.turns.kept_frames import KeptFrames
+from chatui.backends.base import Backend, EndReason, GivenReasoning, SampleEnded, SampleRequest
 from chatui.turns.ledger import Account
+from renderer.events import RawEvent
 from renderer.unanswered_calls import UnansweredCalls
 
 
 class Sampling:
     """One request to a model server. ``run`` it once; the account can be read afterwards, even if it was cancelled or failed."""
 
-    def __init__(self, backend: Backend, request: SampleRequest, frames: KeptFrames) -> None:
+    def __init__(self, backend: Backend, request: SampleRequest, take: Callable[[RawEvent], None]) -> None:
+        """``take`` gets each event in order."""
         self._backend = backend
         self._request = replace(request, on_sent=self._note_sent)
-        self._frames = frames
+        self._take = take
         self._sent: tuple[str, bytes] | None = None
         self._ended: SampleEnded | None = None
         self._has_answered = False
@@ -37,7 +38,7 @@ class Sampling:
                 if isinstance(event, SampleEnded):
                     self._ended = event
                 else:
-                    self._frames.feed(self._calls.feed(event))
+                    self._take(self._calls.feed(event))
 
     @property
     def end_reason(self) -> EndReason:
@@ -48,6 +49,11 @@ class Sampling:
     def is_context_full(self) -> bool:
         """Whether the answer was cut because the model could read no more."""
         return self._ended is not None and self._ended.is_context_full
+
+    @property
+    def reasoning(self) -> GivenReasoning | None:
+        """What the model thought before its calls, as its server gave it. Hidden."""
+        return self._ended.reasoning if self._ended else None
 
     def account(self) -> Account:
         """What the server reported about this sample."""

@@ -45,7 +45,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """What a person asks for. ``client_id`` makes it idempotent; ``conversation`` None starts a new one.
+    """What a person asks for. ``client_id`` makes it idempotent; ``conversation`` None starts a new one, in ``folder``.
 
     ``continued_turn``: the turn whose answer is to be continued, with the settings of that turn. ``choice``: a back end or one of its
     models; empty for the person's default, None for the conversation's current choice.
@@ -58,9 +58,12 @@ class Ask:
     question: object | None = None
     continued_turn: object | None = None
     choice: str | None = None
+    folder: UUID | None = None
     text: str = field(default="", repr=False)
     session: SignedIn | None = field(default=None, repr=False)
     """Checked once more where it is given."""
+    language: str = ""
+    """The asking page's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +72,7 @@ class Started:
 
     ``groups``: those of the asking person that have a limit of answers.
     ``versions``: the keys of all versions of a question that is new; empty where it is an old one or the first of a conversation.
+    ``language``: of the page that asked, as it says.
     """
 
     turn: Turn
@@ -78,6 +82,7 @@ class Started:
     continued_turn: UUID | None = None
     groups: frozenset[str] = frozenset()
     versions: tuple[UUID, ...] = ()
+    language: str = ""
 
     @property
     def has_new_question(self) -> bool:
@@ -100,7 +105,7 @@ def start(person: User, ask: Ask, lease_owner: str) -> Started:
         IntegrityError: another process was faster, with the same ask or with another one in this conversation; see ``started_before``.
         AskRefusedError: the person is signed out by now, the text is empty or too long, an answer is still being written here or too many
             elsewhere, the answer cannot be continued, or the model is not available to this person.
-        access.NotFoundError: the conversation, the question or the answer does not belong to this person.
+        access.NotFoundError: the conversation, the folder, the question or the answer does not belong to this person.
     """
     if ask.kind is not Kind.CONTINUE and ask.effort not in Effort:
         raise AskRefusedError(ProductCode.COMMAND)
@@ -109,7 +114,7 @@ def start(person: User, ask: Ask, lease_owner: str) -> Started:
     if vars(person)["twin"]:
         return started_before(person, ask)
     started = _start(person, _Wanted(ask, text, lease_owner, running=vars(person)["running"] or 0))
-    return replace(started, groups=group_limits.groups_of(person))
+    return replace(started, groups=group_limits.groups_of(person), language=ask.language)
 
 
 def _locked(person: User, ask: Ask) -> User:
@@ -212,7 +217,7 @@ def _start(person: User, wanted: _Wanted) -> Started:
     choice = (tree.conversation.choice if tree else "") if ask.choice is None else ask.choice
     chosen = _chosen(person, choice)
     if tree is None:
-        tree = _Tree(_new_conversation(person, wanted.text, ask.effort, choice))
+        tree = _Tree(_new_conversation(person, wanted, choice))
     else:
         conversation = tree.conversation
         conversation.effort, conversation.choice = ask.effort, choice
@@ -277,8 +282,10 @@ def first_title(text: str) -> str:
     return transcripts.title_of(show(Frame(Header(Role.USER), text), Audience.END_USER), TITLE_CHARS) or "New conversation"
 
 
-def _new_conversation(person: User, text: str, effort: str, choice: str) -> Conversation:
-    return Conversation.objects.create(owner=person, title=first_title(text), effort=effort, choice=choice)
+def _new_conversation(person: User, wanted: _Wanted, choice: str) -> Conversation:
+    folder = access.own_folder(person, wanted.ask.folder, held=True) if wanted.ask.folder else None
+    title = first_title(wanted.text)
+    return Conversation.objects.create(owner=person, title=title, effort=wanted.ask.effort, choice=choice, folder=folder)
 
 
 def _question(tree: _Tree, wanted: _Wanted) -> tuple[Message, UUID | None]:

@@ -18,9 +18,10 @@ from chatui.delivery import groups
 from chatui.delivery.bus import send_from_thread
 from chatui.display import list_events
 from chatui.models import Conversation, Message, Turn
-from chatui.models.message import Author
 from chatui.models.turn import TurnState
 from chatui.store import continuation, transcripts, turn_pieces
+from chatui.turns import ledger
+from chatui.turns.calls import claims
 from chatui.turns.leases import leases
 from renderer.errors import Code
 from renderer.frames import Frame
@@ -70,6 +71,7 @@ def interrupt(turn: Turn) -> bool:
         Turn.objects.filter(pk=turn.pk).update(state=TurnState.INTERRUPTED, error_code=Code.STREAM_TRUNCATED, finished_at=timezone.now())
         _keep_pieces(found)
         found.pieces.all().delete()
+        claims.answer_abandoned(found)
         conversation = found.conversation
         conversation.has_news = True
         conversation.save(update_fields=["has_news"])
@@ -89,7 +91,7 @@ def _keep_pieces(turn: Turn) -> None:
             turn.conversation,
             turn.messages.order_by("position").last() or continuation.place_of(turn),
             frame,
-            Author.MODEL,
+            ledger.author_of(frame),
             transcripts.Kept(turn=turn, key=key, is_complete=not is_last, error_code=Code.STREAM_TRUNCATED if is_last else ""),
         )
         instead_of = cut.pk if cut is not None and continuation.is_answer(message) else None

@@ -14,6 +14,8 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.formats import number_format
+from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_GET, require_POST
 
 from chatui.audit_log import chain, counted, counts, files, lines
@@ -38,14 +40,16 @@ _KINDS = {"jsonl": "application/jsonl", "csv": "text/csv"}
 class FilterForm(forms.Form):
     """The filter of the lines. Every field may be empty."""
 
-    person = forms.CharField(label="Who", max_length=150, required=False)
-    whose = forms.CharField(label="Whose", max_length=150, required=False)
-    action = forms.ChoiceField(label="What", required=False)
-    code = forms.ChoiceField(label="Code", required=False)
-    way = forms.ChoiceField(label="Via", required=False)
-    conversation = forms.UUIDField(label="Conversation", required=False, error_messages={"invalid": "This is not a conversation's id."})
-    since = forms.DateField(label="From day (UTC)", required=False, widget=forms.DateInput(attrs={"type": "date"}))
-    until = forms.DateField(label="To day (UTC)", required=False, widget=forms.DateInput(attrs={"type": "date"}))
+    person = forms.CharField(label=_("Who"), max_length=150, required=False)
+    whose = forms.CharField(label=_("Whose"), max_length=150, required=False)
+    action = forms.ChoiceField(label=_("What"), required=False)
+    code = forms.ChoiceField(label=_("Code"), required=False)
+    way = forms.ChoiceField(label=_("Via"), required=False)
+    conversation = forms.UUIDField(
+        label=_("Conversation"), required=False, error_messages={"invalid": _("This is not a conversation's id.")}
+    )
+    since = forms.DateField(label=_("From day (UTC)"), required=False, widget=forms.DateInput(attrs={"type": "date"}))
+    until = forms.DateField(label=_("To day (UTC)"), required=False, widget=forms.DateInput(attrs={"type": "date"}))
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         """Offer the values that occur in the log."""
@@ -54,7 +58,7 @@ class FilterForm(forms.Form):
             # An old address may name a value that is not in the log: it matches nothing, but is no error in the form.
             asked = str(self.data.get(name, ""))
             values = sorted({*lines.named(name), *([asked] if asked.isprintable() else [])} - {""})
-            self.fields[name].choices = [("", "Any"), *((value, value) for value in values)]  # type: ignore[attr-defined]
+            self.fields[name].choices = [("", _("Any")), *((value, value) for value in values)]  # type: ignore[attr-defined]
         for name in ("person", "whose", "conversation"):
             self.fields[name].widget.attrs |= {"autocomplete": "off", "spellcheck": "false", "autocapitalize": "off"}
 
@@ -96,7 +100,8 @@ def audit_export(request: HttpRequest, kind: str) -> HttpResponse:
         return refuse(request, ProductCode.COMMAND, 400)
     filters = asked.filters()
     if lines.rows(filters)[: EXPORT_MOST + 1].count() > EXPORT_MOST:
-        asked.add_error(None, f"More than {EXPORT_MOST:,} lines. Narrow the filter, or use manage.py audit export.")
+        words = _("More than %(count)s lines. Narrow the filter, or use manage.py audit export.")
+        asked.add_error(None, words % {"count": number_format(EXPORT_MOST, force_grouping=True)})
         return _page(request, asked, lines.Page((), None, None), status=400)
     counted.end_overdue()
     record("audit export", visitor, detail=f"{kind}: {filters}")

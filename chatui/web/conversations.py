@@ -20,17 +20,19 @@ from chatui.accounts import first_account
 from chatui.delivery import groups
 from chatui.delivery.bus import send_from_thread
 from chatui.display import conversation_actions, conversation_list, list_events, windows
-from chatui.display.blanks import blank_conversation, blank_exchange, blank_link
+from chatui.display.blanks import blank_conversation, blank_exchange, blank_folder, blank_link
 from chatui.display.conversation import (
     EFFORTS,
     shown_exchange,
     visible_text,
 )
 from chatui.display.conversation_links import ConversationLink, conversation_link, shown_conversation
+from chatui.display.folders.shown import shown_folders
 from chatui.display.operator_pages import examples, welcome
+from chatui.display.versions import shown_versions
 from chatui.display.windows import ShownWindow
 from chatui.env import environment
-from chatui.model_servers import model_choice
+from chatui.model_servers import connected, model_choice
 from chatui.permissions import access, access_notices
 from chatui.turns import running, sweep
 from chatui.web import archive
@@ -87,8 +89,10 @@ def exchanges(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
 @login_required
 @guarded
 def more_conversations(request: HttpRequest) -> HttpResponse:
-    """The fragment of the side bar's list from ``list`` on."""
-    shown = conversation_list.shown_list(person_of(request), start=request.GET.get("list", ""))
+    """The fragment of the side bar's list, or of what is in a ``folder``, from ``list`` on."""
+    person, start, folder = person_of(request), request.GET.get("list", ""), request.GET.get("folder", "")
+    key = access.own_folder(person, folder).pk if folder else None
+    shown = conversation_list.shown_list(person, start=start, folder=key)
     return render(request, "sidebar/_conversation_items.html", {"conversations": shown})
 
 
@@ -132,17 +136,22 @@ def _rendered_window(request: HttpRequest, row: Conversation, shown: ShownWindow
 
 def _page(request: HttpRequest, person: User, row: Conversation | None, shown: ShownWindow, *, mark: str = "") -> str:
     """The page. ``mark`` is put where exchanges follow that are rendered by themselves."""
+    start, asked = request.GET.get("list", ""), "" if row else request.GET.get("folder", "")
+    folders = shown_folders(person, row, asked, start if asked else "")
     context = {
         "conversation": shown_conversation(row) if row else None,
-        "conversations": conversation_list.shown_list(person, row.pk if row else None, request.GET.get("list", "")),
+        "conversations": conversation_list.shown_list(person, row.pk if row else None, "" if asked else start),
+        "folders": folders.all,
+        "folder": folders.here,
         "window": shown,
         "mark": mark,
         "blank_exchange": blank_exchange(),
         "blank_conversation": blank_conversation(),
         "blank_link": blank_link(),
+        "blank_folder": blank_folder(),
         "access_notices": access_notices.undismissed(person, row) if row else [],
         "welcome": welcome(),
-        "examples": [] if row else examples(),
+        "examples": [] if row else examples(is_demo=connected.is_demo()),
         "deleted": _just_deleted(request, person),
         "limits": {"text_chars": environment().max_message_chars},
         "efforts": EFFORTS,
@@ -185,6 +194,17 @@ def exchange(request: HttpRequest, conversation_id: UUID, turn_id: UUID) -> Http
     shown = shown_exchange(row, access.turn_of(row, turn_id))
     context = {"exchange": shown, "conversation": shown_conversation(row), "efforts": EFFORTS}
     return render(request, "exchange/_exchange.html", context)
+
+
+@require_GET
+@login_required
+@guarded
+def answers(request: HttpRequest, conversation_id: UUID, message_id: UUID) -> HttpResponse:
+    """The fragment of all answers to a question."""
+    question = access.visible_message(visitor_of(request, "page"), conversation_id, message_id, action="versions of an answer")
+    row = access.own_conversation(person_of(request), conversation_id)
+    context = {"shown": shown_versions(row, question), "conversation": shown_conversation(row)}
+    return render(request, "versions/_versions.html", context)
 
 
 @require_POST

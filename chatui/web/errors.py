@@ -9,6 +9,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 
 from chatui.codes import ProductCode
+from chatui.languages.sentences import sentence_of
 from renderer.errors import ErrorCode
 
 log = logging.getLogger(__name__)
@@ -43,10 +44,10 @@ def server_error(request: HttpRequest) -> HttpResponse:
 
 
 def _answer(request: HttpRequest, code: ErrorCode, status: int, wait_seconds: int) -> HttpResponse:
-    incident = uuid4().hex[:12]
+    incident, sentence = uuid4().hex[:12], sentence_of(code)
     if status >= 500:
         log.error("incident %s: %s at %s", incident, code, request.resolver_match.view_name if request.resolver_match else "no view")
     if "application/json" in request.headers.get("Accept", ""):
-        return JsonResponse({"ok": False, "code": code, "message": code.sentence, "incident": incident}, status=status)
-    context = {"code": code.value, "sentence": code.sentence, "incident": incident, "status": status, "wait_seconds": wait_seconds}
+        return JsonResponse({"ok": False, "code": code, "message": sentence, "incident": incident}, status=status)
+    context = {"code": code.value, "sentence": sentence, "incident": incident, "status": status, "wait_seconds": wait_seconds}
     return render(request, "site/error.html", context, status=status)

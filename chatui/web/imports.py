@@ -6,6 +6,9 @@ from django import forms
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.text import format_lazy
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods
 
 from chatui.codes import ProductCode
@@ -33,10 +36,16 @@ class ImportForm(forms.Form):
     """The upload form: one file."""
 
     file = forms.FileField(
-        label="File",
-        help_text=f"A transcript in OpenChatML or its JSON, up to {MAX_BYTES // (1024 * 1024)} MB, or an export from ChatGPT (the zip, or "
-        f"conversations.json in it), Open WebUI or LibreChat (JSON), up to {reading.MAX_BYTES // (1024 * 1024)} MB. System and developer "
-        "messages, reasoning and tool traffic in it stay hidden.",
+        label=_("File"),
+        help_text=format_lazy(
+            _(
+                "A transcript in OpenChatML or its JSON, up to {most} MB, or an export from ChatGPT (the zip, or conversations.json in "
+                "it), Open WebUI or LibreChat (JSON), up to {most_of_exports} MB. System and developer messages, reasoning and tool "
+                "traffic in it stay hidden."
+            ),
+            most=MAX_BYTES // (1024 * 1024),
+            most_of_exports=reading.MAX_BYTES // (1024 * 1024),
+        ),
         widget=forms.FileInput(
             attrs={"accept": ".ocml,.txt,.json,.zip,text/plain,application/json,application/zip"},
         ),
@@ -62,7 +71,7 @@ def import_page(request: HttpRequest) -> HttpResponse:
 def _import(request: HttpRequest, data: bytes) -> HttpResponse:
     person = person_of(request)
     if len(data) > reading.MAX_BYTES:
-        refuse(ProductCode.TOO_LARGE, f"the file is larger than {reading.MAX_BYTES // (1024 * 1024)} MB")
+        refuse(ProductCode.TOO_LARGE, gettext("the file is larger than %(count)d MB") % {"count": reading.MAX_BYTES // (1024 * 1024)})
     if reading.is_export(data):
         return _report(request, import_export(person, data))
     row = imports.import_transcript(person, data).conversation
@@ -87,5 +96,8 @@ def _report(request: HttpRequest, imported: ImportedExport) -> HttpResponse:
 def _sentence(error: ImportRefusedError) -> str:
     """Which rule was broken, and where. The text is the product's own, and quotes nothing from the file."""
     place = error.problem.place
-    where = f"Line {place.line}, column {place.column}: " if place else ""
-    return f"Nothing was imported. {where}{error.problem.hint} ({error.problem.code})."
+    if place is None:
+        words = gettext("Nothing was imported. %(reason)s (%(code)s).")
+        return words % {"reason": error.problem.hint, "code": error.problem.code}
+    words = gettext("Nothing was imported. Line %(line)d, column %(column)d: %(reason)s (%(code)s).")
+    return words % {"line": place.line, "column": place.column, "reason": error.problem.hint, "code": error.problem.code}

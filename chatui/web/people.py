@@ -15,7 +15,7 @@ from django.contrib.auth.decorators import login_required
 from django.contrib.auth.forms import AuthenticationForm
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.urls import reverse_lazy
+from django.urls import reverse, reverse_lazy
 from django.utils.decorators import method_decorator
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
@@ -90,7 +90,13 @@ def sign_out(request: HttpRequest) -> HttpResponse:
     if visitor.user is not None:
         tell_sockets(visitor.user)
         sign_in.record_signed_out(visitor)
-    return redirect("sign_in")
+    return _forgotten(redirect(f"{reverse('sign_in')}?signed-out"))
+
+
+def _forgotten(response: HttpResponse) -> HttpResponse:
+    """Has the browser drop copies of pages. What the person wrote into a box and did not send, scripts of the sign-in page delete."""
+    response.headers["Clear-Site-Data"] = '"cache"'
+    return response
 
 
 @method_decorator(login_required, name="dispatch")

@@ -8,6 +8,7 @@ from __future__ import annotations
 from chatui.wire.base import Event, Numbered, encode
 from chatui.wire.commands import (
     COMMANDS,
+    AnswerNow,
     Ask,
     Command,
     Continue,
@@ -27,12 +28,15 @@ from chatui.wire.commands import (
 from chatui.wire.compact import Compactor, Expander
 from chatui.wire.debug_events import DebugSnapshot, FrameBegan, FrameEnded, FrameGrew, FrameHidden, FrameSoFar
 from chatui.wire.replies import (
+    REFUSALS,
     Accepted,
     Alive,
     Answered,
     AnswerSeen,
     Archived,
     Closing,
+    FolderGone,
+    FolderKept,
     Idle,
     Listed,
     Ping,
@@ -63,7 +67,7 @@ from chatui.wire.turn_events import (
     WorkingBegan,
 )
 
-PROTOCOL = 3
+PROTOCOL = 4
 """The version of the protocol. A page of another version is told to reload, so every change that such a page would not bear raises it."""
 
 END_USER_EVENTS: tuple[type[Event], ...] = (
@@ -76,6 +80,8 @@ END_USER_EVENTS: tuple[type[Event], ...] = (
     AnswerSeen,
     Archived,
     Unlisted,
+    FolderKept,
+    FolderGone,
     Closing,
     Ping,
     Alive,
@@ -109,8 +115,10 @@ __all__ = [
     "DEBUG_PAGE_EVENTS",
     "END_USER_EVENTS",
     "PROTOCOL",
+    "REFUSALS",
     "Accepted",
     "Alive",
+    "AnswerNow",
     "AnswerSeen",
     "Answered",
     "Archived",
@@ -129,6 +137,8 @@ __all__ = [
     "EndType",
     "Event",
     "Expander",
+    "FolderGone",
+    "FolderKept",
     "FrameBegan",
     "FrameEnded",
     "FrameGrew",

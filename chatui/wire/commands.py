@@ -27,10 +27,11 @@ class Ask(Command):
 
 @dataclass(frozen=True, slots=True)
 class Send(Ask):
-    """A new message. Without a ``conversation`` it begins a new one."""
+    """A new message. Without a ``conversation`` it begins a new one, in ``folder`` where one is named."""
 
     type = "send"
     conversation: Reference | None
+    folder: Reference | None
     text: str
     effort: str
     choice: str | None
@@ -78,6 +79,15 @@ class Stop(Command):
 
 
 @dataclass(frozen=True, slots=True)
+class AnswerNow(Command):
+    """End the thinking of a turn, so that the answer begins. Changes nothing where the answer has begun, or where it was asked before."""
+
+    type = "answer_now"
+    conversation: Reference
+    turn: Reference
+
+
+@dataclass(frozen=True, slots=True)
 class Subscribe(Command):
     """Follow one's own conversation."""
 
@@ -116,7 +126,7 @@ class Probe(Command):
     type = "probe"
 
 
-COMMANDS: tuple[type[Command], ...] = (Send, Edit, Regenerate, Continue, Stop, Subscribe, See, Watch, Pong, Probe)
+COMMANDS: tuple[type[Command], ...] = (Send, Edit, Regenerate, Continue, Stop, AnswerNow, Subscribe, See, Watch, Pong, Probe)
 """Every command there is."""
 
 

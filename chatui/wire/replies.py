@@ -4,7 +4,29 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from chatui.codes import ProductCode
 from chatui.wire.base import Event
+from renderer.errors import Code, ErrorCode
+
+REFUSALS: tuple[ErrorCode, ...] = (
+    ProductCode.BUSY,
+    ProductCode.COMMAND,
+    ProductCode.EMPTY,
+    ProductCode.INTERNAL,
+    ProductCode.NO_SUCH_MODEL,
+    ProductCode.NOT_FOUND,
+    ProductCode.OPT_IN,
+    ProductCode.OTHER_RELEASE,
+    ProductCode.RATE,
+    ProductCode.SERVER_BUSY,
+    ProductCode.SIGNED_OUT,
+    ProductCode.STORAGE_FULL,
+    ProductCode.TOO_LARGE,
+    ProductCode.TOO_MANY,
+    ProductCode.TOO_MANY_PAGES,
+    Code.PERM_VISIBILITY,
+)
+"""What Refused and Closing say. Pages have the sentences, each in its own language; for any other code they have a general one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,12 +47,11 @@ class Accepted(Event):
 
 @dataclass(frozen=True, slots=True)
 class Refused(Event):
-    """A command was refused; ``message`` is the text for ``code``. ``client_id`` is absent where the command had none."""
+    """A command was refused, for a code of REFUSALS. ``client_id`` is absent where the command had none."""
 
     types = ("chatui:refused",)
     client_id: str | None
     code: str
-    message: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +75,12 @@ class TitleChanged(Event):
 
 @dataclass(frozen=True, slots=True)
 class Listed(Event):
-    """One of this person's conversations belongs into their list: it is new, was asked something, was pinned or not any more, or is back
-    from the bin or the archive.
+    """One of this person's conversations belongs into their list or a folder: it is new, was asked something, was moved, was pinned or not
+    any more, or is back from the bin or the archive.
 
     ``updated_at`` is its place in the list, the latest first: a time in ISO 8601. ``is_running``: an answer is being written there.
-    ``has_news``: an answer ended there that the person has not seen. ``is_pinned``: it stands on top of the list.
+    ``has_news``: an answer ended there that the person has not seen. ``is_pinned``: it stands on top. ``folder``: the id of
+    the folder that it is in; empty where it is in none.
     """
 
     types = ("chatui:listed",)
@@ -70,6 +92,25 @@ class Listed(Event):
     is_running: bool
     has_news: bool
     is_pinned: bool
+    folder: str
+
+
+@dataclass(frozen=True, slots=True)
+class FolderKept(Event):
+    """One of this person's folders is new or has another name. ``before`` is the id of the one that follows it; empty for the last."""
+
+    types = ("chatui:folder",)
+    folder: str
+    name: str
+    before: str
+
+
+@dataclass(frozen=True, slots=True)
+class FolderGone(Event):
+    """One of this person's folders was deleted. The conversations in it are in the list again."""
+
+    types = ("chatui:folder.gone",)
+    folder: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,11 +156,10 @@ class Alive(Event):
 
 @dataclass(frozen=True, slots=True)
 class Closing(Event):
-    """The server closes the socket; ``message`` is the text for ``code``."""
+    """The server closes the socket, for a code of REFUSALS."""
 
     types = ("chatui:closing",)
     code: str
-    message: str
 
 
 @dataclass(frozen=True, slots=True)

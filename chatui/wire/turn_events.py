@@ -13,7 +13,7 @@ from chatui.wire.base import Event, Item
 from renderer.gate import VisibleText
 from renderer.markup.html import SafeHtml
 
-PartKind = Literal["final", "preamble"]
+PartKind = Literal["final", "preamble", "tool"]
 DeltaType = Literal["response.delta", "chatui:preamble.delta"]
 EndType = Literal["response.completed", "response.incomplete", "response.failed", "response.cancel"]
 
@@ -28,7 +28,8 @@ class TurnCreated(TurnEvent):
     """A turn began: the page removes everything after the message ``after`` and shows the new exchange.
 
     ``kind`` is a value of ``turns.start.Kind``. ``continued_turn``: the turn whose answer this one continues; that answer stays as it is
-    until a message takes its place. ``html``: the question as a page shows it; absent where it is an old one.
+    until a message takes its place. ``html``: the question as a page shows it; absent where it is an old one. Its buttons are worded in
+    ``language``, the asking page's: a page of another one fetches the question.
     """
 
     types = ("response.created",)
@@ -38,14 +39,17 @@ class TurnCreated(TurnEvent):
     kind: str
     continued_turn: str | None = None
     html: SafeHtml | None = None
+    language: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class WorkingBegan(TurnEvent):
-    """Hidden work has begun, ``elapsed`` milliseconds after the turn began. Sent once, however long the work takes."""
+    """Hidden work has begun, ``elapsed`` milliseconds after the turn began. Sent once, however long the work takes; and once more where
+    ``can_answer_now`` changes: whether the person may end the work with the command ``answer_now``."""
 
     types = ("chatui:working",)
     elapsed: int
+    can_answer_now: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,22 +135,23 @@ class BlockFlushed(TurnEvent):
 
 @dataclass(frozen=True, slots=True)
 class TurnEnded(TurnEvent):
-    """The turn's one terminal event; ``message`` is the text for ``code``.
+    """The turn's one terminal event. The sentence for ``code`` is in ``html``.
 
     ``context``: how full the model's context is now, in steps of five per cent; absent where that is not known. ``left_out``: how many of
     the oldest questions the model was not shown.
-    ``html``: what stands below the answer from now on. Where it is absent, it could not be made in time, and the page fetches it.
+    ``html``: what stands below the answer from now on, worded in ``language``, the asking page's. Where it is absent, it could not be made
+    in time: then the page fetches it, and so does a page of another language.
     """
 
     types = get_args(EndType)
     type: EndType
     state: str
     code: str | None
-    message: str | None
     elapsed: int
     context: int | None = None
     left_out: int | None = None
     html: SafeHtml | None = None
+    language: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,6 +192,7 @@ class Snapshot(Event):
     """The running turn so far; everything up to and including ``sequence_number`` is in it. ``place``: as in Queued.
 
     ``thought`` is None until the answer begins. Then it counts the seconds, and ``steps`` holds the lines, of the continued answer, too.
+    ``can_answer_now``: as in WorkingBegan.
     """
 
     types = ("chatui:snapshot",)
@@ -198,3 +204,4 @@ class Snapshot(Event):
     thought: int | None
     messages: tuple[MessageSoFar, ...]
     place: int
+    can_answer_now: bool

@@ -6,3 +6,4 @@ import "./chat/transcript.js";
 import "./sidebar/conversation-list.js";
 import "./sidebar/conversation-search.js";
 import "./chat/page.js";
+import "./installed/later.js";

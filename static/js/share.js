@@ -1,6 +1,7 @@
 // The script of the pages for share links: copies links and code, finishes code and mathematics. A shared page can be
 // read without it.
 
+import { t } from "./language/words.js";
 import "./site.js";
 import { toggleFold } from "./exchange/folding.js";
 import { codeBeside } from "./page/code.js";
@@ -24,9 +25,9 @@ async function clicked(event) {
   label.dataset.label = before;
   try {
     await copy(text);
-    label.textContent = "Copied";
+    label.textContent = t("Copied");
   } catch {
-    label.textContent = "Could not copy";
+    label.textContent = t("Could not copy");
   }
   setTimeout(() => (label.textContent = before), COPIED_MS);
 }

@@ -9,6 +9,7 @@ from uuid import UUID
 
 from chatui.display.debug import branches, turns
 from chatui.display.debug.shown import Group, Partner, ShownFrame, ShownTurn, View
+from chatui.languages.sentences import translated
 from chatui.model_servers import connected
 from chatui.models import Conversation, Message, Turn, User
 from chatui.models.message import Author
@@ -125,7 +126,7 @@ class _Page:
             text=show(frame, Audience.DEBUG),
             laid_out=_laid_out(frame),
             seen=None if why else show(frame, Audience.END_USER),
-            why_hidden=why,
+            why_hidden=translated(why) if why else None,
             terminator=frame.terminator.value,
             fault=turns.fault(message.error_code),
             header_as_it_came=as_debug_text(bytes(message.raw).decode("utf-8", "replace")) if message.raw else None,

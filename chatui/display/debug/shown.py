@@ -59,6 +59,7 @@ class Bar:
 
     message_id: str
     kind: str
+    kind_name: str
     label: str
     start: str
     length: str
@@ -92,6 +93,11 @@ class ShownTurn:
     def kinds(self) -> tuple[str, ...]:
         """The kinds of the bars, without duplicates."""
         return tuple(dict.fromkeys(bar.kind for bar in self.bars))
+
+    @property
+    def named_kinds(self) -> tuple[tuple[str, str], ...]:
+        """The same, each with what people call it."""
+        return tuple(dict.fromkeys((bar.kind, bar.kind_name) for bar in self.bars))
 
 
 @dataclass(frozen=True, slots=True)

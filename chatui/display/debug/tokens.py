@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 
+from django.utils.translation import gettext as _
+
 from chatui.display.debug.prompts import sent_for
 from chatui.model_servers import connected
 from chatui.models import Conversation, Turn
@@ -62,9 +64,9 @@ def page(row: Conversation, turn_id: object, of: str, start: int) -> TokenPage:
         vocabulary = connected.gpt_oss_vocabulary()
         ids, note = _prompt(row, turn, vocabulary) if of == PROMPT else _output(turn, vocabulary)
     except VocabularyError:
-        return TokenPage(str(turn.pk), of, "The vocabulary of gpt-oss is not on this machine. Run: python manage.py fetch_vocabulary")
+        return TokenPage(str(turn.pk), of, _("The vocabulary of gpt-oss is not on this machine. Run: python manage.py fetch_vocabulary"))
     except OpenChatMLError as error:
-        return TokenPage(str(turn.pk), of, f"These frames cannot be written as Harmony: {error.hint}.")
+        return TokenPage(str(turn.pk), of, _("These frames cannot be written as Harmony: %(reason)s.") % {"reason": error.hint})
     start = min(max(start, 0), max(len(ids) - 1, 0)) // PAGE_TOKENS * PAGE_TOKENS
     tokens = tuple(_shown(number, vocabulary) for number in ids[start : start + PAGE_TOKENS])
     return TokenPage(str(turn.pk), of, note, tokens, start, len(ids))
@@ -72,11 +74,11 @@ def page(row: Conversation, turn_id: object, of: str, start: int) -> TokenPage:
 
 def _prompt(row: Conversation, turn: Turn, vocabulary: Vocabulary) -> tuple[list[int], str]:
     if ids := _sent_ids(turn):
-        return ids, "These are the exact ids that were sent."
+        return ids, _("These are the exact ids that were sent.")
     messages = transcripts.branch(row, turn.question)
     frames = history.seen_again([transcripts.frame_of(message) for message in messages])
-    written, _ = hip1.to_tokens(frames, vocabulary)
-    return written, "The server was sent no ids and built its own prompt. These are the same frames as this product would write them."
+    written, *_rest = hip1.to_tokens(frames, vocabulary)
+    return written, _("The server was sent no ids and built its own prompt. These are the same frames as this product would write them.")
 
 
 def _sent_ids(turn: Turn) -> list[int]:
@@ -94,13 +96,13 @@ def _sent_ids(turn: Turn) -> list[int]:
 
 def _output(turn: Turn, vocabulary: Vocabulary) -> tuple[list[int], str]:
     messages = turn.messages.filter(author=Author.MODEL).order_by("position")
-    written, _ = hip1.to_tokens([transcripts.frame_of(message) for message in messages], vocabulary)
-    return written, "Encoded again from the stored frames: the model may have sampled the same text as other ids."
+    written, *_rest = hip1.to_tokens([transcripts.frame_of(message) for message in messages], vocabulary)
+    return written, _("Encoded again from the stored frames: the model may have sampled the same text as other ids.")
 
 
 def _shown(number: int, vocabulary: Vocabulary) -> ShownToken:
     if number not in ORDINARY_IDS:
-        return ShownToken(number, as_debug_text(marker_name(number) or "(no such token)"), is_special=True)
+        return ShownToken(number, as_debug_text(marker_name(number) or _("(no such token)")), is_special=True)
     try:
         text = "".join(_visible(character) for character in vocabulary.bytes_of[number].decode())
     except UnicodeDecodeError:

@@ -4,10 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from django.utils.formats import number_format
+from django.utils.translation import gettext as _
+from django.utils.translation import pgettext_lazy
+
 from chatui.codes import code_of
 from chatui.display.debug.shown import Bar, Fault, ShownFrame, ShownTurn
+from chatui.languages.sentences import sentence_of
 from chatui.models import Turn
 from renderer.gate import as_debug_text
+
+_KIND_NAMES = {
+    "answer": pgettext_lazy("kind of frame", "answer"),
+    "preamble": pgettext_lazy("kind of frame", "preamble"),
+    "call": pgettext_lazy("kind of frame", "call"),
+    "reply": pgettext_lazy("kind of frame", "reply"),
+    "analysis": pgettext_lazy("kind of frame", "analysis"),
+    "other": pgettext_lazy("kind of frame", "other"),
+}
 
 
 def shown(turn: Turn, frames: Sequence[ShownFrame], *, continued_position: int | None, has_request: bool) -> ShownTurn:
@@ -45,7 +59,7 @@ def fault(code: str) -> Fault | None:
     if not code:
         return None
     try:
-        return Fault(code, code_of(code).sentence)
+        return Fault(code, sentence_of(code_of(code)))
     except ValueError:
         return Fault(code, "")
 
@@ -61,6 +75,11 @@ def kind(frame: ShownFrame) -> str:
     return "analysis" if frame.header.get("channel") == "analysis" else "other"
 
 
+def kind_name(kind: str) -> str:
+    """What people call a kind."""
+    return str(_KIND_NAMES.get(kind, kind))
+
+
 def _bars(frames: Sequence[ShownFrame], seconds: float | None) -> tuple[Bar, ...]:
     timed = [(frame, frame.offset, frame.took) for frame in frames if frame.offset is not None and frame.took is not None]
     whole = max([seconds or 0.0, *(offset for _, offset, _ in timed)])
@@ -70,7 +89,9 @@ def _bars(frames: Sequence[ShownFrame], seconds: float | None) -> tuple[Bar, ...
         Bar(
             message_id=frame.message_id,
             kind=kind(frame),
-            label=f"#{frame.position} {kind(frame)}, {took:.2f} s",
+            kind_name=kind_name(kind(frame)),
+            label=_("#%(position)s %(kind)s, %(seconds)s s")
+            % {"position": frame.position, "kind": kind_name(kind(frame)), "seconds": number_format(took, 2)},
             start=f"{100 * (offset - took) / whole:.2f}%",
             length=f"{100 * took / whole:.2f}%",
         )

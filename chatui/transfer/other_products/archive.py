@@ -9,6 +9,8 @@ import zlib
 from collections.abc import Iterator
 from io import BytesIO
 
+from django.utils.translation import gettext as _
+
 from chatui.codes import ProductCode
 from chatui.transfer.upload import refuse
 
@@ -29,7 +31,7 @@ def json_files(data: bytes) -> Iterator[bytes]:
     """
     # Each entry of the directory takes room in memory before anything can be asked about it.
     if data.count(b"PK\x01\x02") > MAX_ENTRIES:
-        refuse(ProductCode.TOO_LARGE, f"the archive holds more than {MAX_ENTRIES} files")
+        refuse(ProductCode.TOO_LARGE, _("the archive holds more than %(count)d files") % {"count": MAX_ENTRIES})
     room = MAX_UNPACKED
     try:
         with zipfile.ZipFile(BytesIO(data)) as archive:
@@ -39,7 +41,7 @@ def json_files(data: bytes) -> Iterator[bytes]:
                 room -= len(unpacked)
                 yield unpacked
     except _BROKEN:
-        refuse(ProductCode.EMPTY, "the archive is damaged or encrypted")
+        refuse(ProductCode.EMPTY, _("the archive is damaged or encrypted"))
 
 
 def _wanted(entries: list[zipfile.ZipInfo]) -> list[zipfile.ZipInfo]:
@@ -49,7 +51,7 @@ def _wanted(entries: list[zipfile.ZipInfo]) -> list[zipfile.ZipInfo]:
         entry for entry in usable if entry.filename.lower().endswith(".json")
     ]
     if not found:
-        refuse(ProductCode.EMPTY, "the archive holds no JSON file with conversations")
+        refuse(ProductCode.EMPTY, _("the archive holds no JSON file with conversations"))
     return sorted(found, key=lambda entry: entry.filename)[:100]
 
 

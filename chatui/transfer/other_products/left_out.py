@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from enum import StrEnum, auto
+from typing import Any
+
+from django.utils.translation import ngettext_lazy
 
 
 class Kind(StrEnum):
@@ -32,8 +35,7 @@ class Kind(StrEnum):
 
     def sentence(self, count: int) -> str:
         """The sentence for ``count`` of them, from 1."""
-        one, several = _SENTENCES[self]
-        return one if count == 1 else several.format(count=count)
+        return str(_SENTENCES[self] % {"count": count})
 
 
 Counts = Counter[Kind]
@@ -44,55 +46,73 @@ def sentences(counts: Counts) -> list[str]:
     return [kind.sentence(counts[kind]) for kind in Kind if counts[kind]]
 
 
-_SENTENCES: dict[Kind, tuple[str, str]] = {
-    Kind.IMAGE: ("1 image was left out.", "{count} images were left out."),
-    Kind.RECORDING: ("1 recording was left out.", "{count} recordings were left out."),
-    Kind.FILE: ("1 attached file was left out.", "{count} attached files were left out."),
-    Kind.REASONING: ("1 piece of reasoning is hidden.", "{count} pieces of reasoning are hidden."),
-    Kind.TOOL_CALL: ("1 tool call is hidden.", "{count} tool calls are hidden."),
-    Kind.TOOL_RESULT: ("1 tool result is hidden.", "{count} tool results are hidden."),
-    Kind.INSTRUCTIONS: (
-        "1 message with instructions for the model is hidden, and is not followed here.",
-        "{count} messages with instructions for the model are hidden, and are not followed here.",
+_SENTENCES: dict[Kind, Any] = {
+    Kind.IMAGE: ngettext_lazy("%(count)d image was left out.", "%(count)d images were left out.", "count"),
+    Kind.RECORDING: ngettext_lazy("%(count)d recording was left out.", "%(count)d recordings were left out.", "count"),
+    Kind.FILE: ngettext_lazy("%(count)d attached file was left out.", "%(count)d attached files were left out.", "count"),
+    Kind.REASONING: ngettext_lazy("%(count)d piece of reasoning is hidden.", "%(count)d pieces of reasoning are hidden.", "count"),
+    Kind.TOOL_CALL: ngettext_lazy("%(count)d tool call is hidden.", "%(count)d tool calls are hidden.", "count"),
+    Kind.TOOL_RESULT: ngettext_lazy("%(count)d tool result is hidden.", "%(count)d tool results are hidden.", "count"),
+    Kind.INSTRUCTIONS: ngettext_lazy(
+        "%(count)d message with instructions for the model is hidden, and is not followed here.",
+        "%(count)d messages with instructions for the model are hidden, and are not followed here.",
+        "count",
     ),
-    Kind.HIDDEN: ("1 message that was hidden there is hidden here, too.", "{count} messages that were hidden there are hidden here, too."),
-    Kind.FOLDED: ("1 folded section of an answer is hidden.", "{count} folded sections of answers are hidden."),
-    Kind.WITHHELD: (
-        "1 part of an answer is hidden, because it looked like private reasoning.",
-        "{count} parts of answers are hidden, because they looked like private reasoning.",
+    Kind.HIDDEN: ngettext_lazy(
+        "%(count)d message that was hidden there is hidden here, too.",
+        "%(count)d messages that were hidden there are hidden here, too.",
+        "count",
     ),
-    Kind.UNKNOWN_PART: ("1 part of an unknown kind was left out.", "{count} parts of unknown kinds were left out."),
-    Kind.UNREADABLE: ("1 message could not be read.", "{count} messages could not be read."),
-    Kind.TOO_LONG: (
-        "1 answer is hidden, because it is too long to be checked.",
-        "{count} answers are hidden, because they are too long to be checked.",
+    Kind.FOLDED: ngettext_lazy(
+        "%(count)d folded section of an answer is hidden.", "%(count)d folded sections of answers are hidden.", "count"
     ),
-    Kind.UNPLACED: (
-        "1 message was left out, because the file does not say where it belongs.",
-        "{count} messages were left out, because the file does not say where they belong.",
+    Kind.WITHHELD: ngettext_lazy(
+        "%(count)d part of an answer is hidden, because it looked like private reasoning.",
+        "%(count)d parts of answers are hidden, because they looked like private reasoning.",
+        "count",
     ),
-    Kind.TALK_UNREADABLE: (
-        "1 conversation was not imported, because it could not be read.",
-        "{count} conversations were not imported, because they could not be read.",
+    Kind.UNKNOWN_PART: ngettext_lazy(
+        "%(count)d part of an unknown kind was left out.", "%(count)d parts of unknown kinds were left out.", "count"
     ),
-    Kind.TALK_TOO_LARGE: (
-        "1 conversation was not imported, because it is too large.",
-        "{count} conversations were not imported, because they are too large.",
+    Kind.UNREADABLE: ngettext_lazy("%(count)d message could not be read.", "%(count)d messages could not be read.", "count"),
+    Kind.TOO_LONG: ngettext_lazy(
+        "%(count)d answer is hidden, because it is too long to be checked.",
+        "%(count)d answers are hidden, because they are too long to be checked.",
+        "count",
     ),
-    Kind.TALK_EMPTY: (
-        "1 conversation was not imported, because it holds no message that you may see.",
-        "{count} conversations were not imported, because they hold no message that you may see.",
+    Kind.UNPLACED: ngettext_lazy(
+        "%(count)d message was left out, because the file does not say where it belongs.",
+        "%(count)d messages were left out, because the file does not say where they belong.",
+        "count",
     ),
-    Kind.TALK_HERE: (
-        "1 conversation was imported before, and is not there twice.",
-        "{count} conversations were imported before, and are not there twice.",
+    Kind.TALK_UNREADABLE: ngettext_lazy(
+        "%(count)d conversation was not imported, because it could not be read.",
+        "%(count)d conversations were not imported, because they could not be read.",
+        "count",
     ),
-    Kind.TALK_LEFT: (
-        "1 conversation is still waiting: upload the same file again to import it.",
-        "{count} conversations are still waiting: upload the same file again to import more of them.",
+    Kind.TALK_TOO_LARGE: ngettext_lazy(
+        "%(count)d conversation was not imported, because it is too large.",
+        "%(count)d conversations were not imported, because they are too large.",
+        "count",
     ),
-    Kind.FILE_CUT: (
+    Kind.TALK_EMPTY: ngettext_lazy(
+        "%(count)d conversation was not imported, because it holds no message that you may see.",
+        "%(count)d conversations were not imported, because they hold no message that you may see.",
+        "count",
+    ),
+    Kind.TALK_HERE: ngettext_lazy(
+        "%(count)d conversation was imported before, and is not there twice.",
+        "%(count)d conversations were imported before, and are not there twice.",
+        "count",
+    ),
+    Kind.TALK_LEFT: ngettext_lazy(
+        "%(count)d conversation is still waiting: upload the same file again to import it.",
+        "%(count)d conversations are still waiting: upload the same file again to import more of them.",
+        "count",
+    ),
+    Kind.FILE_CUT: ngettext_lazy(
         "The end of the file is not read, because there is more in it than can be read at once.",
-        "The ends of {count} files are not read, because there is more in them than can be read at once.",
+        "The ends of %(count)d files are not read, because there is more in them than can be read at once.",
+        "count",
     ),
 }

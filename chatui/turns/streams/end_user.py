@@ -14,7 +14,7 @@ from uuid import UUID
 from chatui import wire
 from chatui.turns.streams.rendering import OpenMessage, Rendering
 from renderer.events import FrameClosed, RawEvent
-from renderer.frame_kinds import is_preamble
+from renderer.frame_kinds import is_preamble, is_tool_line
 from renderer.gate import Audience, Gate, VisibleClosed, VisibleDelta, VisibleEvent, VisibleOpened, VisibleText, VisibleWithdrawn, Working
 from renderer.markup.blocks import BlockClosed, BlockOpen, BlockPatched
 from renderer.markup.growing import STEP_CHARS, STEP_COST, GrowingMarkdown, MoreText, in_steps
@@ -32,7 +32,9 @@ class _Arrived:
 class EndUserStream:
     """What people see of a running turn. Events are collected between two flushes, so nothing is sent per token."""
 
-    def __init__(self, turn_id: UUID) -> None:
+    def __init__(self, turn_id: UUID, *, can_answer_now: bool = False) -> None:
+        """``can_answer_now``: the person may end the thinking before the answer, once."""
+        self._can_answer_now = can_answer_now
         self._turn = str(turn_id)
         self._gate = Gate(Audience.END_USER)
         self._number = 0
@@ -94,6 +96,11 @@ class EndUserStream:
             self.thought_seconds = round(elapsed / 1000)
             self._pending.append(wire.ThoughtEnded(self._seconds_before + self.thought_seconds))
 
+    def answers_now(self, elapsed: int) -> None:
+        """The person has ended the thinking: every page takes the button away."""
+        self._can_answer_now = False
+        self._pending.append(wire.WorkingBegan(elapsed, can_answer_now=False))
+
     def flush(self) -> list[wire.Numbered]:
         """Everything new since the last flush, numbered. Then ``take_rendering``, if there is more."""
         self._show_arrived()
@@ -144,7 +151,8 @@ class EndUserStream:
         is_working, is_over = self._working or self._is_thinking, self.thought_seconds is not None
         thought = self._seconds_before + self.thought_seconds if self.thought_seconds is not None else None
         steps = (*(self._steps_before if is_over else ()), *self._steps)
-        return wire.Snapshot(self._turn, self._number, elapsed, is_working, steps, thought, tuple(messages), self._place)
+        can_answer_now = self._can_answer_now and self._is_thinking
+        return wire.Snapshot(self._turn, self._number, elapsed, is_working, steps, thought, tuple(messages), self._place, can_answer_now)
 
     def _show_arrived(self) -> None:
         """Show what has arrived, up to something that takes too long, or that is too much together with what was shown already."""
@@ -160,9 +168,9 @@ class EndUserStream:
             case Working():
                 self._working = True
                 self._is_thinking = self.thought_seconds is None and not self._has_answer
-                self._pending.append(wire.WorkingBegan(elapsed))
+                self._pending.append(wire.WorkingBegan(elapsed, can_answer_now=self._can_answer_now and self._is_thinking))
             case VisibleOpened(header=header):
-                self._begin(OpenMessage(key, is_preamble(header), GrowingMarkdown()), elapsed)
+                self._begin(OpenMessage(key, is_preamble(header), GrowingMarkdown(), is_tool_line(header)), elapsed)
             case VisibleDelta(text=text):
                 if self._open is not None:
                     self._show_text(self._open, self._with_more_text(text))

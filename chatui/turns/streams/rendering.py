@@ -8,7 +8,7 @@ from uuid import UUID
 
 from chatui import wire
 from renderer.events import FrameClosed
-from renderer.frame_kinds import is_preamble
+from renderer.frame_kinds import is_preamble, is_tool_line
 from renderer.frames import Frame
 from renderer.gate import Audience, VisibleText, show
 from renderer.markup import html
@@ -24,6 +24,7 @@ class OpenMessage:
     key: str
     preamble: bool
     markdown: GrowingMarkdown
+    is_tool: bool = False
 
     @property
     def delta(self) -> wire.DeltaType:
@@ -33,7 +34,7 @@ class OpenMessage:
     @property
     def kind(self) -> wire.PartKind:
         """What it is for people."""
-        return "preamble" if self.preamble else "final"
+        return "tool" if self.is_tool else "preamble" if self.preamble else "final"
 
 
 @dataclass(slots=True, eq=False)
@@ -65,4 +66,5 @@ def messages_of(frames: Sequence[tuple[UUID, Frame]], cut: UUID | None) -> list[
 
 def _message(key: UUID, frame: Frame, *, is_cut: bool) -> wire.MessageSoFar:
     blocks = html.render_blocks(show(frame, Audience.END_USER), is_cut=is_cut)
-    return wire.MessageSoFar(str(key), "preamble" if is_preamble(frame.header) else "final", blocks)
+    kind: wire.PartKind = "tool" if is_tool_line(frame.header) else "preamble" if is_preamble(frame.header) else "final"
+    return wire.MessageSoFar(str(key), kind, blocks)

@@ -10,10 +10,12 @@ from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
 
 from chatui.display.conversation_links import shown_conversation
 from chatui.display.debug import frames
 from chatui.env import environment
+from chatui.languages.sentences import sentence_of
 from chatui.permissions import access, debug_requests
 from chatui.web.guards import hidden_channels
 from chatui.web.people import person_of, tell_sockets
@@ -82,7 +84,7 @@ def debug_open(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
         row = debug_requests.open_debug_view(visitor, conversation_id, reason, number_of(request.POST.get("minutes"), 0))
     except debug_requests.ReasonNeededError as error:
         row = access.debuggable_conversation(visitor, conversation_id, action="open debug view")
-        return _opt_in(request, row, reason=reason, problem=error.code.sentence)
+        return _opt_in(request, row, reason=reason, problem=sentence_of(error.code))
     return redirect("debug", row.pk)
 
 
@@ -123,7 +125,7 @@ def _opt_in(request: HttpRequest, row: Conversation, *, reason: str = "", proble
     shown = shown_conversation(row)
     if row.owner != request.user:
         # The title is text that the person wrote, and before the opt-in no line in the audit log would say who read it.
-        shown = replace(shown, title=f"A conversation of {row.owner.get_username()}")
+        shown = replace(shown, title=_("A conversation of %(name)s") % {"name": row.owner.get_username()})
     waits = environment().debug_approval
     context = _about(request, row) | {
         "conversation": shown,

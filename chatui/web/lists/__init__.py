@@ -1,1 +1,1 @@
-"""Pages of conversations that are not in the list of the side bar."""
+"""Pages about where conversations stand: the archive, the bin and folders."""

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.conf import settings
 from django.http import HttpRequest
 
 from chatui import __version__
 from chatui.accounts import password_links
 from chatui.branding.brand import brand
 from chatui.display.operator_pages import announcement
+from chatui.env import BASE_DIR, environment
+from chatui.languages.offered import LANGUAGES, page_language
 from chatui.model_servers import connected
 from chatui.permissions import access, access_notices, attempts, debug_requests
 from chatui.transfer import share_links
+
+_CATALOGUES = "js/language/catalogues"
+_SPOKEN = frozenset(path.stem for path in (BASE_DIR / "static" / _CATALOGUES).glob("*.js"))
+"""The languages of the page's scripts, besides English, in which they are written."""
 
 
 def page(request: HttpRequest) -> dict[str, Any]:
@@ -21,6 +28,10 @@ def page(request: HttpRequest) -> dict[str, Any]:
     return {
         "announcement": announcement(),
         "brand": brand(),
+        "page_language": page_language(),
+        "page_catalogue": catalogue_of(page_language().code),
+        "languages": LANGUAGES,
+        "language_chosen": person.language if person else request.COOKIES.get(settings.LANGUAGE_COOKIE_NAME, ""),
         "is_demo": connected.is_demo(),
         "can_see_hidden": access.can_see_hidden(person),
         "can_see_failures": access.can_see_failures(person),
@@ -31,5 +42,11 @@ def page(request: HttpRequest) -> dict[str, Any]:
         "password_links": password_links.notices(person) if person else [],
         "can_use_admin": person is not None and person.is_staff,
         "can_share": share_links.is_on(),
+        "has_worker": environment().service_worker,
         "version": __version__,
     }
+
+
+def catalogue_of(language: str) -> str:
+    """The module with the sentences of the scripts in that language, as a path of static files; empty where there is none to load."""
+    return f"{_CATALOGUES}/{language}.js" if language in _SPOKEN else ""

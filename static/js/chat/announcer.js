@@ -1,5 +1,6 @@
 // Announces what happens to a turn: to screen readers, and in the title of a background tab.
 
+import { t } from "../language/words.js";
 import { Announcements } from "../models/announcements.js";
 
 /** @import { TabTitle } from "./tab-title.js" */
@@ -37,6 +38,6 @@ export class Announcer {
     const moment = state === "completed" ? "ready" : state === "stopped" ? "stopped" : "problem";
     const said = this.#announcements.say(turn, moment, moment === "problem" ? sentence : null);
     this.say(said);
-    if (said && moment !== "stopped") this.#tab.tell(moment === "ready" ? "Answer ready" : "Not finished");
+    if (said && moment !== "stopped") this.#tab.tell(moment === "ready" ? t("Answer ready") : t("Not finished"));
   }
 }

@@ -1,7 +1,8 @@
 // Sends the person's commands to the server. Each is kept until the server has answered it. Without a connection a
 // message waits, visibly, and is sent once when there is one again.
 
-import { find } from "../page/dom.js";
+import { t } from "../language/words.js";
+import { find, listen } from "../page/dom.js";
 import { newId } from "../models/client-id.js";
 import { Outbox } from "../models/outbox.js";
 import { Seen } from "../sidebar/seen.js";
@@ -23,7 +24,7 @@ import { Seen } from "../sidebar/seen.js";
  * @property {OpenConversation} open
  */
 
-const NO_CONNECTION = "There is no connection to the server. Please try again when it is back.";
+const NO_CONNECTION = t("There is no connection to the server. Please try again when it is back.");
 
 export class Commands {
   #around;
@@ -40,6 +41,7 @@ export class Commands {
     this.#seen = new Seen(around.connection, around.open);
     around.transcript.addEventListener("chat:edited", () => this.#focusStop());
     around.transcript.addEventListener("chat:answered", () => this.#seen.answered());
+    listen(around.transcript, "chat:answer-now", (/** @type {string} */ turn) => this.#answerNow(turn));
   }
 
   /** Whether anything is not answered yet. */
@@ -55,8 +57,8 @@ export class Commands {
   /** @param {Written} written */
   send({ text, effort, choice, clientId }) {
     this.#around.transcript.send(clientId, text);
-    const conversation = this.#around.open.id;
-    this.#ask({ type: "send", client_id: clientId, conversation, text, effort, choice });
+    const { id: conversation, folder } = this.#around.open;
+    this.#ask({ type: "send", client_id: clientId, conversation, folder, text, effort, choice });
   }
 
   /** @param {EditAsked} asked */
@@ -87,6 +89,14 @@ export class Commands {
   /** What was pressed disappears; keyboard users may want the Stop button next. */
   #focusStop() {
     find(this.#around.composer, ".stop", HTMLButtonElement).focus({ preventScroll: true });
+  }
+
+  /** @param {string} turn whose thinking is to end */
+  #answerNow(turn) {
+    const { connection, composer, open } = this.#around;
+    const isSent = open.id && connection.send({ type: "answer_now", conversation: open.id, turn });
+    if (isSent) this.#focusStop();
+    else composer.say(NO_CONNECTION);
   }
 
   stop() {

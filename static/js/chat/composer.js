@@ -2,6 +2,7 @@
 // can be refused, while an answer is being written; "chat:stop"; "chat:running" when an answer begins or ends; and
 // "chat:settled" when the server took or refused what was sent.
 
+import { t } from "../language/words.js";
 import { around, find } from "../page/dom.js";
 import { grow } from "../page/growing.js";
 import { problemWith, remainingCharacters, sends } from "../models/typing.js";
@@ -10,7 +11,7 @@ import { ModelChoice } from "./model-choice.js";
 
 /** @typedef {{ text: string, effort: string, choice: string, clientId: string }} Written */
 
-const HELD = "Your last message has not been sent yet. Please wait for the connection.";
+const HELD = t("Your last message has not been sent yet. Please wait for the connection.");
 
 export class ChatComposer extends HTMLElement {
   #form = find(this, "form", HTMLFormElement);

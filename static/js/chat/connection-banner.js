@@ -1,14 +1,17 @@
 // The banner about the state of the connection. It stays empty while all is well, and for interruptions of less than a
 // second.
 
+import { refusal } from "../language/refusals.js";
+import { t, tc } from "../language/words.js";
+
 const PATIENCE_MS = 1_000;
 const SETTLING_MS = 500;
 const SIGNED_OUT = 4401;
 const OTHER_RELEASE = 4426;
-const SIGNED_OUT_TEXT = "You have been signed out. Your text is kept.";
-const RECONNECTING_TEXT = "No connection to the server. Reconnecting…";
-const OFFLINE_TEXT = "You are offline. Waiting for the network…";
-const CLOSED_TEXT = "You no longer have access to this page.";
+const SIGNED_OUT_TEXT = t("You have been signed out. Your text is kept.");
+const RECONNECTING_TEXT = t("No connection to the server. Reconnecting…");
+const OFFLINE_TEXT = t("You are offline. Waiting for the network…");
+const CLOSED_TEXT = t("You no longer have access to this page.");
 
 export class ConnectionBanner {
   #line;
@@ -73,9 +76,9 @@ export class ConnectionBanner {
     if (this.#isDown) this.lost();
   }
 
-  /** @param {string} sentence the server's message before it closed the socket */
-  closing(sentence) {
-    this.#closingMessage = sentence;
+  /** @param {string} code why the server is about to close the socket */
+  closing(code) {
+    this.#closingMessage = refusal(code);
   }
 
   /** @param {number} code a close code after which the page does not reconnect */
@@ -88,7 +91,7 @@ export class ConnectionBanner {
     if (code !== SIGNED_OUT) return;
     const link = document.createElement("a");
     link.href = `${this.#signIn}?next=${encodeURIComponent(location.pathname)}`;
-    link.textContent = "Sign in again";
+    link.textContent = t("Sign in again");
     this.#line.append(" ", link);
   }
 
@@ -103,7 +106,7 @@ function reloadButton() {
   const button = document.createElement("button");
   button.type = "button";
   button.className = "button";
-  button.textContent = "Reload";
+  button.textContent = tc("button", "Reload");
   button.addEventListener("click", () => location.reload());
   return button;
 }

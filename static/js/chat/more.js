@@ -1,6 +1,7 @@
 // Loads earlier or later exchanges when the reader comes near them or asks for them. What is being read stays in its
 // place on the screen.
 
+import { t } from "../language/words.js";
 import { around, find, parse, seek } from "../page/dom.js";
 import { finishAll } from "../page/finishing.js";
 import { read } from "../page/server.js";
@@ -8,7 +9,7 @@ import { read } from "../page/server.js";
 /** How far from the screen loading begins: about a screen, so that readers seldom wait. */
 const NEAR = "800px 0px";
 /** @type {Record<string, string>} */
-const ADDED = { earlier: "Earlier messages were added above", later: "Later messages were added" };
+const ADDED = { earlier: t("Earlier messages were added above"), later: t("Later messages were added") };
 
 export class MoreMessages {
   #transcript;
@@ -78,7 +79,7 @@ export class MoreMessages {
     } catch (error) {
       place.ariaBusy = "false";
       find(place, ".more-problem", HTMLElement).textContent = error instanceof Error ? error.message : "";
-      link.textContent = "Try again";
+      link.textContent = t("Try again");
       this.#forget(place);
     }
   }

@@ -1,5 +1,6 @@
 // The conversation that the page shows. Keeps the page's frame up to date, and fetches what the page has missed.
 
+import { t } from "../language/words.js";
 import { find, parse, pieceAbout, seek } from "../page/dom.js";
 import { News } from "../models/news.js";
 import { SignedOut, act, read } from "../page/server.js";
@@ -43,6 +44,11 @@ export class OpenConversation {
 
   get id() {
     return this.#id;
+  }
+
+  /** The folder that a new conversation begins in. */
+  get folder() {
+    return this.#page.dataset.folder ?? null;
   }
 
   /** Whether an answer had ended when the page was loaded that the person had not seen. */
@@ -111,7 +117,8 @@ export class OpenConversation {
     const bar = pieceAbout("top-bar", HTMLElement, conversation);
     find(this.#page, ".top-bar", HTMLElement).replaceWith(bar);
     const marks = { is_imported: false, is_running: true, has_news: false, is_pinned: false };
-    this.#shown.list.put({ conversation, url: this.#url, title, updated_at: new Date().toISOString(), ...marks });
+    const place = { folder: this.folder ?? "", updated_at: new Date().toISOString() };
+    this.#shown.list.put({ conversation, url: this.#url, title, ...place, ...marks });
     this.#shown.list.open(conversation);
     this.retitle({ conversation, title });
   }
@@ -120,6 +127,8 @@ export class OpenConversation {
   changed(event) {
     this.#news.came();
     this.#listEvents.apply(event);
+    // What was in the folder stands anywhere in the list now, also where the page has not loaded it.
+    if (event.type === "chatui:folder.gone") this.catchUp();
     if (event.type !== "chatui:answered" || event.conversation !== this.#id) return;
     this.#shown.transcript.dispatchEvent(new CustomEvent("chat:answered"));
   }
@@ -173,6 +182,6 @@ export class OpenConversation {
   /** @param {unknown} error */
   #failed(error) {
     if (error instanceof SignedOut) this.#shown.banner.ended(SIGNED_OUT);
-    else toast(error instanceof Error ? error.message : "Something went wrong. Please reload the page.");
+    else toast(error instanceof Error ? error.message : t("Something went wrong. Please reload the page."));
   }
 }

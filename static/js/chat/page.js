@@ -2,9 +2,10 @@
 
 import { ConversationList } from "../sidebar/conversation-list.js";
 import { Drawer } from "../sidebar/drawer.js";
-import { FindBar } from "../finding/find-bar.js";
+import { findOnDemand } from "../finding/first-find.js";
 import { Connection } from "../page/connection.js";
 import { around, find, listen } from "../page/dom.js";
+import { whenLeaving } from "../writing/leaving.js";
 import { Shortcuts } from "../shortcuts/shortcuts.js";
 import { isEndUserEvent } from "../wire/protocol.js";
 import { NextMessage } from "../writing/next-message.js";
@@ -101,7 +102,7 @@ class ChatPage extends HTMLElement {
     this.#next.start();
     if (!this.#toFoundMessage()) this.#scrolling.toEnd();
     this.#more.start();
-    new FindBar({ transcript: this.#transcript, open: this.#open, scrolling: this.#scrolling }).listen();
+    findOnDemand({ transcript: this.#transcript, open: this.#open, scrolling: this.#scrolling });
     this.#connection.start();
     this.#composer.begin();
     setInterval(() => this.#watchSilence(), SILENCE_MS / 4);
@@ -124,7 +125,7 @@ class ChatPage extends HTMLElement {
     if (new URLSearchParams(location.search).has("print")) addEventListener("load", () => print(), { once: true });
     this.addEventListener("chat:search", () => this.#drawer.show());
     this.addEventListener("click", this.#clicked);
-    this.addEventListener("submit", this.#submitted);
+    whenLeaving(() => this.#forget());
     const [message, fold] = [() => this.#composer.focus(), () => this.#drawer.toggle()];
     new Shortcuts({ page: this, message, fold, stop: () => this.#stop(), escape: () => this.#escape() }).listen();
   }
@@ -178,12 +179,10 @@ class ChatPage extends HTMLElement {
     if (around(event, ".banner-deleted [data-action=restore]")) void this.#open.restore();
   };
 
-  /** @param {Event} event */
-  #submitted = (event) => {
-    if (!around(event, "form[data-sign-out]")) return;
+  #forget() {
     this.#composer.forget();
     this.#next.forget();
-  };
+  }
 
   #escape() {
     if (document.querySelector(":popover-open")) return;

@@ -1,5 +1,5 @@
-// Keeps the newest text in view until the reader scrolls up or edits a question; then shows a button that leads back to
-// it.
+// Keeps the newest text in view until the reader scrolls up, edits a question or compares answers; then shows a button
+// that leads back to it.
 
 import { Following } from "../models/following.js";
 import { find } from "../page/dom.js";
@@ -24,6 +24,7 @@ export class Scrolling {
     observer.observe(scroller);
     scroller.addEventListener("scroll", this.#scrolled, { passive: true });
     content.addEventListener("chat:editing", () => this.#following.leave());
+    content.addEventListener("chat:comparing", () => this.#following.leave());
     content.addEventListener("chat:edited", () => this.toEnd());
   }
 

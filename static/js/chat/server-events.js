@@ -1,29 +1,21 @@
 // Applies the server's events to the page.
 
 import { noteContext } from "../exchange/context.js";
+import { noticeOf } from "../exchange/notice.js";
+import { refusal } from "../language/refusals.js";
+import { LANGUAGE } from "../language/words.js";
 import { parse } from "../page/dom.js";
 import { STATE_OF, unhandled } from "../wire/protocol.js";
 import { EventQueue } from "./event-queue.js";
 
 /** @import { Accepted, EndUserEvent, TurnEnded, Idle, MessageBegan, Refused, Snapshot } from "../wire/wire.js" */
 /** @import { Announcer } from "./announcer.js" */
-/** @import { Commands } from "./commands.js" */
-/** @import { ChatComposer } from "./composer.js" */
-/** @import { ConnectionBanner } from "./connection-banner.js" */
+/** @import { Around, Commands } from "./commands.js" */
 /** @import { Exchange } from "../exchange/exchange.js" */
-/** @import { OpenConversation } from "./open-conversation.js" */
-/** @import { Beginning, ChatTranscript } from "./transcript.js" */
+/** @import { Beginning } from "./transcript.js" */
 
-/**
- * @typedef {object} Page what events change
- * @property {ChatTranscript} transcript
- * @property {ChatComposer} composer
- * @property {ConnectionBanner} banner
- * @property {Announcer} announcer
- * @property {Commands} commands
- * @property {OpenConversation} open
- * @property {HTMLElement} stage
- */
+/** @typedef {{ announcer: Announcer, commands: Commands, stage: HTMLElement }} Others */
+/** @typedef {Omit<Around, "connection"> & Others} Page what events change */
 
 export class ServerEvents {
   #page;
@@ -39,10 +31,7 @@ export class ServerEvents {
     this.#queue.receive(events);
   }
 
-  /**
-   * @param {EndUserEvent} event
-   * @returns {Promise<void> | void}
-   */
+  /** @param {EndUserEvent} event @returns {Promise<void> | void} */
   #apply(event) {
     const { transcript, announcer, banner, open } = this.#page;
     switch (event.type) {
@@ -53,7 +42,7 @@ export class ServerEvents {
       case "response.created":
         return event.conversation === open.id ? this.#begin(event) : undefined;
       case "chatui:working":
-        transcript.byTurn(event.turn)?.thinking.begin(event.elapsed);
+        transcript.byTurn(event.turn)?.thinking.begin(event.elapsed, event.can_answer_now);
         return announcer.thinking(event.turn);
       case "chatui:summary":
         return transcript.byTurn(event.turn)?.thinking.addStep(event.text);
@@ -84,13 +73,15 @@ export class ServerEvents {
       case "chatui:archived":
       case "chatui:answered":
       case "chatui:seen":
+      case "chatui:folder":
+      case "chatui:folder.gone":
         return open.changed(event);
       case "chatui:queued":
         return transcript.byTurn(event.turn)?.thinking.showQueued(event.place);
       case "chatui:saving":
         return transcript.byTurn(event.turn)?.thinking.showSaving();
       case "chatui:closing":
-        return banner.closing(event.message);
+        return banner.closing(event.code);
       case "chatui:ping":
       case "chatui:alive":
       case "chatui:beat":
@@ -122,14 +113,14 @@ export class ServerEvents {
   /** @param {Refused} event */
   #refused(event) {
     const { transcript, composer, commands, stage } = this.#page;
-    const command = commands.settle(event.client_id);
+    const [command, sentence] = [commands.settle(event.client_id), refusal(event.code)];
     composer.running = transcript.running.some((exchange) => !exchange.isSending);
     if (command?.type === "send") {
       transcript.unsend(command.client_id);
       if (transcript.isEmpty) stage.dataset.empty = "";
-      composer.refused(command.text, event.message);
-    } else if (command?.type !== "edit" || !transcript.refuseEdit(event.message)) {
-      composer.say(event.message);
+      composer.refused(command.text, sentence);
+    } else if (command?.type !== "edit" || !transcript.refuseEdit(sentence)) {
+      composer.say(sentence);
     }
   }
 
@@ -140,6 +131,7 @@ export class ServerEvents {
     const exchange = transcript.begin(event);
     if (!exchange) return void open.refresh();
     if (event.html) exchange.showQuestion(parse(event.html));
+    if (event.html && event.language !== LANGUAGE) void this.#fetch(exchange);
     if (!isNews || !exchange.isRunning) return;
     composer.running = true;
     announcer.thinking(event.turn);
@@ -159,11 +151,13 @@ export class ServerEvents {
   #ended(event) {
     const { transcript, announcer } = this.#page;
     const exchange = transcript.byTurn(event.turn);
-    exchange?.end(event.state, event.html);
+    const html = event.language === LANGUAGE ? event.html : null;
+    exchange?.end(event.state, html);
     if (exchange) noteContext(exchange.element, event.context, event.left_out);
     this.#showRunning();
-    announcer.ended(event.turn, STATE_OF[event.type], event.message ?? null);
-    if (exchange && !(event.html && exchange.isQuestionWhole)) void this.#fetch(exchange);
+    // What went wrong is said when its sentence is on the page.
+    if (html || !event.code || !exchange) announcer.ended(event.turn, STATE_OF[event.type], noticeOf(exchange));
+    if (exchange && !(html && exchange.isQuestionWhole)) void this.#fetch(exchange);
   }
 
   /** @param {Snapshot} snapshot */
@@ -189,8 +183,9 @@ export class ServerEvents {
 
   /** @param {Exchange} exchange */
   async #fetch(exchange) {
-    const isFetched = await this.#page.open.fetchExchange(exchange);
-    if (isFetched && exchange.turn && !exchange.isRunning) this.#page.announcer.ended(exchange.turn, exchange.state);
+    await this.#page.open.fetchExchange(exchange);
+    const { turn, isRunning, state } = exchange;
+    if (turn && !isRunning) this.#page.announcer.ended(turn, state, noticeOf(exchange));
     this.#showRunning();
   }
 

@@ -4,12 +4,12 @@ import { seek } from "../page/dom.js";
 import { finishAll } from "../page/finishing.js";
 import { Exchange } from "../exchange/exchange.js";
 import { ExchangeButtons } from "../exchange/buttons.js";
-import { Versions } from "../exchange/versions.js";
+import { listenForVersions } from "../comparing/listening.js";
 import { signature, withAbove } from "./more.js";
 
 /** @import { TurnCreated } from "../wire/wire.js" */
 /** @typedef {Pick<TurnCreated, "turn" | "question" | "after" | "kind" | "continued_turn">} Begun */
-/** @typedef {Begun & { replaces?: string, html?: string | null }} Beginning `replaces`: what this tab edited */
+/** @typedef {Begun & Partial<TurnCreated> & { replaces?: string }} Beginning `replaces`: what this tab edited */
 
 export class ChatTranscript extends HTMLElement {
   /** The messages that are being sent, by client id. @type {Map<string, Exchange>} */
@@ -18,7 +18,7 @@ export class ChatTranscript extends HTMLElement {
 
   connectedCallback() {
     this.#buttons.listen();
-    new Versions(this).listen();
+    listenForVersions(this);
     this.#settle();
   }
 

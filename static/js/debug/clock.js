@@ -1,6 +1,7 @@
 // <debug-clock>: shows how long the debug view stays open. At the end it clears the screen, whether or not the server
 // can be reached.
 
+import { t } from "../language/words.js";
 import { find } from "../page/dom.js";
 import { remainingText } from "../timing/remaining.js";
 
@@ -35,7 +36,7 @@ class DebugClock extends HTMLElement {
     if (text !== this.textContent) this.textContent = text;
     if (left > 0) return;
     clearInterval(this.#timer);
-    find(document, "main", HTMLElement).replaceChildren("The debug view has closed: its time is up.");
+    find(document, "main", HTMLElement).replaceChildren(t("The debug view has closed: its time is up."));
     location.replace(this.dataset.then ?? "/");
   };
 }

@@ -1,5 +1,6 @@
 // The labels above a frame in the debug view: its header fields, and why people do not see it.
 
+import { t } from "../language/words.js";
 import { find, seek } from "../page/dom.js";
 
 /**
@@ -12,7 +13,7 @@ export function label(frame, header, why) {
   const chips = Object.entries(header ?? {}).filter(([, value]) => value !== null && value !== "");
   head.prepend(...chips.map(([name, value]) => chip(name, String(value))));
   frame.classList.add(why ? "frame-hidden" : "frame-visible");
-  find(frame, ".frame-why", HTMLElement).textContent = why ? `Hidden. ${why}` : "";
+  find(frame, ".frame-why", HTMLElement).textContent = why ? t("Hidden. %(why)s", { why: t(why) }) : "";
   // Beside a hidden frame the page shows why it is hidden, not its text.
   if (why) seek(frame, ".frame-seen-text", HTMLElement)?.remove();
 }

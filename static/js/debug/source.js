@@ -1,12 +1,13 @@
 // <debug-source>: a frame as it is stored. It is fetched only when it is opened, because each access is recorded.
 // <debug-copy>: copies text from the page.
 
+import { t } from "../language/words.js";
 import { copy, copyLater } from "../page/clipboard.js";
 import { find } from "../page/dom.js";
 import { read } from "../page/server.js";
 
 const COPIED_MS = 2_000;
-const FAILED = "This could not be loaded. The debug view may have closed: please reload the page.";
+const FAILED = t("This could not be loaded. The debug view may have closed: please reload the page.");
 
 class DebugSource extends HTMLElement {
   #details = find(this, "details", HTMLDetailsElement);
@@ -54,9 +55,9 @@ async function withFeedback(button, act) {
   const before = label.textContent;
   try {
     await act();
-    label.textContent = "Copied";
+    label.textContent = t("Copied");
   } catch {
-    label.textContent = "Could not copy";
+    label.textContent = t("Could not copy");
   }
   setTimeout(() => (label.textContent = before), COPIED_MS);
 }

@@ -1,7 +1,9 @@
 // <debug-view>: shows every frame while it streams, hidden frames included. Everything is inserted as text.
 
+import { number, t, tn } from "../language/words.js";
 import { Connection } from "../page/connection.js";
 import { find, piece, seek } from "../page/dom.js";
+import { refusal } from "../language/refusals.js";
 import { isDebugPageEvent, isTurnEvent, unhandled } from "../wire/protocol.js";
 import { label, relabel } from "./labels.js";
 import { Sequence } from "../wire/sequence.js";
@@ -15,8 +17,8 @@ const TOO_MANY = 4408;
 
 /** Codes of a refusal after which this page has nothing more to show. */
 const NO_ACCESS = new Set(["E-PERM-VISIBILITY", "E-X-OPT-IN", "E-X-NOT-FOUND", "E-X-SIGNED-OUT"]);
-const LIVE = "Live: new frames appear as they are written.";
-const RECONNECTING = "Reconnecting…";
+const LIVE = t("Live: new frames appear as they are written.");
+const RECONNECTING = t("Reconnecting…");
 
 class DebugView extends HTMLElement {
   #live = find(this, ".debug-group-live", HTMLElement);
@@ -73,10 +75,10 @@ class DebugView extends HTMLElement {
         return this.#close(event.message_id, event.terminator, event.code);
       case "chatui:refused":
         // After a reconnect the view may be closed or the permission gone: then nothing may stay on the screen.
-        this.#closingMessage = event.message;
-        return NO_ACCESS.has(event.code) ? this.#end(0) : this.#say(event.message);
+        this.#closingMessage = refusal(event.code);
+        return NO_ACCESS.has(event.code) ? this.#end(0) : this.#say(this.#closingMessage);
       case "chatui:closing":
-        this.#closingMessage = event.message;
+        this.#closingMessage = refusal(event.code);
         return;
       case "chatui:idle":
       case "chatui:title":
@@ -148,14 +150,15 @@ class DebugView extends HTMLElement {
     const frame = this.#frame(message);
     if (!frame) return;
     const mark = seek(frame, ".frame-mark-live", HTMLElement);
-    if (mark) mark.textContent = "finished, reload to see it as stored";
+    if (mark) mark.textContent = t("finished, reload to see it as stored");
     if (!mark) return;
     const took = (performance.now() - (this.#openedAt.get(message) ?? performance.now())) / 1000;
+    const seconds = number(took, { minimumFractionDigits: 2, maximumFractionDigits: 2 });
     const length = find(frame, ".frame-text", HTMLElement).textContent?.length ?? 0;
     const facts = [
-      terminator && `took ${took.toFixed(2)} s`,
-      `${length} characters`,
-      terminator && `ends with ${terminator}`,
+      terminator && t("took %(seconds)s s", { seconds }),
+      tn("%(n)s character", "%(n)s characters", length),
+      terminator && t("ends with %(sign)s", { sign: terminator }),
       code,
     ];
     find(frame, ".frame-foot", HTMLElement).textContent = facts.filter(Boolean).join(" · ");
@@ -171,7 +174,7 @@ class DebugView extends HTMLElement {
    * @param {number} code
    */
   #end(code) {
-    this.#say(this.#closingMessage || "You no longer have access to the debug view.");
+    this.#say(this.#closingMessage || t("You no longer have access to the debug view."));
     if (code !== TOO_MANY) (this.closest("main") ?? this).replaceChildren(this.#state);
   }
 

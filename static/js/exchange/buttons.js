@@ -1,7 +1,9 @@
-// The buttons of the exchanges. They copy text, open the editor, and dispatch "chat:edit", "chat:regenerate" or
-// "chat:continue" for what the server has to do, and "chat:take-back" for a message that it does not have.
+// The buttons of the exchanges. They copy text, open the editor, and dispatch "chat:edit", "chat:regenerate",
+// "chat:continue" or "chat:answer-now" for what the server has to do, and "chat:take-back" for a message that it does
+// not have.
 // "chat:editing" and "chat:edited" tell when an editor has opened and when what was written in it was taken.
 
+import { t } from "../language/words.js";
 import { codeBeside } from "../page/code.js";
 import { copy, copyLater } from "../page/clipboard.js";
 import { around, find } from "../page/dom.js";
@@ -78,6 +80,8 @@ export class ExchangeButtons {
         return this.#regenerate(exchange);
       case "continue":
         return this.#continue(exchange);
+      case "answer-now":
+        return this.#dispatch("chat:answer-now", exchange.turn);
       case "take-back":
         return this.#dispatch("chat:take-back", exchange.element.dataset.clientId);
     }
@@ -93,10 +97,10 @@ export class ExchangeButtons {
     label.dataset.label = before;
     try {
       await copying;
-      label.textContent = "Copied";
-      this.#dispatch("chat:announce", "Copied");
+      label.textContent = t("Copied");
+      this.#dispatch("chat:announce", t("Copied"));
     } catch {
-      toast("The browser did not allow copying.");
+      toast(t("The browser did not allow copying."));
       return;
     }
     setTimeout(() => (label.textContent = before), COPIED_MS);

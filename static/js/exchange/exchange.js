@@ -145,7 +145,7 @@ export class Exchange {
    * Replaces the whole answer by a snapshot.
    * @param {Snapshot} snapshot
    */
-  showSnapshot({ messages, steps, thought, working, elapsed, place }) {
+  showSnapshot({ messages, steps, thought, working, elapsed, place, can_answer_now: canEnd }) {
     this.element.dataset.state = RUNNING;
     delete this.element.dataset.sending;
     this.thinking.clearSteps();
@@ -154,7 +154,7 @@ export class Exchange {
     for (const text of steps ?? []) this.thinking.addStep(text);
     if (typeof thought === "number") this.thinking.showThought(thought);
     this.parts.replaceAll(messages);
-    if (working) this.thinking.begin(elapsed);
+    if (working) this.thinking.begin(elapsed, canEnd);
     else this.thinking.hideWorking();
     if (place) this.thinking.showQueued(place);
   }

@@ -1,5 +1,6 @@
 // The editor for a question that was sent. Sending creates a new branch; the old question stays on its own.
 
+import { t } from "../language/words.js";
 import { find, piece, seek } from "../page/dom.js";
 import { grow } from "../page/growing.js";
 import { problemWith, sends } from "../models/typing.js";
@@ -57,7 +58,7 @@ export class QuestionEditor {
   #submit = (event) => {
     event.preventDefault();
     const text = this.#area.value.trim();
-    const problem = text ? problemWith(text, this.#limit) : "There is nothing to send.";
+    const problem = text ? problemWith(text, this.#limit) : t("There is nothing to send.");
     if (problem) return this.refuse(problem);
     this.#say("");
     this.#lock(true);

@@ -1,6 +1,7 @@
 // The display of the work before an answer: a line that counts the seconds, the summary's steps, and at the end how
 // long it took.
 
+import { t } from "../language/words.js";
 import { find, piece, seek } from "../page/dom.js";
 import { thoughtText, workingText } from "../timing/elapsed.js";
 
@@ -22,10 +23,12 @@ export class Thinking {
   /**
    * Hidden work has begun.
    * @param {number} elapsed milliseconds since the turn began
+   * @param {boolean} canEnd whether the person may end it, so that the answer begins
    */
-  begin(elapsed) {
+  begin(elapsed, canEnd) {
     this.#isHidden = true;
     this.showWorking(elapsed);
+    this.#offerEnd(canEnd);
   }
 
   /**
@@ -33,7 +36,7 @@ export class Thinking {
    * @param {string | undefined} kind of the message
    */
   wrote(kind) {
-    if (kind !== "preamble" || !this.#isHidden) this.hideWorking();
+    if (kind === "final" || !this.#isHidden) this.hideWorking();
   }
 
   /** @param {number} elapsed milliseconds since the turn began */
@@ -52,13 +55,13 @@ export class Thinking {
    * @param {number} place in the queue, from 1; 0 once it waits no more
    */
   showQueued(place) {
-    if (place) this.#say(`You are number ${place} in the queue…`);
+    if (place) this.#say(t("You are number %(place)s in the queue…", { place }));
     else this.showWorking(0);
   }
 
   /** The answer is whole, but the server is slow to store it. */
   showSaving() {
-    this.#say("Saving…");
+    this.#say(t("Saving…"));
   }
 
   /** @param {string} sentence in the place of the seconds */
@@ -70,9 +73,16 @@ export class Thinking {
     find(line, ".working-text", HTMLElement).textContent = sentence;
   }
 
+  /** @param {boolean} canEnd */
+  #offerEnd(canEnd) {
+    const button = seek(this.#exchange, "[data-action=answer-now]", HTMLElement);
+    if (button) button.hidden = !canEnd;
+  }
+
   hideWorking() {
     clearInterval(this.#ticking);
     this.#ticking = undefined;
+    this.#offerEnd(false);
     const line = seek(this.#exchange, ".working", HTMLElement);
     if (line) line.hidden = true;
   }

@@ -1,10 +1,12 @@
 // Switches between versions of a question or an answer without a reload. Dispatches "chat:branch" when one is shown.
 
+import { t } from "../language/words.js";
 import { around, find, parse, seek } from "../page/dom.js";
 import { RequestFailed, submit } from "../page/server.js";
 import { toast } from "../page/toasts.js";
 
 /** @import { ChatTranscript } from "../chat/transcript.js" */
+/** @import { Exchange } from "./exchange.js" */
 
 export class Versions {
   #transcript;
@@ -28,24 +30,37 @@ export class Versions {
     if (!(form instanceof HTMLFormElement) || !(button instanceof HTMLButtonElement)) return;
     event.preventDefault();
     const exchange = this.#transcript.exchanges.find((exchange) => exchange.element.contains(form));
-    const questions = [exchange?.question, button.value];
-    const top = exchange?.element.getBoundingClientRect().top ?? 0;
     const group = find(form, "[role=group]", HTMLElement).getAttribute("aria-label");
-    try {
-      const html = await submit(form.action, new URLSearchParams({ message: button.value }));
-      this.#transcript.replace(parse(html));
-      this.#transcript.dispatchEvent(new CustomEvent("chat:branch"));
-    } catch (error) {
-      toast(error instanceof RequestFailed ? error.message : "That version could not be shown.");
-      return;
-    }
-    const shown = this.#transcript.exchanges.find(({ question }) => questions.includes(question))?.element;
-    if (!shown) return;
-    focus(shown, `.siblings [role=group][aria-label="${group}"]`, button.getAttribute("aria-label"));
-    // After the focus, which scrolls to what was not laid out before, whatever it is told.
-    const scroller = this.#transcript.closest(".scroller");
-    if (scroller) scroller.scrollTop += shown.getBoundingClientRect().top - top;
+    const [place, label] = [`.siblings [role=group][aria-label="${group}"]`, button.getAttribute("aria-label")];
+    await openBranch(this.#transcript, exchange, form.action, button.value, (shown) => focus(shown, place, label));
   };
+}
+
+/**
+ * Opens the branch with a message. What was on the screen stays in its place.
+ * @param {ChatTranscript} transcript
+ * @param {Exchange | undefined} exchange with the message
+ * @param {string} action the address that opens branches
+ * @param {string} message
+ * @param {(shown: HTMLElement) => void} opened is called with the exchange as it is on that branch, to move the focus
+ */
+export async function openBranch(transcript, exchange, action, message, opened) {
+  const questions = [exchange?.question, message];
+  const top = exchange?.element.getBoundingClientRect().top ?? 0;
+  try {
+    const html = await submit(action, new URLSearchParams({ message }));
+    transcript.replace(parse(html));
+    transcript.dispatchEvent(new CustomEvent("chat:branch"));
+  } catch (error) {
+    toast(error instanceof RequestFailed ? error.message : t("That version could not be shown."));
+    return;
+  }
+  const shown = transcript.exchanges.find(({ question }) => questions.includes(question))?.element;
+  if (!shown) return;
+  opened(shown);
+  // After the focus, which scrolls to what was not laid out before, whatever it is told.
+  const scroller = transcript.closest(".scroller");
+  if (scroller) scroller.scrollTop += shown.getBoundingClientRect().top - top;
 }
 
 /**

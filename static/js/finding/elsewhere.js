@@ -1,8 +1,6 @@
-// The messages with a match that the page has not loaded, and what is kept while one of them is opened.
+// The messages with a match that the page has not loaded.
 
-const KEY = "chatui:find";
-
-/** @typedef {{ conversation: string, text: string, message: string }} Kept */
+import { t } from "../language/words.js";
 
 export class Elsewhere {
   #messages;
@@ -36,10 +34,11 @@ export class Elsewhere {
   sentence(current, count) {
     const { above, below } = this.#parts();
     const isElsewhere = above.length + below.length > 0;
-    const here = count ? `Match ${current + 1} of ${count}.` : isElsewhere ? "No match on this part." : "No matches.";
-    const earlier = above.length ? `Messages above: ${above.length}.` : "";
-    const later = below.length ? `Messages below: ${below.length}.` : "";
-    const unknown = this.#isKnown ? "" : "Other parts of the conversation could not be searched.";
+    const none = isElsewhere ? t("No match on this part.") : t("No matches.");
+    const here = count ? t("Match %(place)s of %(count)s.", { place: current + 1, count }) : none;
+    const earlier = above.length ? t("Messages above: %(count)s.", { count: above.length }) : "";
+    const later = below.length ? t("Messages below: %(count)s.", { count: below.length }) : "";
+    const unknown = this.#isKnown ? "" : t("Other parts of the conversation could not be searched.");
     return [here, earlier, later, unknown].filter(Boolean).join(" ");
   }
 
@@ -51,25 +50,5 @@ export class Elsewhere {
     if (first >= 0) return { above: all.slice(0, first), below: all.slice(last + 1) };
     const isAbove = document.querySelector("[data-more='earlier']") !== null;
     return isAbove ? { above: all, below: [] } : { above: [], below: all };
-  }
-}
-
-/** @param {Kept} kept for the page that shows the message */
-export function keepForNextPage(kept) {
-  try {
-    sessionStorage.setItem(KEY, JSON.stringify(kept));
-  } catch {
-    // Then the message is opened, and the bar is not.
-  }
-}
-
-/** @returns {Kept | null} */
-export function takeFromLastPage() {
-  try {
-    const kept = /** @type {unknown} */ (JSON.parse(sessionStorage.getItem(KEY) ?? "null"));
-    sessionStorage.removeItem(KEY);
-    return typeof kept === "object" ? /** @type {Kept | null} */ (kept) : null;
-  } catch {
-    return null;
   }
 }

@@ -3,15 +3,16 @@
 
 import { around, find } from "../page/dom.js";
 import { mark } from "../page/marks.js";
-import { menuOpener } from "../page/menus.js";
 import { read } from "../page/server.js";
 import { stepped } from "../models/matches.js";
 import { rangesIn } from "./text-ranges.js";
-import { Elsewhere, keepForNextPage, takeFromLastPage } from "./elsewhere.js";
+import { Elsewhere } from "./elsewhere.js";
+import { keepForNextPage } from "./next-page.js";
 
 /** @import { ChatTranscript } from "../chat/transcript.js" */
 /** @import { OpenConversation } from "../chat/open-conversation.js" */
 /** @import { Scrolling } from "../chat/scrolling.js" */
+/** @import { Kept } from "./next-page.js" */
 /** @typedef {{ transcript: ChatTranscript, open: OpenConversation, scrolling: Scrolling }} Around */
 
 const TYPING_MS = 180;
@@ -41,23 +42,21 @@ export class FindBar {
   }
 
   listen() {
-    this.#bar.addEventListener("chat:find", () => this.#open(document.activeElement));
     this.#bar.addEventListener("submit", (event) => (event.preventDefault(), this.#step(1)));
     this.#bar.addEventListener("keydown", this.#key);
     this.#bar.addEventListener("click", this.#clicked);
     this.#text.addEventListener("input", () => this.#later(() => void this.#search(), TYPING_MS));
-    document.addEventListener("click", (event) => {
-      if (around(event, "#top-menu [data-action=find]")) this.#open(menuOpener());
-    });
-    const kept = takeFromLastPage();
-    if (!kept || kept.conversation !== this.#around.open.id) return;
-    this.#open(null);
+  }
+
+  /** Goes on where the last page was left. @param {Kept} kept */
+  resume(kept) {
+    this.open(null);
     this.#text.value = kept.text;
     void this.#search(kept.message);
   }
 
   /** @param {Element | null} opener what gets the focus afterwards */
-  #open(opener) {
+  open(opener) {
     if (this.#bar.hidden) this.#opener = opener instanceof HTMLElement ? opener : null;
     this.#bar.hidden = false;
     this.#text.focus();

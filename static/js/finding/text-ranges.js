@@ -2,8 +2,8 @@
 
 import { placesOf } from "../models/matches.js";
 
-/** Where messages stand: questions, and the parts of answers. */
-const TEXTS = ".exchange .question-text:not([hidden]), .exchange .part";
+/** Where messages stand: questions, and the parts of the answers on the open branch. */
+const TEXTS = ".exchange .question-text:not([hidden]), .exchange .parts > .part";
 /** What is not seen as text: the copy of a formula for screen readers, and the heads of code blocks. */
 const LEFT_OUT = ".katex-mathml, .code-head, .visually-hidden";
 /** A match does not reach from one of these into the next. */

@@ -1,12 +1,14 @@
 // The sentences about a turn for screen readers: each is announced once, and nothing per token.
 
+import { t, tc } from "../language/words.js";
+
 /** @typedef {"thinking" | "ready" | "stopped" | "problem"} Moment */
 
 const SENTENCES = /** @type {Readonly<Record<Moment, string>>} */ ({
-  thinking: "Thinking",
-  ready: "Answer ready",
-  stopped: "Stopped",
-  problem: "The answer was not finished",
+  thinking: t("Thinking"),
+  ready: t("Answer ready"),
+  stopped: tc("an answer", "Stopped"),
+  problem: t("The answer was not finished"),
 });
 
 export class Announcements {

@@ -1,13 +1,15 @@
 // The text for how full a model's context is.
 
+import { number, t, tn } from "../language/words.js";
+
 /**
  * @param {number} percent of what the model can read at once; 0 if unknown
  * @param {number} leftOut how many of the oldest questions the model was not shown
  * @returns {string} empty where there is nothing to say
  */
 export function contextText(percent, leftOut) {
-  const full = percent > 0 ? `About ${percent} % of what the model can read at once` : "";
-  const left = leftOut > 0 ? `oldest ${leftOut === 1 ? "question" : `${leftOut} questions`} left out` : "";
-  const text = [full, left].filter(Boolean).join(" · ");
-  return text.slice(0, 1).toUpperCase() + text.slice(1);
+  const share = number(percent / 100, { style: "percent" });
+  const full = percent > 0 ? t("About %(share)s of what the model can read at once", { share }) : "";
+  const left = leftOut > 0 ? tn("Oldest question left out", "Oldest %(n)s questions left out", leftOut) : "";
+  return [full, left].filter(Boolean).join(" · ");
 }

@@ -1,16 +1,16 @@
 // The headings of the conversation list: Today, Yesterday, Earlier.
 
-/** @typedef {"Today" | "Yesterday" | "Earlier"} DayGroup */
+import { t } from "../language/words.js";
 
 /**
  * @param {Date} updated
  * @param {Date} now
- * @returns {DayGroup} by the calendar days of the reader's own time zone
+ * @returns {string} by the calendar days of the reader's own time zone
  */
 export function dayGroup(updated, now) {
   const today = new Date(now.getFullYear(), now.getMonth(), now.getDate());
   const yesterday = new Date(now.getFullYear(), now.getMonth(), now.getDate() - 1);
   // Where the browser's clock is behind the server's, a new conversation must still be under Today.
-  if (updated >= today) return "Today";
-  return updated >= yesterday ? "Yesterday" : "Earlier";
+  if (updated >= today) return t("Today");
+  return updated >= yesterday ? t("Yesterday") : t("Earlier");
 }

@@ -1,5 +1,7 @@
 // What a page knows of a diagram before it is drawn, and what it believes of what the frame says.
 
+import { t } from "../language/words.js";
+
 /** A longer source is not drawn. */
 export const MOST_CHARACTERS = 20_000;
 const LEAST_HEIGHT_PX = 32;
@@ -7,18 +9,18 @@ const MOST_HEIGHT_PX = 4_000;
 
 /** What a screen reader calls each kind, by the first word of its source. */
 const NAMES = Object.freeze({
-  graph: "Flowchart, drawn from its source",
-  flowchart: "Flowchart, drawn from its source",
-  sequenceDiagram: "Sequence diagram, drawn from its source",
-  classDiagram: "Class diagram, drawn from its source",
-  stateDiagram: "State diagram, drawn from its source",
-  erDiagram: "Entity relationship diagram, drawn from its source",
-  gantt: "Gantt chart, drawn from its source",
-  pie: "Pie chart, drawn from its source",
-  journey: "User journey, drawn from its source",
-  gitGraph: "Git graph, drawn from its source",
-  timeline: "Timeline, drawn from its source",
-  quadrantChart: "Quadrant chart, drawn from its source",
+  graph: t("Flowchart, drawn from its source"),
+  flowchart: t("Flowchart, drawn from its source"),
+  sequenceDiagram: t("Sequence diagram, drawn from its source"),
+  classDiagram: t("Class diagram, drawn from its source"),
+  stateDiagram: t("State diagram, drawn from its source"),
+  erDiagram: t("Entity relationship diagram, drawn from its source"),
+  gantt: t("Gantt chart, drawn from its source"),
+  pie: t("Pie chart, drawn from its source"),
+  journey: t("User journey, drawn from its source"),
+  gitGraph: t("Git graph, drawn from its source"),
+  timeline: t("Timeline, drawn from its source"),
+  quadrantChart: t("Quadrant chart, drawn from its source"),
 });
 
 /**
@@ -31,7 +33,7 @@ export function nameOf(source) {
   const body = source.replace(/^---\n[\s\S]*?\n---\n/, "").replace(/^\s*%%.*$/gm, "");
   const kind = /^\s*([A-Za-z]+)/.exec(body)?.[1] ?? "";
   const known = /** @type {Record<string, string>} */ (NAMES);
-  return Object.hasOwn(NAMES, kind) && known[kind] ? known[kind] : "Diagram, drawn from its source";
+  return Object.hasOwn(NAMES, kind) && known[kind] ? known[kind] : t("Diagram, drawn from its source");
 }
 
 /**

@@ -11,6 +11,7 @@ const EMPTY = Object.freeze({ text: "", clientId: null });
 export class Drafts {
   #storage;
   #person;
+  #forgotten = false;
 
   /**
    * @param {TextStorage | null} storage null where the browser forbids it
@@ -45,6 +46,7 @@ export class Drafts {
    * @param {string | null} [clientId]
    */
   keep(conversation, text, clientId = null) {
+    if (this.#forgotten) return;
     if (!text) return this.clear(conversation);
     this.#attempt((storage) => storage.setItem(this.key(conversation), JSON.stringify({ text, clientId })));
   }
@@ -54,8 +56,9 @@ export class Drafts {
     this.#attempt((storage) => storage.removeItem(this.key(conversation)));
   }
 
-  /** Deletes all drafts in this browser, whoever wrote them: called when a person signs out. */
+  /** Deletes all drafts in this browser, whoever wrote them, and keeps none from now on: the person has signed out. */
   forgetAll() {
+    this.#forgotten = true;
     this.#attempt((storage) => {
       const keys = Array.from({ length: storage.length }, (_, index) => storage.key(index));
       for (const key of keys) if (key?.startsWith(PREFIX)) storage.removeItem(key);

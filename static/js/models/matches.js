@@ -1,5 +1,7 @@
 // Finds a search text in other texts, and words the number of matches.
 
+import { t, tn } from "../language/words.js";
+
 /** Matches beyond this number are neither highlighted nor stepped through. */
 export const MOST_MATCHES = 5_000;
 
@@ -45,9 +47,13 @@ export function stepped(current, count, step) {
  * @returns {string}
  */
 export function foundText({ wanted, matches, current, frames, all }) {
-  const shown = frames === all ? (all === 1 ? "1 frame" : `${all} frames`) : `${frames} of ${all} frames`;
+  const some = t("%(some)s of %(all)s frames", { some: frames, all });
+  const shown = frames === all ? tn("%(n)s frame", "%(n)s frames", all) : some;
   if (!wanted) return shown;
-  if (matches === 0) return `No match in ${shown}`;
-  const place = current < 0 ? "" : `${current + 1} of `;
-  return `${place}${matches} ${matches === 1 ? "match" : "matches"} in ${shown}`;
+  if (matches === 0) return t("No match in %(frames)s", { frames: shown });
+  if (current < 0) return tn("%(n)s match in %(frames)s", "%(n)s matches in %(frames)s", matches, { frames: shown });
+  return tn("%(place)s of %(n)s match in %(frames)s", "%(place)s of %(n)s matches in %(frames)s", matches, {
+    place: current + 1,
+    frames: shown,
+  });
 }

@@ -1,5 +1,7 @@
 // The rules of the composer: which key sends, and how long a message may be.
 
+import { t, tn } from "../language/words.js";
+
 /**
  * @typedef {object} Key the part of a keyboard event that is read here
  * @property {string} key
@@ -35,9 +37,12 @@ export function problemWith(text, limit) {
   if (text.length <= limit) return null;
   const excess = [...text].length - limit;
   if (excess <= 0) return null;
-  const number = new Intl.NumberFormat("en");
-  const tooLong = `${number.format(excess)} ${excess === 1 ? "character" : "characters"} too long`;
-  return `This message is ${tooLong}. The limit is ${number.format(limit)} characters.`;
+  return tn(
+    "This message is %(n)s character too long. The limit is %(limit)s characters.",
+    "This message is %(n)s characters too long. The limit is %(limit)s characters.",
+    excess,
+    { limit },
+  );
 }
 
 /** The part of the limit that is left when the number of characters is shown. */
@@ -54,5 +59,5 @@ export function remainingCharacters(text, limit) {
   if (text.length < near || !Number.isFinite(limit)) return null;
   const left = limit - [...text].length;
   if (left < 0 || left > limit - near) return null;
-  return `Characters left: ${new Intl.NumberFormat("en").format(left)}`;
+  return t("Characters left: %(left)s", { left });
 }

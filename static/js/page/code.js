@@ -1,5 +1,6 @@
 // Code blocks: adds a header with the language and a copy button, and highlights the code once the block is closed.
 
+import { t, tc } from "../language/words.js";
 import { piece } from "./dom.js";
 import { MOST_CHARACTERS, flatten, languageOf } from "../models/highlighting.js";
 
@@ -28,9 +29,13 @@ export function decorateCode(block) {
     frame.dir = "ltr";
     const head = piece("code-head", HTMLElement);
     const label = head.querySelector(".code-language");
-    if (label) label.textContent = languageOf(pre.querySelector("code")?.className ?? "") ?? "text";
+    const language = languageOf(pre.querySelector("code")?.className ?? "");
+    if (label) label.textContent = language ?? tc("a programming language", "text");
     pre.replaceWith(frame);
     pre.tabIndex = 0;
+    // What can have the focus needs a name: otherwise a screen reader begins to read the code at once.
+    pre.role = "group";
+    pre.ariaLabel = t("Code: %(language)s", { language: label?.textContent ?? "" });
     frame.append(head, pre);
   }
 }

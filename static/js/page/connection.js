@@ -1,5 +1,6 @@
 // The WebSocket connection to the server. It notices a silent loss, and reconnects after every one.
 
+import { LANGUAGE } from "../language/words.js";
 import { Backoff } from "../timing/backoff.js";
 import { Heartbeat, LOOK_MS } from "../timing/heartbeat.js";
 import { Expander } from "../wire/compact.js";
@@ -89,6 +90,7 @@ export class Connection {
     if (this.#over) return;
     const address = new URL(this.#path, location.href);
     address.searchParams.set("protocol", String(PROTOCOL));
+    address.searchParams.set("language", LANGUAGE);
     address.protocol = location.protocol === "https:" ? "wss:" : "ws:";
     const socket = new WebSocket(address);
     this.#socket = socket;

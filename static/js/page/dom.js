@@ -1,9 +1,12 @@
 // The one place where HTML is inserted into the page, with typed helpers that find elements.
 
+const WORKER = "/sw.js";
+
 /**
  * The page's only Trusted Types policy. The Content-Security-Policy allows no other, so that an HTML sink anywhere else
- * throws. The HTML itself was sanitised on the server: this policy makes nothing safe, it marks the only way in.
- * @typedef {{ createHTML: (html: string) => string }} HtmlPolicy
+ * throws. The HTML itself was sanitised on the server: this policy makes nothing safe, it marks the only way in. Of
+ * scripts it lets in one address, a constant.
+ * @typedef {{ createHTML: (html: string) => string, createScriptURL: (address: string) => string }} HtmlPolicy
  */
 const policy = makePolicy();
 
@@ -18,6 +21,11 @@ export function parse(html) {
   const template = document.createElement("template");
   template.innerHTML = policy.createHTML(html);
   return template.content;
+}
+
+/** The address of the service worker, as the browser wants it to be. */
+export function workerAddress() {
+  return policy.createScriptURL(WORKER);
 }
 
 /**
@@ -104,7 +112,13 @@ export function around(event, selector) {
 
 /** @returns {HtmlPolicy} */
 function makePolicy() {
-  const rules = { createHTML: /** @param {string} html */ (html) => html };
+  const rules = {
+    createHTML: /** @param {string} html */ (html) => html,
+    createScriptURL: /** @param {string} address */ (address) => {
+      if (address === WORKER) return address;
+      throw new TypeError("there is one worker");
+    },
+  };
   const factory = /** @type {{ trustedTypes?: { createPolicy: (name: string, rules: HtmlPolicy) => HtmlPolicy } }} */ (
     /** @type {unknown} */ (globalThis)
   ).trustedTypes;

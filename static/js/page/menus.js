@@ -52,6 +52,9 @@ function place(event) {
   const button = opener.getBoundingClientRect();
   const below = button.bottom < innerHeight / 2;
   const leftward = button.left + MENU_WIDTH_PX > innerWidth;
+  const room = (below ? innerHeight - button.bottom : button.top) - 2 * MARGIN_PX;
+  // In a small or zoomed window the menu scrolls.
+  menu.style.maxHeight = `${room}px`;
   menu.style.top = below ? `${button.bottom + MARGIN_PX}px` : "auto";
   menu.style.bottom = below ? "auto" : `${innerHeight - button.top + MARGIN_PX}px`;
   menu.style.left = leftward ? "auto" : `${button.left}px`;

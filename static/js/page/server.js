@@ -1,13 +1,15 @@
 // HTTP requests to the server, with error messages for people.
 
+import { t } from "../language/words.js";
+
 /** The session is over: the server answered with its sign-in page. */
 export class SignedOut extends Error {}
 
 /** The server refused or could not be reached; `message` can be shown. */
 export class RequestFailed extends Error {}
 
-const UNREACHABLE = "The server could not be reached. Please try again.";
-const REFUSED = "The server could not do that. Please try again.";
+const UNREACHABLE = t("The server could not be reached. Please try again.");
+const REFUSED = t("The server could not do that. Please try again.");
 
 /**
  * Fetches the text at a path.
@@ -68,7 +70,7 @@ async function ask(path, options) {
   } catch {
     throw new RequestFailed(UNREACHABLE);
   }
-  if (response.status === 401 || isSignIn(response)) throw new SignedOut("You have been signed out.");
+  if (response.status === 401 || isSignIn(response)) throw new SignedOut(t("You have been signed out."));
   if (!response.ok) throw new RequestFailed(REFUSED);
   return response;
 }

@@ -1,6 +1,8 @@
 // Tables that are wider than the page scroll in a place of their own, which can be reached by keyboard and has a name.
 
-const LABEL = "Wide table: it can be scrolled sideways";
+import { t } from "../language/words.js";
+
+const LABEL = t("Wide table: it can be scrolled sideways");
 
 const resized = new ResizeObserver((entries) => {
   for (const { target } of entries) name(target instanceof HTMLTableElement ? target.parentElement : target);

@@ -1,5 +1,7 @@
 // Names of keys that are pressed together, such as "Ctrl+Shift+O" or "?", and which of them a shortcut may have.
 
+import { tc } from "../language/words.js";
+
 /**
  * @typedef {object} Pressed the part of a keyboard event that is read here
  * @property {string} key
@@ -54,4 +56,14 @@ export function isFree(keys) {
   if (!name) return false;
   const taken = ctrl ? (shift ? TAKEN_WITH_CTRL_SHIFT : TAKEN_WITH_CTRL) : TAKEN_ALONE;
   return !taken.includes(name);
+}
+
+/**
+ * The keys as they are written on keyboards here: "Strg+Umschalt+O".
+ * @param {string} keys
+ */
+export function keysShown(keys) {
+  /** @type {Record<string, string>} */
+  const names = { Ctrl: tc("key", "Ctrl"), Shift: tc("key", "Shift"), Space: tc("key", "Space") };
+  return keys.replace(/[A-Z][a-z]+/g, (name) => names[name] ?? name);
 }

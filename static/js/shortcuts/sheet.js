@@ -1,16 +1,17 @@
 // The sheet that lists the keyboard shortcuts: it changes their keys, and switches those of one key off.
 
+import { t, tc } from "../language/words.js";
 import { around, find, seek } from "../page/dom.js";
 import { actions } from "./bindings.js";
-import { keysOf } from "./keys.js";
+import { keysOf, keysShown } from "./keys.js";
 
 /** @import { Action, Bindings } from "./bindings.js" */
 
-const CHOOSE = "Choose the keys of a shortcut to change them.";
-const PRESS = "Press the new keys. Escape leaves the old ones, Backspace takes them away.";
-const NOT_FREE = "These keys belong to the browser, to text boxes or to screen readers. Please choose others.";
-const SAVED = "Saved.";
-const ALL_USUAL = "All shortcuts have their usual keys again.";
+const CHOOSE = t("Choose the keys of a shortcut to change them.");
+const PRESS = t("Press the new keys. Escape leaves the old ones, Backspace takes them away.");
+const NOT_FREE = t("These keys belong to the browser, to text boxes or to screen readers. Please choose others.");
+const SAVED = t("Saved.");
+const ALL_USUAL = t("All shortcuts have their usual keys again.");
 
 export class ShortcutSheet {
   #dialog = find(document, "#shortcuts", HTMLDialogElement);
@@ -59,7 +60,7 @@ export class ShortcutSheet {
       const button = this.#button(action);
       if (!button) continue;
       button.dataset.none = String(!keys);
-      find(button, "kbd", HTMLElement).textContent = keys || "None";
+      find(button, "kbd", HTMLElement).textContent = keysShown(keys) || tc("no keys", "None");
     }
   }
 
@@ -108,7 +109,8 @@ export class ShortcutSheet {
   #clash(keys, owner) {
     const row = this.#button(owner)?.closest(".shortcut");
     const name = row && seek(row, ".shortcut-name", HTMLElement)?.textContent?.trim();
-    return `${keys} already belongs to “${name}”. Please choose others, or change that one first.`;
+    const values = { keys: keysShown(keys), name: name ?? "" };
+    return t("%(keys)s already belongs to “%(name)s”. Please choose others, or change that one first.", values);
   }
 
   /** @param {string} sentence */

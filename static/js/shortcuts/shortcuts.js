@@ -1,14 +1,15 @@
 // The keyboard shortcuts of the chat page: finds the action that the pressed keys belong to, and carries it out.
 
+import { t } from "../language/words.js";
 import { around, find, seek } from "../page/dom.js";
 import { menuOpener } from "../page/menus.js";
 import { openStorage } from "../page/storage.js";
 import { toast } from "../page/toasts.js";
 import { Bindings, SHORTCUTS_KEY } from "./bindings.js";
-import { isSingle, keysOf } from "./keys.js";
-import { ShortcutSheet } from "./sheet.js";
+import { isSingle, keysOf, keysShown } from "./keys.js";
 
 /** @import { Action } from "./bindings.js" */
+/** @import { ShortcutSheet } from "./sheet.js" */
 
 /**
  * @typedef {object} Around
@@ -25,7 +26,8 @@ const FIELDS = "textarea, select, input:not([type=checkbox], [type=radio], [type
 export class Shortcuts {
   #around;
   #bindings = new Bindings(openStorage());
-  #sheet = new ShortcutSheet(this.#bindings, () => this.#tell());
+  /** Loaded when it is first opened. @type {ShortcutSheet | null} */
+  #sheet = null;
 
   /** @param {Around} around */
   constructor(around) {
@@ -63,11 +65,11 @@ export class Shortcuts {
       case "message":
         return this.#around.message();
       case "copy":
-        return this.#press("[data-action=copy-answer]", "There is no answer to copy yet.");
+        return this.#press("[data-action=copy-answer]", t("There is no answer to copy yet."));
       case "edit":
-        return this.#press("[data-action=edit]", "There is no question to edit yet.");
+        return this.#press("[data-action=edit]", t("There is no question to edit yet."));
       case "regenerate":
-        return this.#press("[data-action=regenerate]", "There is no answer to write again yet.");
+        return this.#press("[data-action=regenerate]", t("There is no answer to write again yet."));
       case "stop":
         return this.#around.stop();
       case "previous":
@@ -77,7 +79,7 @@ export class Shortcuts {
       case "fold":
         return this.#around.fold();
       case "help":
-        return this.#sheet.open(document.activeElement);
+        return void this.#openSheet(document.activeElement);
     }
   }
 
@@ -96,24 +98,36 @@ export class Shortcuts {
 
   /** Opens a neighbour of the open conversation in the list. @param {1 | -1} by */
   #open(by) {
-    const links = [...this.#around.page.querySelectorAll(".conversation-items .conversation-link")];
+    const shown = ".folder-details[open] .conversation-link, .conversation-items .conversation-link";
+    const links = [...this.#around.page.querySelectorAll(shown)];
     const open = links.findIndex((link) => link.getAttribute("aria-current") === "page");
     const link = open < 0 && by < 0 ? undefined : links[open + by];
     if (link instanceof HTMLElement) link.click();
-    else toast("There is no further conversation in the list.");
+    else toast(t("There is no further conversation in the list."));
   }
 
   /** @param {Event} event */
   #clicked = (event) => {
     // The menu closes; the focus goes back to the button that opened it.
-    if (around(event, "[data-action=shortcuts]")) this.#sheet.open(menuOpener());
+    if (around(event, "[data-action=shortcuts]")) void this.#openSheet(menuOpener());
   };
+
+  /** @param {Element | null} opener */
+  async #openSheet(opener) {
+    try {
+      const { ShortcutSheet } = await import("./sheet.js");
+      this.#sheet ??= new ShortcutSheet(this.#bindings, () => this.#tell());
+      this.#sheet.open(opener);
+    } catch {
+      toast(t("There is no connection to the server. Please try again when it is back."));
+    }
+  }
 
   /** @param {StorageEvent} event */
   #stored = (event) => {
     if (event.key !== SHORTCUTS_KEY) return;
     this.#bindings.load();
-    this.#sheet.show();
+    this.#sheet?.show();
     this.#tell();
   };
 
@@ -123,7 +137,7 @@ export class Shortcuts {
       const keys = this.#bindings.of(/** @type {Action} */ (element.getAttribute("data-keys-of")));
       const works = keys && this.#bindings.actionOf(keys);
       const label = element.getAttribute("data-keys-label") ?? "";
-      element.setAttribute("title", works ? `${label} (${keys})` : label);
+      element.setAttribute("title", works ? t("%(label)s (%(keys)s)", { label, keys: keysShown(keys) }) : label);
       if (works) element.setAttribute("aria-keyshortcuts", spoken(keys));
       else element.removeAttribute("aria-keyshortcuts");
     }

@@ -1,23 +1,27 @@
-// <conversation-list>: the list of conversations in the side bar, the pinned ones first, then grouped by day.
+// <conversation-list>: the list of conversations in the side bar: the folders, the pinned ones, then the others by day.
 
+import { t } from "../language/words.js";
 import { find, seek } from "../page/dom.js";
 import { dayGroup } from "../models/day-groups.js";
 import { mark, newEntry, place, update } from "./entries.js";
+import { Folders } from "./folders.js";
 import { ListActions } from "./list-actions.js";
 import { ListPages } from "./list-pages.js";
 import { TopMenu } from "./top-menu.js";
 
-/** @import { Answered } from "../wire/wire.js" */
+/** @import { Answered, FolderKept } from "../wire/wire.js" */
 /** @import { Entry } from "./entries.js" */
 
 export class ConversationList extends HTMLElement {
   #items = find(this, ".conversation-items", HTMLElement);
   #actions = new ListActions(this);
+  #folders = new Folders(this);
 
   connectedCallback() {
     this.#actions.listen();
     new TopMenu(this.#actions).listen();
     new ListPages(this, this.#items, () => this.#group()).start();
+    this.#folders.start();
     this.#group();
   }
 
@@ -29,7 +33,7 @@ export class ConversationList extends HTMLElement {
     const item = this.item(conversation);
     if (!item) return;
     find(item, ".conversation-title", HTMLElement).textContent = title;
-    seek(item, ".conversation-more", HTMLElement)?.setAttribute("aria-label", `Options for “${title}”`);
+    seek(item, ".conversation-more", HTMLElement)?.setAttribute("aria-label", t("Options for “%(title)s”", { title }));
   }
 
   /**
@@ -42,7 +46,7 @@ export class ConversationList extends HTMLElement {
     item.toggleAttribute("data-pinned", entry.is_pinned);
     mark(item, "running", entry.is_running);
     mark(item, "new", entry.has_news);
-    this.place(item);
+    this.place(item, entry.folder);
     this.retitle(entry.conversation, entry.title);
   }
 
@@ -79,12 +83,33 @@ export class ConversationList extends HTMLElement {
     if (item) find(item, ".conversation-link", HTMLElement).ariaCurrent = "page";
   }
 
+  /** @param {string} folder */
+  folder(folder) {
+    return folder ? this.#folders.element(folder) : null;
+  }
+
+  /** @param {FolderKept} event */
+  keepFolder(event) {
+    this.#folders.keep(event);
+    this.#group();
+  }
+
+  /** @param {string} folder that was deleted; what is in it is in the list again */
+  dropFolder(folder) {
+    for (const item of this.#folders.remove(folder)) this.place(item, "");
+    this.#group();
+  }
+
   /**
    * Takes over the list in a page from the server. What is older than all in it stays as it is.
    * @param {DocumentFragment} page
    */
   update(page) {
+    this.#folders.update(page);
     update(this.#items, [...page.querySelectorAll(".conversation-items > .conversation-item")]);
+    for (const item of this.#items.querySelectorAll(".conversation-item")) {
+      this.#folders.forget(item.getAttribute("data-conversation") ?? "");
+    }
     this.#group();
   }
 
@@ -94,29 +119,49 @@ export class ConversationList extends HTMLElement {
     let group = "";
     for (const item of this.#items.querySelectorAll(".conversation-item")) {
       const updated = new Date(item.getAttribute("data-updated") ?? now);
-      const mine = item.hasAttribute("data-pinned") ? "Pinned" : dayGroup(updated, now);
+      const mine = item.hasAttribute("data-pinned") ? t("Pinned") : dayGroup(updated, now);
       if (mine !== group) item.before(heading(mine));
       group = mine;
     }
-    find(this, ".conversation-none", HTMLElement).hidden = this.#items.childElementCount > 0;
+    find(this, ".conversation-none", HTMLElement).hidden = this.#items.childElementCount > 0 || !this.#folders.isEmpty;
   }
 
   /** @param {HTMLElement} item to take out of the list */
   take(item) {
+    item.dataset.folder = folderOf(item);
     item.remove();
     this.#group();
   }
 
-  /** @param {HTMLElement} item to put where it belongs */
-  place(item) {
-    place(this.#items, item);
+  /**
+   * Puts an entry where it belongs.
+   * @param {HTMLElement} item
+   * @param {string} [folder] that it is in; empty for none
+   */
+  place(item, folder = item.dataset.folder ?? folderOf(item)) {
+    const hadFocus = item.contains(document.activeElement);
+    delete item.dataset.folder;
+    place(this.#folders.items(folder) ?? this.#items, item);
     this.#group();
+    if (hadFocus && !item.contains(document.activeElement)) this.#focus(item);
+  }
+
+  /** @param {HTMLElement} item that was moved, and has lost the focus by that */
+  #focus(item) {
+    const closed = item.closest(".folder-details:not([open])");
+    (closed ? find(closed, "summary", HTMLElement) : find(item, ".conversation-link", HTMLElement)).focus();
   }
 
   /** @param {string} conversation */
   item(conversation) {
-    return seek(this.#items, `[data-conversation="${CSS.escape(conversation)}"]`, HTMLElement);
+    return seek(this, `[data-conversation="${CSS.escape(conversation)}"]`, HTMLElement);
   }
+}
+
+/** @param {HTMLElement} item */
+function folderOf(item) {
+  const folder = item.closest(".folder");
+  return folder instanceof HTMLElement ? (folder.dataset.folder ?? "") : "";
 }
 
 /** @param {string} group */

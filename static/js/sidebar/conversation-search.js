@@ -1,6 +1,7 @@
 // <conversation-search>: the search field above the list of conversations. Shows its results in place of the list.
 // "chat:find" asks for it; then it dispatches "chat:search".
 
+import { t, tn } from "../language/words.js";
 import { around, fill, find, parse, seek } from "../page/dom.js";
 import { SignedOut, read } from "../page/server.js";
 
@@ -50,7 +51,7 @@ export class ConversationSearch extends HTMLElement {
       if (mine !== this.#asked) return;
       this.#open();
       const isSignedOut = error instanceof SignedOut;
-      this.#say(isSignedOut ? "You have been signed out." : "The search failed. Please try again.", true);
+      this.#say(isSignedOut ? t("You have been signed out.") : t("The search failed. Please try again."), true);
     }
   }
 
@@ -70,8 +71,8 @@ export class ConversationSearch extends HTMLElement {
       this.#links()[before]?.focus();
     }
     const count = this.#links().length;
-    const more = seek(this.#results, ".search-more", HTMLElement) ? "at least " : "";
-    this.#say(count ? `${more}${count} ${count === 1 ? "result" : "results"}` : "No results", false);
+    const hasMore = seek(this.#results, ".search-more", HTMLElement) !== null;
+    this.#say(foundResults(count, hasMore), false);
   }
 
   /**
@@ -143,6 +144,13 @@ export class ConversationSearch extends HTMLElement {
     this.#text.focus();
     this.#text.select();
   };
+}
+
+/** @param {number} count @param {boolean} hasMore */
+function foundResults(count, hasMore) {
+  if (!count) return t("No results");
+  if (hasMore) return tn("at least %(n)s result", "at least %(n)s results", count);
+  return tn("%(n)s result", "%(n)s results", count);
 }
 
 customElements.define("conversation-search", ConversationSearch);

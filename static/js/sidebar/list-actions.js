@@ -1,10 +1,12 @@
 // What the menu of a conversation does: renames in place, pins, archives and deletes with undo.
 
+import { t } from "../language/words.js";
 import { around, find, seek } from "../page/dom.js";
 import { menuOpener } from "../page/menus.js";
 import { RequestFailed, act } from "../page/server.js";
 import { toast } from "../page/toasts.js";
 import { editTitle, newEntry, titledEntry } from "./entries.js";
+import { MoveDialog } from "./move-dialog.js";
 import { showPlace } from "./place-items.js";
 
 /** @import { ConversationList } from "./conversation-list.js" */
@@ -12,6 +14,7 @@ import { showPlace } from "./place-items.js";
 export class ListActions {
   #list;
   #menu = find(document, "#conversation-menu", HTMLElement);
+  #move = new MoveDialog();
   /** Those that were deleted in this tab. @type {Set<string>} */
   #deleted = new Set();
 
@@ -45,7 +48,13 @@ export class ListActions {
     if (action === "rename") editTitle(titledEntry(item), (title, before) => void this.saveTitle(item, title, before));
     else if (action === "delete") this.#delete(item);
     else if (action === "put" && place) void this.put(item, place);
+    else if (action === "move") this.move(`${find(item, "a.conversation-link", HTMLAnchorElement).href}move/`);
   };
+
+  /** @param {string} path of the page that asks for the folder */
+  move(path) {
+    void this.#move.open(path);
+  }
 
   /**
    * Puts a conversation on top of the list, into it or into the archive. The server then tells every page, also this.
@@ -57,7 +66,8 @@ export class ListActions {
     try {
       const { title } = await act(item.dataset.put ?? "", { place });
       if (place !== "archive") return;
-      toast(`Archived “${title ?? ""}”.`, { label: "Undo", run: () => void this.put(item, "list") });
+      const said = t("Archived “%(title)s”.", { title: title ?? "" });
+      toast(said, { label: t("Undo"), run: () => void this.put(item, "list") });
       if (hadFocus) this.#focusFirst();
     } catch (error) {
       toast(messageOf(error));
@@ -130,7 +140,7 @@ export class ListActions {
       list.dispatchEvent(new CustomEvent("chat:deleted", { detail: conversation }));
       return;
     }
-    toast(`Deleted “${title}”.`, { label: "Undo", run: () => this.#restore(item, bringBack) });
+    toast(t("Deleted “%(title)s”.", { title }), { label: t("Undo"), run: () => this.#restore(item, bringBack) });
   }
 
   /**
@@ -151,5 +161,5 @@ export class ListActions {
 
 /** @param {unknown} error */
 function messageOf(error) {
-  return error instanceof RequestFailed ? error.message : "That did not work. Please reload the page.";
+  return error instanceof RequestFailed ? error.message : t("That did not work. Please reload the page.");
 }

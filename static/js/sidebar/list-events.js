@@ -5,10 +5,12 @@ import { unhandled } from "../wire/protocol.js";
 import { showPlace } from "./place-items.js";
 
 /** @import { TabTitle } from "../chat/tab-title.js" */
-/** @import { Answered, AnswerSeen, Archived, Listed, TitleChanged, Unlisted } from "../wire/wire.js" */
+/** @import { Answered, AnswerSeen, Archived, FolderGone, FolderKept } from "../wire/wire.js" */
+/** @import { Listed, TitleChanged, Unlisted } from "../wire/wire.js" */
 /** @import { ConversationList } from "./conversation-list.js" */
 /** @import { Place } from "./place-items.js" */
-/** @typedef {TitleChanged | Listed | Unlisted | Archived | Answered | AnswerSeen} ListEvent */
+/** @typedef {FolderKept | FolderGone} FolderEvent */
+/** @typedef {TitleChanged | Listed | Unlisted | Archived | Answered | AnswerSeen | FolderEvent} ListEvent */
 
 export class ListEvents {
   #page;
@@ -44,6 +46,10 @@ export class ListEvents {
         return this.#list.answered(event);
       case "chatui:seen":
         return this.#list.seen(event.conversation);
+      case "chatui:folder":
+        return this.#folderKept(event);
+      case "chatui:folder.gone":
+        return this.#folderGone(event.folder);
       default:
         return unhandled(event);
     }
@@ -66,6 +72,36 @@ export class ListEvents {
     this.retitle(event);
     this.#deletedBanner.hidden = true;
     this.#showPlace(event.is_pinned ? "pinned" : "list");
+    this.#showFolder(event.folder);
+  }
+
+  /** @param {FolderKept} event */
+  #folderKept(event) {
+    this.#list.keepFolder(event);
+    if (this.#folderMark.dataset.folder === event.folder) this.#showFolder(event.folder);
+  }
+
+  /** @param {string} folder */
+  #folderGone(folder) {
+    this.#list.dropFolder(folder);
+    if (this.#folderMark.dataset.folder === folder) this.#showFolder("");
+    if (this.#page.dataset.folder === folder) delete this.#page.dataset.folder;
+  }
+
+  /** @param {string} folder of the open conversation; empty for none */
+  #showFolder(folder) {
+    const mark = this.#folderMark;
+    const entry = this.#list.folder(folder);
+    mark.hidden = !entry;
+    mark.dataset.folder = entry ? folder : "";
+    if (!entry) return;
+    mark.setAttribute("href", find(entry, ".folder-edit", HTMLElement).getAttribute("href") ?? "");
+    const name = find(entry, ".folder-name", HTMLElement).textContent;
+    find(mark, ".folder-mark-name", HTMLElement).textContent = name;
+  }
+
+  get #folderMark() {
+    return find(this.#page, ".top-bar .folder-mark", HTMLElement);
   }
 
   /** @param {string} conversation */

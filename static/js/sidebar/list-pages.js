@@ -1,5 +1,6 @@
 // Further pages of the list of conversations: each is loaded when the reader comes near the end of the list, or asks.
 
+import { t } from "../language/words.js";
 import { around, find, parse, seek } from "../page/dom.js";
 import { read } from "../page/server.js";
 
@@ -45,7 +46,8 @@ export class ListPages {
 
   /** @param {MouseEvent} event */
   #clicked = (event) => {
-    if (!around(event, ".conversation-page-link") || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    const link = around(event, ".conversation-page-link");
+    if (!link || !this.#items.contains(link) || event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
     void this.#load();
   };
@@ -61,7 +63,7 @@ export class ListPages {
     } catch (error) {
       place.ariaBusy = "false";
       find(place, ".conversation-page-problem", HTMLElement).textContent = error instanceof Error ? error.message : "";
-      link.textContent = "Try again";
+      link.textContent = t("Try again");
       this.#near.unobserve(place);
     }
   }
@@ -82,7 +84,9 @@ export class ListPages {
     place.replaceWith(...put);
     this.#added();
     this.#watch();
-    if (hadFocus && put[0]) (seek(put[0], "a", HTMLElement) ?? this.#list).focus({ preventScroll: true });
+    if (!hadFocus) return;
+    const next = put[0] ? seek(put[0], "a", HTMLElement) : this.#items.closest("details")?.querySelector("summary");
+    (next ?? this.#list).focus({ preventScroll: true });
   }
 }
 

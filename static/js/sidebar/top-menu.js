@@ -21,13 +21,19 @@ export class TopMenu {
   /** @param {Event} event */
   #chosen = (event) => {
     const menu = around(event, "#top-menu");
-    const { action, place } = around(event, "[data-action]")?.dataset ?? {};
+    const item = around(event, "[data-action]");
+    const { action, place } = item?.dataset ?? {};
     if (!menu || !action) return;
     menu.hidePopover();
     const conversation = menu.dataset.conversation ?? "";
     if (action === "delete") this.#actions.deleteOpen(conversation);
     else if (action === "rename") this.#rename(menu);
     else if (action === "put" && place) void this.#actions.put(menu, place);
+    else if (action === "move" && item instanceof HTMLAnchorElement) {
+      // Without scripts, the link leads to the page that asks the same.
+      event.preventDefault();
+      this.#actions.move(item.href);
+    }
   };
 
   /** @param {HTMLElement} menu */

@@ -2,42 +2,47 @@
 // Made from chatui/wire by `make wire`. Do not change it by hand: a test compares the two.
 
 /**
- * @typedef {"final" | "preamble"} PartKind
+ * @typedef {"final" | "preamble" | "tool"} PartKind
  * @typedef {{ message_id: string, kind: PartKind, blocks: string[] }} MessageSoFar
  * @typedef {{ message_id: string, header: Record<string, string>, why_hidden?: string | null, text: string,
  *   open: boolean }} FrameSoFar
- * @typedef {{ type: "send", client_id: string, conversation: string | null, text: string, effort: string,
- *   choice: string | null }} Send
+ * @typedef {{ type: "send", client_id: string, conversation: string | null, folder: string | null, text: string,
+ *   effort: string, choice: string | null }} Send
  * @typedef {{ type: "edit", client_id: string, conversation: string, question: string, text: string, effort: string,
  *   choice: string | null }} Edit
  * @typedef {{ type: "regenerate", client_id: string, conversation: string, question: string, effort: string,
  *   choice: string | null }} Regenerate
  * @typedef {{ type: "continue", client_id: string, conversation: string, turn: string }} Continue
  * @typedef {{ type: "stop", conversation: string, turn: string }} Stop
+ * @typedef {{ type: "answer_now", conversation: string, turn: string }} AnswerNow
  * @typedef {{ type: "subscribe", conversation: string }} Subscribe
  * @typedef {{ type: "see", conversation: string }} See
  * @typedef {{ type: "watch", conversation: string }} Watch
  * @typedef {{ type: "pong", number: number }} Pong
  * @typedef {{ type: "probe" }} Probe
  * @typedef {Send | Edit | Regenerate | Continue} Ask
- * @typedef {Send | Edit | Regenerate | Continue | Stop | Subscribe | See | Watch | Pong | Probe} Command
+ * @typedef {Send | Edit | Regenerate | Continue | Stop | AnswerNow | Subscribe | See | Watch | Pong | Probe} Command
  * @typedef {{ type: "chatui:accepted", client_id: string, conversation: string, turn: string, question: string,
  *   url: string, title: string }} Accepted
- * @typedef {{ type: "chatui:refused", client_id?: string | null, code: string, message: string }} Refused
+ * @typedef {{ type: "chatui:refused", client_id?: string | null, code: string }} Refused
  * @typedef {{ type: "chatui:idle", conversation: string, turn?: string | null, state?: string | null }} Idle
  * @typedef {{ type: "chatui:title", conversation: string, title: string }} TitleChanged
  * @typedef {{ type: "chatui:listed", conversation: string, url: string, title: string, updated_at: string,
- *   is_imported: boolean, is_running: boolean, has_news: boolean, is_pinned: boolean }} Listed
+ *   is_imported: boolean, is_running: boolean, has_news: boolean, is_pinned: boolean, folder: string }} Listed
  * @typedef {{ type: "chatui:answered", conversation: string, updated_at: string, has_news: boolean }} Answered
  * @typedef {{ type: "chatui:seen", conversation: string }} AnswerSeen
  * @typedef {{ type: "chatui:archived", conversation: string }} Archived
  * @typedef {{ type: "chatui:unlisted", conversation: string }} Unlisted
- * @typedef {{ type: "chatui:closing", code: string, message: string }} Closing
+ * @typedef {{ type: "chatui:folder", folder: string, name: string, before: string }} FolderKept
+ * @typedef {{ type: "chatui:folder.gone", folder: string }} FolderGone
+ * @typedef {{ type: "chatui:closing", code: string }} Closing
  * @typedef {{ type: "chatui:ping", number: number }} Ping
  * @typedef {{ type: "chatui:alive" }} Alive
  * @typedef {{ type: "response.created", turn: string, sequence_number: number, conversation: string, question: string,
- *   after?: string | null, kind: string, continued_turn?: string | null, html?: string | null }} TurnCreated
- * @typedef {{ type: "chatui:working", turn: string, sequence_number: number, elapsed: number }} WorkingBegan
+ *   after?: string | null, kind: string, continued_turn?: string | null, html?: string | null, language?: string | null
+ *   }} TurnCreated
+ * @typedef {{ type: "chatui:working", turn: string, sequence_number: number, elapsed: number, can_answer_now: boolean
+ *   }} WorkingBegan
  * @typedef {{ type: "chatui:summary", turn: string, sequence_number: number, text: string }} SummaryStep
  * @typedef {{ type: "chatui:thought", turn: string, sequence_number: number, seconds: number }} ThoughtEnded
  * @typedef {{ type: "chatui:message", turn: string, sequence_number: number, message_id: string, kind: PartKind,
@@ -54,11 +59,12 @@
  * @typedef {{ type: "chatui:queued", turn: string, sequence_number: number, place: number }} Queued
  * @typedef {{ type: "chatui:saving", turn: string, sequence_number: number }} Saving
  * @typedef {{ type: "response.completed" | "response.incomplete" | "response.failed" | "response.cancel", turn: string,
- *   sequence_number: number, state: string, code?: string | null, message?: string | null, elapsed: number,
- *   context?: number | null, left_out?: number | null, html?: string | null }} TurnEnded
+ *   sequence_number: number, state: string, code?: string | null, elapsed: number, context?: number | null,
+ *   left_out?: number | null, html?: string | null, language?: string | null }} TurnEnded
  * @typedef {{ type: "chatui:beat", turn: string, sequence_number: number }} Beat
  * @typedef {{ type: "chatui:snapshot", turn: string, sequence_number: number, elapsed: number, working: boolean,
- *   steps: string[], thought?: number | null, messages: MessageSoFar[], place: number }} Snapshot
+ *   steps: string[], thought?: number | null, messages: MessageSoFar[], place: number, can_answer_now: boolean }}
+ *   Snapshot
  * @typedef {{ type: "chatui:frame.opened", turn: string, sequence_number: number, message_id: string,
  *   header: Record<string, string>, why_hidden?: string | null }} FrameBegan
  * @typedef {{ type: "chatui:frame.delta", turn: string, sequence_number: number, message_id: string, text: string }}
@@ -72,23 +78,24 @@
  * @typedef {TurnCreated | WorkingBegan | SummaryStep | ThoughtEnded | MessageBegan | MessageRelabelled |
  *   MessageWithdrawn | BlockReplaced | BlockGrew | BlockFlushed | Queued | Saving | TurnEnded | FrameBegan | FrameGrew
  *   | FrameHidden | FrameEnded} TurnEvent
- * @typedef {Accepted | Refused | Idle | TitleChanged | Listed | Answered | AnswerSeen | Archived | Unlisted | Closing |
- *   Ping | Alive | TurnCreated | WorkingBegan | SummaryStep | ThoughtEnded | MessageBegan | MessageRelabelled |
- *   MessageWithdrawn | BlockReplaced | BlockGrew | BlockFlushed | Queued | Saving | TurnEnded | Beat | Snapshot}
- *   EndUserEvent
+ * @typedef {Accepted | Refused | Idle | TitleChanged | Listed | Answered | AnswerSeen | Archived | Unlisted |
+ *   FolderKept | FolderGone | Closing | Ping | Alive | TurnCreated | WorkingBegan | SummaryStep | ThoughtEnded |
+ *   MessageBegan | MessageRelabelled | MessageWithdrawn | BlockReplaced | BlockGrew | BlockFlushed | Queued | Saving |
+ *   TurnEnded | Beat | Snapshot} EndUserEvent
  * @typedef {Refused | Idle | TitleChanged | Closing | Ping | Alive | FrameBegan | FrameGrew | FrameHidden | FrameEnded
  *   | DebugSnapshot} DebugPageEvent
  * @typedef {EndUserEvent | DebugPageEvent} ServerEvent
  */
 
-export const PROTOCOL = 3;
+export const PROTOCOL = 4;
 
 export const END_USER_TYPES = /** @type {readonly string[]} */ (Object.freeze([
   "chatui:accepted", "chatui:refused", "chatui:idle", "chatui:title", "chatui:listed", "chatui:answered", "chatui:seen",
-    "chatui:archived", "chatui:unlisted", "chatui:closing", "chatui:ping", "chatui:alive", "response.created",
-    "chatui:working", "chatui:summary", "chatui:thought", "chatui:message", "chatui:relabelled", "chatui:withdrawn",
-    "response.delta", "chatui:preamble.delta", "response.delta.flush", "chatui:queued", "chatui:saving",
-    "response.completed", "response.incomplete", "response.failed", "response.cancel", "chatui:beat", "chatui:snapshot",
+    "chatui:archived", "chatui:unlisted", "chatui:folder", "chatui:folder.gone", "chatui:closing", "chatui:ping",
+    "chatui:alive", "response.created", "chatui:working", "chatui:summary", "chatui:thought", "chatui:message",
+    "chatui:relabelled", "chatui:withdrawn", "response.delta", "chatui:preamble.delta", "response.delta.flush",
+    "chatui:queued", "chatui:saving", "response.completed", "response.incomplete", "response.failed", "response.cancel",
+    "chatui:beat", "chatui:snapshot",
 ]));
 
 export const DEBUG_PAGE_TYPES = /** @type {readonly string[]} */ (Object.freeze([
@@ -111,21 +118,23 @@ export const TURN_TYPES = /** @type {readonly string[]} */ (Object.freeze([
 export const FIELDS = {
   "chatui:accepted": [{ client_id: "string", conversation: "string", turn: "string", question: "string", url: "string",
     title: "string" }],
-  "chatui:refused": [{ code: "string", message: "string" }],
+  "chatui:refused": [{ code: "string" }],
   "chatui:idle": [{ conversation: "string" }],
   "chatui:title": [{ conversation: "string", title: "string" }],
   "chatui:listed": [{ conversation: "string", url: "string", title: "string", updated_at: "string",
-    is_imported: "boolean", is_running: "boolean", has_news: "boolean", is_pinned: "boolean" }],
+    is_imported: "boolean", is_running: "boolean", has_news: "boolean", is_pinned: "boolean", folder: "string" }],
   "chatui:answered": [{ conversation: "string", updated_at: "string", has_news: "boolean" }],
   "chatui:seen": [{ conversation: "string" }],
   "chatui:archived": [{ conversation: "string" }],
   "chatui:unlisted": [{ conversation: "string" }],
-  "chatui:closing": [{ code: "string", message: "string" }],
+  "chatui:folder": [{ folder: "string", name: "string", before: "string" }],
+  "chatui:folder.gone": [{ folder: "string" }],
+  "chatui:closing": [{ code: "string" }],
   "chatui:ping": [{ number: "number" }],
   "chatui:alive": [{  }],
   "response.created": [{ turn: "string", sequence_number: "number", conversation: "string", question: "string",
     kind: "string" }],
-  "chatui:working": [{ turn: "string", sequence_number: "number", elapsed: "number" }],
+  "chatui:working": [{ turn: "string", sequence_number: "number", elapsed: "number", can_answer_now: "boolean" }],
   "chatui:summary": [{ turn: "string", sequence_number: "number", text: "string" }],
   "chatui:thought": [{ turn: "string", sequence_number: "number", seconds: "number" }],
   "chatui:message": [{ turn: "string", sequence_number: "number", message_id: "string", kind: "string" }],
@@ -146,7 +155,7 @@ export const FIELDS = {
   "response.cancel": [{ turn: "string", sequence_number: "number", state: "string", elapsed: "number" }],
   "chatui:beat": [{ turn: "string", sequence_number: "number" }],
   "chatui:snapshot": [{ turn: "string", sequence_number: "number", elapsed: "number", working: "boolean",
-    steps: "array", messages: "array", place: "number" }],
+    steps: "array", messages: "array", place: "number", can_answer_now: "boolean" }],
   "chatui:frame.opened": [{ turn: "string", sequence_number: "number", message_id: "string", header: "object" }],
   "chatui:frame.delta": [{ turn: "string", sequence_number: "number", message_id: "string", text: "string" }],
   "chatui:frame.withdrawn": [{ turn: "string", sequence_number: "number", message_id: "string", header: "object" }],

@@ -1,20 +1,21 @@
 // The card above the message box that shows the next message, its editor and its buttons.
 
+import { t } from "../language/words.js";
 import { around, find, piece } from "../page/dom.js";
 import { QuestionEditor } from "../exchange/question-editor.js";
 
 /** @import { NextMessage as Message } from "./next-messages.js" */
 /** @typedef {{ send: () => void, edit: () => void, takeBack: () => void, edited: () => void }} Actions */
 
-export const WAITING = "Sent when this answer is finished.";
-const EDITING = "Not sent while you edit it.";
-const OFFERED = "This message has not been sent yet.";
+export const WAITING = t("Sent when this answer is finished.");
+const EDITING = t("Not sent while you edit it.");
+const OFFERED = t("This message has not been sent yet.");
 /** @type {Record<string, string | undefined>} by the state of the answer before it */
 const REASONS = {
-  stopped: "The answer was stopped, so this message has not been sent.",
-  failed: "The answer was not finished, so this message has not been sent.",
-  incomplete: "The answer was not finished, so this message has not been sent.",
-  interrupted: "The answer was not finished, so this message has not been sent.",
+  stopped: t("The answer was stopped, so this message has not been sent."),
+  failed: t("The answer was not finished, so this message has not been sent."),
+  incomplete: t("The answer was not finished, so this message has not been sent."),
+  interrupted: t("The answer was not finished, so this message has not been sent."),
 };
 
 /** Why a message is only offered. @param {string} reason the state of the answer before it, or nothing */

@@ -1,6 +1,7 @@
 // The next message, written while an answer is being written: it can be changed and taken back, and is sent once when
 // the answer is finished. After an answer that was stopped or failed it is offered instead.
 
+import { t } from "../language/words.js";
 import { newId } from "../models/client-id.js";
 import { openStorage } from "../page/storage.js";
 import { problemWith } from "../models/typing.js";
@@ -21,8 +22,8 @@ import { exclusively, isOfThisTab, markAsOfThisTab } from "./tabs.js";
  * @property {(sentence: string) => void} announce
  */
 
-const OCCUPIED = "Please send the message above first, or take it back.";
-const TAKEN = "This message was sent or changed in another tab meanwhile.";
+const OCCUPIED = t("Please send the message above first, or take it back.");
+const TAKEN = t("This message was sent or changed in another tab meanwhile.");
 
 export class NextMessage {
   #around;

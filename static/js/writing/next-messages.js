@@ -27,6 +27,7 @@ const STATES = ["waiting", "offered", "sending"];
 export class NextMessages {
   #storage;
   #person;
+  #forgotten = false;
   /** Where there is no storage, or no conversation yet: as long as this page. @type {Map<string, NextMessage>} */
   #here = new Map();
 
@@ -64,6 +65,7 @@ export class NextMessages {
    * @param {NextMessage} message
    */
   keep(conversation, message) {
+    if (this.#forgotten) return;
     const key = this.key(conversation);
     this.#here.delete(key);
     try {
@@ -107,8 +109,9 @@ export class NextMessages {
     return claimed;
   }
 
-  /** Deletes all of them in this browser, whoever wrote them: called when a person signs out. */
+  /** Deletes all of them in this browser, whoever wrote them, and keeps none from now on: the person has signed out. */
   forgetAll() {
+    this.#forgotten = true;
     this.#here.clear();
     try {
       const storage = this.#storage;

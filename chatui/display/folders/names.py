@@ -1,0 +1,31 @@
+"""The name of a folder as it is stored: one line, of which something can be seen."""
+
+from __future__ import annotations
+
+import unicodedata
+
+from chatui.store import transcripts
+
+_JOINERS = "\u200c\u200d"
+_BLANKS = "\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0"
+"""Letters, marks and symbols without a shape."""
+
+
+def one_line(text: str) -> str:
+    """``text`` in one line, without what controls something or is not seen. Joiners stay between two characters that can be seen, since
+    words of some languages and emoji are written with them."""
+    line = transcripts.storable(text)
+    line = "".join(each for each in " ".join(line.split()) if each in _JOINERS or unicodedata.category(each) not in ("Cc", "Cf"))
+    around = zip(f" {line}", line, f"{line[1:]} ", strict=False)
+    kept = (each for before, each, after in around if each not in _JOINERS or (_joins(before) and _joins(after)))
+    return " ".join("".join(kept).split())
+
+
+def is_seen(text: str) -> bool:
+    """Whether at least one character of ``text`` can be seen by itself."""
+    return any(unicodedata.category(each)[0] not in "CZM" and each not in _BLANKS for each in text)
+
+
+def _joins(character: str) -> bool:
+    """Whether a joiner can stand beside it: a mark belongs to a character that can be seen."""
+    return is_seen(character) or unicodedata.category(character) in ("Mn", "Mc")

@@ -1,0 +1,96 @@
+"""All answers to one question, for a page that shows them side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from uuid import UUID
+
+from chatui.display.conversation import ShownAnswer, is_question, shown_answer
+from chatui.models import Conversation, Message, Turn
+from chatui.permissions import access
+from chatui.store import continuation, transcripts
+
+MOST_VERSIONS = 12
+"""How many answers are shown at most, the newest: each may be long."""
+_MOST_IMPORTED_FRAMES = 50
+"""How far an imported answer is followed, which no turn holds together."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownVersion:
+    """One of the answers. ``index`` counts from 1, in the order in which they were begun; ``message_id`` opens the branch that it is on."""
+
+    index: int
+    message_id: str
+    answer: ShownAnswer
+
+
+@dataclass(frozen=True, slots=True)
+class ShownVersions:
+    """The newest answers to a question, the newest first, and how many there are."""
+
+    count: int
+    versions: Sequence[ShownVersion]
+
+
+@dataclass(frozen=True, slots=True)
+class _Version:
+    key: str
+    messages: Callable[[], Sequence[Message]]
+
+
+def shown_versions(row: Conversation, question: Message) -> ShownVersions:
+    """All answers to a question that have a message.
+
+    Raises:
+        NotFoundError: the message is no question.
+    """
+    if not is_question(question):
+        raise access.NotFoundError
+    known = continuation.Versions([question.pk])
+    ends = known.ends(question)
+    versions = _continued(row, question, ends) if ends else _unforked(row, question)
+    shown: list[ShownVersion] = []
+    for index in range(len(versions), max(len(versions) - MOST_VERSIONS, 0), -1):
+        version = versions[index - 1]
+        answer = shown_answer(row, [question, *version.messages()], known)
+        if answer is not None:
+            shown.append(ShownVersion(index, version.key, answer))
+    return ShownVersions(len(versions), shown)
+
+
+def _continued(row: Conversation, question: Message, ends: Sequence[Message]) -> list[_Version]:
+    """Where an answer was continued, the answers branch off below the question: each is the way up from its end."""
+    return [_Version(str(end.pk), partial(_way_to, row, question, end)) for end in ends]
+
+
+def _way_to(row: Conversation, question: Message, end: Message) -> Sequence[Message]:
+    return transcripts.branch(row, end, since=question.pk)[1:]
+
+
+def _unforked(row: Conversation, question: Message) -> list[_Version]:
+    """Each answer is what one turn wrote; where no turn did, each child of the question begins one."""
+    found: dict[object, _Version] = {}
+    for child in transcripts.siblings(row, {question.pk})[question.pk]:
+        if not is_question(child):
+            read = partial(_of_turn, child.turn_id) if child.turn_id else partial(_imported, row, child)
+            found.setdefault(child.turn_id or child.pk, _Version(str(child.pk), read))
+    return list(found.values())
+
+
+def _of_turn(turn_id: UUID) -> Sequence[Message]:
+    turn = Turn.objects.defer("request").get(pk=turn_id)
+    return list(turn.messages.select_related("turn").defer("turn__request").order_by("position"))
+
+
+def _imported(row: Conversation, first: Message) -> Sequence[Message]:
+    keys, last = [first.pk], first
+    while len(keys) < _MOST_IMPORTED_FRAMES:
+        below = transcripts.siblings(row, {last.pk})[last.pk]
+        if not below or is_question(below[-1]):
+            break
+        last = below[-1]
+        keys.append(last.pk)
+    return transcripts.loaded(row, keys)

@@ -1,0 +1,74 @@
+"""What makes the product an app of its own on a device: the manifest, the service worker, and the page that is shown without a network."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from csp.constants import NONE, SELF
+from csp.decorators import csp
+from django.contrib.staticfiles.storage import staticfiles_storage
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import render
+from django.template.loader import render_to_string
+from django.templatetags.static import static
+from django.urls import reverse
+from django.views.decorators.http import require_GET
+
+from chatui import __version__
+from chatui.branding.brand import Brand, brand
+from chatui.env import environment
+
+PAPER = "#fbfaf8"
+"""The background of the light theme (``static/css/base/tokens.css``): a manifest has one colour only."""
+
+ICONS = (("app-192.png", "192x192", "any"), ("app-512.png", "512x512", "any"), ("app-maskable-512.png", "512x512", "maskable"))
+SHELL = ("css/base.css", "css/pages/banners.css", "css/pages/card.css", "js/theme-early.js", "icons/icons.svg")
+"""The static files that the offline page needs."""
+
+
+@require_GET
+def manifest(request: HttpRequest) -> HttpResponse:
+    """The web app manifest. It is the same for everybody."""
+    found = brand()
+    described = {
+        "id": "/",
+        "name": found.name,
+        "short_name": found.name,
+        "start_url": reverse("home"),
+        "scope": reverse("home"),
+        "display": "standalone",
+        "background_color": PAPER,
+        "theme_color": found.accent,
+        "icons": _icons(found),
+    }
+    return JsonResponse(described, content_type="application/manifest+json")
+
+
+@require_GET
+@csp({"default-src": [NONE], "connect-src": [SELF]})  # all that a worker of ours does is to fetch
+def service_worker(request: HttpRequest) -> HttpResponse:
+    """The worker that keeps static files and the offline page; where it is switched off, one that deletes them and itself."""
+    is_on = environment().service_worker
+    name = "installed/worker.js" if is_on else "installed/worker_off.js"
+    context = {"release": _release(), "shell": [static(file) for file in SHELL]} if is_on else {}
+    response = HttpResponse(render_to_string(name, context), content_type="text/javascript; charset=utf-8")
+    response.headers["Cache-Control"] = "no-cache"
+    return response
+
+
+@require_GET
+def offline(request: HttpRequest) -> HttpResponse:
+    """The page that the worker shows when the server cannot be reached. It is the same for everybody, so it names nobody."""
+    return render(request, "installed/offline.html")
+
+
+def _release() -> str:
+    """What changes with each static file, with the operator's brand and with the product: caches are named after it."""
+    return "-".join([__version__, getattr(staticfiles_storage, "manifest_hash", ""), brand().digest])
+
+
+def _icons(found: Brand) -> list[dict[str, Any]]:
+    if found.mark:
+        source = reverse("brand_file", args=[found.digest, found.mark])
+        return [{"src": source, "sizes": found.mark_sizes, "type": found.mark_type}]
+    return [{"src": static(f"icons/{name}"), "sizes": sizes, "type": "image/png", "purpose": use} for name, sizes, use in ICONS]

@@ -1,0 +1,171 @@
+"""The pages of folders: a new one, its name and instructions, its end, and to which folder a conversation is moved."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+from django import forms
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.formats import number_format
+from django.utils.functional import lazy
+from django.utils.text import format_lazy
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+from django.views.decorators.http import require_http_methods
+
+from chatui.delivery import groups
+from chatui.delivery.bus import send_from_thread
+from chatui.display import list_events
+from chatui.display.conversation_links import shown_conversation
+from chatui.display.folders import actions, shown
+from chatui.display.folders.actions import INSTRUCTION_CHARS, MOST_FOLDERS, NAME_CHARS, NoNameError, TooManyFoldersError, Wanted
+from chatui.permissions import access
+from chatui.throttle import Throttle
+from chatui.web.guards import guarded
+from chatui.web.people import person_of
+
+if TYPE_CHECKING:
+    from chatui.models import Folder, User
+
+_writes = Throttle("folder", attempts=120, seconds=60)
+
+
+class _Instructions(forms.CharField):
+    """A text of several lines. Browsers send each end of a line as two characters, and count it as one."""
+
+    def to_python(self, value: object) -> str:
+        text = super().to_python(value)
+        return text.replace("\r\n", "\n") if text else ""
+
+
+class FolderForm(forms.Form):
+    """A folder's name and instructions."""
+
+    name = forms.CharField(
+        label=_("Name"),
+        max_length=NAME_CHARS,
+        widget=forms.TextInput(attrs={"dir": "auto", "autocomplete": "off"}),
+    )
+    instructions = _Instructions(
+        label=_("Instructions"),
+        required=False,
+        max_length=INSTRUCTION_CHARS,
+        help_text=format_lazy(
+            _(
+                "How answers in this folder should be, or what the model should know, in up to {count} characters. They count from your "
+                "next message on. Nobody whom you send a link to a conversation sees them."
+            ),
+            count=lazy(number_format, str)(INSTRUCTION_CHARS, force_grouping=True),
+        ),
+        widget=forms.Textarea(attrs={"dir": "auto", "rows": 8}),
+    )
+
+    def wanted(self) -> Wanted | None:
+        """The folder, where the form is complete."""
+        if not self.is_valid():
+            return None
+        try:
+            return Wanted.of(self.cleaned_data["name"], self.cleaned_data["instructions"])
+        except NoNameError:
+            self.add_error("name", gettext("Please write a name."))
+            return None
+
+
+@require_http_methods(["GET", "POST"])
+@login_required
+@guarded
+def new(request: HttpRequest) -> HttpResponse:
+    """Makes a folder. Puts the conversation into it that ``conversation`` names, or leads to a new one in it."""
+    person = person_of(request)
+    asked = request.POST.get("conversation") or request.GET.get("conversation", "")
+    row = access.own_conversation(person, asked) if asked else None
+    form = FolderForm(request.POST or None)
+    if request.method == "POST":
+        _writes.check(str(person.pk))
+        if wanted := form.wanted():
+            try:
+                folder = actions.create(person, wanted)
+            except TooManyFoldersError:
+                form.add_error(None, _full())
+            else:
+                _tell(person, folder)
+                return _moved(request, person, row.pk, str(folder.pk)) if row else redirect(_start(folder))
+    context = {"form": form, "conversation": shown_conversation(row) if row else None}
+    return render(request, "folders/new.html", context, status=400 if form.errors else 200)
+
+
+@require_http_methods(["GET", "POST"])
+@login_required
+@guarded
+def folder(request: HttpRequest, folder_id: UUID) -> HttpResponse:
+    """A folder's name and instructions; changes them."""
+    person = person_of(request)
+    text = shown.text_of(person, folder_id)
+    form = FolderForm(request.POST or None, initial={"name": text.name, "instructions": text.instructions})
+    if request.method == "POST":
+        _writes.check(str(person.pk))
+        if wanted := form.wanted():
+            _tell(person, actions.change(person, folder_id, wanted))
+            return redirect(f"{reverse('folder', args=[folder_id])}?saved=1")
+    context = {"form": form, "folder": text, "is_saved": "saved" in request.GET and request.method == "GET"}
+    return render(request, "folders/folder.html", context, status=400 if form.errors else 200)
+
+
+@require_http_methods(["GET", "POST"])
+@login_required
+@guarded
+def delete(request: HttpRequest, folder_id: UUID) -> HttpResponse:
+    """Asks whether to delete a folder; then does so. What is in it goes back to the list."""
+    person = person_of(request)
+    if request.method == "POST":
+        _writes.check(str(person.pk))
+        send_from_thread(groups.person(person.pk), list_events.folder_gone(actions.delete(person, folder_id)))
+        return redirect("home")
+    return render(request, "folders/delete.html", {"folder": shown.text_of(person, folder_id)})
+
+
+@require_http_methods(["GET", "POST"])
+@login_required
+@guarded
+def move(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
+    """Asks into which folder to put a conversation; then does so. No folder is the list."""
+    person = person_of(request)
+    if request.method == "POST":
+        return _moved(request, person, conversation_id, request.POST.get("folder", ""))
+    row = access.own_conversation(person, conversation_id)
+    folders = shown.names(person)
+    context = {
+        "conversation": shown_conversation(row),
+        "folders": folders,
+        "here": shown.folder_of(row),
+        "is_full": len(folders) >= MOST_FOLDERS,
+        "most": MOST_FOLDERS,
+        "name_chars": NAME_CHARS,
+    }
+    return render(request, "folders/move.html", context)
+
+
+def _moved(request: HttpRequest, person: User, conversation_id: UUID, folder_id: str) -> HttpResponse:
+    row = actions.move(person, conversation_id, folder_id)
+    send_from_thread(groups.person(person.pk), list_events.placed(row))
+    url = reverse("conversation", args=[row.pk])
+    if "application/json" in request.headers.get("Accept", ""):
+        return JsonResponse({"ok": True, "url": url, "title": row.title})
+    return redirect(url)
+
+
+def _full() -> str:
+    most = {"most": MOST_FOLDERS}
+    return gettext("You have %(most)s folders, and there can be no more. Delete one first.") % most
+
+
+def _tell(person: User, row: Folder) -> None:
+    send_from_thread(groups.person(person.pk), list_events.folder_kept(row, shown.before_which(row, person)))
+
+
+def _start(row: Folder) -> str:
+    return f"{reverse('home')}?folder={row.pk}"

@@ -1,0 +1,172 @@
+// Shows the other answers to a question beside the one on the open branch. The address says which question's, so that
+// a reload shows them again; nothing else remembers it.
+
+import { t, tn } from "../language/words.js";
+import { around, find, piece, seek } from "../page/dom.js";
+import { finishAll } from "../page/finishing.js";
+import { Exchange } from "../exchange/exchange.js";
+import { openBranch } from "../exchange/versions.js";
+import { copies, fetched, isShown, versionsIn } from "./fetched-versions.js";
+
+/** @import { ChatTranscript } from "../chat/transcript.js" */
+
+/**
+ * @typedef {object} Open what is compared
+ * @property {Exchange} exchange
+ * @property {string} question
+ * @property {HTMLElement} section where the other versions stand
+ * @property {HTMLElement[]} versions all of them, the one that the exchange shows included
+ * @property {HTMLElement} head of the answer that the exchange shows
+ * @property {string} asked who writes a version that is not stored yet
+ * @property {MutationObserver} watching
+ */
+
+const RUNNING = "running";
+
+export class Comparison {
+  #transcript;
+  /** @type {Open | null} */
+  #open = null;
+  #isKept = false;
+
+  /** @param {ChatTranscript} transcript */
+  constructor(transcript) {
+    this.#transcript = transcript;
+  }
+
+  listen() {
+    this.#transcript.addEventListener("click", this.#clicked);
+    this.#transcript.addEventListener("submit", this.#kept);
+    this.#transcript.addEventListener("chat:branch", this.#replaced);
+    const question = new URLSearchParams(location.search).get("compare");
+    const exchange = question && this.#transcript.exchanges.find((each) => each.question === question);
+    if (exchange) void this.show(exchange);
+  }
+
+  /**
+   * @param {Exchange} exchange
+   * @param {string} [asked] who is about to write one more version
+   * @returns {Promise<boolean>} whether the versions are there, or could not be fetched
+   */
+  async show(exchange, asked = "") {
+    const question = exchange.question;
+    const section = question ? await fetched(question) : null;
+    if (!question || !section || !exchange.element.isConnected) return false;
+    this.#close();
+    const watching = new MutationObserver(() => this.#changed());
+    watching.observe(exchange.element, { attributeFilter: ["data-turn", "data-state"] });
+    const head = piece("current-version", HTMLElement);
+    this.#open = { exchange, question, section, versions: versionsIn(section), head, asked, watching };
+    // What follows the newest text would lead to the end of the longest version.
+    this.#dispatch("chat:comparing");
+    find(exchange.element, ":scope > .answer", HTMLElement).before(head);
+    exchange.element.append(section);
+    this.#render(this.#open);
+    exchange.element.scrollIntoView({ block: "start" });
+    history.replaceState(null, "", `${location.pathname}?at=${question}&compare=${question}#m-${question}`);
+    return true;
+  }
+
+  /** @param {Event} event */
+  #clicked = async (event) => {
+    const button = around(event, "button[data-action]");
+    const element = around(event, ".exchange");
+    if (!button || !element) return;
+    if (button.dataset.action === "end-comparison") return this.#end();
+    if (button.dataset.action !== "compare") return;
+    if (this.#open?.exchange.element === element) return this.#end();
+    await this.show(Exchange.of(element));
+    if (!this.#open) return;
+    find(this.#open.head, ".version-name", HTMLElement).focus({ preventScroll: true });
+    const count = this.#open.versions.length;
+    this.#dispatch("chat:announce", tn("%(n)s version side by side", "%(n)s versions side by side", count));
+  };
+
+  /**
+   * The conversation is to go on with another version.
+   * @param {SubmitEvent} event
+   */
+  #kept = async (event) => {
+    const form = around(event, "form.version-keep");
+    const button = event.submitter;
+    const open = this.#open;
+    if (!open || !(form instanceof HTMLFormElement) || !(button instanceof HTMLButtonElement)) return;
+    event.preventDefault();
+    this.#isKept = true;
+    await openBranch(this.#transcript, open.exchange, form.action, button.value, focusTools);
+    this.#isKept = false;
+    this.#close();
+  };
+
+  /** The transcript was replaced: the comparison goes on at the exchange with the same question. */
+  #replaced = () => {
+    if (!this.#open || this.#isKept || this.#open.exchange.element.isConnected) return;
+    const { question } = this.#open;
+    const exchange = this.#transcript.exchanges.find((each) => each.question === question);
+    this.#close();
+    if (exchange) void this.show(exchange);
+  };
+
+  /** Another turn answers the question, or the answer has ended. */
+  async #changed() {
+    const open = this.#open;
+    if (!open) return;
+    if (open.exchange.state !== RUNNING) {
+      const section = await fetched(open.question);
+      if (!section || this.#open !== open) return;
+      open.section.replaceWith(section);
+      open.section = section;
+      open.versions = versionsIn(section);
+    }
+    this.#render(open);
+  }
+
+  /** @param {Open} open */
+  #render({ exchange, section, versions, head, asked }) {
+    const mine = versions.find((version) => isShown(version, exchange.element));
+    for (const version of versions) {
+      if (version === mine) version.remove();
+      else if (!version.isConnected) section.prepend(version);
+    }
+    const name = mine && find(mine, ".version-name", HTMLElement);
+    find(head, ".version-name", HTMLElement).replaceChildren(...(name ? copies(name) : [asked || t("New version")]));
+    exchange.element.classList.toggle("comparing", versions.some((version) => version !== mine));
+    const button = seek(exchange.element, "[data-action=compare]", HTMLElement);
+    if (button) button.ariaExpanded = "true";
+    finishAll(section);
+  }
+
+  /**
+   * @param {string} name
+   * @param {string} [detail]
+   */
+  #dispatch(name, detail) {
+    this.#transcript.dispatchEvent(new CustomEvent(name, { detail }));
+  }
+
+  /** Closes the comparison with the answer that the exchange shows. */
+  #end() {
+    const element = this.#open?.exchange.element;
+    this.#close();
+    if (element) focusTools(element);
+  }
+
+  #close() {
+    if (!this.#open) return;
+    const { exchange, head, section, watching } = this.#open;
+    this.#open = null;
+    watching.disconnect();
+    head.remove();
+    section.remove();
+    exchange.element.classList.remove("comparing");
+    const button = seek(exchange.element, "[data-action=compare]", HTMLElement);
+    if (button) button.ariaExpanded = "false";
+    history.replaceState(null, "", location.pathname);
+  }
+}
+
+/** @param {HTMLElement} exchange */
+function focusTools(exchange) {
+  const compare = seek(exchange, "[data-action=compare]", HTMLElement);
+  (compare ?? seek(exchange, ".answer-tools button", HTMLElement))?.focus({ preventScroll: true });
+}

@@ -1,0 +1,38 @@
+// Loads the find bar when somebody first finds something: most conversations are read without it.
+
+import { t } from "../language/words.js";
+import { around, find } from "../page/dom.js";
+import { menuOpener } from "../page/menus.js";
+import { toast } from "../page/toasts.js";
+import { takeFromLastPage } from "./next-page.js";
+
+/** @import { Around, FindBar } from "./find-bar.js" */
+
+/** @param {Around} page */
+export function findOnDemand(page) {
+  /** @type {Promise<FindBar> | null} */
+  let loading = null;
+  const load = () => (loading ??= import("./find-bar.js").then((module) => begun(new module.FindBar(page))));
+  /** @param {(bar: FindBar) => void} use */
+  const use = (use) =>
+    void load().then(use, () => {
+      loading = null;
+      toast(t("There is no connection to the server. Please try again when it is back."));
+    });
+  find(document, ".find-bar", HTMLElement).addEventListener("chat:find", () => {
+    const opener = document.activeElement;
+    use((bar) => bar.open(opener));
+  });
+  document.addEventListener("click", (event) => {
+    const opener = menuOpener();
+    if (around(event, "#top-menu [data-action=find]")) use((bar) => bar.open(opener));
+  });
+  const kept = takeFromLastPage();
+  if (kept?.conversation && kept.conversation === page.open.id) use((bar) => bar.resume(kept));
+}
+
+/** @param {FindBar} bar */
+function begun(bar) {
+  bar.listen();
+  return bar;
+}

@@ -1,0 +1,164 @@
+// The folders above the list of conversations: which are open in this browser, what is loaded of each, and where a
+// folder that is new or has another name stands.
+
+import { t } from "../language/words.js";
+import { find, pieceAbout, seek } from "../page/dom.js";
+import { recall, remember } from "../page/storage.js";
+import { place, update } from "./entries.js";
+import { ListPages } from "./list-pages.js";
+import { whenLeaving } from "../writing/leaving.js";
+
+/** @import { FolderKept } from "../wire/wire.js" */
+
+const KEY = "chatui:folders";
+
+export class Folders {
+  #list;
+  #folders;
+  /** Those whose further pages are loaded when the reader comes to their end. @type {Map<string, ListPages>} */
+  #pages = new Map();
+  #isForgotten = false;
+
+  /** @param {HTMLElement} list the part of the page that scrolls */
+  constructor(list) {
+    this.#list = list;
+    this.#folders = find(list, ".folders", HTMLElement);
+  }
+
+  start() {
+    const open = new Set(recall(KEY)?.split(" "));
+    for (const folder of this.#all()) {
+      const details = detailsOf(folder);
+      if (open.has(idOf(folder))) details.open = true;
+      if (details.open) this.#load(folder);
+    }
+    // "toggle" does not bubble.
+    this.#folders.addEventListener("toggle", this.#toggled, { capture: true });
+    whenLeaving(() => {
+      this.#isForgotten = true;
+    });
+  }
+
+  get isEmpty() {
+    return this.#folders.childElementCount === 0;
+  }
+
+  /** @param {string} folder */
+  element(folder) {
+    return seek(this.#folders, `[data-folder="${CSS.escape(folder)}"]`, HTMLElement);
+  }
+
+  /**
+   * Where the conversations of a folder stand; null for one that the page does not know.
+   * @param {string} folder
+   */
+  items(folder) {
+    const found = this.element(folder);
+    return found && itemsOf(found);
+  }
+
+  /** @param {FolderKept} event */
+  keep({ folder, name, before }) {
+    const found = this.element(folder) ?? pieceAbout("folder", HTMLElement, folder);
+    rename(found, name);
+    const next = before ? this.element(before) : null;
+    if (found.isConnected && found.nextElementSibling === next) return;
+    if (next) next.before(found);
+    else this.#folders.append(found);
+  }
+
+  /**
+   * @param {string} folder that was deleted
+   * @returns {HTMLElement[]} what the page had of it
+   */
+  remove(folder) {
+    const found = this.element(folder);
+    const inside = found ? [...itemsOf(found).querySelectorAll(".conversation-item")] : [];
+    found?.remove();
+    this.#pages.delete(folder);
+    return inside.filter((item) => item instanceof HTMLElement);
+  }
+
+  /**
+   * Takes over the folders in a page from the server: their names and order, and what that page has of one.
+   * @param {DocumentFragment} page
+   */
+  update(page) {
+    const fresh = [...page.querySelectorAll(".folders > .folder")].filter((each) => each instanceof HTMLElement);
+    const now = fresh.map((each) => {
+      const known = this.element(idOf(each));
+      if (!known) return each;
+      rename(known, find(each, ".folder-name", HTMLElement).textContent ?? "");
+      update(itemsOf(known), [...itemsOf(each).querySelectorAll(".conversation-item")]);
+      return known;
+    });
+    const isSame = now.length === this.#folders.childElementCount && now.every((each) => each.isConnected);
+    if (!isSame) this.#folders.replaceChildren(...now);
+    else now.forEach((each, at) => this.#folders.children[at] === each || this.#folders.children[at]?.before(each));
+    for (const folder of now) if (detailsOf(folder).open) this.#load(folder);
+  }
+
+  /**
+   * Takes a conversation out that stands in the list by now.
+   * @param {string} conversation
+   */
+  forget(conversation) {
+    seek(this.#folders, `[data-conversation="${CSS.escape(conversation)}"]`, HTMLElement)?.remove();
+  }
+
+  /** @param {Event} event */
+  #toggled = (event) => {
+    const folder = event.target instanceof Element ? event.target.closest(".folder") : null;
+    if (!(folder instanceof HTMLElement)) return;
+    const open = this.#all().filter((each) => detailsOf(each).open);
+    if (!this.#isForgotten) remember(KEY, open.map(idOf).join(" ") || null);
+    if (!detailsOf(folder).open) return;
+    // Who opens it sees in which of its conversations the new answer is.
+    seek(folder, ".folder-head .conversation-new", HTMLElement)?.remove();
+    this.#load(folder);
+  };
+
+  /** @param {HTMLElement} folder that is open now */
+  #load(folder) {
+    if (this.#pages.has(idOf(folder))) return;
+    const items = itemsOf(folder);
+    const pages = new ListPages(this.#list, items, () => {
+      for (const item of items.querySelectorAll(".conversation-item")) {
+        // What an event has put here before is not the latest, perhaps.
+        if (item instanceof HTMLElement) place(items, item);
+      }
+    });
+    this.#pages.set(idOf(folder), pages);
+    pages.start();
+  }
+
+  #all() {
+    return [...this.#folders.children].filter((each) => each instanceof HTMLElement);
+  }
+}
+
+/** @param {HTMLElement} folder */
+function idOf(folder) {
+  return folder.dataset.folder ?? "";
+}
+
+/** @param {HTMLElement} folder */
+function itemsOf(folder) {
+  return find(folder, ".folder-items", HTMLElement);
+}
+
+/** @param {HTMLElement} folder */
+function detailsOf(folder) {
+  return find(folder, ".folder-details", HTMLDetailsElement);
+}
+
+/**
+ * @param {HTMLElement} folder
+ * @param {string} name
+ */
+function rename(folder, name) {
+  find(folder, ".folder-name", HTMLElement).textContent = name;
+  find(folder, ".folder-new", HTMLElement).setAttribute("aria-label", t("New conversation in “%(name)s”", { name }));
+  find(folder, ".folder-edit", HTMLElement)
+    .setAttribute("aria-label", t("Name and instructions of “%(name)s”", { name }));
+}

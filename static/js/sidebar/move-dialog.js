@@ -1,0 +1,54 @@
+// The dialog that moves a conversation into a folder or out of it. Its content comes from the page that does the same.
+
+import { t } from "../language/words.js";
+import { around, find, parse, seek } from "../page/dom.js";
+import { act, read } from "../page/server.js";
+import { toast } from "../page/toasts.js";
+
+export class MoveDialog {
+  #dialog = find(document, "#move", HTMLDialogElement);
+  #content = find(this.#dialog, ".move-content", HTMLElement);
+
+  constructor() {
+    this.#dialog.addEventListener("click", this.#clicked);
+    this.#dialog.addEventListener("submit", this.#submitted);
+  }
+
+  /** @param {string} path of the page on which the conversation is moved */
+  async open(path) {
+    try {
+      this.#content.replaceChildren(find(parse(await read(path)), ".move", HTMLElement));
+    } catch (error) {
+      return toast(messageOf(error));
+    }
+    this.#dialog.showModal();
+    seek(this.#content, "[aria-current]", HTMLElement)?.focus();
+  }
+
+  /** @param {Event} event */
+  #clicked = (event) => {
+    // A click beside the dialog hits the dialog itself.
+    if (event.target === this.#dialog || around(event, "[data-action=close-move]")) this.#dialog.close();
+  };
+
+  /** @param {SubmitEvent} event */
+  #submitted = async (event) => {
+    event.preventDefault();
+    if (!(event.target instanceof HTMLFormElement)) return;
+    const fields = [...new FormData(event.target, event.submitter)].map(([name, value]) => [name, String(value)]);
+    const path = event.target.getAttribute("action") ?? "";
+    this.#dialog.close();
+    try {
+      // The server tells every page, also this.
+      const { title } = await act(path, Object.fromEntries(fields));
+      toast(t("Moved “%(title)s”.", { title: title ?? "" }));
+    } catch (error) {
+      toast(messageOf(error));
+    }
+  };
+}
+
+/** @param {unknown} error */
+function messageOf(error) {
+  return error instanceof Error ? error.message : t("That did not work. Please reload the page.");
+}

@@ -1,0 +1,52 @@
+// Signing out: nothing that a person wrote stays in this browser, in whichever tab and on whichever page they leave.
+
+import { around } from "../page/dom.js";
+import { openStorage, remember } from "../page/storage.js";
+
+const LEFT = "chatui:left";
+const PERSONAL = [
+  "chatui:draft:", "chatui:next", "chatui:find", "chatui:choice", "chatui:notice", "chatui:folders",
+];
+
+/** @type {(() => void)[]} */
+const runs = [];
+
+/** @param {() => void} run when the person leaves: what it looks after must not be stored again */
+export function whenLeaving(run) {
+  runs.push(run);
+}
+
+/** A person may leave here, in another tab, or where this script was not: then the sign-in page says so. */
+export function watchLeaving() {
+  document.addEventListener("submit", (event) => {
+    if (around(event, "form[data-sign-out]")) leave();
+  });
+  addEventListener("storage", (event) => {
+    if (event.key === LEFT && event.newValue !== null) forget();
+  });
+  if (document.querySelector("[data-signed-out]")) leave();
+}
+
+function leave() {
+  forget();
+  // Other tabs hear of it, and nothing of it stays.
+  remember(LEFT, "now");
+  remember(LEFT, null);
+}
+
+function forget() {
+  for (const run of runs) run();
+  for (const storage of [openStorage(), ofThisTab()]) {
+    const keys = Array.from({ length: storage?.length ?? 0 }, (_, index) => storage?.key(index) ?? "");
+    for (const key of keys) if (PERSONAL.some((beginning) => key.startsWith(beginning))) storage?.removeItem(key);
+  }
+}
+
+/** @returns {Storage | null} */
+function ofThisTab() {
+  try {
+    return sessionStorage;
+  } catch {
+    return null;
+  }
+}
