@@ -16,6 +16,9 @@ COPY templates ./templates
 COPY static ./static
 COPY chatui ./chatui
 
+# The catalogues of translations, as the program reads them.
+RUN python -m chatui.languages
+
 # The vocabulary of gpt-oss, for what reads and writes Harmony tokens. Outside of the volume, so that an update of the image brings its own.
 # The linter takes the name, which says "token", for a secret.
 # hadolint ignore=DL3064

@@ -18,10 +18,10 @@ ALONE_WORDS = not browser and not llama and not served and not services and not 
 ALONE = "$(ALONE_WORDS)"
 SERVED_WORDS = (served or slow) and not browser and not llama and not services
 
-.PHONY: help run test test-fast check format wire lock faults attack bench image-steps clean venv runtime development chromium fault-programs
+.PHONY: help run test test-fast check format wire messages lock faults attack accessibility bench image-steps clean venv runtime development chromium fault-programs
 
 help: ## List these commands
-	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
+	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
 
 run: runtime ## Set everything up and serve the product on http://127.0.0.1:8000 (HOST= and PORT= change that)
 	@exec $(PY) manage.py serve --host $(HOST) --port $(PORT)
@@ -54,9 +54,15 @@ faults: development fault-programs ## The races and faults that make test tries 
 wire: development ## Make the types of the scripts anew from chatui/wire
 	@$(PY) -m tests.tools.wire_types
 
+messages: development ## Bring the catalogues of translations up to date with the code, and say what is not translated
+	@$(PY) -m tests.tools.messages
+
 attack: development chromium ## Load every known attack in a real browser, and play every shape of the canary; takes long
 	@$(PY) -m tests.attacks
 	@CHATUI_TEST_SHAPES=all $(PY) -m pytest --quiet tests/chatui/canary/test_runs.py -k every_shape $(PYTEST_FLAGS)
+
+accessibility: development chromium ## Every state of every page by keyboard, zoomed and by finger; make test takes one in three
+	@CHATUI_TEST_STATES=all $(PY) -m pytest --numprocesses auto --quiet tests/browser/accessibility $(PYTEST_FLAGS)
 
 bench: development ## Measure what things cost, as ratios within one run (BENCH_FLAGS=--short)
 	@$(PY) -m tests.bench
@@ -101,9 +107,11 @@ venv:
 
 runtime: venv
 	@set -e; list=requirements.txt; $(INSTALL)
+	@$(PY) -m chatui.languages
 
 development: venv
 	@set -e; list=requirements-dev.txt; $(INSTALL)
+	@$(PY) -m chatui.languages
 
 # Installs $$list unless this very list is already installed for this very Python. What is installed is told by a stamp with the list's checksum.
 INSTALL = \

@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 
 from django.apps import AppConfig
+from django.utils.translation import gettext_lazy as _
 
 CHECKS = ("chatui.branding.checks", "chatui.checks", "chatui.model_servers.checks")
 
@@ -14,7 +15,7 @@ class ChatUiConfig(AppConfig):
 
     name = "chatui"
     label = "chatui"
-    verbose_name = "Chat"
+    verbose_name = _("Chat")
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:

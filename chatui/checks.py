@@ -12,7 +12,9 @@ from django.db import DatabaseError
 
 from chatui.backends import registry
 from chatui.env import environment
+from chatui.languages.catalogues import not_compiled
 from chatui.model_servers import vocabulary
+from chatui.tools import found
 
 
 @register()
@@ -71,6 +73,29 @@ def group_limits(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
         return []  # not migrated yet, or down: other checks report that
     words = "CHATUI_GROUP_ANSWERS_AT_ONCE: there is no group {!r}, so this limit is nobody's."
     return [checks.Warning(words.format(name), id="chatui.W018") for name in unknown]
+
+
+@register()
+def compiled_catalogues(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+    """Without compiled catalogues every page is in English."""
+    if not_compiled():
+        words = "The translations are not compiled, so pages are in English: run python -m chatui.languages."
+        return [checks.Warning(words, id="chatui.W020")]
+    return []
+
+
+@register()
+def offered_tools(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+    """The tools of CHATUI_TOOLS should exist, and be declared harmless, or they are not offered."""
+    env = environment()
+    unknown = sorted(set(env.tools) - set(found.tools())) if env.tools else []
+    unasked = sorted(set(env.tools) - set(unknown) - set(env.tools_without_approval))
+    no_tool = "CHATUI_TOOLS: there is no tool {!r}; no package brings one that can be offered."
+    asking = "CHATUI_TOOLS: {!r} is not in CHATUI_TOOLS_WITHOUT_APPROVAL, and people cannot be asked yet, so it is not offered."
+    return [
+        *(checks.Warning(no_tool.format(name), id="chatui.W030") for name in unknown),
+        *(checks.Warning(asking.format(name), id="chatui.W031") for name in unasked),
+    ]
 
 
 @register()

@@ -1,6 +1,7 @@
 """The product's own error codes, each with the message that people read: a closed list beside the eight of the specification.
 
-A code follows an error from the database to the page. Its message never quotes a transcript.
+A code follows an error from the database to the page. Its message never quotes a transcript. It is in English, for logs and commands; what
+people read is its translation (``chatui.languages.sentences``).
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from renderer.errors import Code, ErrorCode
 class ProductCode(ErrorCode):
     """An error code of the product. Those of the specification are in ``renderer.errors.Code``."""
 
+    ANSWER_NOW = "E-X-ANSWER-NOW"
     BACKEND = "E-X-BACKEND"
     BACKEND_BUSY = "E-X-BACKEND-BUSY"
     BACKEND_REFUSED = "E-X-BACKEND-REFUSED"
@@ -43,6 +45,7 @@ class ProductCode(ErrorCode):
     SUMMARY_BLOCKED = "E-X-SUMMARY-BLOCKED"
     TIMEOUT = "E-X-TIMEOUT"
     TOOL = "E-X-TOOL"
+    TOOL_FAILED = "E-X-TOOL-FAILED"
     TOO_LARGE = "E-X-TOO-LARGE"
     TOO_MANY = "E-X-TOO-MANY"
     OTHER_RELEASE = "E-X-OTHER-RELEASE"
@@ -51,7 +54,7 @@ class ProductCode(ErrorCode):
 
     @property
     def sentence(self) -> str:
-        """The message that a person reads with this code. It never says what the hidden text was."""
+        """The message for this code, in English. It never says what the hidden text was."""
         return _SENTENCES[self]
 
 
@@ -68,39 +71,46 @@ def code_of(value: str) -> ErrorCode:
         return Code(value)
 
 
+def noop(sentence: str) -> str:
+    """Marks a sentence for translators. Django has the same, but back ends, which use these codes, know no Django."""
+    return sentence
+
+
 _SENTENCES: dict[ProductCode, str] = {
-    ProductCode.BACKEND: "The model server could not answer.",
-    ProductCode.BACKEND_BUSY: "The model server is busy. Try again in a moment.",
-    ProductCode.BACKEND_REFUSED: "The model server did not accept this request.",
-    ProductCode.BACKEND_SETUP: "This model is not set up right. Tell whoever runs this site.",
-    ProductCode.BACKEND_UNREACHABLE: "The model server cannot be reached. Try again in a moment, or choose another model.",
-    ProductCode.BUSY: "An answer is still being written in this conversation.",
-    ProductCode.CONTENT_REFUSED: "The model server's content rules do not allow this. Ask in another way.",
-    ProductCode.CONTEXT_FULL: "The answer stopped because the conversation has filled what the model can read at once.",
-    ProductCode.EMPTY: "There is nothing to send yet.",
-    ProductCode.FOUR_EYES: "Somebody else has to approve this: one of you created or changed the other's account recently.",
-    ProductCode.INTERNAL: "Something went wrong on our side.",
-    ProductCode.LENGTH: "The answer reached its length limit.",
-    ProductCode.LINK: "This link does not work: it has expired, was revoked, or never existed.",
-    ProductCode.NO_ANSWER: "The model stopped without writing an answer.",
-    ProductCode.NO_MORE: "The model had nothing to add to its answer.",
-    ProductCode.NO_SUCH_MODEL: "This model is not available to you. Choose another one.",
-    ProductCode.NOT_FOUND: "This does not exist, or you do not have access to it.",
-    ProductCode.ONLY_THINKING: "The model thought about this, but wrote no answer.",
-    ProductCode.OPT_IN: "Open the debug view of this conversation first.",
-    ProductCode.COMMAND: "The server did not understand the page's request. Reload the page.",
-    ProductCode.QUESTION_TOO_LONG: "This question alone is longer than the model can read at once.",
-    ProductCode.RATE: "Too many requests at once. Wait a moment.",
-    ProductCode.REASON: "Give a reason of 10 to 180 characters, and choose one of the times.",
-    ProductCode.SERVER_BUSY: "The server is too busy to store this now. Try again in a moment.",
-    ProductCode.SIGNED_OUT: "You are signed out. Sign in again to continue.",
-    ProductCode.STORAGE_FULL: "The server has no room left to store anything, so this was not accepted. Tell whoever runs it.",
-    ProductCode.SUMMARY_BLOCKED: "A line of a reasoning summary could not be shown.",
-    ProductCode.TIMEOUT: "The model server took too long.",
-    ProductCode.TOOL: "The answer could not be finished: the model asked for a tool, and no tool can be used here.",
-    ProductCode.TOO_LARGE: "The message is too long.",
-    ProductCode.TOO_MANY: "Several answers are still being written for you. Wait for one of them, or stop it.",
-    ProductCode.OTHER_RELEASE: "The server has a new release. Reload this page; your text is kept.",
-    ProductCode.TOO_MANY_PAGES: "Too many pages are open. Close some, then load this one again.",
-    ProductCode.WITHHELD: "A part of this answer was withheld, because it looked like the model's private reasoning.",
+    ProductCode.ANSWER_NOW: noop("The thinking was ended early, because the answer was asked for at once."),
+    ProductCode.BACKEND: noop("The model server could not answer."),
+    ProductCode.BACKEND_BUSY: noop("The model server is busy. Try again in a moment."),
+    ProductCode.BACKEND_REFUSED: noop("The model server did not accept this request."),
+    ProductCode.BACKEND_SETUP: noop("This model is not set up right. Tell whoever runs this site."),
+    ProductCode.BACKEND_UNREACHABLE: noop("The model server cannot be reached. Try again in a moment, or choose another model."),
+    ProductCode.BUSY: noop("An answer is still being written in this conversation."),
+    ProductCode.CONTENT_REFUSED: noop("The model server's content rules do not allow this. Ask in another way."),
+    ProductCode.CONTEXT_FULL: noop("The answer stopped because the conversation has filled what the model can read at once."),
+    ProductCode.EMPTY: noop("There is nothing to send yet."),
+    ProductCode.FOUR_EYES: noop("Somebody else has to approve this: one of you created or changed the other's account recently."),
+    ProductCode.INTERNAL: noop("Something went wrong on our side."),
+    ProductCode.LENGTH: noop("The answer reached its length limit."),
+    ProductCode.LINK: noop("This link does not work: it has expired, was revoked, or never existed."),
+    ProductCode.NO_ANSWER: noop("The model stopped without writing an answer."),
+    ProductCode.NO_MORE: noop("The model had nothing to add to its answer."),
+    ProductCode.NO_SUCH_MODEL: noop("This model is not available to you. Choose another one."),
+    ProductCode.NOT_FOUND: noop("This does not exist, or you do not have access to it."),
+    ProductCode.ONLY_THINKING: noop("The model thought about this, but wrote no answer."),
+    ProductCode.OPT_IN: noop("Open the debug view of this conversation first."),
+    ProductCode.COMMAND: noop("The server did not understand the page's request. Reload the page."),
+    ProductCode.QUESTION_TOO_LONG: noop("This question alone is longer than the model can read at once."),
+    ProductCode.RATE: noop("Too many requests at once. Wait a moment."),
+    ProductCode.REASON: noop("Give a reason of 10 to 180 characters, and choose one of the times."),
+    ProductCode.SERVER_BUSY: noop("The server is too busy to store this now. Try again in a moment."),
+    ProductCode.SIGNED_OUT: noop("You are signed out. Sign in again to continue."),
+    ProductCode.STORAGE_FULL: noop("The server has no room left to store anything, so this was not accepted. Tell whoever runs it."),
+    ProductCode.SUMMARY_BLOCKED: noop("A line of a reasoning summary could not be shown."),
+    ProductCode.TIMEOUT: noop("The model server took too long."),
+    ProductCode.TOOL: noop("The answer could not be finished: the model kept asking for tools that it cannot use here."),
+    ProductCode.TOOL_FAILED: noop("A tool failed."),
+    ProductCode.TOO_LARGE: noop("The message is too long."),
+    ProductCode.TOO_MANY: noop("Several answers are still being written for you. Wait for one of them, or stop it."),
+    ProductCode.OTHER_RELEASE: noop("The server has a new release. Reload this page; your text is kept."),
+    ProductCode.TOO_MANY_PAGES: noop("Too many pages are open. Close some, then load this one again."),
+    ProductCode.WITHHELD: noop("A part of this answer was withheld, because it looked like the model's private reasoning."),
 }

@@ -11,9 +11,11 @@ from pydantic import Field, IPvAnyNetwork, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 BASE_DIR = Path(__file__).resolve().parent.parent
+LOCALE_DIR = BASE_DIR / "chatui" / "locale"
 
 CommaList = Annotated[list[str], NoDecode]
 LimitsByGroup = Annotated[dict[str, Annotated[int, Field(gt=0)]], NoDecode]
+GroupsByTool = Annotated[dict[str, tuple[str, ...]], NoDecode]
 NetworkList = Annotated[list[IPvAnyNetwork], NoDecode]
 
 
@@ -40,6 +42,9 @@ class Environment(BaseSettings):
         BASE_DIR / "chatui" / "pages", description="Directory with welcome.md, examples.md, help.md, terms.md and announcement.md."
     )
     name: str = Field("chatui", description="What the product is called on its pages.")
+    language: Literal["en", "de", "zh-hans", "ko"] = Field(
+        "en", description="Language of the pages for whoever has chosen none, and whose browser asks for none of ours."
+    )
     mark: Path | None = Field(None, description="SVG or PNG file of up to 64 KB, in the place of the product's mark.")
     accent: str = Field("", description="Accent colour, such as #0b6355. It is changed as far as it takes to be read in both themes.")
     backend_url: str = Field("", description="Address of the model server. Empty: the built-in demo, which needs no model.")
@@ -94,15 +99,30 @@ class Environment(BaseSettings):
     alert_attempts: int = Field(5, ge=0, description="Refused attempts at hidden channels by one person before staff are warned. 0: never.")
     alert_hours: float = Field(24.0, gt=0, description="Within how many hours those attempts count.")
     tell_owners: bool = Field(False, description="Whether people are told that staff opened the hidden channels of their conversation.")
+    tools: GroupsByTool = Field(
+        {},
+        description="Tools that a model may call, with commas between their names. wiki_search=staff|research: only for these groups.",
+    )
+    tools_without_approval: CommaList = Field(
+        [], description="Which of these tools are harmless, so that people are not asked before each call. Others are not offered yet."
+    )
+    tool_seconds: float = Field(60.0, gt=0, description="Longest time for one call of a tool, whatever the tool or the model asks for.")
+    tool_turn_seconds: float = Field(300.0, gt=0, description="Longest time for all calls of one answer together.")
+    tool_calls: int = Field(25, gt=0, description="How many calls a model may make for one answer.")
+    tool_reply_chars: int = Field(16_000, gt=0, description="How much of a tool's reply the model is given, in characters.")
+    tool_threads: int = Field(16, gt=0, description="How many tools that are plain functions run at a time in one process.")
     bin_days: int = Field(
         30, ge=0, le=36_500, description="For how many days deleted conversations can be brought back, before purge removes them."
     )
     share_max_days: int = Field(30, ge=-1, description="Longest life of a share link in days. 0: no sharing. -1: links may stay for ever.")
     share_audience: Literal["anyone", "signed-in"] = Field("anyone", description="Who can read a share link: anyone, or signed-in people.")
+    service_worker: bool = Field(
+        True, description="Whether browsers keep static files and an offline page. Off: those that did forget them and stop."
+    )
     metrics_token: str = Field("", description="Bearer token for /metrics. Empty: there are no metrics.", repr=False)
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field("INFO", description="Lowest level of the product's own log lines.")
 
-    @field_validator("hosts", "origins", "trusted_proxies", mode="before")
+    @field_validator("hosts", "origins", "trusted_proxies", "tools_without_approval", mode="before")
     @classmethod
     def _split(cls, value: Any) -> Any:
         if isinstance(value, str):
@@ -118,6 +138,17 @@ class Environment(BaseSettings):
         if not all(name.strip() for name, _, _ in pairs):
             raise ValueError("must be names of groups with numbers, such as students=20,staff=100")
         return {name.strip(): number.strip() for name, _, number in pairs}
+
+    @field_validator("tools", mode="before")
+    @classmethod
+    def _split_tools(cls, value: Any) -> Any:
+        if not isinstance(value, str):
+            return value
+        pairs = [part.partition("=") for part in value.split(",") if part.strip()]
+        named = {name.strip(): tuple(group.strip() for group in groups.split("|")) if mark else () for name, mark, groups in pairs}
+        if not all(named) or not all(group for groups in named.values() for group in groups):
+            raise ValueError("must be names of tools, such as current_time,wiki_search=staff|research")
+        return named
 
     def key(self) -> str:
         """The model server's key: from the environment, else from its file, else empty."""

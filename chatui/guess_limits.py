@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from django.core.cache import cache
+from django.utils.translation import ngettext
 
 from chatui.codes import ProductCode
 from chatui.throttle import CACHE_ERRORS
@@ -41,8 +42,19 @@ class MustWaitError(Exception):
     @property
     def sentence(self) -> str:
         """The message for the person who has to wait."""
-        wait = f"Wait {self.seconds} second{'s' if self.seconds > 1 else ''}, then try again."
-        return f"This cannot be checked right now. {wait}" if self.is_away else f"Too many attempts. {wait}"
+        if self.is_away:
+            words = ngettext(
+                "This cannot be checked right now. Wait %(count)d second, then try again.",
+                "This cannot be checked right now. Wait %(count)d seconds, then try again.",
+                self.seconds,
+            )
+        else:
+            words = ngettext(
+                "Too many attempts. Wait %(count)d second, then try again.",
+                "Too many attempts. Wait %(count)d seconds, then try again.",
+                self.seconds,
+            )
+        return words % {"count": self.seconds}
 
 
 @dataclass(frozen=True, slots=True)

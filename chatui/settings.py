@@ -6,7 +6,9 @@ import dj_database_url
 from csp.constants import NONE, SELF
 from django.urls import reverse_lazy
 
-from chatui.env import BASE_DIR, Environment
+from chatui.env import BASE_DIR, LOCALE_DIR, Environment
+from chatui.languages import offered
+from chatui.languages.offered import SOURCE
 
 ENVIRONMENT = Environment()
 _HTTPS = bool(ENVIRONMENT.origins) and all(origin.startswith("https://") for origin in ENVIRONMENT.origins)
@@ -41,6 +43,7 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
+    "chatui.web.language.middleware.LanguageMiddleware",
 ]
 
 ROOT_URLCONF = "chatui.urls"
@@ -57,6 +60,8 @@ TEMPLATES = [
                 "django.contrib.messages.context_processors.messages",
                 "chatui.web.middleware.context.page",
             ],
+            # Every template has sentences, so none has to load the tags for them.
+            "builtins": ["django.templatetags.i18n", "chatui.languages.tags"],
         },
     },
 ]
@@ -107,7 +112,11 @@ LOGIN_URL = reverse_lazy("sign_in")
 LOGIN_REDIRECT_URL = reverse_lazy("home")
 LOGOUT_REDIRECT_URL = reverse_lazy("sign_in")
 
-LANGUAGE_CODE = "en"
+# The language of the code. What a page is in is decided for each request (chatui/web/language/middleware.py).
+LANGUAGE_CODE = SOURCE
+LANGUAGES = list(offered.LANGUAGES.items())
+LOCALE_PATHS = [LOCALE_DIR]
+LANGUAGE_COOKIE_NAME = "__Host-language" if _HTTPS else "chatui_language"
 TIME_ZONE = "UTC"
 USE_I18N = True
 FORMAT_MODULE_PATH = "chatui.formats"
@@ -119,7 +128,7 @@ STATIC_ROOT.mkdir(exist_ok=True)
 STATICFILES_DIRS = [BASE_DIR / "static"]
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
-    "staticfiles": {"BACKEND": "chatui.static_storage.HashedStaticStorage"},
+    "staticfiles": {"BACKEND": "chatui.static_storage.storage.HashedStaticStorage"},
 }
 
 # Every page with a model's text has these headers: the sanitiser is the first barrier, the browser's policy the second.
@@ -131,6 +140,8 @@ CONTENT_SECURITY_POLICY = {
         "img-src": [SELF],
         "font-src": [SELF],
         "connect-src": [SELF],
+        "manifest-src": [SELF],
+        "worker-src": [SELF],
         "base-uri": [NONE],
         "form-action": [SELF],
         "frame-ancestors": [NONE],

@@ -19,12 +19,14 @@ from chatui.web import (
     search,
     shares,
 )
-from chatui.web.content import diagrams
+from chatui.web.content import diagrams, installing
 from chatui.web.debug import pages as debug_pages
 from chatui.web.debug import requests as debug_requests
 from chatui.web.debug import turns as debug_turns
+from chatui.web.language import choice
 from chatui.web.lists import archive as archive_pages
 from chatui.web.lists import bin as bin_pages
+from chatui.web.lists import folders as folder_pages
 
 urlpatterns = [
     path("", conversations.home, name="home"),
@@ -36,9 +38,11 @@ urlpatterns = [
     path("c/<uuid:conversation_id>/delete/", conversations.delete, name="delete"),
     path("c/<uuid:conversation_id>/restore/", conversations.restore, name="restore"),
     path("c/<uuid:conversation_id>/put/", archive_pages.put, name="put"),
+    path("c/<uuid:conversation_id>/move/", folder_pages.move, name="move"),
     path("c/<uuid:conversation_id>/erase/", bin_pages.erase, name="erase"),
     path("c/<uuid:conversation_id>/branch/", conversations.branch, name="branch"),
     path("c/<uuid:conversation_id>/messages/<uuid:message_id>/text/", conversations.message_text, name="message_text"),
+    path("c/<uuid:conversation_id>/messages/<uuid:message_id>/answers/", conversations.answers, name="answers"),
     path("c/<uuid:conversation_id>/at/<uuid:message_id>/", search.message, name="message"),
     path("c/<uuid:conversation_id>/find/", search.within, name="find"),
     path("c/<uuid:conversation_id>/share/", shares.share, name="share"),
@@ -64,6 +68,9 @@ urlpatterns = [
     path("audit/warnings/<uuid:warning_id>/acknowledge/", audit.audit_acknowledge, name="audit_acknowledge"),
     path("archived/", archive_pages.archived, name="archived"),
     path("bin/", bin_pages.bin_page, name="bin"),
+    path("folders/new/", folder_pages.new, name="folder_new"),
+    path("folders/<uuid:folder_id>/", folder_pages.folder, name="folder"),
+    path("folders/<uuid:folder_id>/delete/", folder_pages.delete, name="folder_delete"),
     path("search/", search.results, name="search"),
     path("shares/", shares.shares, name="shares"),
     path("shares/revoke/", shares.revoke_all, name="share_revoke_all"),
@@ -78,8 +85,12 @@ urlpatterns = [
     path("password/link/<uuid:link_id>/<slug:token>/", password_links.password_link, name="password_link"),
     path("password/links/dismiss/", password_links.dismiss, name="password_links_dismiss"),
     path("diagram/", diagrams.diagram, name="diagram"),
+    path("language/", choice.choose_language, name="language"),
     path("pages/<slug:name>/", pages.page, name="page"),
     path("brand/<slug:digest>/<str:file>", pages.brand_file, name="brand_file"),
+    path("manifest.webmanifest", installing.manifest, name="manifest"),
+    path("sw.js", installing.service_worker, name="service_worker"),
+    path("offline/", installing.offline, name="offline"),
     path("healthz", pages.healthz, name="healthz"),
     path("metrics", metrics.metrics, name="metrics"),
     path("admin/", admin.site.urls),

@@ -21,7 +21,12 @@ SUMMARY_NAME = "reasoning_summary"
 SUMMARY = Header(Role.ASSISTANT, Channel.COMMENTARY, name=SUMMARY_NAME, intent=Intent.PREAMBLE)
 """The header of the one frame that holds the reasoning summary of a turn. The product writes it; it is never sent to a model."""
 
-PRODUCT_NAMES = frozenset({SUMMARY_NAME, "tool_activity"})
+TOOL_LINE_NAME = "tool_activity"
+TOOL_LINE = Header(Role.ASSISTANT, Channel.COMMENTARY, name=TOOL_LINE_NAME, intent=Intent.PREAMBLE)
+"""The header of the line that says which tool is at work. The product writes it, in the words of the tool's author; it is never sent to a
+model."""
+
+PRODUCT_NAMES = frozenset({SUMMARY_NAME, TOOL_LINE_NAME})
 """Names of frames that the product writes for people. They are never sent to a model."""
 
 
@@ -38,6 +43,11 @@ def addresses_tool(header: Header) -> bool:
 def is_preamble(header: Header) -> bool:
     """Whether the frame is a preamble (a plan or a progress note, not the answer), on whatever channel."""
     return header.intent == Intent.PREAMBLE
+
+
+def is_tool_line(header: Header) -> bool:
+    """Whether the frame is the product's line about a tool at work. Only what the product itself writes keeps that name."""
+    return header == TOOL_LINE
 
 
 def is_answer(header: Header) -> bool:

@@ -13,7 +13,7 @@ from enum import StrEnum
 
 from renderer.errors import VisibilityError
 from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn, RawEvent
-from renderer.frame_kinds import BROKEN, is_for_people, is_preamble
+from renderer.frame_kinds import BROKEN, is_for_people, is_preamble, is_tool_line
 from renderer.frames import Channel, Frame, Header, Intent, Role
 
 
@@ -145,7 +145,8 @@ def _in_place(match: re.Match[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class VisibleOpened:
-    """A visible frame began. ``header`` is complete for DEBUG; for an END_USER it only tells a preamble from the answer."""
+    """A visible frame began. ``header`` is complete for DEBUG; for an END_USER it only tells the answer, a preamble and the line of
+    a tool apart."""
 
     header: Header
 
@@ -210,4 +211,4 @@ class Gate:
 
 
 def _outline(header: Header) -> Header:
-    return Header(role=header.role, channel=header.channel, intent=header.intent)
+    return Header(role=header.role, channel=header.channel, name=header.name if is_tool_line(header) else None, intent=header.intent)

@@ -14,7 +14,9 @@ from urllib.parse import urlsplit
 
 import hypothesis
 import pytest
+from _pytest.runner import runtestprotocol
 
+from chatui.languages import catalogues
 from tests.support import places
 from tests.support.cases import ROUNDS
 from tests.tools import chromium, not_run
@@ -51,6 +53,12 @@ if (_worker := os.environ.get("PYTEST_XDIST_WORKER", "")) and (_redis := os.envi
 # by what it changes; new ones each time for whoever looks for faults.
 hypothesis.settings.register_profile("chatui", deadline=None, derandomize=not os.environ.get("CHATUI_TEST_NEW_EXAMPLES"))
 hypothesis.settings.load_profile("chatui")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _catalogues() -> None:
+    """Translations as the product reads them: make runtime compiles them, and whoever starts pytest alone has them, too."""
+    catalogues.compile_stale()
 
 
 @pytest.fixture(scope="session")
@@ -180,6 +188,31 @@ def _no_services() -> str | None:
     return None
 
 
+SECOND_TRY = "second try"
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
+    """A test in a browser that fails is tried once more, and the summary names it: a browser on a busy machine may be late for a step."""
+    if item.get_closest_marker("browser") is None or item.config.getoption("usepdb"):
+        return None
+    reports = runtestprotocol(item, log=False, nextitem=nextitem)
+    if any(report.failed for report in reports) and (again := getattr(item, "_initrequest", None)):
+        again()
+        reports = runtestprotocol(item, log=False, nextitem=nextitem)
+        reports[0].user_properties.append((SECOND_TRY, item.nodeid))
+    item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+    for report in reports:
+        item.ihook.pytest_runtest_logreport(report=report)
+    item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+    return True
+
+
+def _second_tries(reporter: pytest.TerminalReporter) -> list[str]:
+    reports = [report for reports in reporter.stats.values() for report in reports if isinstance(report, pytest.TestReport)]
+    return sorted({str(value) for report in reports for name, value in report.user_properties if name == SECOND_TRY})
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     """One paragraph at the end: what ran, what could not run and why."""
     ran: Counter[str] = Counter()
@@ -192,6 +225,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     parts = ", ".join(f"{count} of {part}" for part, count in sorted(ran.items()))
     sentences = [f"Tests that ran: {parts}." if parts else "No test ran."]
     sentences += [f"Not run: {_listed(parts)}. {reason}" for reason, parts in sorted(left_out.items())]
+    if tries := _second_tries(terminalreporter):
+        sentences.append(f"Tried a second time: {', '.join(tries)}.")
     noted = config.stash[_NOTED]
     sentences += noted
     if len(sentences) == 1:

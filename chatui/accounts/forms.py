@@ -7,6 +7,7 @@ from typing import Any
 from django import forms
 from django.contrib.auth import get_user_model
 from django.contrib.auth.forms import AuthenticationForm, BaseUserCreationForm, PasswordChangeForm, SetPasswordForm
+from django.utils.translation import gettext_lazy as _
 
 from chatui.accounts import first_account, sign_in
 from chatui.audit_log.record import Visitor
@@ -15,7 +16,7 @@ from chatui.guess_limits import GuessLimit, MustWaitError, Scope
 # Codes are no account's, so only where they come from is counted.
 CODES = GuessLimit("code", address=Scope(free=9, longest=600, window=3600))
 
-USERNAME_HELP = "The name to sign in with, such as anna.schmidt: letters, digits and the characters @ . + - _, without spaces."
+USERNAME_HELP = _("The name to sign in with, such as anna.schmidt: letters, digits and the characters @ . + - _, without spaces.")
 
 
 class NewPassword:
@@ -30,7 +31,7 @@ class FirstAccountForm(NewPassword, BaseUserCreationForm):  # type: ignore[type-
     """Name, password twice, and the code from the console."""
 
     code = forms.CharField(
-        label="Code from the server's console",
+        label=_("Code from the server's console"),
         max_length=100,
         widget=forms.TextInput(attrs={"autocomplete": "one-time-code", "spellcheck": "false", "autocapitalize": "characters"}),
     )
@@ -56,7 +57,7 @@ class FirstAccountForm(NewPassword, BaseUserCreationForm):  # type: ignore[type-
         except MustWaitError as wait:
             raise forms.ValidationError(wait.sentence) from None
         if not first_account.code_is_good(code):
-            raise forms.ValidationError("This is not the code that the server printed.")
+            raise forms.ValidationError(_("This is not the code that the server printed."))
         guess.succeeded()
         return code
 

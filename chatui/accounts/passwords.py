@@ -14,6 +14,8 @@ from typing import Any
 
 from django.contrib.auth.password_validation import CommonPasswordValidator
 from django.core.exceptions import ValidationError
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from chatui.env import environment
 
@@ -36,14 +38,21 @@ class LengthValidator:
         chars = len(_form(password))
         if chars < MIN_CHARS:
             raise ValidationError(
-                f"This password has {chars} character{'s' if chars != 1 else ''}; it takes at least {MIN_CHARS}. "
-                "A few words with spaces between them are easy to remember.",
+                ngettext(
+                    "This password has %(count)d character; it takes at least %(least)d. "
+                    "A few words with spaces between them are easy to remember.",
+                    "This password has %(count)d characters; it takes at least %(least)d. "
+                    "A few words with spaces between them are easy to remember.",
+                    chars,
+                )
+                % {"count": chars, "least": MIN_CHARS},
                 code="password_too_short",
             )
 
     def get_help_text(self) -> str:
         """The help text next to the field."""
-        return f"At least {MIN_CHARS} characters. Spaces and every kind of letter are welcome: a few words are easy to remember."
+        words = _("At least %(count)d characters. Spaces and every kind of letter are welcome: a few words are easy to remember.")
+        return words % {"count": MIN_CHARS}
 
 
 class GuessedFirstValidator:
@@ -54,16 +63,16 @@ class GuessedFirstValidator:
         text = _form(password).casefold()[:_LOOKED_AT]
         letters = "".join(filter(str.isalnum, text))
         if _is_common(text) or _is_common(_word(letters)):
-            raise ValidationError("This password is on the list of those that are tried first.", code="password_too_common")
+            raise ValidationError(_("This password is on the list of those that are tried first."), code="password_too_common")
         if _is_pattern(letters if len(letters) * 2 >= len(text) else "".join(text.split())):
-            raise ValidationError("This password is a pattern: it repeats itself, or follows the keyboard.", code="password_pattern")
+            raise ValidationError(_("This password is a pattern: it repeats itself, or follows the keyboard."), code="password_pattern")
         if _without_names(letters, user) is not None:
-            words = "This password is made of your name, your address or the name of this service."
+            words = _("This password is made of your name, your address or the name of this service.")
             raise ValidationError(words, code="password_too_similar")
 
     def get_help_text(self) -> str:
         """The help text next to the field."""
-        return "None of the best-known passwords, no pattern, and not just your name or the name of this service."
+        return _("None of the best-known passwords, no pattern, and not just your name or the name of this service.")
 
 
 def _form(password: str) -> str:

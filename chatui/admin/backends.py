@@ -9,6 +9,8 @@ from django.contrib import admin, messages
 from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest
+from django.utils import translation
+from django.utils.translation import gettext_lazy as _
 
 from chatui.audit_log.record import record
 from chatui.backends import keys
@@ -16,6 +18,7 @@ from chatui.backends.keys import KeyUnusableError
 from chatui.backends.spec.choices import find, split_choice
 from chatui.backends.spec.definition import SPEC_KINDS, BackendSpec, SpecError
 from chatui.env import environment
+from chatui.languages.offered import SOURCE
 from chatui.model_servers import configured, connected
 from chatui.models import StoredBackend
 from chatui.permissions import access
@@ -31,7 +34,7 @@ class ReviewSelect(forms.NullBooleanSelect):
 
     def __init__(self, attrs: dict[str, Any] | None = None) -> None:
         super().__init__(attrs)
-        self.choices = [("unknown", "Default"), ("true", "Yes"), ("false", "No")]
+        self.choices = [("unknown", _("Default")), ("true", _("Yes")), ("false", _("No"))]
 
 
 class StoredBackendForm(forms.ModelForm):  # type: ignore[type-arg]
@@ -40,7 +43,7 @@ class StoredBackendForm(forms.ModelForm):  # type: ignore[type-arg]
     kind = forms.ChoiceField(
         choices=[(kind, kind) for kind in SPEC_KINDS],
         initial="chat",
-        help_text="The wire format; docs/back-ends.md says which one fits which server.",
+        help_text=_("The wire format; docs/back-ends.md says which one fits which server."),
     )
     may_see_hidden = False
 
@@ -48,20 +51,22 @@ class StoredBackendForm(forms.ModelForm):  # type: ignore[type-arg]
         model = StoredBackend
         fields = [field.name for field in [*StoredBackend._meta.fields, *StoredBackend._meta.many_to_many] if field.editable]
         labels = {
-            "max_answer_tokens": "Longest answer, in tokens",
-            "context_tokens": "What the model can read at once, in tokens",
-            "first_token_seconds": "For the first token",
-            "idle_seconds": "In the middle of an answer",
-            "overall_seconds": "For a whole answer",
-            "summaries": "Source",
+            "max_answer_tokens": _("Longest answer, in tokens"),
+            "context_tokens": _("What the model can read at once, in tokens"),
+            "first_token_seconds": _("For the first token"),
+            "idle_seconds": _("In the middle of an answer"),
+            "overall_seconds": _("For a whole answer"),
+            "summaries": _("Source"),
         }
         help_texts = {
-            "max_answer_tokens": "0: what CHATUI_MAX_ANSWER_TOKENS says.",
-            "context_tokens": "Question, conversation and answer together. 0: the server is asked, or it says so when it refuses.",
-            "key_name": "For example ACME: its key is in CHATUI_KEY_ACME, or in keys/ACME in the data directory, with its origin.",
-            "summarizer": "The back end that writes the summaries, such as small or small/model.",
-            "summary_review": "Each line is always checked; with this, a model also reviews it before people see it."
-            " On by default if a model writes the summaries.",
+            "max_answer_tokens": _("0: what CHATUI_MAX_ANSWER_TOKENS says."),
+            "context_tokens": _("Question, conversation and answer together. 0: the server is asked, or it says so when it refuses."),
+            "key_name": _("For example ACME: its key is in CHATUI_KEY_ACME, or in keys/ACME in the data directory, with its origin."),
+            "summarizer": _("The back end that writes the summaries, such as small or small/model."),
+            "summary_review": _(
+                "Each line is always checked; with this, a model also reviews it before people see it. "
+                "On by default if a model writes the summaries."
+            ),
         }
         widgets = {"groups": forms.CheckboxSelectMultiple, "model_names": forms.Textarea({"rows": 4}), "url": forms.TextInput({"size": 60})}
         widgets["summary_review"] = ReviewSelect
@@ -84,16 +89,16 @@ class StoredBackendForm(forms.ModelForm):  # type: ignore[type-arg]
     def _check(self, spec: BackendSpec) -> None:
         env = environment()
         if spec.name in {known.name for known in configured.base(env)}:
-            self.add_error("name", "A back end with this name is set up outside the admin pages, and takes precedence.")
+            self.add_error("name", _("A back end with this name is set up outside the admin pages, and takes precedence."))
         if spec.summarizer and find([*configured.combined(env, configured.rows()), spec], spec.summarizer) is None:
-            self.add_error("summarizer", "There is no such back end.")
+            self.add_error("summarizer", _("There is no such back end."))
         if not self.may_see_hidden and self._moves_reasoning(spec):
-            words = "Only those who may see hidden channels can say where reasoning is sent, or that a server's summaries are not raw."
+            words = _("Only those who may see hidden channels can say where reasoning is sent, or that a server's summaries are not raw.")
             self.add_error("summaries", words)
         try:
             keys.key_of(spec, env.data_dir)
         except KeyUnusableError as error:
-            self.add_error("key_name", f"This key cannot be used: {error}.")
+            self.add_error("key_name", _("This key cannot be used: %(reason)s.") % {"reason": error})
 
     def _moves_reasoning(self, spec: BackendSpec) -> bool:
         """Whether the change decides who is sent reasoning, or whose summaries are trusted: that takes the permission to see it.
@@ -127,9 +132,9 @@ class StoredBackendAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     actions = ("confirm",)
     fieldsets = (
         (None, {"fields": ("name", "label", "is_enabled", "position", "groups")}),
-        ("Server", {"fields": ("kind", "url", "key_name", "model_names", "effort", "max_answer_tokens", "context_tokens")}),
-        ("Longest waits, in seconds", {"fields": ("first_token_seconds", "idle_seconds", "overall_seconds")}),
-        ("Summaries of the reasoning", {"fields": ("summaries", "summarizer", "summary_review")}),
+        (_("Server"), {"fields": ("kind", "url", "key_name", "model_names", "effort", "max_answer_tokens", "context_tokens")}),
+        (_("Longest waits, in seconds"), {"fields": ("first_token_seconds", "idle_seconds", "overall_seconds")}),
+        (_("Summaries of the reasoning"), {"fields": ("summaries", "summarizer", "summary_review")}),
     )
 
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
@@ -142,7 +147,7 @@ class StoredBackendAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         """Whoever may see hidden channels may say to which server they go."""
         return access.can_see_hidden(access.as_person(request.user))
 
-    @admin.action(permissions=["confirm"], description="Confirm selected back ends, so that people are offered them")
+    @admin.action(permissions=["confirm"], description=_("Confirm selected back ends, so that people are offered them"))
     def confirm(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
         """Those that wait for it. Recorded."""
         with transaction.atomic():
@@ -157,8 +162,8 @@ class StoredBackendAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
             obj.unconfirmed_by = ""
         elif form.has_changed() or not change:
             obj.unconfirmed_by = request.user.get_username()
-            words = f"Back end {obj.name} is offered to nobody until somebody who may see hidden channels confirms it."
-            self.message_user(request, words, messages.WARNING)
+            words = _("Back end %(name)s is offered to nobody until somebody who may see hidden channels confirms it.")
+            self.message_user(request, words % {"name": obj.name}, messages.WARNING)
         before = StoredBackend.objects.get(pk=obj.pk) if change else None
         form.before, form.waited_for = (_standing(before), before.unconfirmed_by) if before else ({}, "")
         super().save_model(request, obj, form, change)
@@ -192,6 +197,7 @@ class StoredBackendAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
                 self.delete_model(request, obj)
 
 
+@translation.override(SOURCE)
 def _description(row: StoredBackend) -> str:
     """A new row in one line: whether it is offered, then what differs from the defaults, first what decides who is sent what."""
     usual = {str(field.verbose_name): str(field.get_default()) for field in StoredBackend._meta.fields}
@@ -219,8 +225,9 @@ def _summarizers() -> set[str]:
     return {split_choice(choice)[0] for choice in [*stored, *(spec.summarizer for spec in configured.base(environment()))] if choice}
 
 
+@translation.override(SOURCE)
 def _standing(row: StoredBackend) -> dict[str, str]:
-    """What the row says, in words: nothing in it is a secret."""
+    """What the row says, in words: nothing in it is a secret. In English, as the log is, whatever language the staff read."""
     fields = [field for field in StoredBackend._meta.fields if field.editable]
     words = {str(field.verbose_name): " ".join(str(getattr(row, field.name)).split()) for field in fields}
     return words | {"groups": ", ".join(sorted(row.groups.values_list("name", flat=True)))}

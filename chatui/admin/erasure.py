@@ -10,6 +10,8 @@ from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from chatui.erasure.contents import contents_of
 from chatui.erasure.person import erase
@@ -20,7 +22,7 @@ from chatui.web.visitors import visitor_of
 class ConfirmForm(forms.Form):
     """The name of the account, typed."""
 
-    name = forms.CharField(label="Name of the account", max_length=150, widget=forms.TextInput(attrs={"autocomplete": "off"}))
+    name = forms.CharField(label=_("Name of the account"), max_length=150, widget=forms.TextInput(attrs={"autocomplete": "off"}))
 
     def __init__(self, *args: Any, person: User, **kwargs: Any) -> None:
         """``person``: whose name it has to be."""
@@ -31,7 +33,7 @@ class ConfirmForm(forms.Form):
         """Exactly that name."""
         name: str = self.cleaned_data["name"]
         if name != self._person.get_username():
-            raise forms.ValidationError("This is not the name of the account.")
+            raise forms.ValidationError(_("This is not the name of the account."))
         return name
 
 
@@ -52,16 +54,17 @@ class ErasingAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         form = ConfirmForm(request.POST or None, person=person)
         if request.method == "POST" and form.is_valid():
             erased = erase(visitor_of(request, "admin"), person)
-            messages.success(request, f"The account {erased.name} was erased: {erased.contents}.")
+            words = gettext("The account %(name)s was erased: %(contents)s.")
+            messages.success(request, words % {"name": erased.name, "contents": erased.contents.in_words()})
             if erased.warning:
-                messages.warning(request, erased.warning)
+                messages.warning(request, gettext(erased.warning))
             return redirect(reverse("admin:chatui_user_changelist"))
         context = {
             **self.admin_site.each_context(request),
-            "title": "Erase an account",
+            "title": gettext("Erase an account"),
             "opts": self.opts,
             "person": person,
-            "contents": contents_of(person),
+            "contents": contents_of(person).in_words(),
             "form": form,
         }
         return render(request, "admin/erase_person.html", context)

@@ -10,11 +10,14 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.urls import path
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from chatui.admin.read_only import ReadOnlyAdmin
 from chatui.backends.spec.choices import split_choice
 from chatui.codes import code_of
 from chatui.display.failures import number
+from chatui.languages.sentences import sentence_of
 from chatui.models import FailedAnswer
 from chatui.permissions import access
 
@@ -22,7 +25,7 @@ from chatui.permissions import access
 def cause_of(turn: FailedAnswer) -> str:
     """The back end, by its name here, with what it answered, in words of the product's own, such as "vllm: HTTP 401, invalid_api_key"."""
     name, _ = split_choice(turn.choice)
-    return ": ".join(part for part in (name, turn.error_cause or "no cause is known") if part)
+    return ": ".join(part for part in (name, turn.error_cause or gettext("no cause is known")) if part)
 
 
 @admin.register(FailedAnswer)
@@ -32,7 +35,7 @@ class FailedAnswerAdmin(ReadOnlyAdmin):
     list_display = ("shown_number", "started_at", "error_code", "meaning", "cause")
     fields = readonly_fields = list_display
     search_fields = ("id",)
-    search_help_text = "The number that the person was shown, such as 4F2A-91BC"
+    search_help_text = _("The number that the person was shown, such as 4F2A-91BC")
     list_filter = ("error_code",)
     ordering = ("-started_at",)
     date_hierarchy = "started_at"
@@ -73,17 +76,17 @@ class FailedAnswerAdmin(ReadOnlyAdmin):
             raise Http404
         return JsonResponse({"cause": cause_of(turn)})
 
-    @admin.display(description="Number")
+    @admin.display(description=_("Number"))
     def shown_number(self, turn: FailedAnswer) -> str:
         """As people see it."""
         return number(turn.pk)
 
-    @admin.display(description="What the person was told")
+    @admin.display(description=_("What the person was told"))
     def meaning(self, turn: FailedAnswer) -> str:
         """The sentence of the code."""
-        return code_of(turn.error_code).sentence
+        return sentence_of(code_of(turn.error_code))
 
-    @admin.display(description="Cause")
+    @admin.display(description=_("Cause"))
     def cause(self, turn: FailedAnswer) -> str:
         """See ``cause_of``."""
         return cause_of(turn)

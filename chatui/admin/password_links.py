@@ -6,6 +6,7 @@ from datetime import timedelta
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
 
 from chatui.accounts import password_links
 from chatui.models import User
@@ -19,7 +20,7 @@ def page(request: HttpRequest, person: User, context: dict[str, object]) -> Http
         return redirect("password")
     shown = context | {
         "person": person,
-        "title": f"New password: {person.get_username()}",
+        "title": _("New password: %(name)s") % {"name": person.get_username()},
         "hours": password_links.LASTS // timedelta(hours=1),
     }
     if request.method == "POST":

@@ -16,9 +16,12 @@ from django.contrib.auth.models import Group, Permission
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.db.models import Model, Q, QuerySet
+from django.forms import CheckboxSelectMultiple
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.html import format_html
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext
 
 from chatui.admin import audit, password_links
 from chatui.admin.backends import StoredBackendAdmin
@@ -82,19 +85,22 @@ class PersonAdmin(ErasingAdmin, RecordedAdmin, UserAdmin):  # type: ignore[type-
     list_filter = ("is_active", "is_staff", "groups")
     fieldsets = (
         (None, {"fields": ("username", "password")}),
-        ("Person", {"fields": ("first_name", "last_name", "email")}),
-        ("Permissions", {"fields": ("is_active", "is_staff", "groups", "user_permissions")}),
-        ("Dates", {"fields": ("last_login", "date_joined")}),
+        (_("Person"), {"fields": ("first_name", "last_name", "email")}),
+        (_("Permissions"), {"fields": ("is_active", "is_staff", "groups", "user_permissions")}),
+        (_("Dates"), {"fields": ("last_login", "date_joined")}),
     )
     readonly_fields = ("last_login", "date_joined")
-    filter_horizontal = ("groups",)
+    # Django's two boxes with arrows have no names that a screen reader could say.
+    filter_horizontal = ()
 
     def formfield_for_manytomany(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         """Offer only permissions of this product that the member of staff has, and only groups that hold no others."""
         if db_field.name == "user_permissions":
             kwargs |= {"queryset": offered(request), "form_class": PermissionsField}
-        elif db_field.name == "groups" and not request.user.is_superuser:
-            kwargs["queryset"] = Group.objects.exclude(permissions__in=Permission.objects.exclude(pk__in=held(request)))
+        elif db_field.name == "groups":
+            kwargs["widget"] = CheckboxSelectMultiple
+            if not request.user.is_superuser:
+                kwargs["queryset"] = Group.objects.exclude(permissions__in=Permission.objects.exclude(pk__in=held(request)))
         return super().formfield_for_manytomany(db_field, request, **kwargs)
 
     def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
@@ -179,7 +185,7 @@ class ConversationAdmin(ReadOnlyAdmin):
         """As for the list."""
         return self.has_view_permission(request)
 
-    @admin.display(description="Debug view")
+    @admin.display(description=_("Debug view"))
     def debug_view(self, row: Conversation) -> str:
         """A link; the page behind it checks the permission."""
-        return format_html('<a href="{}">Open</a>', reverse("debug", args=[row.pk]))
+        return format_html('<a href="{}">{}</a>', reverse("debug", args=[row.pk]), pgettext("to visit", "Open"))

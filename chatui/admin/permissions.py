@@ -10,6 +10,7 @@ from django.contrib.auth.models import Permission
 from django.db.models import Q, QuerySet
 from django.forms.models import ModelChoiceIterator, ModelMultipleChoiceField
 from django.http import HttpRequest
+from django.utils.translation import gettext
 
 from chatui.permissions import catalogue
 
@@ -37,7 +38,7 @@ class _GroupedIterator(ModelChoiceIterator):  # type: ignore[type-arg]
         for heading, names in catalogue.GROUPS.items():
             choices = [self.choice(rows[name]) for name in names if name in rows]
             if choices:
-                yield heading, choices
+                yield gettext(heading), choices
 
 
 class PermissionsField(ModelMultipleChoiceField):  # type: ignore[type-arg]
@@ -48,7 +49,7 @@ class PermissionsField(ModelMultipleChoiceField):  # type: ignore[type-arg]
 
     def label_from_instance(self, obj: Any) -> str:
         """What it allows."""
-        return catalogue.WORDS[_name(obj)]
+        return gettext(catalogue.WORDS[_name(obj)])
 
 
 def _name(row: Permission) -> str:

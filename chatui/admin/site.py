@@ -16,6 +16,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import SimpleTemplateResponse
 from django.urls import reverse
+from django.utils.translation import gettext_lazy as _
 
 _TRUSTED_TYPES = ("require-trusted-types-for", "trusted-types")
 
@@ -23,9 +24,9 @@ _TRUSTED_TYPES = ("require-trusted-types-for", "trusted-types")
 class ChatUiAdminSite(AdminSite):
     """Sets titles, and leaves the Trusted Types directives out of its own pages; no model's text is shown there."""
 
-    site_header = "Admin"
-    site_title = "Admin"
-    index_title = "People, groups and back ends"
+    site_header = _("Admin")
+    site_title = _("Admin")
+    index_title = _("People, groups and back ends")
 
     def login(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
         """There is one sign-in page, with limits: staff are sent on, visitors are sent to the sign-in, anybody else is refused."""

@@ -13,16 +13,22 @@ from chatui.env import environment
 
 PRODUCT = "chatui"
 MAX_NAME = 40
+ACCENT = "#0b6355"
 
 
 @dataclass(frozen=True, slots=True)
 class Brand:
-    """``mark`` and ``digest`` are empty where the operator has none; ``has_accent``: there are style sheets."""
+    """``mark`` and ``digest`` are empty where the operator has none; ``has_accent``: there are style sheets.
+
+    ``mark_sizes``: as in a manifest, such as 512x512; ``accent``: as #rrggbb, the product's own where the operator has none.
+    """
 
     name: str
     mark: str
     mark_type: str
+    mark_sizes: str
     has_accent: bool
+    accent: str
     digest: str
 
 
@@ -61,7 +67,9 @@ def _brand(name: str, path: Path | None, accent: str) -> Brand:
         name=name.strip() if is_name(name) else PRODUCT,
         mark=picture.name if picture else "",
         mark_type=picture.content_type if picture else "",
+        mark_sizes=picture.sizes if picture else "",
         has_accent="site.css" in files,
+        accent=style_sheet.light_accent(accent) or ACCENT,
         digest=digest,
     )
 

@@ -22,6 +22,14 @@ class Mark:
     content_type: str
     data: bytes = field(repr=False)
 
+    @property
+    def sizes(self) -> str:
+        """Width and height in pixels, as a manifest names them: 512x512; ``any`` for what can be drawn at every size."""
+        if not self.data.startswith(_PNG):
+            return "any"
+        width, height = (int.from_bytes(self.data[at : at + 4], "big") for at in (16, 20))
+        return f"{width}x{height}"
+
 
 @lru_cache(maxsize=8)
 def read(path: Path) -> Mark:
@@ -37,7 +45,7 @@ def read(path: Path) -> Mark:
         raise MarkError("CHATUI_MARK does not name a file that can be read.") from None
     if len(data) > MAX_BYTES:
         raise MarkError(f"CHATUI_MARK names a file of more than {MAX_BYTES // 1024} KB.")
-    if data.startswith(b"\x89PNG\r\n\x1a\n"):
+    if data.startswith(_PNG):
         return Mark("mark.png", "image/png", data)
     if _SVG.match(data) is None:
         raise MarkError("CHATUI_MARK names a file that is neither SVG nor PNG.")
@@ -46,6 +54,7 @@ def read(path: Path) -> Mark:
     return Mark("mark.svg", "image/svg+xml", data)
 
 
+_PNG = b"\x89PNG\r\n\x1a\n"
 # A comment, the XML declaration and a document type may stand before the picture.
 _SVG = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:<\?[^>]{0,500}>\s*|<!--.{0,2000}?-->\s*|<!DOCTYPE[^>\[]{0,500}>\s*)*<svg[\s>]", re.DOTALL)
 # Nothing of this runs or loads in an img element; the file is served by its address, too, so it is refused.

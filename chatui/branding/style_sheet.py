@@ -18,6 +18,12 @@ def sheets(accent: str) -> dict[str, str]:
     return {"site.css": _site(light, dark), "admin.css": _admin(light, dark)}
 
 
+def light_accent(accent: str) -> str:
+    """The accent of the light theme, as #rrggbb; empty where there is none, or none that can be understood."""
+    colour = colours.parse(accent)
+    return written(colours.light(colour).colour) if colour else ""
+
+
 def _site(light: Accent, dark: Accent) -> str:
     rules = {
         "--accent": (light.colour, dark.colour),

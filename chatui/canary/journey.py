@@ -146,7 +146,7 @@ class Journey:
     def _strangers_sockets(self) -> None:
         ids = self._known()[0]
         with Tab(self._stranger) as tab:
-            for command in ("subscribe", "see", "watch", "stop", "send", "edit", "regenerate", "continue"):
+            for command in ("subscribe", "see", "watch", "stop", "answer_now", "send", "edit", "regenerate", "continue"):
                 fields = {"conversation": ids["conversation_id"], "turn": ids["turn_id"], "question": ids["message_id"]}
                 tab.say(command, **fields, client_id=str(uuid4()), effort="low", text="What is hidden here?")
                 code = Code.PERM_VISIBILITY if command == "watch" else ProductCode.NOT_FOUND
@@ -191,6 +191,17 @@ class Journey:
             return {}
         return {"token": token[1], "link_id": str(link)}
 
+    def _folder(self) -> Values:
+        """Put the first conversation into a folder with instructions, which nobody else may see; returns the known parameter of it."""
+        address = reverse("folder_new")
+        self._owner.get(address, address)
+        words = self._planted.visible.plant("instructions of a folder")
+        fields = {"name": "A canary's folder", "instructions": words, "conversation": self._known()[0]["conversation_id"]}
+        if self._owner.post(address, f"POST {address}", fields).status != 302:
+            self.problems.append("No folder could be made.")
+        key = self._guests.owner.folders.values_list("pk", flat=True).first()
+        return {"folder_id": str(key)} if key else {}
+
     def _look_at_rows(self) -> None:
         """What the deployment keeps of it: the words that a search finds, titles, visible messages, the audit log."""
         self._watch.seen.clear()
@@ -199,9 +210,9 @@ class Journey:
             self.problems.append("No visible marker is kept in the database that this command sees.")
 
     def _crawl(self) -> None:
-        shared = self._share()
+        shared, folder = self._share(), self._folder()
         self._watch.seen.clear()
-        known = [{**values, **shared} for values in self._known()]
+        known = [{**values, **shared, **folder} for values in self._known()]
         few = [known[0], next(values for values in known if values["is_visible"])]
         messages = sum(row.messages.count() for row in self._guests.owner.conversations.all())
         owner, stranger = Crawl(self._owner, follows_static=True, messages=messages), Crawl(self._stranger)
@@ -228,20 +239,24 @@ class Journey:
             self.problems.append("The share link showed nothing of the conversation.")
 
     def _search(self) -> None:
-        """A search for a word next to hidden text must reveal no more than one for a word that does not exist."""
+        """A search for a word next to hidden text must reveal no more than one for a word that does not exist; in one conversation, too."""
         with Browser("owner", self._deployment) as again:
             again.sign_in(reverse("sign_in"), self._guests.owner.get_username(), self._guests.password)
             self.sessions.append(again.cookie(settings.SESSION_COOKIE_NAME))
             bait = self._planted.bait
             nowhere = "".join(secrets.choice("bcdfl") for _ in bait)
-            told = {word: self._found(again, word) for word in (bait, nowhere, next(iter(self._planted.visible.planted)))}
-            if told[bait] != told[nowhere]:
-                self._watch.note("a search tells that a hidden word is there", "owner", "search")
-            if list(told.values()).count(told[nowhere]) > 2:
-                self.problems.append("A search does not even find what is visible.")
+            words = (bait, nowhere, next(iter(self._planted.visible.planted)))
+            holding = self._guests.owner.conversations.filter(messages__text__contains=bait).first()
+            paths = {"search": reverse("search"), "find": reverse("find", args=[holding.pk]) if holding else None}
+            for place, path in paths.items():
+                told = {word: self._found(again, f"{path}?q={word}", word, place) for word in words if path}
+                if told and told[bait] != told[nowhere]:
+                    self._watch.note(f"a {place} tells that a hidden word is there", "owner", place)
+                if place == "search" and told[words[-1]] == told[nowhere]:
+                    self.problems.append("A search does not even find what is visible.")
 
-    def _found(self, browser: Browser, word: str) -> str:
-        answer = browser.get(f"{reverse('search')}?q={word}", "search")
+    def _found(self, browser: Browser, path: str, word: str, place: str) -> str:
+        answer = browser.get(path, place)
         return _TOKEN.sub(r"\1", answer.text.replace(word, ""))
 
     def _check_recorded(self) -> None:

@@ -12,7 +12,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 
 from chatui import prompts
-from chatui.canary.answers.planting import Pause, Script
+from chatui.canary.answers.planting import ENDS_OF_A_CALL, Pause, Script
 from chatui.model_servers import connected
 from renderer.harmony.vocabulary import VocabularyError
 
@@ -30,6 +30,11 @@ class Playing:
     at_a_pause: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
     _may_begin: threading.Event = field(default_factory=threading.Event)
     _may_go_on: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
+
+    @property
+    def is_called_again(self) -> bool:
+        """Whether the product asks again because the script called a tool: it is then played without its pauses, for which nobody waits."""
+        return self.asked.is_set() and set(ENDS_OF_A_CALL) <= set(self.script.ends)
 
     def rewind(self) -> None:
         """Prepare the script for a request, possibly for a second time."""
@@ -144,7 +149,7 @@ class _Handler(BaseHTTPRequestHandler):
         if playing is None:
             self._say(404, "application/json", {"error": "not found"})
             return
-        if _asks_for_title(body):
+        if _asks_for_title(body) or playing.is_called_again:
             self._play(playing.script)
             return
         playing.was_asked()

@@ -14,7 +14,7 @@ from importlib.metadata import packages_distributions
 from tests.architecture.sources import ROOT, python_sources
 from tests.support.cases import for_each
 
-NOT_PYTHON = {"highlight.js", "katex", "mermaid", "typescript"}
+NOT_PYTHON = {"axe-core", "highlight.js", "katex", "mermaid", "typescript"}
 
 OTHER_NAMES = {
     "django-stubs": "mypy_django_plugin",

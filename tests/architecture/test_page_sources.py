@@ -13,6 +13,8 @@ PLACES = ("templates/", "static/js/", "static/css/")
 LINE = 120
 SCRIPT_LINES = 200
 FILES = 15
+TABLES = "static/js/language/catalogues/"
+"""Made of the translations, a sentence to a line: nobody reads or changes them here."""
 
 
 def pages() -> list[Source]:
@@ -26,7 +28,7 @@ def too_long(source: Source) -> list[str]:
 
 def test_no_line_is_longer_than_120_characters() -> None:
     assert len(pages()) > 100, "the premise: templates, scripts and style sheets were found"
-    assert [place for source in pages() for place in too_long(source)] == []
+    assert [place for source in pages() if not source.is_in(TABLES) for place in too_long(source)] == []
 
 
 def test_a_longer_line_would_be_noticed() -> None:

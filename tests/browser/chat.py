@@ -36,7 +36,7 @@ class Chat:
     @property
     def working(self) -> Locator:
         """The line that says that hidden work is going on."""
-        return self.last.locator(".working")
+        return self.last.locator(".working-text")
 
     def ask(self, text: str) -> None:
         """Write a message and send it, once the page's scripts are there."""

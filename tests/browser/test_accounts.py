@@ -93,7 +93,7 @@ def sign_in(page: Page, name: str, password: str = PASSWORD) -> None:
 def sign_out(page: Page) -> None:
     page.get_by_role("button", name=re.compile("^Account: ")).click()
     page.get_by_role("button", name="Sign out").click()
-    page.wait_for_url("**/sign-in/")
+    page.wait_for_url("**/sign-in/**")
 
 
 def make_person(page: Page, name: str) -> None:

@@ -59,7 +59,7 @@ class Visits:
 
     def open(self, server: Server, name: str | None = None, path: str = "/", *, wire: Wire | None = None, **options: Any) -> Page:
         """A page of a browser in which that person is signed in; nobody is without ``name``."""
-        context = self._browser.new_context(base_url=server.url, service_workers="block", **options)
+        context = self._browser.new_context(**{"base_url": server.url, "service_workers": "block"} | options)
         self._contexts.append(context)
         self._watch(context)
         if wire:

@@ -18,7 +18,7 @@ from django.utils import timezone
 
 from chatui.accounts import password_links
 from chatui.audit_log.record import Visitor, record
-from chatui.models import AttemptWarning, Conversation, DebugRequest, Message, StoredBackend, User
+from chatui.models import AttemptWarning, Conversation, DebugRequest, Folder, Message, StoredBackend, User
 from chatui.permissions import debug_requests
 from renderer.frames import Header
 from tests.canary.conftest import World
@@ -70,6 +70,8 @@ def places(world: World) -> dict[str, str]:
     password = password_links.make(Visitor(None, ADDRESS, "shell"), bystander, voids_password=False).split("/")
     foreign = append(second, None, Header("user"), "Elsewhere")
     return {
+        "folder": str(Folder.objects.create(owner=owner, name="A visible folder", instructions="Be brief.").pk),
+        "foreign_folder": str(Folder.objects.create(owner=bystander, name="Somebody's folder").pk),
         "conversation": str(world.hers.conversation.pk),
         "deleted": str(world.deleted.conversation.pk),
         "nothing": str(uuid4()),

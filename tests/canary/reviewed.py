@@ -118,8 +118,14 @@ def _admin_pages(model: str, key: str, reads: str, page: str, *, may_change: str
 ROUTES: tuple[Route, ...] = (
     Route(
         "",
-        "A signed-in person: their own list of conversations. Nothing of others.",
-        (Ask("GET", "/", _SIGNED_IN), Ask("GET", "/?deleted={deleted}", _SIGNED_IN), Ask("GET", "/?deleted={conversation}", _SIGNED_IN)),
+        "A signed-in person: their own list of conversations, and the names of their own folders. Nothing of others.",
+        (
+            Ask("GET", "/", _SIGNED_IN),
+            Ask("GET", "/?deleted={deleted}", _SIGNED_IN),
+            Ask("GET", "/?deleted={conversation}", _SIGNED_IN),
+            Ask("GET", "/?folder={folder}", _OWNER_ONLY),
+            Ask("GET", "/?folder=x", _NOBODY),
+        ),
     ),
     Route(
         "conversations/",
@@ -127,6 +133,8 @@ ROUTES: tuple[Route, ...] = (
         (
             Ask("GET", "/conversations/", "302 200 200 200 200 200 200 200 200"),
             Ask("GET", "/conversations/?list=1-{conversation}", "302 404 404 404 404 404 404 404 404"),
+            Ask("GET", "/conversations/?folder={folder}", _OWNER_ONLY),
+            Ask("GET", "/conversations/?folder={nothing}", _NOBODY),
         ),
     ),
     Route(
@@ -160,6 +168,17 @@ ROUTES: tuple[Route, ...] = (
             Ask("GET", "/c/{conversation}/exchanges/?after={foreign_message}", _NOBODY),
             Ask("GET", "/c/{conversation}/exchanges/", _NOBODY),
             Ask("GET", "/c/{deleted}/exchanges/?before={final}", _NOBODY),
+        ),
+    ),
+    Route(
+        "c/<uuid:conversation_id>/messages/<uuid:message_id>/answers/",
+        "The owner: what is visible of all answers to a question that they may see.",
+        (
+            Ask("GET", "/c/{conversation}/messages/{question}/answers/", _OWNER_ONLY),
+            Ask("GET", "/c/{conversation}/messages/{final}/answers/", _NOBODY),
+            Ask("GET", "/c/{conversation}/messages/{hidden}/answers/", _HIDDEN_BY_ID, action="versions of an answer"),
+            Ask("GET", "/c/{conversation}/messages/{foreign_message}/answers/", _NOBODY),
+            Ask("GET", "/c/{deleted}/messages/{question}/answers/", _NOBODY),
         ),
     ),
     Route(
@@ -211,6 +230,52 @@ ROUTES: tuple[Route, ...] = (
             Ask("POST", "/c/{conversation}/put/", _NOBODY, {"place": "elsewhere"}),
             Ask("POST", "/c/{deleted}/put/", _NOBODY, {"place": "list"}),
             Ask("GET", "/c/{conversation}/put/", _NEVER),
+        ),
+    ),
+    Route(
+        "c/<uuid:conversation_id>/move/",
+        "The owner: the title of the conversation, and the names of their folders; puts it into one of them, or into none.",
+        (
+            Ask("GET", "/c/{conversation}/move/", _OWNER_ONLY),
+            Ask("GET", "/c/{deleted}/move/", _NOBODY),
+            Ask("POST", "/c/{conversation}/move/", _OWNER_ACTS, {"folder": "{folder}"}),
+            Ask("POST", "/c/{conversation}/move/", _OWNER_ACTS, {"folder": ""}),
+            Ask("POST", "/c/{conversation}/move/", _NOBODY, {"folder": "{nothing}"}),
+            Ask("POST", "/c/{conversation}/move/", _NOBODY, {"folder": "{foreign_folder}"}),
+            Ask("POST", "/c/{deleted}/move/", _NOBODY, {"folder": "{folder}"}),
+        ),
+    ),
+    Route(
+        "folders/new/",
+        "A signed-in person makes a folder, and puts a conversation of theirs into it.",
+        (
+            Ask("GET", "/folders/new/", _SIGNED_IN),
+            Ask("GET", "/folders/new/?conversation={conversation}", _OWNER_ONLY),
+            Ask("POST", "/folders/new/", "302 302 302 302 302 302 302 302 302", {"name": "Work"}),
+            Ask("POST", "/folders/new/", "302 400 400 400 400 400 400 400 400", {"name": ""}),
+            Ask("POST", "/folders/new/", _OWNER_ACTS, {"name": "Work", "conversation": "{conversation}"}),
+            Ask("POST", "/folders/new/", _NOBODY, {"name": "Work", "conversation": "{deleted}"}),
+        ),
+    ),
+    Route(
+        "folders/<uuid:folder_id>/",
+        "The owner: the name and the instructions of a folder; changes them. Everybody else: nothing, not even that it exists.",
+        (
+            Ask("GET", "/folders/{folder}/", _OWNER_ONLY),
+            Ask("GET", "/folders/{nothing}/", _NOBODY),
+            Ask("GET", "/folders/{foreign_folder}/", _NOBODY),
+            Ask("POST", "/folders/{folder}/", _OWNER_ACTS, {"name": "Work", "instructions": "Be brief."}),
+            Ask("POST", "/folders/{foreign_folder}/", _NOBODY, {"name": "Work"}),
+        ),
+    ),
+    Route(
+        "folders/<uuid:folder_id>/delete/",
+        "The owner: the name of a folder, with the question whether to delete it; deletes it. Its conversations stay.",
+        (
+            Ask("GET", "/folders/{folder}/delete/", _OWNER_ONLY),
+            Ask("GET", "/folders/{nothing}/delete/", _NOBODY),
+            Ask("POST", "/folders/{folder}/delete/", _OWNER_ACTS),
+            Ask("POST", "/folders/{foreign_folder}/delete/", _NOBODY),
         ),
     ),
     Route(
@@ -548,6 +613,15 @@ ROUTES: tuple[Route, ...] = (
         (Ask("POST", "/password/links/dismiss/", _SIGNED_IN.replace("200", "302")), Ask("GET", "/password/links/dismiss/", _NEVER)),
     ),
     Route(
+        "language/",
+        "Everybody: keeps a choice of language, which nobody else sees. Leads back to a page of the product.",
+        (
+            Ask("POST", "/language/", "302 " * 8 + "302", {"language": "de", "next": "/pages/help/"}),
+            Ask("POST", "/language/", "400 " * 8 + "400", {"language": "no-such"}),
+            Ask("GET", "/language/", _NEVER),
+        ),
+    ),
+    Route(
         "pages/<slug:name>/",
         "Everybody: the operator's pages of a fixed list.",
         (Ask("GET", "/pages/help/", _EVERYBODY), Ask("GET", "/pages/terms/", _EVERYBODY), Ask("GET", "/pages/welcome/", _NOT_THERE)),
@@ -561,6 +635,21 @@ ROUTES: tuple[Route, ...] = (
         "diagram/",
         "Everybody: an empty sandbox that draws what the page around it sends. The same for all.",
         (Ask("GET", "/diagram/", _EVERYBODY), Ask("POST", "/diagram/", _NEVER)),
+    ),
+    Route(
+        "manifest.webmanifest",
+        "Everybody: the operator's name, mark and colour. The same for all.",
+        (Ask("GET", "/manifest.webmanifest", _EVERYBODY), Ask("POST", "/manifest.webmanifest", _NEVER)),
+    ),
+    Route(
+        "sw.js",
+        "Everybody: the script of the service worker, with addresses of static files. The same for all.",
+        (Ask("GET", "/sw.js", _EVERYBODY), Ask("POST", "/sw.js", _NEVER)),
+    ),
+    Route(
+        "offline/",
+        "Everybody: a page that says that there is no connection, and names nobody. The same for all.",
+        (Ask("GET", "/offline/", _EVERYBODY), Ask("POST", "/offline/", _NEVER)),
     ),
     Route("healthz", "Everybody: that it lives.", (Ask("GET", "/healthz", _EVERYBODY),)),
     Route("admin/", "Staff: what their permissions name.", (Ask("GET", "/admin/", _ALL_STAFF),)),
@@ -726,6 +815,12 @@ COMMANDS: tuple[Command, ...] = (
         {"owner": "chatui:accepted"} | _REFUSED_TO_OTHERS,
     ),
     Command(
+        "answer_now",
+        "The owner ends the thinking of a turn. Says nothing.",
+        {"conversation": "{conversation}", "turn": "{turn}"},
+        {"owner": ""} | _REFUSED_TO_OTHERS,
+    ),
+    Command(
         "stop",
         "The owner stops a turn. Says nothing.",
         {"conversation": "{conversation}", "turn": "{turn}"},
@@ -766,32 +861,35 @@ BUS_MESSAGES = {
 """What a socket receives over the bus: the cases of the consumer."""
 
 _OF_A_TURN = {"type", "turn", "sequence_number"}
-_OF_AN_END = _OF_A_TURN | {"state", "code", "message", "elapsed", "context", "left_out", "html"}
+_OF_AN_END = _OF_A_TURN | {"state", "code", "elapsed", "context", "left_out", "html", "language"}
 END_USER_EVENTS: dict[str, set[str]] = {
     "chatui:accepted": {"type", "client_id", "conversation", "turn", "question", "url", "title"},
-    "chatui:refused": {"type", "client_id", "code", "message"},
+    "chatui:refused": {"type", "client_id", "code"},
     "chatui:idle": {"type", "conversation", "turn", "state"},
-    "chatui:closing": {"type", "code", "message"},
+    "chatui:closing": {"type", "code"},
     "chatui:ping": {"type", "number"},
     "chatui:alive": {"type"},
-    "chatui:listed": {"type", "conversation", "url", "title", "updated_at", "is_imported", "is_running", "has_news", "is_pinned"},
+    "chatui:listed": {"type", "conversation", "url", "title", "updated_at", "is_imported", "is_running", "has_news", "is_pinned"}
+    | {"folder"},
     "chatui:archived": {"type", "conversation"},
     "chatui:answered": {"type", "conversation", "updated_at", "has_news"},
     "chatui:seen": {"type", "conversation"},
     "chatui:unlisted": {"type", "conversation"},
+    "chatui:folder": {"type", "folder", "name", "before"},
+    "chatui:folder.gone": {"type", "folder"},
     "chatui:beat": _OF_A_TURN,
     "chatui:saving": _OF_A_TURN,
     "chatui:queued": _OF_A_TURN | {"place"},
     "chatui:title": {"type", "conversation", "title"},
-    "chatui:working": _OF_A_TURN | {"elapsed"},
+    "chatui:working": _OF_A_TURN | {"elapsed", "can_answer_now"},
     "chatui:summary": _OF_A_TURN | {"text"},
     "chatui:thought": _OF_A_TURN | {"seconds"},
     "chatui:message": _OF_A_TURN | {"message_id", "kind", "continued_message", "blocks"},
     "chatui:relabelled": _OF_A_TURN | {"message_id", "kind"},
     "chatui:withdrawn": _OF_A_TURN | {"message_id"},
     "chatui:preamble.delta": _OF_A_TURN | {"message_id", "block", "html", "text"},
-    "chatui:snapshot": _OF_A_TURN | {"elapsed", "working", "steps", "thought", "messages", "place"},
-    "response.created": _OF_A_TURN | {"conversation", "question", "after", "kind", "continued_turn", "html"},
+    "chatui:snapshot": _OF_A_TURN | {"elapsed", "working", "steps", "thought", "messages", "place", "can_answer_now"},
+    "response.created": _OF_A_TURN | {"conversation", "question", "after", "kind", "continued_turn", "html", "language"},
     "response.delta": _OF_A_TURN | {"message_id", "block", "html", "text"},
     "response.delta.flush": _OF_A_TURN | {"message_id", "block", "html"},
     **{f"response.{end}": _OF_AN_END for end in ("completed", "incomplete", "failed", "cancel")},

@@ -24,7 +24,17 @@ MADE = "static/js/wire/wire.js"
 SWITCHES = {"static/js/chat/server-events.js": wire.END_USER_EVENTS, "static/js/debug/view.js": wire.DEBUG_PAGE_EVENTS}
 CASE = re.compile(r'^\s*case "((?:chatui:|response\.)[\w.]+)":', re.MULTILINE)
 SENT = re.compile(r'\btype: "(\w+)"')
-FIELDS = {"client_id": "1", "conversation": "c", "question": "q", "turn": "t", "text": "words", "effort": "low", "choice": "a", "number": 7}
+FIELDS = {
+    "client_id": "1",
+    "conversation": "c",
+    "question": "q",
+    "turn": "t",
+    "folder": "f",
+    "text": "words",
+    "effort": "low",
+    "choice": "a",
+    "number": 7,
+}
 
 
 def test_the_types_of_the_page_are_made_from_the_contract() -> None:

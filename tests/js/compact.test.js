@@ -45,7 +45,7 @@ test("characters beyond the basic plane count twice, as they do in a string here
 
 test("without a block in full there is nothing to say", () => {
   assert.deepEqual(read([1, 4, "x"], [2, "x"]), []);
-  assert.deepEqual(read(FULL, { type: "chatui:working", turn: "t", sequence_number: 2, elapsed: 1 }, [3, 4, "x"]).length, 2);
+  assert.deepEqual(read(FULL, { type: "chatui:working", turn: "t", sequence_number: 2, elapsed: 1, can_answer_now: false }, [3, 4, "x"]).length, 2);
 });
 
 test("what is no short event is left out", () => {

@@ -7,8 +7,8 @@ test("what is not known is not said", () => {
 });
 
 test("how full it is, and what is left out, are said in words", () => {
-  const full = "About 60 % of what the model can read at once";
+  const full = "About 60% of what the model can read at once";
   assert.equal(contextText(60, 0), full);
-  assert.equal(contextText(60, 1), `${full} · oldest question left out`);
+  assert.equal(contextText(60, 1), `${full} · Oldest question left out`);
   assert.equal(contextText(0, 12), "Oldest 12 questions left out");
 });

@@ -40,6 +40,8 @@ test("signing out forgets all drafts and nothing else", () => {
   drafts.forgetAll();
   assert.equal(storage.length, 1);
   assert.equal(storage.getItem("chatui:theme"), "dark");
+  drafts.keep("c1", "written by a tab that is still open");
+  assert.equal(storage.length, 1);
 });
 
 test("an empty text is no draft", () => {

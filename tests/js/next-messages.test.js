@@ -46,6 +46,11 @@ test("another person at the same browser has no part in it, and signing out forg
   assert.equal(new NextMessages(storage, "ben").load("c1"), null);
   messages.forgetAll();
   assert.equal(storage.length, 1);
+  messages.keep("c1", message("from a tab that is still open"));
+  messages.keep(null, message("b"));
+  messages.adopt("c1");
+  assert.equal(storage.length, 1);
+  assert.equal(messages.load("c1"), null);
 });
 
 test("without storage it waits as long as the page, and what is damaged is nothing", () => {

@@ -3,7 +3,8 @@ import { test } from "node:test";
 import { isDebugPageEvent, isEndUserEvent, isTurnEvent, readFrame } from "../../static/js/wire/protocol.js";
 
 const DELTA = { type: "response.delta", turn: "t", sequence_number: 1, message_id: "m", block: 0, html: "<p>a</p>" };
-const SNAPSHOT = { type: "chatui:snapshot", turn: "t", sequence_number: 4, elapsed: 9, working: true, steps: [], messages: [], place: 0 };
+const SNAPSHOT = { type: "chatui:snapshot", turn: "t", sequence_number: 4, elapsed: 9, working: true, steps: [], messages: [], place: 0,
+  can_answer_now: true };
 const TITLE = { type: "chatui:title", conversation: "c", title: "A title" };
 
 test("a frame is an array of events", () => {

@@ -61,7 +61,7 @@ def test_a_person_comes_goes_and_is_forgotten_again_after_a_restore(deployment: 
     assert (names, alpha, zeta) == (["zeta", "alpha", "imported"], "{'big': 1e+22, 'nothing': -0.0}", "\x00")
     assert (deleted_at, found) == (None, 1000)
     said = deployment.manage("erase_person", "ada", "--yes")
-    assert "2 conversations, 3000 messages" in said and "VACUUM" in said
+    assert "2 conversations, 0 folders, 3000 messages" in said and "VACUUM" in said
     assert run(deployment, LEFT) == [[1, 1, 4, 2], True]
     file = tmp_path / "erasures.jsonl"
     deployment.manage("erasures", "export", str(file))

@@ -32,7 +32,8 @@ def answer(text: str = "Four.", thought: str = "simple arithmetic") -> list[Step
 
 
 class ScriptedBackend:
-    """Set ``script`` before a turn starts. ``requests`` holds what was asked; ``closed`` counts generators that were closed early."""
+    """Set ``script`` before a turn starts, and ``following`` for the samplings after the first. ``requests`` holds what was asked;
+    ``closed`` counts generators that were closed early."""
 
     name = "Scripted"
     kind = "scripted"
@@ -40,14 +41,18 @@ class ScriptedBackend:
 
     def __init__(self) -> None:
         self.script: Sequence[Step] = answer()
+        self.following: list[Sequence[Step]] = []
         self.requests: list[SampleRequest] = []
         self.closed = 0
         self.waiting = asyncio.Event()
 
     async def sample(self, request: SampleRequest) -> AsyncGenerator[SampleEvent, None]:
         self.requests.append(request)
+        script = list(self.script)
+        if self.following:
+            self.script = self.following.pop(0)
         try:
-            for step in list(self.script):
+            for step in script:
                 if isinstance(step, asyncio.Event):
                     self.waiting.set()
                     await step.wait()

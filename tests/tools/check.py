@@ -39,6 +39,7 @@ def checks() -> list[Check]:
         Check("templates", lambda: [str(BIN / "djlint"), "templates", "--lint", "--quiet"]),
         Check("imports", lambda: [str(BIN / "lint-imports"), "--cache-dir", ".cache/import-linter"]),
         Check("unused", lambda: [sys.executable, "-m", "tests.tools.unused"]),
+        Check("messages", lambda: [sys.executable, "-m", "tests.tools.messages", "check"]),
         Check("settings", lambda: [*MANAGE, "check", "--fail-level", "WARNING"]),
         Check("migrations", lambda: [*MANAGE, "makemigrations", "--check", "--dry-run"]),
         Check("javascript-types", lambda: [*node.typescript(), "--project", "tests/js/tsconfig.json"], node.why_not),

@@ -6,6 +6,7 @@ import hashlib
 import shutil
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 from tests.support.places import ROOT
@@ -37,19 +38,30 @@ def why_not_test() -> str | None:
 
 
 def typescript() -> list[str]:
-    """The command that calls the pinned TypeScript compiler, installing it if the lock file is not the one installed.
+    """The command that calls the pinned TypeScript compiler. Raises what ``install`` raises."""
+    return [program("node") or "node", str(install("typescript") / "bin" / "tsc")]
+
+
+@cache
+def axe() -> str:
+    """The script of the pinned accessibility engine, which browser tests run in pages. Raises what ``install`` raises."""
+    return (install("axe-core") / "axe.min.js").read_text(encoding="utf-8")
+
+
+def install(package: str) -> Path:
+    """The directory of an installed package; npm installs all of them if the lock file is not the one installed.
 
     Raises:
         subprocess.CalledProcessError: npm failed; ``output`` is what it said.
     """
-    compiler = CHECKS / "node_modules" / "typescript" / "bin" / "tsc"
+    place = CHECKS / "node_modules" / package
     stamp = CHECKS / "node_modules" / ".installed"
     key = hashlib.sha256((CHECKS / "package-lock.json").read_bytes()).hexdigest()
-    if not compiler.exists() or not stamp.exists() or stamp.read_text(encoding="utf-8") != key:
+    if not place.is_dir() or not stamp.exists() or stamp.read_text(encoding="utf-8") != key:
         command = [program("npm") or "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]
         subprocess.run(command, cwd=CHECKS, check=True, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         stamp.write_text(key, encoding="utf-8")
-    return [program("node") or "node", str(compiler)]
+    return place
 
 
 def test_files() -> list[str]:

@@ -41,6 +41,7 @@ FIXED: Values = {
     "kind": "csv",
     "link_id": _NO_ID,
     "request_id": _NO_ID,
+    "folder_id": _NO_ID,
     "warning_id": _NO_ID,
     # Of the admin pages, which send people away before they look at these.
     "app_label": "chatui",
@@ -70,6 +71,7 @@ FORMS: Mapping[str, Values] = {
     "debug_decline": {},
     "audit_export": {},
     "audit_acknowledge": {},
+    "language": {"language": "", "next": "/"},
     "share_revoke": {},
     "share_revoke_of": {},
     "share_revoke_all": {},

@@ -132,7 +132,7 @@ def test_without_a_connection_other_buttons_say_so_and_nothing_waits(cable: Cabl
     chat.button("Send").click()
     chat.finish()
     expect(chat.question).to_have_text("Hello, differently!")
-    expect(chat.last.get_by_role("group", name="Versions of your message")).to_contain_text("2/ of 2")
+    expect(chat.last.get_by_role("group", name="Versions of your message")).to_contain_text("2 of 2")
 
 
 def test_a_browser_that_says_it_is_offline_is_believed(chat: Chat, cable: Cable) -> None:

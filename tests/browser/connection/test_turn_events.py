@@ -121,13 +121,13 @@ def test_later_turns_edits_and_regenerations_need_no_fetch_in_any_tab(demo: Serv
         twin.finish()
         chat.button("Regenerate").click()
         for tab in (chat, twin):
-            expect(tab.last.get_by_role("group", name="Versions of this answer")).to_contain_text("2/ of 2")
+            expect(tab.last.get_by_role("group", name="Versions of this answer")).to_contain_text("2 of 2")
         chat.last.locator(".question").hover()
         chat.button("Edit").click()
         chat.last.get_by_role("textbox").fill("The second question, put better")
         chat.button("Send").click()
         for tab in (chat, twin):
-            expect(tab.last.get_by_role("group", name="Versions of your message")).to_contain_text("2/ of 2")
+            expect(tab.last.get_by_role("group", name="Versions of your message")).to_contain_text("2 of 2")
             tab.finish()
             expect(tab.last.locator(".answer-end")).to_contain_text("Regenerate")
 

@@ -24,7 +24,7 @@ def test_an_edited_question_is_a_branch_and_the_old_one_can_be_shown_again(llama
     chat.finish()
     expect(chat.answer).not_to_be_empty()
     versions = first.get_by_role("group", name="Versions of your message")
-    expect(versions).to_contain_text("2/ of 2")
+    expect(versions).to_contain_text("2 of 2")
 
     versions.get_by_role("button", name="Previous version").click()
     expect(chat.exchanges).to_have_count(2)
@@ -52,11 +52,11 @@ def test_a_regenerated_answer_stands_beside_the_old_one(llama: Server, visits: V
     chat.finish()
     expect(chat.exchanges).to_have_count(1)
     versions = chat.last.get_by_role("group", name="Versions of this answer")
-    expect(versions).to_contain_text("2/ of 2")
+    expect(versions).to_contain_text("2 of 2")
     new_turn = chat.last.get_attribute("data-turn") or ""
     versions.get_by_role("button", name="Previous version").click()
     expect(chat.last).to_have_attribute("data-turn", old_turn)
-    expect(versions).to_contain_text("1/ of 2")
+    expect(versions).to_contain_text("1 of 2")
 
     # What is said now continues the version that is shown, and the other one stays.
     chat.ask_and_wait("What is 2 + 2?")

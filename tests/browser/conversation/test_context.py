@@ -15,7 +15,7 @@ from tests.support.served import Deployment, Server
 pytestmark = [pytest.mark.browser, pytest.mark.llama]
 
 LONG = "Explain in detail how a transistor works."
-FULL = re.compile(r"^About (\d+) % of what the model can read at once")
+FULL = re.compile(r"^About (\d+)% of what the model can read at once")
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +53,7 @@ def test_people_read_how_full_it_is_and_nothing_moves(small: Server, visits: Vis
     chat.ask("Hello!")
     expect(chat.exchanges).to_have_count(3)
     expect(chat.last).not_to_have_attribute("data-state", "running")
-    expect(line).to_have_text(re.compile("oldest (question|[0-9] questions) left out$"))
+    expect(line).to_have_text(re.compile("Oldest (question|[0-9] questions) left out$"))
     expect(chat.last.locator(".answer-facts")).to_contain_text("left out")
     assert chat.page.locator(".composer-box").bounding_box() == before
 

@@ -32,7 +32,7 @@ def test_continue_writes_the_rest_of_a_cut_answer_behind_it(demo: Server, visits
     assert chat.answer.inner_text().startswith(begun)
     expect(chat.last.locator(".notice")).to_have_count(0)
     expect(chat.button("Continue")).to_have_count(0)
-    expect(chat.last.get_by_role("group", name="Versions of this answer")).to_contain_text("2/ of 2")
+    expect(chat.last.get_by_role("group", name="Versions of this answer")).to_contain_text("2 of 2")
 
     whole = chat.shown()
     chat.page.reload()
@@ -113,7 +113,8 @@ def test_a_page_that_is_loaded_while_the_rest_is_written_shows_all_of_it(llama: 
     expect(chat.last).to_have_attribute("data-state", "running")
     chat.page.reload()
     expect(chat.last).to_have_attribute("data-state", "running")
-    assert chat.answer.inner_text().startswith(begun[:200])
+    shown = "([answer, begun]) => answer.innerText.startsWith(begun)"
+    chat.page.wait_for_function(shown, arg=[chat.answer.element_handle(), begun[:200]])
     other = Chat(visits.open(llama, "ada", chat.page.url.removeprefix(llama.url)))
     expect(other.answer).to_contain_text(begun.split("\n")[0])
     relay.let_go()

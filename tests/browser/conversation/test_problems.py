@@ -34,7 +34,7 @@ def test_an_answer_that_was_cut_off_is_kept_says_so_and_can_be_tried_again(demo:
     expect(chat.answer).to_contain_text("permissions that")
     expect(chat.last.locator(".notice-text")).to_have_text("The answer reached its length limit. E-X-LENGTH")
     chat.button("Retry").click()
-    expect(chat.last.get_by_role("group", name="Versions of this answer")).to_contain_text("2/ of 2")
+    expect(chat.last.get_by_role("group", name="Versions of this answer")).to_contain_text("2 of 2")
     expect(chat.question).to_have_text("Please truncate.")
 
 

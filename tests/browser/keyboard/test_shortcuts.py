@@ -150,6 +150,9 @@ def test_the_key_behind_escape_is_not_undone_when_the_sheet_gives_the_focus_back
     focused = chat.page.evaluate("""async () => {
       document.querySelector("dialog[open]").close();
       document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "f", code: "KeyF", bubbles: true, cancelable: true }));
+      const isThere = () => document.activeElement.className === "find-text";
+      // The bar is loaded when it is first used.
+      for (let tries = 0; tries < 100 && !isThere(); tries += 1) await new Promise((done) => setTimeout(done, 50));
       await new Promise((done) => requestAnimationFrame(() => setTimeout(done, 50)));
       return document.activeElement.className;
     }""")

@@ -6,6 +6,7 @@ import json
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, ClassVar
 
 import pytest
 
@@ -13,12 +14,13 @@ from tests.support.served import Deployment, Server
 
 
 class Patient(BaseHTTPRequestHandler):
-    """Begins each answer at once and ends it when ``going`` is set."""
+    """Begins each answer at once and ends it when ``going`` is set. ``asked``: the bodies of all requests so far."""
 
     going = threading.Event()
+    asked: ClassVar[list[dict[str, Any]]] = []
 
     def do_POST(self) -> None:
-        self.rfile.read(int(self.headers["Content-Length"]))
+        self.asked.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
         self.send_response(200)
         self.send_header("Content-Type", "text/event-stream")
         self.end_headers()

@@ -130,10 +130,10 @@ def test_a_page_whose_stream_is_refused_when_it_comes_back_shows_nothing_any_mor
     page = visits.open(demo, "grace", chat.page.url + "debug/")
     opt_in(page, "To look at a fault")
     expect(page.get_by_text("Hello!").first).to_be_visible()
-    refusal = {"type": "chatui:refused", "client_id": None, "code": "E-X-OPT-IN", "message": "Open the debug view first."}
+    refusal = {"type": "chatui:refused", "client_id": None, "code": "E-X-OPT-IN"}
     page.route_web_socket(re.compile("/ws/"), lambda socket: socket.on_message(lambda _: socket.send(json.dumps([refusal]))))
     page.reload()
-    expect(page.locator("main")).to_have_text("Open the debug view first.")
+    expect(page.locator("main")).to_have_text("Open the debug view of this conversation first.")
 
 
 def opt_in(page: Page, reason: str) -> None:

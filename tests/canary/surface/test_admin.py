@@ -89,6 +89,8 @@ def test_an_account_that_is_deleted_leaves_its_lines_in_the_log(olga: User, line
         "turns__pieces__text__startswith=a",
         "owner__password__startswith=m",
         "debug_requests__reason__contains=a",
+        "folder__instructions__startswith=A",
+        "folder__name=Work",
         "title__startswith=A",
         "title=A+visible+title",
     ],
@@ -98,6 +100,13 @@ def test_no_filter_of_the_conversation_list_asks_for_content(query: str, world: 
     for name in ("any only", "both"):
         response = client_for(world.people[name]).get(f"/admin/chatui/conversation/?{query}")
         assert response.status_code in (302, 400), f"{name} can filter by it"
+
+
+@pytest.mark.parametrize("query", ["folders__instructions__startswith=A", "folders__name=Work", "conversations__folder__name=Work"])
+def test_no_filter_of_the_list_of_accounts_asks_for_what_they_wrote(query: str, world: World) -> None:
+    client = client_for(world.people["admin"])
+    assert client.get("/admin/chatui/user/").status_code == 200
+    assert client.get(f"/admin/chatui/user/?{query}").status_code in (302, 400)
 
 
 def test_the_conversation_list_shows_neither_title_nor_content(world: World) -> None:
@@ -114,7 +123,7 @@ def test_the_opt_in_page_shows_nothing_of_somebody_elses_conversation(world: Wor
 
 
 def test_messages_turns_and_debug_requests_are_not_on_the_admin_pages() -> None:
-    assert not {"Message", "Turn", "DebugRequest", "ActiveLeaf", "FirstAccountCode", "Session", "LogEntry"} & {
+    assert not {"Message", "Turn", "DebugRequest", "ActiveLeaf", "Folder", "FirstAccountCode", "Session", "LogEntry"} & {
         model.__name__ for model in admin.site._registry
     }
 

@@ -19,6 +19,8 @@ POLICY = {
     "img-src 'self'",
     "font-src 'self'",
     "connect-src 'self'",
+    "manifest-src 'self'",
+    "worker-src 'self'",
     "base-uri 'none'",
     "form-action 'self'",
     "frame-ancestors 'none'",
@@ -67,7 +69,7 @@ def test_every_route_sends_every_header_and_only_pages_of_the_admin_pages_go_wit
     wrong: list[str] = []
     for ask in (ask for route in ROUTES for ask in route.asks):
         path = filled(ask.path, values)
-        if path == "/diagram/" and ask.method == "GET":
+        if path in ("/diagram/", "/sw.js") and ask.method == "GET":
             continue  # below
         with taken_back(client):
             response = client.generic(ask.method, path)
@@ -92,6 +94,13 @@ def test_the_document_of_diagrams_has_no_origin_and_no_network_and_only_our_page
         "sandbox allow-scripts",
     }
     wanted = HEADERS | {"X-Frame-Options": "SAMEORIGIN", "Cache-Control": "no-store"}
+    assert {name: response[name] for name in wanted} == wanted
+
+
+def test_the_service_worker_may_fetch_from_us_and_nothing_else_and_is_looked_up_each_time(world: World) -> None:
+    response = client_for(world.people["anonymous"]).get("/sw.js")
+    assert set(response["Content-Security-Policy"].split("; ")) == {"default-src 'none'", "connect-src 'self'"}
+    wanted = HEADERS | {"Cache-Control": "no-cache", "Content-Type": "text/javascript; charset=utf-8"}
     assert {name: response[name] for name in wanted} == wanted
 
 

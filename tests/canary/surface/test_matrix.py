@@ -195,6 +195,7 @@ def test_a_stranger_is_sent_to_the_sign_in_and_nowhere_else(world: World) -> Non
                 "/admin/",
                 "/password/",
                 filled(ask.path, values) + "change/",
+                ask.data.get("next", "/"),  # back to the page on which a language was chosen
             ), ask.path
 
 

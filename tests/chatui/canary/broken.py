@@ -47,7 +47,7 @@ def patch() -> None:
     from chatui.backends.chat import deltas
     from chatui.backends.leak_guard import LeakGuard, Span
     from chatui.backends.responses.frames import FrameWriter
-    from chatui.display import conversation, search
+    from chatui.display import conversation, find_in_conversation, search
     from chatui.display.conversation import Notice
     from chatui.models import Conversation, Message, ShareLink
     from chatui.permissions import access, attempts
@@ -76,6 +76,9 @@ def patch() -> None:
         there = Message.objects.filter(conversation__owner=person, text__contains=text).exists()
         return search.Results((), None, is_empty_query=there)
 
+    def finds_hidden(row: Conversation, person: Any, text: str) -> list[Any]:
+        return [message.pk for message in Message.objects.filter(conversation=row, text__contains=text)]
+
     # Analysis passes the gate: streams, pages and everything that is made from what is kept.
     while_broken("gate", gate, "why_hidden", lambda header: None)
     while_broken("guard", LeakGuard, "feed", lambda guard, text: [Span(True, text)])
@@ -87,6 +90,7 @@ def patch() -> None:
     while_broken("archive", exports, "everything", everything)
     while_broken("notice", conversation, "_notice", lambda turn, _: Notice("E-X", turn.error_detail, True) if turn.error_code else None)
     while_broken("search", search, "search", counts_hidden)
+    while_broken("find", find_in_conversation, "messages_with", finds_hidden)
     while_broken("not recorded", attempts, "record_attempt", lambda *args: None)
     while_broken("not refused", access, "can_see_hidden", lambda user: True)
     while_broken("not owned", access, "own_conversation", lambda user, key, **_: Conversation.objects.get(pk=key))

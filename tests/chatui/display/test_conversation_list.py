@@ -13,7 +13,8 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from chatui.display.conversation_list import LENGTH, shown_list
-from chatui.models import Conversation, User
+from chatui.display.folders.shown import shown_folders
+from chatui.models import Conversation, Folder, User
 from chatui.permissions.access import NotFoundError
 from tests.chatui.conftest import signed_in
 from tests.support.cost import cost
@@ -111,10 +112,10 @@ def test_what_is_no_place_in_the_list_is_not_found(ada: User, start: str) -> Non
 def test_without_scripts_a_link_shows_the_rest(ada: User) -> None:
     make(ada, LENGTH + 2)
     client = signed_in(ada)
-    page = client.get("/").content.decode()
+    page = re.sub(r"(?s)<template.*?</template>", "", client.get("/").content.decode())
     (link,) = re.findall(r'href="(\?list=[^"]+)"', page)
     rest = client.get(f"/{link}").content.decode()
-    assert "Talk 1<" in rest and "Talk 0<" in rest and "Talk 2<" not in rest and "?list=" not in rest
+    assert "Talk 1<" in rest and "Talk 0<" in rest and "Talk 2<" not in rest and 'href="?list=' not in rest
     (fragment,) = re.findall(r'data-fragment="([^"]+)"', page)
     listed = re.findall(r'data-conversation="([^"]+)"', re.sub(r"(?s)<template.*?</template>", "", rest))
     assert re.findall(r'data-conversation="([^"]+)"', client.get(fragment).content.decode()) == listed
@@ -141,14 +142,47 @@ def work(client: Client, path: str) -> float:
 PLAN = r"conversation_listed.*\(owner_id=\? AND is_pinned=\? AND active_at<\?\)|Index (?:Only )?Scan using conversation_listed"
 
 
+def plan(asked: str) -> str:
+    """How the database would carry out a statement."""
+    with connection.cursor() as cursor:
+        if connection.vendor == "postgresql":
+            cursor.execute("SET LOCAL enable_seqscan = off")  # a small table is read whole otherwise
+        cursor.execute(f"EXPLAIN {'QUERY PLAN ' if connection.vendor == 'sqlite' else ''}{asked}")
+        return "\n".join(str(row[-1]) for row in cursor.fetchall())
+
+
 def test_the_index_leads_to_each_page(ada: User) -> None:
     make(ada, LENGTH + 1)
     with CaptureQueriesContext(connection) as statements:
         shown_list(ada, start=shown_list(ada).more)
     (asked,) = [each["sql"] for each in statements.captured_queries if "<=" in each["sql"]]
-    with connection.cursor() as cursor:
-        if connection.vendor == "postgresql":
-            cursor.execute("SET LOCAL enable_seqscan = off")  # a small table is read whole otherwise
-        cursor.execute(f"EXPLAIN {'QUERY PLAN ' if connection.vendor == 'sqlite' else ''}{asked}")
-        plan = "\n".join(str(row[-1]) for row in cursor.fetchall())
-    assert re.search(PLAN, plan), plan
+    assert re.search(PLAN, plan(asked)), plan(asked)
+
+
+def test_the_index_leads_to_each_page_of_a_folder(ada: User) -> None:
+    folder = Folder.objects.create(owner=ada, name="Work")
+    make(ada, LENGTH + 1)
+    Conversation.objects.update(folder=folder)
+    with CaptureQueriesContext(connection) as statements:
+        first = shown_list(ada, folder=folder.pk)
+        shown_list(ada, start=first.more, folder=folder.pk)
+        shown_folders(ada, None)
+    beginning, rest, news = [plan(each["sql"]) for each in statements.captured_queries]
+    assert "conversation_in_folder" in beginning and "conversation_in_folder" in rest and "TEMP B-TREE" not in beginning + rest
+    assert "conversation_news_in_folder" in news, news
+
+
+def test_ten_thousand_conversations_in_a_hundred_folders_make_no_page_slower(ada: User, bela: User) -> None:
+    paths = []
+    for owner, count in ((ada, 2 * LENGTH + 2), (bela, 10_000)):
+        make(owner, count)
+        folders = Folder.objects.bulk_create(Folder(owner=owner, name=f"Folder {number}") for number in range(100))
+        rows = list(Conversation.objects.filter(owner=owner).values_list("pk", flat=True))
+        Conversation.objects.filter(pk__in=rows[::2]).update(folder=folders[0])
+        for number, folder in enumerate(folders[1:]):
+            Conversation.objects.filter(pk__in=rows[2 * LENGTH + 3 + 2 * number :: 400]).update(folder=folder)
+        paths.append(("/", f"/?folder={folders[0].pk}", f"/conversations/?folder={folders[0].pk}"))
+    few, many = signed_in(ada), signed_in(bela)
+    for short, long in zip(*paths, strict=True):
+        less, more = work(few, short), work(many, long)
+        assert more <= 1.5 * less, f"{long}: {more:.0f} units for 10,000 conversations, {less:.0f} for {2 * LENGTH + 2}"

@@ -23,7 +23,7 @@ from chatui.audit_log import chain
 from chatui.audit_log.record import SHELL
 from chatui.erasure import person as erasing
 from chatui.erasure import traces
-from chatui.models import AccountChange, AttemptWarning, AuditEvent, Conversation, DebugRequest, Message, PasswordLink, User
+from chatui.models import AccountChange, AttemptWarning, AuditEvent, Conversation, DebugRequest, Folder, Message, PasswordLink, User
 from chatui.models.turn import TurnState
 from chatui.permissions import four_eyes
 from chatui.store import erasure
@@ -48,6 +48,9 @@ def root(db: None) -> User:
 def written(ada: User, grace: User) -> Conversation:
     """All that can be Ada's, beside a conversation of Grace's that has nothing to do with her."""
     row = long_conversation(ada, 6, WORD)
+    row.folder = Folder.objects.create(owner=ada, name=f"About {WORD}", instructions=f"Say {WORD} often.")
+    row.save()
+    Folder.objects.create(owner=grace, name="About carrots", instructions="Say carrot often.")
     Conversation.objects.filter(pk=long_conversation(ada, 2, WORD).pk).update(deleted_at="2026-01-01T00:00Z")
     other = long_conversation(grace, 4, "carrot")
     DebugRequest.objects.create(conversation=row, person=grace, minutes=15, reason=f"about {WORD}", decided_by=ada)
@@ -72,6 +75,7 @@ def test_nothing_of_a_person_is_left_in_any_table_but_the_audit_log(ada: User, g
     assert list(traces_of(key, name)) == []
     left = {model.__name__: model.objects.count() for model in MODELS}  # type: ignore[attr-defined]
     assert left == {"Conversation": 1, "Message": 4, "Turn": 2, "SearchEntry": 5, "ActiveLeaf": 1, "ShareLink": 1, "DebugRequest": 2}
+    assert Folder.objects.get().owner == grace
     assert User.objects.get() == grace and AttemptWarning.objects.get().person_name == "grace"
 
 
@@ -104,7 +108,7 @@ def test_the_audit_log_keeps_the_name_and_tells_of_the_erasure(ada: User, writte
     erasing.erase(SHELL, ada)
     line = AuditEvent.objects.order_by("number").last()
     assert line is not None and (line.action, line.way, line.owner_name) == ("account erased", "shell", "ada")
-    assert line.detail == f"id {key}: 2 conversations, 8 messages, 4 turns, 2 share links, 4 debug requests"
+    assert line.detail == f"id {key}: 2 conversations, 1 folders, 8 messages, 4 turns, 2 share links, 4 debug requests"
     assert AuditEvent.objects.filter(actor_name="ada").count() == before
     assert chain.verify().is_whole
 
@@ -197,7 +201,7 @@ def test_a_superuser_erases_somebody_who_has_written_thousands_of_messages(root:
     long_conversation(ada, 3_000)
     client = signed_in(root)
     page = client.get(page_of(ada)).content.decode()
-    assert "1 conversations, 3000 messages, 1500 turns, 1 share links, 1 debug requests" in page and "cabbage" not in page
+    assert "1 conversation, 0 folders, 3000 messages, 1500 turns, 1 share link, 1 debug request." in page and "cabbage" not in page
     wrong = client.post(page_of(ada), {"name": "adam"})
     assert "This is not the name of the account." in wrong.content.decode() and User.objects.filter(pk=ada.pk).exists()
     response = client.post(page_of(ada), {"name": "ada"}, follow=True)
@@ -256,7 +260,8 @@ def said(*arguments: str) -> str:
 
 
 def test_a_dry_run_says_what_there_is_and_erases_nothing(ada: User, written: Conversation) -> None:
-    assert said("erase_person", "ada", "--dry-run") == "ada: 2 conversations, 8 messages, 4 turns, 2 share links, 4 debug requests\n"
+    there_is = "2 conversations, 1 folders, 8 messages, 4 turns, 2 share links, 4 debug requests"
+    assert said("erase_person", "ada", "--dry-run") == f"ada: {there_is}\n"
     assert User.objects.filter(pk=ada.pk).exists() and not AuditEvent.objects.exists()
 
 

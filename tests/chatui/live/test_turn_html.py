@@ -68,7 +68,7 @@ async def test_every_kind_of_turn_carries_what_a_page_shows(ada: User, backend: 
         await agree(ada, second, end)
         again, end = await turn(socket, type="regenerate", question=second["question"], **where)
         assert "html" not in again["begun"], "the page has the question"
-        assert "2<span" in end["html"]
+        assert 'aria-hidden="true">2/2' in end["html"]
         await agree(ada, again, end)
         edited, end = await turn(socket, type="edit", question=second["question"], text="And 3 + 3?", **where)
         assert "Versions of your message" in edited["begun"]["html"]

@@ -52,7 +52,7 @@ def test_the_text_of_an_answer_is_read_in_every_form_in_which_it_comes() -> None
         wire.BlockReplaced("response.delta", "message", 0, block),
         wire.BlockGrew("response.delta", "message", 0, visible("one two")),
         wire.BlockFlushed("message", 0, block),
-        wire.Snapshot("the-turn", 1, 1, False, (), None, (wire.MessageSoFar("message", "final", (block,)),), 0),
+        wire.Snapshot("the-turn", 1, 1, False, (), None, (wire.MessageSoFar("message", "final", (block,)),), 0, False),
     ]
     assert ["one two" in read(form).text for form in forms] == [True] * len(forms)
 
@@ -76,14 +76,14 @@ def test_text_is_read_from_the_short_form_of_events() -> None:
 def test_the_end_of_a_turn_is_the_end_and_its_failure_is_a_fault() -> None:
     page = Product()
     read(ACCEPTED, page=page)
-    completed = read(wire.TurnEnded("response.completed", "completed", None, None, 1, html=html.render("below")), page=page)
+    completed = read(wire.TurnEnded("response.completed", "completed", None, 1, html=html.render("below")), page=page)
     assert (completed.has_ended, completed.fault, completed.fetches) == (True, "", [])
-    completed = read(wire.TurnEnded("response.completed", "completed", None, None, 1), page=page)
+    completed = read(wire.TurnEnded("response.completed", "completed", None, 1), page=page)
     assert (completed.has_ended, completed.fault, completed.fetches) == (True, "", ["/c/the-conversation/turns/the-turn/"])
-    failed = read(wire.TurnEnded("response.failed", "failed", "E-X", "Sentence.", 1))
+    failed = read(wire.TurnEnded("response.failed", "failed", "E-X", 1))
     assert failed.has_ended
     assert "E-X" in failed.fault
-    refused = read(wire.Refused("client", "E-Y", "Sentence."))
+    refused = read(wire.Refused("client", "E-Y"))
     assert refused.has_ended
     assert "E-Y" in refused.fault
 

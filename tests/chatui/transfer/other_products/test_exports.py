@@ -14,7 +14,7 @@ from django.test import Client
 
 from chatui.display import windows
 from chatui.models import Conversation, Message, SearchEntry, User
-from chatui.transfer import exports
+from chatui.transfer import exports, keeping
 from chatui.transfer.export_imports import import_export
 from chatui.transfer.other_products import reading
 from chatui.transfer.other_products.left_out import Kind
@@ -175,6 +175,33 @@ def test_what_was_imported_before_is_not_imported_again_and_the_rest_is(ada: Use
     deleted = Conversation.objects.get(title="Number 3")
     signed_in(ada).post(f"/c/{deleted.pk}/delete/")
     assert [row.title for row in import_export(ada, as_json(talks)).conversations] == ["Number 3"]
+
+
+def test_of_two_uploads_at_the_same_moment_the_one_that_ends_first_is_kept(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole, reports = keeping.keep, []
+
+    def other_upload_first(*args: Any) -> None:
+        monkeypatch.setattr(keeping, "keep", whole)
+        monkeypatch.setattr(keeping, "check_alone", lambda person: None)  # it looked before this one began
+        reports.append(import_export(ada, as_json([samples.CHATGPT])))
+        whole(*args)
+
+    monkeypatch.setattr(keeping, "keep", other_upload_first)
+    reports.append(import_export(ada, as_json([samples.CHATGPT])))
+    assert [(len(report.conversations), report.left_out[Kind.TALK_HERE]) for report in reports] == [(1, 0), (0, 1)]
+    assert list(Conversation.objects.all()) == reports[0].conversations and not Message.objects.exclude(
+        conversation=reports[0].conversations[0]
+    )
+
+
+def test_a_conversation_comes_back_from_the_bin_beside_a_second_import_of_it(ada: User) -> None:
+    [first] = import_export(ada, as_json([samples.CHATGPT])).conversations
+    client = signed_in(ada)
+    client.post(f"/c/{first.pk}/delete/")
+    assert import_export(ada, as_json([samples.CHATGPT])).conversations
+    assert client.post(f"/c/{first.pk}/restore/").status_code == 302
+    assert Conversation.objects.filter(deleted_at=None).count() == 2
+    assert import_export(ada, as_json([samples.CHATGPT])).left_out[Kind.TALK_HERE] == 1
 
 
 def test_one_persons_import_says_nothing_of_another_ones(ada: User, bela: User) -> None:

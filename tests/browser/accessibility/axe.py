@@ -1,0 +1,44 @@
+"""Runs axe-core, the accessibility engine, in a page: all of its rules for WCAG 2.2 AA, and its best practices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from playwright.sync_api import Page
+
+from tests.tools import node
+
+TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+COLOURS = ["color-contrast", "link-in-text-block"]
+"""The rules whose outcome depends on colours: enough where only these have changed."""
+LOOKS: tuple[dict[str, Any], ...] = (
+    {"color_scheme": "light", "forced_colors": "none"},
+    {"color_scheme": "dark", "forced_colors": "none"},
+    {"color_scheme": "dark", "forced_colors": "active"},
+)
+_RUN = """async (rules) => {
+  // Colours that are on their way to others, because the theme has just changed, are not looked at.
+  const moving = () => document.getAnimations().filter((each) => each instanceof CSSTransition);
+  for (let waits = 0; waits < 20 && moving().length; waits++) await Promise.allSettled(moving().map((each) => each.finished));
+  // Chromium renders text in a colour that was forced, and yet reports the page's own as the colour that fills its letters.
+  const read = CSSStyleDeclaration.prototype.getPropertyValue;
+  CSSStyleDeclaration.prototype.getPropertyValue = function (name) {
+    const isFill = name === "-webkit-text-fill-color" && matchMedia("(forced-colors: active)").matches;
+    return read.call(this, isFill ? "color" : name);
+  };
+  const runOnly = rules.length ? { type: "rule", values: rules } : { type: "tag", values: TAGS };
+  // No preload: axe would put style sheets into the page, which the policy forbids. No rule of these needs them.
+  const { violations } = await axe.run(document, { runOnly, resultTypes: ["violations"], preload: false });
+  CSSStyleDeclaration.prototype.getPropertyValue = read;
+  return violations.flatMap(({ id, nodes }) => nodes.map((node) =>
+    [`${id}: ${node.target.join(" ")} ${node.html.slice(0, 160)} —`,
+      ...node.any.concat(node.all, node.none).map((each) => each.message)].join(" ")));
+}""".replace("TAGS", repr(TAGS))
+
+
+def complaints(page: Page, rules: list[str] | None = None) -> list[str]:
+    """What axe finds wrong in what the page shows now."""
+    if not page.evaluate("() => Boolean(globalThis.axe)"):
+        page.evaluate(node.axe())
+    found: list[str] = page.evaluate(_RUN, rules or [])
+    return found

@@ -1,0 +1,100 @@
+// What can be measured of the page as it is: how wide it is, what is cut off, where the focus stands, and what surrounds a field.
+
+globalThis.measures = (() => {
+  const FOCUSABLE = "a[href], button, input:not([type=hidden]), select, textarea, summary, [tabindex]";
+  const name = (element) => {
+    const words = element.ariaLabel || element.textContent.trim().replace(/\s+/g, " ").slice(0, 40) || element.name || "";
+    return `${element.localName}${element.id ? "#" + element.id : ""}.${[...element.classList].join(".")} “${words}”`;
+  };
+  const isShown = (element) => {
+    const { width, height } = element.getBoundingClientRect();
+    const isThere = element.checkVisibility({ opacityProperty: false, visibilityProperty: true, contentVisibilityAuto: false });
+    return isThere && width > 0 && height > 0 && !element.closest("[inert]");
+  };
+  const isReached = (element) => {
+    if (element.disabled || element.tabIndex < 0 || !isShown(element)) return false;
+    const modal = document.querySelector("dialog:modal");
+    if (modal && !modal.contains(element)) return false;
+    // Of a group of radio buttons, the chosen one is reached, and arrows lead to the others.
+    return !(element.type === "radio" && !element.checked && element.form?.querySelector(`input[name="${element.name}"]:checked`));
+  };
+
+  /** Every element that Tab should reach. */
+  const stops = () => [...document.querySelectorAll(FOCUSABLE)].filter(isReached);
+
+  /** The element that has the focus: what it is, whether one sees that, and whether something lies over it. */
+  const focused = () => {
+    const element = document.activeElement;
+    if (!element || element === document.body || element === document.documentElement) return null;
+    const known = (globalThis.known ??= new Map());
+    if (!known.has(element)) known.set(element, known.size);
+    const { outlineStyle, outlineWidth, boxShadow, borderColor } = getComputedStyle(element);
+    const around = element.parentElement?.closest(".composer-box, .question-editor, label");
+    const rings = [element, around].filter(Boolean).map((each) => getComputedStyle(each));
+    return {
+      number: known.get(element),
+      name: name(element),
+      isRinged: rings.some((style) => style.outlineStyle !== "none" && parseFloat(style.outlineWidth) >= 2),
+      looks: [outlineStyle, outlineWidth, boxShadow, borderColor].join(" "),
+      isSeen: isSeen(element),
+    };
+  };
+
+  /** Whether some of the element can be seen: in the window, and not below anything else. */
+  const isSeen = (element) => {
+    const { top, left, bottom, right } = element.getBoundingClientRect();
+    const [x0, x1] = [Math.max(left, 0), Math.min(right, innerWidth)];
+    const [y0, y1] = [Math.max(top, 0), Math.min(bottom, innerHeight)];
+    if (x1 - x0 < 2 || y1 - y0 < 2) return false;
+    const parts = [0.1, 0.5, 0.9];
+    return parts.some((across) =>
+      parts.some((down) => {
+        const hit = document.elementFromPoint(x0 + (x1 - x0) * across, y0 + (y1 - y0) * down);
+        return hit && (element.contains(hit) || hit.contains(element) || hit.labels || hit.closest("label")?.contains(element));
+      }),
+    );
+  };
+
+  /** Steps of the walk that lead up and to the left within one part of the page, as it stands now. @param {number[]} walked */
+  const backward = (walked) => {
+    const elements = [...globalThis.known.keys()];
+    const steps = walked.slice(1).map((number, index) => [elements[walked[index]], elements[number]]);
+    const part = (element) => element.closest("nav, header, main, footer, dialog, form, [popover], .toasts");
+    return steps
+      .filter(([one, other]) => {
+        if (!isShown(one) || !isShown(other) || part(one) !== part(other) || other.contains(one)) return false;
+        const [from, to] = [one.getBoundingClientRect(), other.getBoundingClientRect()];
+        return to.bottom <= from.top + 1 && to.left < from.right;
+      })
+      .map(([one, other]) => `from ${name(one)} to ${name(other)}`);
+  };
+
+  /** How far the page itself can be scrolled sideways, and what sticks out. */
+  const sideways = () => {
+    const root = document.scrollingElement;
+    if (root.scrollWidth <= innerWidth) return [];
+    const out = [...document.body.querySelectorAll("*")].filter((each) => isShown(each) && each.getBoundingClientRect().right > innerWidth + 1);
+    return [`${root.scrollWidth} of ${innerWidth} px`, ...out.slice(-3).map(name)];
+  };
+
+  /** Elements whose own text is cut off, without the dots that say so. */
+  const cutOff = () =>
+    [...document.body.querySelectorAll("*")].filter((element) => {
+      if (!isShown(element) || element.clientWidth < 2 || element.closest(".visually-hidden, .skip-link, template, svg, .katex, [aria-hidden=true]")) return false;
+      const hasText = [...element.childNodes].some((node) => node.nodeType === 3 && node.data.trim());
+      const { overflowX, overflowY, textOverflow } = getComputedStyle(element);
+      const hides = (how) => how === "hidden" || how === "clip";
+      const isWide = hides(overflowX) && textOverflow !== "ellipsis" && element.scrollWidth > element.clientWidth + 1;
+      return hasText && (isWide || (hides(overflowY) && element.scrollHeight > element.clientHeight + 2));
+    }).map(name);
+
+  /** What a finger cannot hit well: less than 44 pixels high or wide. Links in running text are exempt, and a check box is as large as its label. */
+  const small = () =>
+    stops()
+      .filter((each) => !each.matches(":is(p, li, dd, span, td) > a:not(.aside-title), .prose *, [tabindex], .skip-link, .incident, summary, .footnote a"))
+      .map((each) => ({ each, box: (/^(checkbox|radio)$/.test(each.type) && each.labels?.[0] ? each.labels[0] : each).getBoundingClientRect() }))
+      .filter(({ box }) => Math.min(box.width, box.height) < 43.5)
+      .map(({ each, box }) => `${name(each)} ${Math.round(box.width)} × ${Math.round(box.height)}`);
+
+  return { small, stops: () => stops().map(name), focused, backward, sideways, cutOff };
+})();

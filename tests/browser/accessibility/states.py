@@ -1,0 +1,82 @@
+"""The table of states: what a person sees somewhere, and how they get there. Each new page, menu and mode has a row here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from playwright.sync_api import Page, expect
+
+from tests.browser.accessibility.world import World
+
+Reach = Callable[[World, Page], None]
+
+
+@dataclass(frozen=True)
+class State:
+    """``person`` is "" for somebody who is not signed in."""
+
+    name: str
+    person: str
+    path: str
+    then: Reach | None = None
+
+    def reach(self, world: World) -> Page:
+        """Bring the person's page into this state. ``path`` may begin with a place of the world in braces."""
+        page = world.page_of(self.person)
+        page.goto(self.path.format_map(world.places))
+        if self.then:
+            self.then(world, page)
+        return page
+
+    def __str__(self) -> str:
+        return self.name.replace(" ", "-")
+
+
+def press(name: str, within: str = "body") -> Reach:
+    """Press a button or follow a link."""
+
+    def then(world: World, page: Page) -> None:
+        place = page.locator(within)
+        place.get_by_role("button", name=name).or_(place.get_by_role("link", name=name)).first.click()
+
+    return then
+
+
+def each(*steps: Reach) -> Reach:
+    """One after the other."""
+
+    def then(world: World, page: Page) -> None:
+        for step in steps:
+            step(world, page)
+
+    return then
+
+
+def fill(label: str, text: str) -> Reach:
+    """Write into a field."""
+    return lambda world, page: page.get_by_label(label, exact=True).first.fill(text)
+
+
+def key(keys: str) -> Reach:
+    """Press keys."""
+    return lambda world, page: page.keyboard.press(keys)
+
+
+def seen(selector: str) -> Reach:
+    """Wait until that can be seen."""
+    return lambda world, page: expect(page.locator(selector).first).to_be_visible()
+
+
+def unfold(world: World, page: Page) -> None:
+    """Open everything that is folded up."""
+    page.locator("details").evaluate_all("all => all.forEach(each => { each.open = true; })")
+
+
+def shown_list(world: World, page: Page) -> None:
+    """The list of conversations; on a narrow page it is a drawer."""
+    page.wait_for_load_state()
+    opener = page.get_by_role("button", name="Open the list of conversations")
+    if opener.is_visible():
+        opener.click()
+    expect(page.locator("#sidebar")).to_be_in_viewport(ratio=0.9)

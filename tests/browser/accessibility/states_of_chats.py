@@ -1,0 +1,148 @@
+"""The states of the chat page: turns, menus, editors, searches and messages about what went wrong."""
+
+from __future__ import annotations
+
+from playwright.sync_api import Page, expect
+
+from tests.browser.accessibility.model import THINKS, WRITES
+from tests.browser.accessibility.states import Reach, State, each, fill, press, seen, shown_list
+from tests.browser.accessibility.world import World
+from tests.browser.chat import Chat
+
+PLAN = "Plan the launch of our chat"
+LOADED = "button.send"
+
+
+def asks(question: str) -> Reach:
+    """Ask, and do not wait for the end."""
+
+    def then(world: World, page: Page) -> None:
+        world.model.hold()
+        chat = Chat(page)
+        before = chat.exchanges.count()
+        chat.ask(question)
+        expect(chat.exchanges).to_have_count(before + 1)
+
+    return then
+
+
+def sums_up(world: World, page: Page) -> None:
+    """The demo thinks, and lists its steps."""
+    page.get_by_label("Model", exact=True).select_option(label="Guided tour")
+    page.get_by_label("Reasoning effort").select_option("high")
+    asks(PLAN)(world, page)
+    expect(page.locator(".steps > li").first).to_be_visible()
+
+
+def wait_next(world: World, page: Page) -> None:
+    asks(WRITES)(world, page)
+    expect(page.locator(".parts")).to_contain_text("Two and two")
+    page.get_by_role("textbox", name="Message", exact=True).fill("And then this")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("region", name="Next message")).to_be_visible()
+
+
+def go_offline(world: World, page: Page) -> None:
+    world.visits.allow("ERR_INTERNET_DISCONNECTED|WebSocket")
+    page.wait_for_load_state()
+    page.context.set_offline(True)
+    page.evaluate("() => dispatchEvent(new Event('offline'))")
+    expect(page.locator(".banner-connection")).to_be_visible(timeout=60_000)
+
+
+def offline_and_asked(world: World, page: Page) -> None:
+    go_offline(world, page)
+    Chat(page).ask("Sent without a network")
+    expect(page.locator(".unsent")).to_be_visible()
+
+
+def item_menu(world: World, page: Page) -> None:
+    shown_list(world, page)
+    page.get_by_role("button", name="Options for “Show everything").first.click()
+    expect(page.locator("#conversation-menu")).to_be_visible()
+
+
+def search(text: str, result: str) -> Reach:
+    return each(shown_list, fill("Search your conversations", text), seen(result))
+
+
+def delete_one(world: World, page: Page) -> None:
+    """Make a conversation only to throw it away, from another one."""
+    page.wait_for_load_state()
+    Chat(page).ask("To be thrown away")
+    expect(page.locator(".answer-tools")).to_be_attached()
+    page.goto(world.places["cut"])
+    shown_list(world, page)
+    page.get_by_role("button", name="Options for “To be thrown away").first.click()
+    page.locator("#conversation-menu").get_by_role("button", name="Delete").click()
+    expect(page.locator(".toast")).to_be_visible()
+
+
+def edit(world: World, page: Page) -> None:
+    page.wait_for_load_state()
+    page.locator(".question").last.hover()
+    page.locator(".question").last.get_by_role("button", name="Edit").click()
+    expect(page.locator(".question-editor")).to_be_visible()
+
+
+def whole(world: World, page: Page) -> None:
+    """Show the end of the conversation, coloured and drawn."""
+    page.wait_for_load_state()
+    expect(page.locator("code[data-coloured]").first).to_be_attached()
+    expect(page.locator(".katex-html").first).to_be_attached()
+    if page.viewport_size and page.viewport_size["width"] < 800:
+        expect(page.get_by_role("region", name="Wide table").first).to_be_attached()
+
+
+def find(world: World, page: Page) -> None:
+    whole(world, page)
+    page.get_by_role("button", name="Options for this conversation").click()
+    page.get_by_role("button", name="Find…").click()
+    page.get_by_role("searchbox", name="Find in this conversation").fill("heading")
+    expect(page.locator(".find-status")).not_to_be_empty()
+
+
+def shortcuts(world: World, page: Page) -> None:
+    shown_list(world, page)
+    page.get_by_role("button", name="Account: ").click()
+    page.get_by_role("button", name="Keyboard shortcuts").click()
+    expect(page.locator("#shortcuts")).to_be_visible()
+
+
+STATES = (
+    State("home", "newcomer", "/", seen(LOADED)),
+    State("home with a list", "ada", "/", shown_list),
+    State("home with text", "ada", "/", fill("Message", "Some text")),
+    State("home with text that is too long", "ada", "/", each(fill("Message", "x" * 4100), seen("#composer-problem:not(:empty)"))),
+    State("thinking", "ada", "/", each(asks(THINKS), seen(".working"))),
+    State("thinking with summaries", "ada", "/", sums_up),
+    State("writing", "ada", "/", each(asks(WRITES), seen(".parts .part"))),
+    State("next message", "ada", "/", wait_next),
+    State("answer with everything", "ada", "{everything}", whole),
+    State("cut answer", "ada", "{cut}", seen(".notice")),
+    State("only thoughts", "ada", "{only thoughts}", seen(".answer")),
+    State("refused answers", "ada", "{refused}", seen(".notice")),
+    State("causes of failures", "grace", "/", each(asks("It is not set up"), seen(".notice-cause"))),
+    State("versions", "ada", "{versions}", seen(".siblings")),
+    State("archived conversation", "ada", "{archived}", seen(".archived-mark")),
+    State("top menu", "ada", "{everything}", each(whole, press("Options for this conversation"), seen("#top-menu"))),
+    State("item menu", "ada", "/", item_menu),
+    State("account menu", "ada", "/", each(shown_list, press("Account: ada"), seen("#account-menu"))),
+    State("account menu of staff", "grace", "/", each(shown_list, press("Account: grace"), seen("#account-menu"))),
+    State("rename", "ada", "/", each(item_menu, press("Rename", "#conversation-menu"), seen(".rename"))),
+    State(
+        "rename on top",
+        "ada",
+        "{everything}",
+        each(whole, press("Options for this conversation"), press("Rename", "#top-menu"), seen(".rename")),
+    ),
+    State("toast", "ada", "/", delete_one),
+    State("search", "ada", "/", search("question", ".search-hit")),
+    State("search without results", "ada", "/", search("qqqqqqq", ".search-none")),
+    State("find bar", "ada", "{everything}", find),
+    State("shortcuts", "ada", "/", shortcuts),
+    State("shortcut asked for", "ada", "/", each(shortcuts, press("Search your conversations", "#shortcuts"), seen("[data-asked]"))),
+    State("question editor", "ada", "{versions}", edit),
+    State("offline", "ada", "{cut}", go_offline),
+    State("offline with a message", "ada", "{cut}", offline_and_asked),
+)

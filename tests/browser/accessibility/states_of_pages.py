@@ -1,0 +1,69 @@
+"""The states of all other pages of people: accounts, imports, lists, shares, texts and errors."""
+
+from __future__ import annotations
+
+from playwright.sync_api import Page, expect
+
+from tests.browser.accessibility.states import Reach, State, each, fill, press, seen
+from tests.browser.accessibility.world import World
+from tests.chatui.transfer.other_products import samples
+
+NOBODY = "00000000-0000-7000-8000-000000000000"
+
+
+def wrong_password(world: World, page: Page) -> None:
+    page.get_by_label("Username").fill("nobody-of-this-name")
+    page.get_by_label("Password").fill("wrong")
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.get_by_role("alert").first).to_be_visible()
+
+
+def upload(data: bytes, shown: str) -> Reach:
+    """Import a file."""
+
+    def then(world: World, page: Page) -> None:
+        page.get_by_label("File").set_input_files({"name": "chats.json", "mimeType": "application/json", "buffer": data})
+        page.get_by_role("button", name="Import").click()
+        expect(page.locator(shown)).to_be_visible()
+
+    return then
+
+
+def too_many_downloads(world: World, page: Page) -> None:
+    for _ in range(8):
+        page.evaluate("() => fetch('/download/').then((answer) => answer.body?.cancel())")
+    page.goto("/download/")
+    expect(page.locator(".error-status")).to_have_text("429")
+
+
+STATES = (
+    State("sign in", "", "/sign-in/"),
+    State("wrong password", "", "/sign-in/", wrong_password),
+    State("password link", "", "{password link}"),
+    State("used password link", "", "/password/link/" + NOBODY + "/nothing/"),
+    State("password notice", "pia", "/", seen(".access-notice")),
+    State("change password", "ada", "/password/"),
+    State(
+        "password refused", "ada", "/password/", each(fill("Old password", "wrong"), fill("New password", "x"), press("Change password"))
+    ),
+    State("access notices", "ada", "/access-notices/"),
+    State("no access notices", "newcomer", "/access-notices/"),
+    State("import", "ada", "/import/"),
+    State("import refused", "ada", "/import/", upload(b"no export at all", ".form-problem")),
+    State("import report", "newcomer", "/import/", upload(samples.as_json([samples.OPEN_WEBUI, {"chat": 7}]), ".import-left-out")),
+    State("help", "ada", "/pages/help/"),
+    State("terms", "", "/pages/terms/"),
+    State("bin", "ada", "/bin/", seen(".aside-list")),
+    State("empty bin", "newcomer", "/bin/"),
+    State("delete for good", "ada", "{deleted}erase/", seen(".button-danger")),
+    State("archived list", "ada", "/archived/", seen(".aside-list")),
+    State("empty archive", "newcomer", "/archived/"),
+    State("share", "ada", "{everything}share/", seen(".share-preview")),
+    State("shared links", "ada", "/shares/", seen(".share-links")),
+    State("no shared links", "newcomer", "/shares/"),
+    State("shared page", "", "{shared}", seen(".code-frame")),
+    State("link without a page", "", "/s/" + "x" * 43 + "/"),
+    State("not found", "ada", "/nothing-here/"),
+    State("forbidden", "newcomer", f"/c/{NOBODY}/debug/"),
+    State("too many requests", "newcomer", "/", too_many_downloads),
+)

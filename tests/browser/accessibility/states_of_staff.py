@@ -1,0 +1,63 @@
+"""The states of the pages for staff: the debug view, the audit log and the admin pages."""
+
+from __future__ import annotations
+
+from playwright.sync_api import Page, expect
+
+from tests.browser.accessibility.states import State, each, press, seen, unfold
+from tests.browser.accessibility.world import World
+
+
+def searched(world: World, page: Page) -> None:
+    page.get_by_role("searchbox").fill("heading")
+    page.keyboard.press("Enter")
+    expect(page.locator(".debug-search-count")).to_contain_text(" of ")
+
+
+def reason_refused(world: World, page: Page) -> None:
+    page.locator("form").last.evaluate("form => { form.noValidate = true; }")
+    page.get_by_label("Reason").fill("no")
+    page.get_by_role("button", name="Request the debug view").click()
+    expect(page.locator("#debug-reason-problem")).to_be_visible()
+
+
+def erase_backend(world: World, page: Page) -> None:
+    page.locator("input[name=_selected_action]").first.check()
+    page.locator("select[name=action]").select_option("delete_selected")
+    page.get_by_role("button", name="Run").or_(page.get_by_role("button", name="Go")).click()
+
+
+STATES = (
+    State("debug opt-in", "grace", "{versions}debug/"),
+    State("debug reason refused", "grace", "{versions}debug/", reason_refused),
+    State("debug waiting", "grace", "{cut}debug/"),
+    State("debug frames", "grace", "{everything}debug/", unfold),
+    State("debug search", "grace", "{everything}debug/", searched),
+    State("debug compare", "grace", "{everything}debug/compare/"),
+    State("debug raw", "grace", "{everything}debug/raw/"),
+    State("debug prompt", "grace", "{prompt}"),
+    State("debug tokens", "grace", "{tokens}"),
+    State("debug requests", "vera", "/debug/requests/", seen(".debug-request")),
+    State("own debug requests", "grace", "/debug/requests/"),
+    State("access notice", "ada", "{everything}", seen(".access-notice")),
+    State("audit log", "grace", "/audit/", each(seen(".audit-warning"), unfold)),
+    State("audit log filtered", "grace", "/audit/?person=grace", unfold),
+    State("audit log without lines", "grace", "/audit/?person=nobody", seen(".audit-none")),
+    State("admin", "grace", "/admin/"),
+    State("admin users", "grace", "/admin/chatui/user/"),
+    State("admin user search", "grace", "/admin/chatui/user/?q=nobody"),
+    State("admin user", "grace", "{user}change/", seen("#user_form")),
+    State("admin user refused", "grace", "/admin/chatui/user/add/", each(press("Save"), seen(".errornote"))),
+    State("admin new user", "grace", "/admin/chatui/user/add/"),
+    State("admin user history", "grace", "{user}history/"),
+    State("admin password link", "grace", "{user}password/"),
+    State("admin erase person", "grace", "{user}delete/"),
+    State("admin groups", "grace", "/admin/auth/group/"),
+    State("admin new group", "grace", "/admin/auth/group/add/"),
+    State("admin back ends", "grace", "/admin/chatui/storedbackend/"),
+    State("admin new back end", "grace", "/admin/chatui/storedbackend/add/"),
+    State("admin delete back ends", "grace", "/admin/chatui/storedbackend/", erase_backend),
+    State("admin conversations", "grace", "/admin/chatui/conversation/"),
+    State("admin failed answers", "grace", "/admin/chatui/failedanswer/"),
+    State("admin for the wrong person", "vera", "/admin/chatui/user/"),
+)

@@ -1,0 +1,132 @@
+"""A screen reader says two sentences about each answer by itself: that the model thinks, and how it ended. No other live region speaks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.accessibility.model import CUT, EVERYTHING, WRITES
+from tests.browser.accessibility.states_of_chats import PLAN
+from tests.browser.accessibility.world import World
+from tests.browser.chat import Chat
+
+pytestmark = pytest.mark.browser
+HEARING = (Path(__file__).parent / "hearing.js").read_text(encoding="utf-8")
+ANSWERED = ["Thinking", "Answer ready"]
+
+
+@pytest.fixture
+def chat(world: World) -> Chat:
+    """A new conversation, in which every announcement is noted from now on."""
+    page = world.page_of("ada")
+    page.goto("/")
+    page.wait_for_load_state()
+    page.evaluate(HEARING)
+    return Chat(page)
+
+
+def heard(page: Page) -> list[str]:
+    """What was said since this was last asked."""
+    page.wait_for_timeout(300)  # whatever would still be said
+    said: list[str] = page.evaluate("() => globalThis.heard.splice(0)")
+    return said
+
+
+def test_what_other_live_regions_say_is_heard(chat: Chat) -> None:
+    chat.box.fill("x" * 4100)
+    assert any("4,000" in said or "4000" in said for said in heard(chat.page))
+
+
+def test_an_answer_with_everything_in_it(chat: Chat) -> None:
+    chat.ask_and_wait(EVERYTHING)
+    expect(chat.answer.locator("code[data-coloured]").first).to_be_attached()
+    assert heard(chat.page) == ANSWERED
+
+
+def test_an_answer_with_summaries_and_a_preamble(chat: Chat) -> None:
+    chat.page.get_by_label("Model", exact=True).select_option(label="Guided tour")
+    chat.page.get_by_label("Reasoning effort").select_option("high")
+    chat.ask(PLAN)
+    expect(chat.last.locator(".steps > li").nth(1)).to_be_visible()
+    expect(chat.last.locator(".thought")).to_be_visible(timeout=60_000)
+    chat.stop.click()
+    chat.finish("stopped")
+    assert heard(chat.page) == ["Thinking", "Stopped"]
+
+
+def test_a_stopped_answer(world: World, chat: Chat) -> None:
+    world.model.hold()
+    chat.ask(WRITES)
+    expect(chat.answer).to_contain_text("Two and two")
+    chat.page.keyboard.press("Escape")
+    chat.finish("stopped")
+    assert heard(chat.page) == ["Thinking", "Stopped"]
+
+
+def test_a_failed_answer(chat: Chat) -> None:
+    chat.ask_and_wait("It is busy", state="failed")
+    thinking, problem = heard(chat.page)
+    assert thinking == "Thinking" and problem.startswith("The model server is busy")
+
+
+def test_a_cut_answer_and_its_continuation(chat: Chat) -> None:
+    chat.ask_and_wait(CUT, state="incomplete")
+    thinking, problem = heard(chat.page)
+    assert thinking == "Thinking" and problem == chat.last.locator(".notice-text").inner_text().rpartition(" ")[0]
+    chat.button("Continue").click()
+    expect(chat.last).not_to_have_attribute("data-state", "running")
+    assert len(heard(chat.page)) == 2
+
+
+@pytest.mark.parametrize("act", ["regenerate", "edit"])
+def test_another_version(chat: Chat, act: str) -> None:
+    chat.ask_and_wait("A question")
+    assert heard(chat.page) == ANSWERED
+    turn = chat.last.get_attribute("data-turn") or ""
+    acts: dict[str, Callable[[], None]] = {"regenerate": lambda: chat.button("Regenerate").click(), "edit": lambda: edit(chat)}
+    acts[act]()
+    expect(chat.last).not_to_have_attribute("data-turn", turn)
+    chat.finish()
+    assert heard(chat.page) == ANSWERED
+
+
+def edit(chat: Chat) -> None:
+    chat.last.locator(".question").hover()
+    chat.button("Edit").click()
+    chat.last.get_by_role("textbox").fill("A better question")
+    chat.button("Send").click()
+
+
+def test_a_message_that_waits_is_acknowledged_and_each_answer_is_told_in_two(world: World, chat: Chat) -> None:
+    world.model.hold()
+    chat.ask(WRITES)
+    expect(chat.answer).to_contain_text("Two and two")
+    assert heard(chat.page) == ["Thinking"]
+    chat.box.fill("And then?")
+    chat.page.keyboard.press("Enter")
+    (acknowledged,) = heard(chat.page)
+    assert acknowledged == "Sent when this answer is finished."
+    world.model.go_on()
+    expect(chat.exchanges).to_have_count(2)
+    chat.finish()
+    assert heard(chat.page) == ["Answer ready", *ANSWERED]
+
+
+def test_an_answer_that_is_followed_from_another_tab(world: World, chat: Chat) -> None:
+    world.model.hold()
+    chat.ask(WRITES)
+    chat.settle()
+    twin = Chat(chat.page.context.new_page())
+    twin.page.goto(chat.page.url)
+    twin.page.wait_for_load_state()
+    twin.page.evaluate(HEARING)
+    expect(twin.answer).to_contain_text("Two and two")
+    world.model.go_on()
+    for tab in (chat, twin):
+        tab.finish()
+    assert heard(chat.page) == ANSWERED
+    assert heard(twin.page) == ["Answer ready"]
+    twin.page.close()

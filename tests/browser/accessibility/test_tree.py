@@ -1,0 +1,75 @@
+"""What a screen reader makes of the pages: names of all that can be used, one outline, landmarks, and what is open, chosen or current."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.accessibility import states_of_chats, states_of_pages, states_of_staff
+from tests.browser.accessibility.states import State
+from tests.browser.accessibility.world import World
+
+pytestmark = pytest.mark.browser
+STATES = {state.name: state for state in (*states_of_chats.STATES, *states_of_pages.STATES, *states_of_staff.STATES)}
+READ = ("home with a list", "answer with everything", "versions", "next message", "top menu", "share", "debug frames", "debug raw")
+NEEDS_NO_NAME = {"RootWebArea", "main"}  # where the page begins, and where the link that skips leads
+
+
+def tree(page: Page) -> list[dict[str, Any]]:
+    """The nodes of the accessibility tree: role, name, description, and what is true of them."""
+    session = page.context.new_cdp_session(page)
+    nodes = session.send("Accessibility.getFullAXTree")["nodes"]
+    session.detach()
+    return [
+        {
+            "role": node["role"]["value"],
+            "name": node.get("name", {}).get("value", "").strip(),
+            "description": node.get("description", {}).get("value", ""),
+            **{each["name"]: each["value"].get("value") for each in node.get("properties", [])},
+        }
+        for node in nodes
+        if not node.get("ignored")
+    ]
+
+
+@pytest.mark.parametrize("state", [STATES[name] for name in READ], ids=str)
+def test_what_can_have_the_focus_has_a_name_and_the_outline_has_one_top(world: World, state: State) -> None:
+    nodes = tree(state.reach(world))
+    nameless = [node for node in nodes if node.get("focusable") and not node["name"] and node["role"] not in NEEDS_NO_NAME]
+    assert nameless == []
+    assert [node["role"] for node in nodes].count("main") == 1
+    top = next(node["name"] for node in nodes if node["role"] == "heading")
+    assert top and any(node["role"] == "heading" and node["level"] == 1 for node in nodes)
+
+
+def test_an_answer_is_read_with_its_parts(world: World) -> None:
+    state = STATES["answer with everything"]
+    world.page_of(state.person).set_viewport_size({"width": 360, "height": 740})
+    nodes = tree(state.reach(world))
+    told = {(node["role"], node["name"]) for node in nodes}
+    assert {("heading", "You wrote"), ("heading", "Answer"), ("group", "Code: python"), ("columnheader", "Number")} <= told
+    assert ("region", "Wide table: it can be scrolled sideways") in told
+    assert any(role in ("math", "MathMLMath") for role, _ in told)
+
+
+def test_links_to_the_same_conversation_are_told_apart(world: World) -> None:
+    """Their buttons have the same words: what follows says when each link was made and when it ends."""
+    nodes = tree(STATES["share"].reach(world))
+    buttons = [node for node in nodes if node["name"] in ("Revoke", "Copy", "Open") and node["role"] in ("button", "link")]
+    assert len(buttons) >= 6 and all("created on" in node["description"] for node in buttons)
+
+
+def test_what_is_open_chosen_and_current_is_said(world: World) -> None:
+    page = world.page_of("ada")
+    page.set_viewport_size({"width": 360, "height": 740})
+    page.goto(world.places["everything"])
+    opener = page.get_by_role("button", name="Open the list of conversations", include_hidden=True)
+    expect(opener).to_have_attribute("aria-expanded", "false")
+    opener.click()
+    expect(page.locator(".drawer-open")).to_have_attribute("aria-expanded", "true")
+    expect(page.get_by_role("link", name="Show everything", exact=False).first).to_have_attribute("aria-current", "page")
+    page.get_by_role("button", name="Account: ada").click()
+    (auto,) = [node for node in tree(page) if node["role"] == "button" and node["name"] == "Auto"]
+    assert auto["pressed"] == "true"

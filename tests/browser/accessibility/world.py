@@ -1,0 +1,185 @@
+"""A served product in which everything has happened that a page can show, and a browser for each of its people."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from playwright.sync_api import Page, expect
+
+from tests.browser.accessibility.model import CUT, EVERYTHING, ONLY_THINKS, REFUSALS, Model
+from tests.browser.chat import Chat
+from tests.browser.conftest import INSTRUCTIONS, LOOK
+from tests.browser.visits import PHONE, Visits
+from tests.support.served import Deployment, Server
+
+BACKENDS = """
+[[backend]]
+name = "writer"
+label = "Writer"
+url = "{url}"
+summaries = "model"
+summarizer = "tour"
+summary_review = false
+
+[[backend]]
+name = "tour"
+label = "Guided tour"
+kind = "demo"
+summaries = "model"
+summarizer = "tour"
+summary_review = false
+"""
+ADMINS = [
+    *LOOK,
+    *(f"{verb}_{what}" for what in ("user", "group", "storedbackend") for verb in ("add", "change", "view", "delete")),
+    *("view_conversation", "view_failedanswer"),
+]
+PEOPLE: dict[str, tuple[bool, list[str]]] = {
+    "ada": (False, []),
+    "newcomer": (False, []),
+    "pia": (False, []),
+    "grace": (True, ADMINS),
+    "vera": (True, LOOK),
+}
+EXTRAS = """
+from chatui.models import StoredBackend, User
+from django.contrib.auth.models import Group
+StoredBackend.objects.create(name='added', label='Added later', kind='demo')
+Group.objects.create(name='guides')
+print(User.objects.get(username='pia').pk)
+"""
+REASON = "A complaint about this answer"
+
+
+@dataclass
+class World:
+    """``places`` are addresses of pages by name, ``model`` what answers; people have a phone in their hands while ``is_phone``."""
+
+    server: Server
+    deployment: Deployment
+    model: Model
+    visits: Visits
+    places: dict[str, str] = field(default_factory=dict)
+    is_phone: bool = False
+    _pages: dict[tuple[str, bool], Page] = field(default_factory=dict)
+
+    def page_of(self, name: str) -> Page:
+        """The one page of this person, empty and with nothing kept from before. "" is somebody who is not signed in."""
+        self.model.go_on()
+        kept = (name, self.is_phone)
+        if kept not in self._pages:
+            options = PHONE if self.is_phone else {}
+            self._pages[kept] = self.visits.open(self.server, name or None, "/healthz", reduced_motion="reduce", **options)
+        page = self._pages[kept]
+        page.context.set_offline(False)
+        page.goto("/healthz")
+        page.evaluate("() => { localStorage.clear(); sessionStorage.clear(); }")
+        return page
+
+
+def deploy(directory: Path, model: Model) -> Deployment:
+    """Start the product over this model and its demo, which thinks slowly."""
+    directory.mkdir(exist_ok=True)
+    file = directory / "backends.toml"
+    file.write_text(BACKENDS.format(url=model.url), encoding="utf-8")
+    deployment = Deployment(
+        directory,
+        CHATUI_BACKENDS_FILE=str(file),
+        CHATUI_DEMO_TOKENS_PER_SECOND="16",
+        CHATUI_TELL_OWNERS="true",
+        CHATUI_ALERT_ATTEMPTS="2",
+        CHATUI_DEBUG_APPROVAL="true",
+        CHATUI_MAX_RUNNING_ANSWERS="50",
+        CHATUI_MAX_MESSAGE_CHARS="4000",
+        CHATUI_INSTRUCTIONS=INSTRUCTIONS,
+    )
+    deployment.start()
+    deployment.make_people(**PEOPLE)
+    return deployment
+
+
+def furnish(world: World) -> None:
+    """Let everything happen once."""
+    chat = Chat(world.page_of("ada"))
+    for name, questions in {"everything": [EVERYTHING], "cut": [CUT], "only thoughts": [ONLY_THINKS], "refused": [*REFUSALS]}.items():
+        world.places[name] = _talk(chat, *questions)
+    chat.page.goto(world.places["everything"])
+    _choose(chat.page, "Pin")  # so that it stays in the part of the list that is on the page
+    world.places["versions"] = _talk(chat, "A question with versions")
+    _two_versions(chat)
+    for name, act in {"archived": "Archive", "deleted": "Delete"}.items():
+        world.places[name] = _talk(chat, f"A conversation that is {name}")
+        _choose(chat.page, act)
+    _share(world, chat.page)
+    _look_inside(world)
+    _administer(world)
+    _try_in_vain(world)
+
+
+def _talk(chat: Chat, *questions: str) -> str:
+    chat.page.goto("/")
+    for question in questions:
+        before = chat.exchanges.count()
+        chat.ask(question)
+        expect(chat.exchanges).to_have_count(before + 1)
+        expect(chat.last.locator(".answer-tools")).to_be_attached()
+    chat.settle()
+    return chat.page.url
+
+
+def _two_versions(chat: Chat) -> None:
+    chat.button("Regenerate").click()
+    expect(chat.last.get_by_role("group", name="Versions of this answer")).to_be_visible()
+    chat.finish()
+
+
+def _choose(page: Page, act: str) -> None:
+    page.get_by_role("button", name="Options for this conversation").click()
+    page.locator("#top-menu").get_by_role("button", name=act, exact=True).click()
+    if act == "Delete":
+        page.wait_for_url("**/?deleted=*")
+    elif act == "Archive":
+        expect(page.locator(".top-bar .archived-mark")).to_be_visible()
+    else:
+        expect(page.locator(".conversation-item[data-pinned]")).to_be_visible()
+
+
+def _share(world: World, page: Page) -> None:
+    page.goto(world.places["everything"] + "share/")
+    for _ in range(2):
+        page.locator(".share-form").get_by_role("button").click()
+        expect(page.locator(".share-link-new")).to_be_visible()
+    world.places["shared"] = page.locator(".share-link-address").first.input_value()
+
+
+def _look_inside(world: World) -> None:
+    """Grace asks for the debug view of two conversations; Vera allows one."""
+    asking, approving = world.page_of("grace"), world.page_of("vera")
+    for name in ("everything", "cut"):
+        asking.goto(world.places[name] + "debug/")
+        asking.get_by_label("Reason").fill(REASON)
+        asking.get_by_role("button", name="Request the debug view").click()
+        expect(asking.get_by_role("heading", name="Waiting for a second person")).to_be_visible()
+        if name == "everything":
+            approving.goto("/debug/requests/")
+            approving.get_by_role("button", name="Approve the request of grace").click()
+    asking.goto(world.places["everything"] + "debug/")
+    for name, link in {"prompt": "Prompt that was sent", "tokens": "Tokens of the output"}.items():
+        world.places[name] = asking.get_by_role("link", name=link).first.get_attribute("href") or ""
+
+
+def _administer(world: World) -> None:
+    number = world.deployment.manage("shell", "--no-imports", "-c", EXTRAS).strip()
+    world.places["user"] = f"/admin/chatui/user/{number}/"
+    page = world.page_of("grace")
+    page.goto(world.places["user"] + "password/")
+    page.get_by_role("button", name="Create the link").click()
+    world.places["password link"] = page.locator(".password-link").inner_text()
+
+
+def _try_in_vain(world: World) -> None:
+    world.visits.allow("status of (403|404|410|429|400)")
+    page = world.page_of("newcomer")
+    for _ in range(2):
+        page.goto("/c/00000000-0000-7000-8000-000000000000/debug/")

@@ -1,0 +1,90 @@
+"""Answer now, as a person uses it: the button beside the thinking line, by mouse, by keyboard, on a phone and in two tabs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.chat import Chat
+from tests.browser.test_phone import fits
+from tests.browser.visits import PHONE, Visits, Wire
+from tests.support.served import Deployment, Server
+
+pytestmark = pytest.mark.browser
+
+THOUGHT = b"The useful subject is"
+"""From the reasoning of the demo's long answer, in the middle of which the tests press the button."""
+
+
+@pytest.fixture(scope="module")
+def slow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """The demo, slow enough to be interrupted while it thinks."""
+    deployment = Deployment(tmp_path_factory.mktemp("slow"), CHATUI_DEMO_TOKENS_PER_SECOND="40")
+    try:
+        server = deployment.start()
+        deployment.make_people(ada=(False, []))
+        yield server
+    finally:
+        deployment.stop()
+
+
+def test_the_answer_begins_at_once_under_one_line_and_nothing_of_the_thought_is_sent(slow: Server, visits: Visits) -> None:
+    wire = Wire()
+    chat = Chat(visits.open(slow, "ada", wire=wire))
+    other = Chat(visits.open(slow, "ada"))
+    chat.page.get_by_role("combobox", name="Reasoning effort").select_option("high")
+    chat.ask("Explain this, and make it long")
+    chat.settle()
+    other.page.goto(chat.page.url)
+    expect(other.button("Answer now")).to_be_visible()
+
+    chat.button("Answer now").focus()
+    chat.page.keyboard.press("Enter")
+    expect(chat.answer.get_by_role("heading", level=1)).to_be_visible()
+    expect(chat.button("Answer now")).to_have_count(0)
+    expect(other.button("Answer now")).to_have_count(0)
+    expect(chat.stop).to_be_focused()
+    expect(chat.last.locator(".thought")).to_have_count(1)
+    expect(chat.exchanges).to_have_count(1)
+
+    chat.page.keyboard.press("Escape")
+    chat.finish("stopped")
+    chat.page.reload()
+    expect(chat.last.locator(".thought")).to_have_count(1)
+    expect(chat.last.locator(".part-final")).to_have_count(1)
+    assert wire.received and not any(THOUGHT in each for each in wire.received)
+
+
+def test_the_button_is_there_on_a_phone_and_after_a_reload_and_goes_with_the_thinking(slow: Server, visits: Visits) -> None:
+    chat = Chat(visits.open(slow, "ada", **PHONE))
+    chat.page.get_by_role("combobox", name="Reasoning effort").select_option("high")
+    chat.ask("Explain this, and make it long")
+    button = chat.button("Answer now")
+    expect(button).to_be_visible()
+    chat.settle()
+    chat.page.reload()
+    expect(button).to_be_visible()
+    fits(chat.page)
+    box = button.bounding_box()
+    assert box and box["height"] >= 24 and box["width"] >= 24
+    button.tap()
+    expect(chat.answer.get_by_role("heading", level=1)).to_be_visible()
+    expect(button).to_have_count(0)
+    chat.stop.tap()
+    chat.finish("stopped")
+    expect(button).to_have_count(0)
+
+
+def test_whoever_asks_again_for_an_answer_that_was_cut_is_not_offered_it(slow: Server, visits: Visits) -> None:
+    chat = Chat(visits.open(slow, "ada"))
+    chat.ask("Explain this, and make it long")
+    expect(chat.button("Answer now")).to_be_visible()
+    chat.stop.click()
+    chat.finish("stopped")
+    chat.button("Finish the answer").click()
+    expect(chat.answer.get_by_role("heading", level=1)).to_be_visible()
+    expect(chat.button("Answer now")).to_have_count(0)
+    chat.stop.click()
+    chat.finish("stopped")

@@ -1,0 +1,117 @@
+"""The core promise around tools: markers stand in their names, descriptions, arguments, replies and errors, and people get none of them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from dataclasses import replace
+from typing import Annotated, Any
+
+import pytest
+from pydantic import Field
+
+import chatui.asgi  # noqa: F401 - sets up logging, which must not happen in the middle of a test: what is logged would not be seen
+from chatui.backends.base import EndReason
+from chatui.models import Message, Turn, User
+from chatui.tools import found
+from chatui.tools.functions import tool, tool_of
+from chatui.tools.tool import ToolError
+from renderer.frames import Header, Terminator
+from tests.canary.leaks.test_streaming import assert_silent, begin, everything_of, pages_of
+from tests.canary.listening import Ear, open_debug_view
+from tests.canary.markers import Canary
+from tests.support import environment
+from tests.support.browser_socket import ENDS, BrowserSocket
+from tests.support.scripted import ANALYSIS, ScriptedBackend, Step, answer, ended, frame
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def offer(monkeypatch: pytest.MonkeyPatch, canary: Canary) -> dict[str, str]:
+    """Tools that hold markers wherever their authors put words; returns their names by what they do."""
+    said = canary.plant("what a tool returns")
+    told = canary.plant("what a tool tells the model of its failure")
+    raised = canary.plant("what a tool raises")
+
+    @tool(label="Looking something up for {shown}")
+    async def works(shown: str, hidden: str) -> dict[str, str]:
+        await asyncio.sleep(0.2)
+        return {"found": said}
+
+    works.__annotations__["hidden"] = Annotated[str, Field(description=canary.plant("description of an argument"))]
+
+    async def tells() -> None:
+        raise ToolError(told)
+
+    def breaks() -> None:
+        raise ValueError(raised)
+
+    async def hangs() -> None:
+        await asyncio.Event().wait()
+
+    names = {}
+    tools = {}
+    for function in (works, tells, breaks, hangs):
+        function.__doc__ = f"Looks up {canary.plant(f'description of {function.__name__}')}."
+        # The product takes small letters only; markers have others.
+        name = names[function.__name__] = canary.plant(f"name of {function.__name__}")
+        tools[name] = replace(tool_of(function, "under_test", canary.plant("package of a tool")), name=name)
+    monkeypatch.setattr(found, "tools", lambda: tools)
+    settings = {"tools": dict.fromkeys(tools, ()), "tools_without_approval": list(tools), "tool_seconds": 0.5}
+    environment.change(monkeypatch, {"backend_url": "http://127.0.0.1:9", **settings})
+    return names
+
+
+def call(canary: Canary, name: str, number: int, **arguments: Any) -> list[Step]:
+    header = Header(
+        "assistant", "commentary", recipient=f"functions.{name}", call_id=canary.plant(f"id of call {number}"), constrain="json"
+    )
+    return [*frame(header, json.dumps(arguments), Terminator.CALL)]
+
+
+@pytest.mark.asyncio
+async def test_nothing_of_a_tool_gets_out_but_the_line_of_its_author(
+    canary: Canary,
+    ada: User,
+    bela: User,
+    grace: User,
+    backend: ScriptedBackend,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    layer = Ear(monkeypatch)
+    names = offer(monkeypatch, canary)
+    hidden = canary.plant("argument")
+    backend.script = [
+        *frame(ANALYSIS, canary.plant("thought before a call")),
+        *call(canary, names["works"], 1, shown="St. Gallen", hidden=hidden),
+        *call(canary, names["tells"], 2),
+        *call(canary, names["breaks"], 3),
+        *call(canary, names["hangs"], 4),
+        *call(canary, canary.plant("name of no tool"), 5, **{canary.plant("name of an argument"): canary.plant("argument of no tool")}),
+        *call(canary, names["works"], 6, shown=7, hidden=canary.plant("wrong argument")),
+        ended(EndReason.TOOL_CALLS),
+    ]
+    backend.following = [answer("Here it is.", canary.plant("thought after a call"))]
+    async with BrowserSocket(ada) as socket, BrowserSocket(bela) as stranger:
+        accepted = await begin(socket)
+        while not await Message.objects.filter(name="tool_activity").aexists():
+            await asyncio.sleep(0.02)
+        midway = [*await everything_of(ada, accepted), *await everything_of(bela, accepted)]
+        await socket.until(*ENDS)
+    turn = await Turn.objects.aget(pk=accepted["turn"])
+    replies = {row.error_code async for row in Message.objects.filter(turn=turn, role="tool")}
+    assert replies == {"", "E-X-TOOL-FAILED", "E-TOOL-TIMEOUT", "E-CALL-SCHEMA"}, "the premise: every kind of reply"
+    pages = [*await everything_of(ada, accepted), *await everything_of(bela, accepted)]
+    search = await pages_of(ada, f"/search/?q={hidden}")
+    assert "a tool failed (ValueError)" in caplog.text, "the premise: the log says something"
+    assert_silent(canary, layer, caplog, [socket, stranger], *midway, *pages)
+    assert hidden.encode() not in search[0].split(b"<main")[-1].replace(f'value="{hidden}"'.encode(), b"")
+    assert any(b"Looking something up for St. Gallen" in page for page in pages) and any("St. Gallen" in text for text in socket.raw)
+    await open_debug_view(grace, accepted["conversation"])
+    [debug] = await pages_of(grace, f"/c/{accepted['conversation']}/debug/")
+    seen = canary.found(debug)
+    assert any("argument" in what for what in seen) and any("returns" in what for what in seen), "permitted staff see calls and replies"
+    assert b"duration_ms" in debug

@@ -1,0 +1,109 @@
+"""Folders that are deleted while something is put into them or told of them, and the names that they can have."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.db import DatabaseError, connection, transaction
+
+from chatui.display.folders import actions
+from chatui.display.folders.actions import NoNameError, Wanted
+from chatui.models import Conversation, Folder, User
+from chatui.permissions import access
+from chatui.transfer import exports
+from chatui.turns import start
+from chatui.turns.start import Ask, Kind
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def work(ada: User) -> Folder:
+    return Folder.objects.create(owner=ada, name="Work", instructions="Answer in Latin.")
+
+
+def put_in(person: User, folder: Folder) -> None:
+    row = Conversation.objects.create(owner=person, title="A")
+    actions.move(person, row.pk, str(folder.pk))
+
+
+def begin_in(person: User, folder: Folder) -> None:
+    with transaction.atomic():
+        start.start(person, Ask(Kind.SEND, uuid4(), "medium", folder=folder.pk, text="A"), "a process")
+
+
+def rename(person: User, folder: Folder) -> None:
+    Conversation.objects.create(owner=person, title="A", folder=folder)
+    actions.change(person, folder.pk, Wanted("Home"))
+
+
+@pytest.mark.parametrize("act", [put_in, begin_in, rename])
+def test_a_folder_is_deleted_after_what_has_found_it(
+    act: Callable[[User, Folder], None], ada: User, work: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    find, failures = access.own_folder, []
+
+    def delete() -> None:
+        try:
+            actions.delete(ada, work.pk)
+        except DatabaseError as error:
+            failures.append(error)
+        finally:
+            connection.close()
+
+    deleting = threading.Thread(target=delete)
+
+    def found_first(*which: Any, **how: Any) -> Folder:
+        monkeypatch.setattr(access, "own_folder", find)
+        row = find(*which, **how)
+        deleting.start()
+        deleting.join(0.3)
+        return row
+
+    monkeypatch.setattr(access, "own_folder", found_first)
+    act(ada, work)
+    deleting.join(20)
+    assert not failures and not Folder.objects.exists()
+    assert Conversation.objects.get(title="A").folder is None
+
+
+def test_an_archive_of_everything_is_whole_also_where_a_folder_is_deleted_meanwhile(
+    ada: User, work: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    find = access.own_folders
+
+    def found_and_gone(*which: Any, **how: Any) -> list[Folder]:
+        rows = find(*which, **how)
+        Folder.objects.all().delete()
+        return rows
+
+    monkeypatch.setattr(access, "own_folders", found_and_gone)
+    ((name, text),) = exports.everything(ada)
+    told = {"name": "Work", "instructions": "Answer in Latin.", "conversations": []}
+    assert (name, json.loads(text)) == ("folders.json", {"folders": [told]})
+
+
+@pytest.mark.parametrize("name", ["\u200b", "\u202e\u2066", "\u200d\u200c", " \u3164 \u2800", "\ufe0f", "\u0301", "\U000e0041", "\u00ad"])
+def test_a_name_of_which_nothing_can_be_seen_is_none(name: str) -> None:
+    with pytest.raises(NoNameError):
+        Wanted.of(name, "")
+
+
+@pytest.mark.parametrize(
+    ("name", "stored"),
+    [
+        ("a\u202efdp.exe", "afdp.exe"),
+        ("Wo\u200brk\u2066", "Work"),
+        ("\u200dWork\u200d \u200cat home\u200c", "Work at home"),
+        ("\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645", "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645"),
+        ("\u0915\u094d\u200d\u0937", "\u0915\u094d\u200d\u0937"),
+        ("\U0001f469\u200d\U0001f4bb \u2764\ufe0f\u200d\U0001f525", "\U0001f469\u200d\U0001f4bb \u2764\ufe0f\u200d\U0001f525"),
+    ],
+)
+def test_a_name_holds_what_can_be_seen_and_what_joins_it(name: str, stored: str) -> None:
+    assert Wanted.of(name, "").name == stored

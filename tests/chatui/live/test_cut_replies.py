@@ -1,0 +1,44 @@
+"""A reply that fails in the middle ends its connection at once, and takes nothing else with it."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+
+import httpx
+import pytest
+
+from tests.support.served import Server
+
+pytestmark = pytest.mark.served
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    server = Server(dict(os.environ), program=("-m", "tests.chatui.live.raising_server"))
+    try:
+        server.wait_until_healthy()
+        yield server
+    finally:
+        server.stop()
+
+
+def test_the_reader_of_a_page_that_fails_in_the_middle_learns_that_it_is_cut(server: Server) -> None:
+    begun = time.monotonic()
+    with pytest.raises(httpx.RemoteProtocolError):
+        httpx.get(f"{server.url}/cut", timeout=20, trust_env=False)
+    assert time.monotonic() - begun < 10
+    assert "half a page" not in server.console
+
+
+@pytest.mark.parametrize("first", ["/cut", "/ended"])
+def test_whoever_comes_after_a_failure_is_told_of_the_next_one(server: Server, first: str) -> None:
+    with httpx.Client(base_url=server.url, timeout=20, trust_env=False) as client:
+        try:
+            client.get(first)
+        except httpx.RemoteProtocolError:
+            assert first == "/cut"
+        time.sleep(1.5)  # the server looks for what has failed once a second
+        assert client.get("/early").status_code == 500
+        assert client.get("/").text == "a page"

@@ -1,0 +1,43 @@
+"""Events to a group say no sentence in one viewer's language: codes, or HTML that says which language its words are in."""
+
+from __future__ import annotations
+
+import pytest
+
+from chatui.codes import ProductCode
+from chatui.models import User
+from tests.support.browser_socket import ENDS, BrowserSocket
+from tests.support.scripted import ScriptedBackend, answer
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.mark.parametrize(
+    ("path", "language", "edit", "copy"),
+    [
+        ("/ws/?language=de", "de", "Bearbeiten", "Kopieren"),
+        ("/ws/?language=zh-hans", "zh-hans", "编辑", "复制"),
+        ("/ws/", "en", "Edit", "Copy"),
+        ("/ws/?language=xx", "en", "Edit", "Copy"),
+        ("/ws/?language=../../de&language=%FF", "en", "Edit", "Copy"),
+    ],
+)
+@pytest.mark.asyncio
+async def test_html_for_a_group_is_in_the_asking_pages_language_and_says_which(
+    path: str, language: str, edit: str, copy: str, ada: User, backend: ScriptedBackend
+) -> None:
+    backend.script = answer("Done.")
+    async with BrowserSocket(ada, path=path) as socket:
+        await socket.send_message()
+        events = await socket.until(*ENDS)
+    (created,) = [event for event in events if event["type"] == "response.created"]
+    assert (created["language"], events[-1]["language"]) == (language, language)
+    assert edit in str(created["html"]) and copy in str(events[-1]["html"])
+
+
+@pytest.mark.asyncio
+async def test_a_refusal_is_a_code_and_no_sentence(ada: User, backend: ScriptedBackend) -> None:
+    async with BrowserSocket(ada, path="/ws/?language=de") as socket:
+        await socket.send_message(" ")
+        refused = (await socket.until("chatui:refused"))[-1]
+    assert set(refused) == {"type", "client_id", "code"} and refused["code"] == ProductCode.EMPTY

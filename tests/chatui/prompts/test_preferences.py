@@ -1,0 +1,109 @@
+"""What a person wrote for a folder: read for each request, below what the operator says, and unable to pass for it."""
+
+from __future__ import annotations
+
+from uuid import uuid4
+
+import pytest
+import pytest_django
+from channels.db import database_sync_to_async
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chatui.backends.base import EndReason
+from chatui.display.folders import actions
+from chatui.models import Conversation, Folder, User
+from chatui.prompts.preferences import worded
+from chatui.store import transcripts
+from chatui.transfer.imports import import_transcript
+from chatui.turns.start import Ask, Kind
+from tests.chatui.turns.test_instructions import IMPORTED, orders, say
+from tests.chatui.turns.test_turns import ask, run
+from tests.support.scripted import ANALYSIS, FINAL, ScriptedBackend, ended, frame
+
+LATIN = "Answer in Latin."
+
+
+@pytest.fixture
+def folder(ada: User) -> Folder:
+    return Folder.objects.create(owner=ada, name="Work", instructions=LATIN)
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.asyncio
+async def test_all_that_is_asked_in_a_folder_is_asked_with_its_instructions_as_they_are_then(
+    ada: User, folder: Folder, backend: ScriptedBackend, settings: pytest_django.Settings
+) -> None:
+    say(settings, "Be kind.")
+    backend.script = [*frame(ANALYSIS, "hm"), *frame(FINAL, "Two and")[:-1], ended(EndReason.LENGTH)]
+    turn = await run(ada, ask(folder=folder.pk))
+    question, conversation = turn.question_id, turn.conversation_id
+    await Folder.objects.aupdate(instructions="Answer in verse.")
+    await run(ada, Ask(Kind.EDIT, uuid4(), "low", conversation, question=question, text="What is 3 + 3?"))
+    await run(ada, Ask(Kind.REGENERATE, uuid4(), "low", conversation, question=question))
+    await run(ada, Ask(Kind.CONTINUE, uuid4(), "", conversation, continued_turn=turn.pk))
+    await database_sync_to_async(actions.move)(ada, conversation, "")
+    await run(ada, ask(text="And 4 + 4?", conversation=conversation))
+    verse = ["Be kind.", worded("Answer in verse.")]
+    assert orders(backend) == [["Be kind.", worded(LATIN)], verse, verse, verse, ["Be kind."]]
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.asyncio
+async def test_a_folder_without_instructions_adds_none_and_a_deleted_one_takes_them_along(
+    ada: User, folder: Folder, backend: ScriptedBackend
+) -> None:
+    turn = await run(ada, ask(folder=folder.pk))
+    await Folder.objects.aupdate(instructions="")
+    await run(ada, ask(text="And 3 + 3?", conversation=turn.conversation_id))
+    await Folder.objects.aupdate(instructions=LATIN)
+    await database_sync_to_async(actions.delete)(ada, folder.pk)
+    await run(ada, ask(text="And 4 + 4?", conversation=turn.conversation_id))
+    assert orders(backend) == [[worded(LATIN)], [], []]
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.asyncio
+async def test_an_import_brings_none_and_gets_those_of_the_folder_that_it_is_put_into(
+    ada: User, folder: Folder, backend: ScriptedBackend
+) -> None:
+    row = (await database_sync_to_async(import_transcript)(ada, IMPORTED.encode())).conversation
+    await run(ada, ask(text="And now?", conversation=row.pk))
+    await database_sync_to_async(actions.move)(ada, row.pk, str(folder.pk))
+    await run(ada, ask(text="And then?", conversation=row.pk))
+    assert orders(backend) == [[], [worded(LATIN)]]
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.asyncio
+async def test_a_folder_of_somebody_else_says_nothing_even_if_a_row_names_it(
+    ada: User, bela: User, folder: Folder, backend: ScriptedBackend
+) -> None:
+    row = await Conversation.objects.acreate(owner=bela, title="B", folder=folder)
+    await run(bela, ask(conversation=row.pk))
+    assert orders(backend) == [[]]
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.asyncio
+async def test_the_transcript_keeps_the_operators_words_and_none_of_the_folder(
+    ada: User, folder: Folder, backend: ScriptedBackend, settings: pytest_django.Settings
+) -> None:
+    say(settings, "Be kind.")
+    turn = await run(ada, ask(folder=folder.pk))
+
+    @database_sync_to_async
+    def kept() -> str:
+        row = Conversation.objects.get(pk=turn.conversation_id)
+        return "".join(message.text for message in transcripts.branch(row, transcripts.active_leaf(row, ada)))
+
+    text = await kept()
+    assert "Be kind." in text and "Latin" not in text
+
+
+@given(st.text(max_size=300))
+def test_no_line_of_a_persons_text_stands_without_its_mark(text: str) -> None:
+    before, _, after = worded("\x01").partition("> \x01")
+    found = worded(text)
+    assert found.startswith(before) and found.endswith(after)
+    assert all(line.startswith("> ") for line in found[len(before) : len(found) - len(after)].splitlines())

@@ -1,0 +1,102 @@
+"""Tools and calls for tests of the loop, and what became of them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from channels.db import database_sync_to_async
+
+from chatui.backends.base import EndReason
+from chatui.models import Message, Turn, User
+from chatui.tools.execution import is_cancelled
+from chatui.tools.replies import Provenance, failed
+from chatui.tools.tool import ToolError
+from renderer.errors import Code
+from renderer.frames import Header, Terminator
+from renderer.ocml import document
+from tests.chatui.turns.test_turns import ask, run
+from tests.support.scripted import ScriptedBackend, Step, answer, ended, frame
+
+LATE = failed(Code.TOOL_TIMEOUT, "late", Provenance("tests"))
+RAN: list[str] = []
+"""What the tools of these tests did."""
+
+
+async def fetch(key: str) -> dict[str, str]:
+    """Fetches what is kept under a key."""
+    RAN.append(key)
+    await asyncio.sleep(0.2 if key == "slow" else 0)
+    return {"value": key.upper()}
+
+
+def fails(key: str = "") -> str:
+    """Fails in the way that is asked for."""
+    RAN.append(f"fails {key}")
+    if key == "told":
+        raise ToolError("There is no such page. Try another name.")
+    raise RuntimeError("SECRET words of an exception")
+
+
+async def hangs() -> str:
+    """Never ends."""
+    RAN.append("hangs")
+    try:
+        await asyncio.Event().wait()
+    finally:
+        RAN.append("hangs: cancelled")
+    return ""
+
+
+STOPPED = threading.Event()
+
+
+def blocks() -> str:
+    """Blocks its thread until somebody says that nobody waits any more."""
+    RAN.append("blocks")
+    while not is_cancelled():
+        time.sleep(0.01)
+    STOPPED.set()
+    return "late"
+
+
+def lists(count: int) -> list[int]:
+    """Returns a long list."""
+    return list(range(count))
+
+
+def call(name: str, call_id: str, channel: str = "commentary", **arguments: Any) -> list[Step]:
+    header = Header("assistant", channel=channel, recipient=f"functions.{name}", call_id=call_id, constrain="json")
+    return [*frame(header, json.dumps(arguments), Terminator.CALL)]
+
+
+def calls(*steps: Sequence[Step]) -> list[Step]:
+    return [*(step for each in steps for step in each), ended(EndReason.TOOL_CALLS)]
+
+
+async def ran(what: str) -> None:
+    """Wait until a tool has done this. The tools have a thread of their own."""
+    async with asyncio.timeout(5):
+        while what not in RAN:
+            await asyncio.sleep(0.01)
+
+
+@database_sync_to_async
+def rows_of(turn: Turn) -> list[Message]:
+    return list(Message.objects.filter(turn=turn).order_by("position"))
+
+
+async def replies(turn: Turn) -> dict[str, dict[str, Any]]:
+    """The envelope of each reply, in the order in which they were stored, by the call's id."""
+    return {row.call_id: json.loads(document.parse_frame(row.text).body) for row in await rows_of(turn) if row.role == "tool"}
+
+
+async def answered(ada: User, backend: ScriptedBackend, *steps: Sequence[Step]) -> tuple[Turn, dict[str, dict[str, Any]]]:
+    """A turn whose first sampling makes these calls, and whose second answers."""
+    backend.script, backend.following = calls(*steps), [answer("Done.")]
+    turn = await run(ada, ask())
+    return turn, await replies(turn)

@@ -1,0 +1,92 @@
+"""A turn of several samplings: between two of them a tool answers, and people and rows see one turn."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from chatui.backends.base import BackendError, EndReason
+from chatui.codes import ProductCode
+from chatui.models import Message, Turn, User
+from renderer.frames import Terminator
+from tests.chatui.tools import offering as tools
+from tests.chatui.turns.test_turns import ask, run, shape
+from tests.support.scripted import ANALYSIS, CALL, FINAL, PREAMBLE, ScriptedBackend, answer, ended, frame
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
+
+CALLS = [*frame(ANALYSIS, "I look it up"), *frame(CALL, "{}", Terminator.CALL), ended(EndReason.TOOL_CALLS)]
+
+
+def lookup() -> dict[str, int]:
+    """Counts what there is."""
+    return {"found": 4}
+
+
+@pytest.fixture(autouse=True)
+def _offered(monkeypatch: pytest.MonkeyPatch) -> None:
+    tools.offer(monkeypatch, lookup)
+
+
+async def rows(turn: Turn) -> list[Message]:
+    return [message async for message in Message.objects.filter(conversation=turn.conversation).order_by("position")]
+
+
+async def test_a_reply_is_kept_and_sampled_again_in_the_same_turn(ada: User, backend: ScriptedBackend) -> None:
+    backend.script, backend.following = CALLS, [answer("There are four.")]
+    turn = await run(ada, ask())
+    assert (turn.state, turn.error_code) == ("completed", "")
+    kept = await rows(turn)
+    assert shape(kept) == [
+        ("user", ""),
+        ("assistant", "analysis"),
+        ("assistant", "commentary"),
+        ("assistant", "commentary"),
+        ("tool", "commentary"),
+        ("assistant", "analysis"),
+        ("assistant", "final"),
+    ]
+    assert [message.parent_id for message in kept[1:]] == [message.pk for message in kept[:-1]], "one branch"
+    assert [message.is_visible for message in kept] == [True, False, False, True, False, False, True]
+    assert [(message.author, message.name) for message in kept[3:5]] == [("product", "tool_activity"), ("product", "functions.lookup")]
+
+
+async def test_the_second_sampling_sees_the_call_its_reply_and_the_reasoning_that_led_to_it(ada: User, backend: ScriptedBackend) -> None:
+    backend.script, backend.following = CALLS, [answer()]
+    await run(ada, ask())
+    first, second = backend.requests
+    assert [item.header.channel for item in first.frames] == [None]
+    assert [(item.header.role, item.header.channel) for item in second.frames] == [
+        ("user", None),
+        ("assistant", "analysis"),
+        ("assistant", "commentary"),
+        ("tool", "commentary"),
+    ]
+    assert second.frames[-1].body.startswith('{"ok": true, "content": {"found": 4}, "error": null, "provenance": {"source": "tests:lookup"')
+    assert [tool.name for tool in first.tools] == ["lookup"] and first.tools == second.tools, "the prompt begins with the same text"
+
+
+async def test_the_tokens_of_all_samplings_are_counted_together(ada: User, backend: ScriptedBackend) -> None:
+    backend.script, backend.following = CALLS, [answer()]
+    turn = await run(ada, ask())
+    assert (turn.input_tokens, turn.output_tokens, turn.model) == (20, 40, "scripted-model")
+
+
+async def test_a_server_that_fails_in_the_second_sampling_ends_the_turn_with_what_was_kept(ada: User, backend: ScriptedBackend) -> None:
+    broken = [*frame(FINAL, "There")[:-1], BackendError(ProductCode.TIMEOUT)]
+    backend.script, backend.following = CALLS, [broken]
+    turn = await run(ada, ask())
+    assert (turn.state, turn.error_code) == ("failed", ProductCode.TIMEOUT)
+    kept = await rows(turn)
+    assert shape(kept)[-2:] == [("tool", "commentary"), ("assistant", "final")] and not kept[-1].is_complete
+
+
+@pytest.mark.parametrize("channel", ["commentary", "final", None])
+async def test_a_turn_whose_only_visible_frames_are_preambles_has_no_answer(
+    ada: User, backend: ScriptedBackend, channel: str | None
+) -> None:
+    backend.script = [*frame(ANALYSIS, "a plan first"), *frame(replace(PREAMBLE, channel=channel), "I will look."), ended()]
+    turn = await run(ada, ask())
+    assert (await rows(turn))[-1].is_visible, "the premise: people see the preamble"
+    assert (turn.state, turn.error_code) == ("failed", ProductCode.ONLY_THINKING)

@@ -1,0 +1,347 @@
+"""Answer now: the thinking ends, the model answers in the same turn, and of what it thought nobody sees a byte."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from uuid import UUID
+
+import pytest
+from channels.db import database_sync_to_async
+
+from chatui import prompts
+from chatui.backends import registry
+from chatui.backends.base import BackendError, Endpoint, SampleEvent, SampleRequest
+from chatui.codes import ProductCode
+from chatui.model_servers import connected
+from chatui.models import Message, Turn, User
+from chatui.turns import leases, running, sweep
+from chatui.turns.running import Place
+from chatui.turns.start import Kind, Started
+from renderer.events import FrameClosed, FrameOpened, FrameText
+from renderer.frames import Frame, Terminator, Transcript
+from renderer.ocml import document
+from tests.chatui.turns.test_faults import SECRET, Dialect
+from tests.chatui.turns.test_faults import dialect as dialect
+from tests.chatui.turns.test_turns import ask, begin, shape
+from tests.support import stub
+from tests.support.browser_socket import ENDS, BrowserSocket, shown_text
+from tests.support.sampling import PATIENT
+from tests.support.scripted import ANALYSIS, CALL, FINAL, PREAMBLE, ScriptedBackend, Step, answer, ended, frame
+from tests.support.vocabulary import rank_file as rank_file
+from tests.support.vocabulary import vocabulary as vocabulary
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
+
+THINKS: list[Step] = [FrameOpened(ANALYSIS), FrameText("a long thought")]
+
+
+class Pressed:
+    """A turn that stands in its thinking, and what it is told."""
+
+    def __init__(self, backend: ScriptedBackend, started: Started) -> None:
+        self.backend = backend
+        self.started = started
+        self._place = Place(started.turn.pk, leases.OWNER)
+
+    def press(self) -> None:
+        running.answer_now(self._place)
+
+    async def stop(self) -> None:
+        await running.stop(self._place)
+
+    async def ended(self) -> Turn:
+        await asyncio.wait_for(running.settle(), 20)
+        return await Turn.objects.select_related("conversation").aget(pk=self.started.turn.pk)
+
+    async def rows(self) -> list[Message]:
+        return [row async for row in Message.objects.filter(turn=self.started.turn).order_by("position")]
+
+
+async def thinking(person: User, backend: ScriptedBackend, *script: Step, then: Sequence[Step] = ()) -> Pressed:
+    """A turn that has played ``script`` and waits for ever; ``then`` is what the next sampling plays."""
+    backend.script = [*(script or THINKS), asyncio.Event()]
+    started = await begin(person, ask())
+    await asyncio.wait_for(backend.waiting.wait(), 10)
+    backend.script = then or answer("Four.", "in short")
+    return Pressed(backend, started)
+
+
+async def test_the_thinking_ends_and_the_answer_comes_in_the_same_turn(ada: User, backend: ScriptedBackend) -> None:
+    turn = await thinking(ada, backend)
+    turn.press()
+    done = await turn.ended()
+    assert (done.state, done.error_code, backend.closed, len(backend.requests)) == ("completed", "", 1, 2)
+    rows = await turn.rows()
+    assert shape(rows) == [("assistant", "analysis"), ("assistant", "analysis"), ("assistant", "final")]
+    assert [row.is_visible for row in rows] == [False, False, True]
+    cut = rows[0]
+    assert (cut.is_complete, cut.error_code) == (False, ProductCode.ANSWER_NOW), "the record says why the thought ends here"
+    assert await Turn.objects.filter(conversation=done.conversation).acount() == 1
+
+
+async def test_the_branch_with_a_cut_thought_is_a_valid_transcript(ada: User, backend: ScriptedBackend) -> None:
+    turn = await thinking(ada, backend)
+    turn.press()
+    await turn.ended()
+    text = document.dump_document_header(Transcript(())) + "\n".join(row.text for row in await turn.rows())
+    terminators = [each.terminator for each in document.parse(text).frames]
+    assert terminators == [Terminator.END, Terminator.END, Terminator.RETURN]
+
+
+async def test_the_model_is_asked_in_words_without_its_thought_and_is_put_into_no_answer(ada: User, backend: ScriptedBackend) -> None:
+    """Behind a cut thought an opened answer would be more of that thought, for everybody to read."""
+    turn = await thinking(ada, backend, *frame(PREAMBLE, "I will count."), *THINKS)
+    turn.press()
+    await turn.ended()
+    second = backend.requests[1]
+    assert [(each.header.role, each.header.channel) for each in second.frames] == [("user", None), ("assistant", "commentary")]
+    assert second.cut_answer == Frame(FINAL, "") and second.effort == "low"
+
+
+async def test_a_call_that_was_cut_is_not_shown_to_the_model_again(ada: User, backend: ScriptedBackend) -> None:
+    turn = await thinking(ada, backend, *frame(ANALYSIS, "look it up"), FrameOpened(CALL), FrameText('{"half":'))
+    turn.press()
+    assert (await turn.ended()).state == "completed"
+    assert [each.header.role for each in backend.requests[1].frames] == ["user"]
+    assert [row.terminator for row in await turn.rows()][:2] == ["<|end|>", "<|end|>"]
+
+
+async def test_pressing_again_and_from_another_tab_changes_nothing(ada: User, backend: ScriptedBackend) -> None:
+    turn = await thinking(ada, backend, then=[*THINKS, asyncio.Event()])
+    turn.press()
+    turn.press()
+    while len(backend.requests) < 2:
+        await asyncio.sleep(0.01)
+    await asyncio.sleep(0.05)
+    turn.press()
+    await asyncio.sleep(0.05)
+    assert len(backend.requests) == 2
+    await turn.stop()
+    assert (await turn.ended()).state == "stopped"
+
+
+async def test_pressing_once_the_answer_has_begun_does_not_touch_it(ada: User, backend: ScriptedBackend) -> None:
+    go_on = asyncio.Event()
+    backend.script = [*frame(ANALYSIS, "hm"), FrameOpened(FINAL), FrameText("Fo"), go_on, FrameText("ur."), FrameClosed(Terminator.RETURN)]
+    turn = Pressed(backend, await begin(ada, ask()))
+    await asyncio.wait_for(backend.waiting.wait(), 10)
+    turn.press()
+    await asyncio.sleep(0.05)
+    go_on.set()
+    assert (await turn.ended()).state == "completed"
+    assert len(backend.requests) == 1 and (await turn.rows())[-1].text.endswith("Four.<|return|>")
+
+
+async def test_pressing_before_anything_was_thought_or_over_a_turn_that_has_ended_changes_nothing(
+    ada: User, backend: ScriptedBackend
+) -> None:
+    go_on = asyncio.Event()
+    backend.script = [go_on, *answer()]
+    turn = Pressed(backend, await begin(ada, ask()))
+    await asyncio.wait_for(backend.waiting.wait(), 10)
+    turn.press()
+    go_on.set()
+    assert (await turn.ended()).state == "completed"
+    turn.press()
+    await running.settle()
+    assert len(backend.requests) == 1
+
+
+async def test_an_answer_that_was_held_back_until_the_cut_stays_hidden(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a guard holds comes out when the sampling is cancelled: it is of an answer that nobody gets any more."""
+
+    class Holding(ScriptedBackend):
+        async def sample(self, request: SampleRequest) -> AsyncGenerator[SampleEvent, None]:
+            try:
+                async with contextlib.aclosing(super().sample(request)) as events:
+                    async for event in events:
+                        yield event
+            except asyncio.CancelledError:
+                for late in (FrameClosed(Terminator.END), FrameOpened(FINAL), FrameText("HELD BACK")):
+                    yield late
+                yield FrameClosed(None, ProductCode.LENGTH)
+                raise
+
+    backend = Holding()
+    monkeypatch.setattr(connected, "backend", lambda choice="": backend)
+    turn = await thinking(ada, backend)
+    turn.press()
+    assert (await turn.ended()).state == "completed"
+    rows = await turn.rows()
+    assert [row.is_visible for row in rows if "HELD BACK" in row.text] == [False]
+    assert [row.text.rpartition("|>")[0] for row in rows if row.is_visible] != []
+    assert sum(row.is_visible for row in rows) == 1 and "Four." in rows[-1].text
+
+
+async def test_a_second_sampling_without_an_answer_is_said_to_be_only_thinking(ada: User, backend: ScriptedBackend) -> None:
+    turn = await thinking(ada, backend, then=[*frame(ANALYSIS, "still"), ended()])
+    turn.press()
+    done = await turn.ended()
+    assert (done.state, done.error_code) == ("failed", ProductCode.ONLY_THINKING)
+
+
+async def test_a_server_that_fails_when_it_is_asked_again_fails_the_turn(ada: User, backend: ScriptedBackend) -> None:
+    turn = await thinking(ada, backend, then=[BackendError(ProductCode.TIMEOUT)])
+    turn.press()
+    done = await turn.ended()
+    assert (done.state, done.error_code) == ("failed", ProductCode.TIMEOUT)
+    assert [row.error_code for row in await turn.rows()] == [ProductCode.ANSWER_NOW]
+
+
+@pytest.mark.parametrize("is_first", [True, False], ids=["at once", "while it is asked again"])
+async def test_stop_wins_whenever_it_comes(is_first: bool, ada: User, backend: ScriptedBackend) -> None:
+    turn = await thinking(ada, backend, then=[*THINKS, asyncio.Event()])
+    turn.press()
+    while not is_first and len(backend.requests) < 2:
+        await asyncio.sleep(0.01)
+    await turn.stop()
+    done = await turn.ended()
+    assert (done.state, done.error_code) == ("stopped", "")
+    assert not any(row.is_visible for row in await turn.rows()) and len(backend.requests) == (1 if is_first else 2)
+
+
+async def test_a_conversation_that_is_deleted_meanwhile_ends_the_turn(ada: User, backend: ScriptedBackend) -> None:
+    turn = await thinking(ada, backend, then=[*THINKS, asyncio.Event()])
+    turn.press()
+    conversation = turn.started.turn.conversation_id
+    await database_sync_to_async(running.stop_all_from_thread)(conversation)
+    assert (await turn.ended()).state == "stopped"
+
+
+async def test_a_process_that_dies_in_the_second_sampling_leaves_the_first_thought_marked(
+    ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    turn = await thinking(ada, backend, then=[FrameOpened(ANALYSIS), FrameText("second"), asyncio.Event()])
+    turn.press()
+    while len(backend.requests) < 2 or not await turn.rows():
+        await asyncio.sleep(0.01)
+    await database_sync_to_async(running.let_go)()
+    monkeypatch.setattr(leases.leases, "keys", list)  # as another process
+    assert len(await database_sync_to_async(sweep.interrupt_abandoned)()) == 1
+    rows = await turn.rows()
+    assert [(row.is_visible, row.is_complete, row.error_code) for row in rows] == [
+        (False, False, "E-X-ANSWER-NOW"),
+        (False, False, "E-STREAM-TRUNCATED"),
+    ]
+    done = await turn.ended()
+    assert (done.state, done.error_code) == ("interrupted", "E-STREAM-TRUNCATED")
+
+
+async def test_an_answer_that_is_finished_or_continued_is_not_hurried(ada: User, backend: ScriptedBackend) -> None:
+    backend.script = [*frame(ANALYSIS, "hm"), ended()]
+    first = Pressed(backend, await begin(ada, ask()))
+    cut = await first.ended()
+    backend.waiting.clear()
+    backend.script = [*THINKS, asyncio.Event()]
+    again = ask(Kind.CONTINUE, "", conversation=cut.conversation_id, continued_turn=cut.pk)
+    turn = Pressed(backend, await begin(ada, again))
+    await asyncio.wait_for(backend.waiting.wait(), 10)
+    turn.press()
+    await asyncio.sleep(0.05)
+    assert len(backend.requests) == 2
+    await turn.stop()
+    await turn.ended()
+
+
+# Over the socket
+
+
+@contextlib.asynccontextmanager
+async def page(person: User) -> AsyncIterator[tuple[BrowserSocket, dict[str, str]]]:
+    async with BrowserSocket(person) as socket:
+        await socket.send_message()
+        accepted = (await socket.until("chatui:accepted"))[-1]
+        yield socket, {"conversation": accepted["conversation"], "turn": accepted["turn"]}
+
+
+async def test_every_page_is_offered_it_until_somebody_has_pressed_it(ada: User, backend: ScriptedBackend) -> None:
+    backend.script = [*THINKS, asyncio.Event()]
+    async with page(ada) as (socket, about), BrowserSocket(ada) as other:
+        assert (await socket.until("chatui:working"))[-1]["can_answer_now"] is True
+        await other.say("subscribe", conversation=about["conversation"])
+        assert (await other.until("chatui:snapshot"))[-1]["can_answer_now"] is True
+        await asyncio.wait_for(backend.waiting.wait(), 10)
+        backend.script = [*THINKS, asyncio.Event()]
+        await socket.say("answer_now", **about)
+        for each in (socket, other):
+            assert (await each.until("chatui:working"))[-1]["can_answer_now"] is False
+        await other.say("subscribe", conversation=about["conversation"])
+        assert (await other.until("chatui:snapshot"))[-1]["can_answer_now"] is False
+        await socket.say("stop", **about)
+        await socket.until(*ENDS)
+
+
+async def test_one_line_tells_of_all_the_thinking(ada: User, backend: ScriptedBackend) -> None:
+    backend.script = [*THINKS, asyncio.Event()]
+    async with page(ada) as (socket, about):
+        await asyncio.wait_for(backend.waiting.wait(), 10)
+        backend.script = answer()
+        await socket.say("answer_now", **about)
+        events = await socket.until(*ENDS)
+    assert [event["type"] for event in events].count("chatui:thought") == 1 and events[-1]["type"] == "response.completed"
+
+
+async def test_somebody_elses_turn_cannot_be_told_from_one_that_does_not_exist(ada: User, bela: User, backend: ScriptedBackend) -> None:
+    backend.script = [*THINKS, asyncio.Event()]
+    unknown = "00000000-0000-4000-8000-000000000000"
+    async with page(ada) as (socket, about), BrowserSocket(bela) as stranger:
+        await asyncio.wait_for(backend.waiting.wait(), 10)
+        refusals = []
+        for fields in (about, about | {"conversation": unknown}, {"conversation": "", "turn": ""}):
+            await stranger.say("answer_now", **fields)
+            refusals.append((await stranger.until("chatui:refused"))[-1])
+        assert refusals[0] == refusals[1] == refusals[2] and refusals[0]["code"] == "E-X-NOT-FOUND"
+        assert len(backend.requests) == 1, "and nothing was cut"
+        await socket.say("answer_now", **about | {"turn": unknown})
+        assert (await socket.until("chatui:refused"))[-1]["code"] == "E-X-NOT-FOUND"
+        await socket.say("stop", **about)
+        await socket.until(*ENDS)
+
+
+# Over each wire format
+
+
+@pytest.mark.served
+@pytest.mark.parametrize("echoes", [False, True], ids=["answers", "goes on with its thought"])
+async def test_no_byte_of_the_thought_gets_out_over_any_wire_format(
+    echoes: bool, ada: User, monkeypatch: pytest.MonkeyPatch, dialect: Dialect
+) -> None:
+    """The peer thinks without an end. Asked again, it answers; or it thinks on, in the way of its format, and then answers."""
+    posted = 0
+
+    async def play(writer: asyncio.StreamWriter) -> None:
+        nonlocal posted
+        posted += 1
+        if posted == 1:
+            writer.write(dialect.thought)
+            await writer.drain()
+            await asyncio.Event().wait()
+        writer.write(dialect.half if echoes else replaced(dialect))
+        await writer.drain()
+
+    async with stub.running(play, **dialect.server) as server:
+        backend = registry.build(Endpoint(server.url, model="stub", limits=PATIENT), **dialect.options)
+        monkeypatch.setattr(connected, "backend", lambda choice="": backend)
+        async with page(ada) as (socket, about):
+            await socket.until("chatui:working")
+            await socket.say("answer_now", **about)
+            events = await socket.until(*ENDS)
+            await running.settle()
+            raw = "".join(socket.raw)
+        await backend.aclose()
+        bodies = [str(request.body) for request in server.requests if request.method == "POST"]
+    assert "Half an answer" in shown_text(events), "the premise: asked again, it answered"
+    assert SECRET not in raw
+    assert len(bodies) == 2 and SECRET not in bodies[1]
+    if "harmony" not in dialect.options["kind"]:
+        assert prompts.read("finish").strip()[:30] in bodies[1] and "low" in bodies[1]
+    rows = [row async for row in Message.objects.filter(turn=UUID(about["turn"]))]
+    assert not any(SECRET in row.text for row in rows if row.is_visible)
+    assert any(SECRET in row.text and row.error_code == ProductCode.ANSWER_NOW for row in rows)
+
+
+def replaced(dialect: Dialect) -> bytes:
+    """The words of the answer without a thought before them, where the format lets a model begin with them."""
+    return dialect.half if "harmony" in dialect.options["kind"] else dialect.half.replace(SECRET.encode(), b"in short")

@@ -1,0 +1,278 @@
+"""Folders: who may do what with them, where a conversation then stands, who is told, and what is left when one goes."""
+
+from __future__ import annotations
+
+import json
+import re
+from uuid import uuid4
+
+import pytest
+from channels.db import database_sync_to_async
+from django.core.cache import cache
+from django.test import Client
+from django.utils import timezone
+
+from chatui.display import set_aside
+from chatui.display.conversation_list import shown_list
+from chatui.display.folders import actions
+from chatui.display.folders.actions import INSTRUCTION_CHARS, MOST_FOLDERS, Wanted
+from chatui.display.folders.shown import shown_folders
+from chatui.models import Conversation, Folder, User
+from chatui.transfer import exports, share_links
+from renderer.gate import Audience
+from tests.chatui.conftest import signed_in
+from tests.chatui.store.long_conversations import long_conversation
+from tests.support.browser_socket import ENDS, BrowserSocket
+from tests.support.scripted import ScriptedBackend
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+JSON = {"accept": "application/json"}
+
+
+@pytest.fixture
+def work(ada: User) -> Folder:
+    return Folder.objects.create(owner=ada, name="Work", instructions="Answer in Latin.")
+
+
+def where(person: User) -> dict[str, list[str]]:
+    """The titles in the list, in each folder by its name, and in the archive."""
+    found = {"list": [link.title for link in shown_list(person).links]}
+    for folder in Folder.objects.filter(owner=person):
+        found[folder.name] = [link.title for link in shown_list(person, folder=folder.pk).links]
+    return found | {"archive": [each.title for each in set_aside.shown_archive(person).conversations]}
+
+
+def test_a_conversation_stands_in_one_place_also_with_folders(ada: User, work: Folder) -> None:
+    rows = {title: Conversation.objects.create(owner=ada, title=title) for title in "AB"}
+    client = signed_in(ada)
+    for action, data, expected in (
+        ("move", {"folder": str(work.pk)}, (["B"], ["A"], [])),
+        ("put", {"place": "pinned"}, (["B"], ["A"], [])),
+        ("put", {"place": "archive"}, (["B"], [], ["A"])),
+        ("put", {"place": "list"}, (["B"], ["A"], [])),
+        ("put", {"place": "archive"}, (["B"], [], ["A"])),
+        ("move", {"folder": str(work.pk)}, (["B"], ["A"], [])),
+        ("delete", {}, (["B"], [], [])),
+        ("restore", {}, (["B"], ["A"], [])),
+        ("move", {"folder": ""}, (["B", "A"], [], [])),
+    ):
+        assert client.post(f"/c/{rows['A'].pk}/{action}/", data).status_code == 302
+        assert where(ada) == dict(zip(("list", "Work", "archive"), expected, strict=True)), (action, data)
+    client.post(f"/c/{rows['A'].pk}/put/", {"place": "pinned"})
+    client.post(f"/c/{rows['A'].pk}/move/", {"folder": str(work.pk)})
+    assert not Conversation.objects.get(title="A").is_pinned, "it was pinned in the list, which it has left"
+
+
+def test_a_pinned_conversation_stands_on_top_of_its_folder(ada: User, work: Folder) -> None:
+    rows = [Conversation.objects.create(owner=ada, title=title, folder=work) for title in "AB"]
+    assert where(ada)["Work"] == ["B", "A"]
+    signed_in(ada).post(f"/c/{rows[0].pk}/put/", {"place": "pinned"})
+    assert where(ada) == {"list": [], "Work": ["A", "B"], "archive": []}
+
+
+def test_another_persons_folder_is_not_found_and_nothing_is_said_of_it(ada: User, bela: User, work: Folder) -> None:
+    row = Conversation.objects.create(owner=ada, title="A", folder=work)
+    own = Conversation.objects.create(owner=bela, title="B")
+    client, nothing = signed_in(bela), uuid4()
+    for key in (work.pk, nothing):
+        for path in (f"/folders/{key}/", f"/folders/{key}/delete/", f"/?folder={key}", f"/conversations/?folder={key}"):
+            assert client.get(path).status_code == 404, path
+        assert client.post(f"/folders/{key}/", {"name": "Mine", "instructions": "Mine"}).status_code == 404
+        assert client.post(f"/folders/{key}/delete/").status_code == 404
+    assert client.post(f"/c/{own.pk}/move/", {"folder": work.pk}).status_code == 404
+    assert client.post(f"/c/{row.pk}/move/", {"folder": ""}).status_code == 404
+    assert client.post("/folders/new/", {"name": "Mine", "conversation": row.pk}).status_code == 404
+    pages = b"".join(client.get(path).content for path in ("/", f"/c/{own.pk}/", f"/c/{own.pk}/move/", "/folders/new/"))
+    assert str(work.pk).encode() not in pages and b"Latin" not in pages
+    work.refresh_from_db()
+    assert (work.name, work.instructions) == ("Work", "Answer in Latin.") and not Folder.objects.filter(owner=bela).exists()
+
+
+def test_a_folder_is_made_changed_and_deleted_with_plain_forms(ada: User) -> None:
+    row = Conversation.objects.create(owner=ada, title="A")
+    client = signed_in(ada)
+    made = client.post("/folders/new/", {"name": "  Work \n at home ", "instructions": "Be brief.\r\n\r\nUse Latin.\x07 "})
+    folder = Folder.objects.get()
+    assert made["Location"] == f"/?folder={folder.pk}"
+    assert (folder.name, folder.instructions) == ("Work at home", "Be brief.\n\nUse Latin.")
+    assert "Use Latin." in client.get(f"/folders/{folder.pk}/").content.decode()
+    client.post(f"/folders/{folder.pk}/", {"name": "Home", "instructions": ""})
+    folder.refresh_from_db()
+    assert (folder.name, folder.instructions) == ("Home", "")
+    client.post(f"/c/{row.pk}/move/", {"folder": folder.pk})
+    assert "they go back to your list" in client.get(f"/folders/{folder.pk}/delete/").content.decode()
+    client.post(f"/folders/{folder.pk}/delete/")
+    assert where(ada) == {"list": ["A"], "archive": []}
+
+
+def test_deleting_a_folder_takes_no_conversation_along(ada: User, work: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(actions, "_EMPTIED_TOGETHER", 2)
+    now = timezone.now()
+    for number in range(5):
+        Conversation.objects.create(owner=ada, title=f"Talk {number}", folder=work)
+    Conversation.objects.create(owner=ada, title="Kept", folder=work, archived_at=now)
+    Conversation.objects.create(owner=ada, title="Thrown", folder=work, deleted_at=now)
+    signed_in(ada).post(f"/folders/{work.pk}/delete/")
+    assert where(ada) == {"list": [f"Talk {number}" for number in range(4, -1, -1)], "archive": ["Kept"]}
+    assert [each.title for each in set_aside.shown_bin(ada).conversations] == ["Thrown"]
+
+
+@pytest.mark.parametrize(
+    ("name", "instructions", "says"),
+    [
+        ("", "", "required"),
+        (" \u3000 ", "", "required"),
+        ("\x1b", "", "name"),
+        ("x" * 61, "", "at most 60"),
+        ("Work", "x" * (INSTRUCTION_CHARS + 1), "at most 4000"),
+    ],
+)
+def test_what_is_no_folder_is_refused_with_a_sentence(ada: User, name: str, instructions: str, says: str) -> None:
+    answer = signed_in(ada).post("/folders/new/", {"name": name, "instructions": instructions})
+    assert answer.status_code == 400 and says in answer.content.decode()
+    assert not Folder.objects.exists()
+
+
+def test_instructions_may_be_as_long_as_the_page_says_with_line_breaks_as_browsers_send_them(ada: User) -> None:
+    lines = "\n".join(["x" * 39] * 100)
+    assert len(lines) == INSTRUCTION_CHARS - 1
+    assert signed_in(ada).post("/folders/new/", {"name": "Work", "instructions": lines.replace("\n", "\r\n")}).status_code == 302
+    assert Folder.objects.get().instructions == lines
+
+
+def test_there_are_so_many_folders_and_no_more(ada: User, bela: User) -> None:
+    row = Conversation.objects.create(owner=ada, title="A")
+    Folder.objects.bulk_create(Folder(owner=ada, name=f"Folder {number}") for number in range(MOST_FOLDERS))
+    client = signed_in(ada)
+    answer = client.post("/folders/new/", {"name": "One more"})
+    assert answer.status_code == 400 and f"You have {MOST_FOLDERS} folders" in answer.content.decode()
+    assert 'id="move-name"' not in client.get(f"/c/{row.pk}/move/").content.decode()
+    assert signed_in(bela).post("/folders/new/", {"name": "The first"}).status_code == 302
+    assert Folder.objects.filter(owner=ada).count() == MOST_FOLDERS
+
+
+def test_writing_folders_in_a_loop_is_slowed_down(ada: User, work: Folder) -> None:
+    cache.clear()
+    client = signed_in(ada)
+    statuses = [client.post(f"/folders/{work.pk}/", {"name": f"Work {number}"}).status_code for number in range(122)]
+    assert statuses[:120] == [302] * 120 and statuses[-1] == 429
+
+
+def test_folders_are_listed_by_name_and_one_with_a_new_answer_says_so(ada: User, work: Folder) -> None:
+    for name in ("alpha", "Österreich", "Zoo", "Beta"):
+        Folder.objects.create(owner=ada, name=name)
+    Conversation.objects.create(owner=ada, title="A", folder=work, has_news=True)
+    folders = shown_folders(ada, None).all
+    assert [folder.name for folder in folders] == ["alpha", "Beta", "Work", "Zoo", "Österreich"]
+    assert [folder.name for folder in folders if folder.has_news] == ["Work"]
+
+
+def visible(client: Client, path: str) -> str:
+    """A page without what only scripts copy."""
+    return re.sub(r"(?s)<template.*?</template>", "", client.get(path).content.decode())
+
+
+def test_the_page_opens_the_folder_that_it_is_in_and_no_other(ada: User, work: Folder) -> None:
+    play = Folder.objects.create(owner=ada, name="Play")
+    inside, elsewhere, free = (
+        Conversation.objects.create(owner=ada, title=title, folder=folder)
+        for title, folder in (("Inside", work), ("Elsewhere", play), ("Free", None))
+    )
+    client = signed_in(ada)
+    page = visible(client, f"/c/{inside.pk}/")
+    assert str(elsewhere.pk) not in page and str(free.pk) in page and page.count(" open>") == 1
+    assert 'data-folder="' + str(work.pk) in page and "Answer in Latin." not in page
+    page = visible(client, f"/?folder={play.pk}")
+    assert str(elsewhere.pk) in page and str(inside.pk) not in page
+    assert str(inside.pk) not in visible(client, f"/c/{free.pk}/")
+
+
+def test_without_scripts_links_lead_through_a_folder(ada: User, work: Folder) -> None:
+    rows = [Conversation(owner=ada, title=f"Talk {number}", folder=work) for number in range(63)]
+    Conversation.objects.bulk_create(rows)
+    client = signed_in(ada)
+    assert f'href="/?folder={work.pk}"' in visible(client, "/")
+    page = visible(client, f"/?folder={work.pk}")
+    (more,) = re.findall(r'href="(/\?folder=[^"]+list=[^"]+)"', page)
+    rest = visible(client, more.replace("&amp;", "&"))
+    shown = [set(re.findall(r'data-conversation="([^"]+)"', each)) for each in (page, rest)]
+    assert [len(each) for each in shown] == [60, 3] and shown[0] | shown[1] == {str(row.pk) for row in rows}
+    (fragment,) = re.findall(r'data-fragment="([^"]+list=[^"]+)"', page)
+    assert set(re.findall(r'data-conversation="([^"]+)"', client.get(fragment.replace("&amp;", "&")).content.decode())) == shown[1]
+
+
+def test_instructions_are_in_no_download_and_on_no_shared_page(ada: User, work: Folder, client: Client) -> None:
+    row = long_conversation(ada, 4, "carrot")
+    actions.move(ada, row.pk, str(work.pk))
+    row.refresh_from_db()
+    for audience in Audience:
+        for file_format in exports.Format:
+            text = exports.transcript(row, ada, audience, file_format)
+            assert "carrot" in text and "Latin" not in text
+    link = row.share_links.first()
+    assert link is not None and share_links.is_on()
+    page = client.get(f"/s/{link.token}/")
+    assert page.status_code == 200 and b"Latin" not in page.content and b"Work" not in page.content
+
+
+def test_the_archive_of_everything_holds_the_persons_own_folders(ada: User, bela: User, work: Folder) -> None:
+    row = Conversation.objects.create(owner=ada, title="A", folder=work)
+    Conversation.objects.create(owner=ada, title="B")
+    Folder.objects.create(owner=bela, name="Hers")
+    *_, (name, text) = exports.everything(ada)
+    told = {"name": "Work", "instructions": "Answer in Latin.", "conversations": [exports.file_name(row)]}
+    assert (name, json.loads(text)) == ("folders.json", {"folders": [told]})
+    Folder.objects.all().delete()
+    assert "folders.json" not in [name for name, _ in exports.everything(ada)]
+
+
+def test_what_is_written_is_bounded_and_holds_no_control_characters() -> None:
+    found = Wanted.of("  a\u2028b\x00\x9b ", "one\u2028two\x1b[31m\r\nthree\n\n" + "x" * 9_000)
+    assert found.name == "a b\ufffd" and found.instructions.startswith("one\ntwo[31m\nthree\n\nx")
+    assert len(found.instructions) == INSTRUCTION_CHARS
+    assert "x" not in repr(found), "what a person wrote is in no log"
+
+
+@pytest.mark.asyncio
+async def test_every_page_is_told_of_folders_and_of_what_is_put_into_them(ada: User, bela: User, backend: ScriptedBackend) -> None:
+    client = await database_sync_to_async(signed_in)(ada)
+
+    async def post(path: str, data: dict[str, object] | None = None) -> int:
+        return (await database_sync_to_async(client.post)(path, data or {}, headers=JSON)).status_code
+
+    async with BrowserSocket(ada) as socket, BrowserSocket(ada) as aside, BrowserSocket(bela) as stranger:
+        await post("/folders/new/", {"name": "Work", "instructions": "Answer in Latin."})
+        work = await Folder.objects.aget()
+        assert await aside.next() == {"type": "chatui:folder", "folder": str(work.pk), "name": "Work", "before": ""}
+        await post("/folders/new/", {"name": "Beta"})
+        beta = await Folder.objects.aget(name="Beta")
+        assert (await aside.next())["before"] == str(work.pk)
+        await socket.send_message(folder=str(work.pk))
+        accepted = (await socket.until("chatui:accepted"))[-1]
+        listed = (await aside.until("chatui:listed"))[-1]
+        assert (listed["conversation"], listed["folder"]) == (accepted["conversation"], str(work.pk))
+        await socket.until(*ENDS)
+        await aside.until("chatui:answered")
+        assert await post(f"{accepted['url']}move/", {"folder": ""}) == 200
+        assert (await aside.next())["folder"] == ""
+        assert await post("/folders/new/", {"name": "Zoo", "conversation": accepted["conversation"]}) == 200
+        zoo = await Folder.objects.aget(name="Zoo")
+        assert (await aside.next())["type"] == "chatui:folder" and (await aside.next())["folder"] == str(zoo.pk)
+        await post(f"/folders/{zoo.pk}/", {"name": "Animals"})
+        renamed = {"type": "chatui:folder", "folder": str(zoo.pk), "name": "Animals", "before": str(beta.pk)}
+        assert await aside.next() == renamed, "it stands elsewhere now"
+        await post(f"/folders/{zoo.pk}/delete/")
+        assert await aside.next() == {"type": "chatui:folder.gone", "folder": str(zoo.pk)}
+        assert await stranger.silence() == []
+    assert "Latin" not in "".join(socket.raw + aside.raw), "nobody needs the instructions but the page on which they are written"
+
+
+@pytest.mark.asyncio
+async def test_nobody_begins_a_conversation_in_somebody_elses_folder(ada: User, bela: User, work: Folder, backend: ScriptedBackend) -> None:
+    async with BrowserSocket(bela) as socket:
+        for folder in (str(work.pk), str(uuid4()), "x"):
+            await socket.send_message(folder=folder)
+            refused = (await socket.until("chatui:refused"))[-1]
+            assert refused["code"] == "E-X-NOT-FOUND"
+    assert not await Conversation.objects.filter(owner=bela).aexists() and not backend.requests
