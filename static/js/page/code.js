@@ -49,7 +49,8 @@ export function codeBeside(button) {
 }
 
 /**
- * Highlights the code of a closed block. Without a named language, or above the limit, it stays plain.
+ * Highlights the code of a closed block. Without a named language, or above the limit, it stays plain. It fails where
+ * the highlighter could not be fetched.
  * @param {Element} block
  */
 export async function highlightCode(block) {
@@ -57,8 +58,8 @@ export async function highlightCode(block) {
     const language = languageOf(code.className);
     const text = code.textContent ?? "";
     if (!language || text.length > MOST_CHARACTERS) continue;
+    const highlighter = await load();
     try {
-      const highlighter = await load();
       if (!highlighter.getLanguage(language)) continue;
       const result = highlighter.highlight(text, { language, ignoreIllegals: true });
       code.replaceChildren(coloured(result._emitter.rootNode));
@@ -93,6 +94,9 @@ function coloured(root) {
 function load() {
   loading ??= import("../../vendor/highlight/highlight.min.js").then(
     (module) => /** @type {Highlighter} */ (module.default),
-  );
+  ).catch((error) => {
+    loading = null;
+    throw error;
+  });
   return loading;
 }

@@ -1,11 +1,14 @@
 // Finishes closed blocks in idle time, newest first: code is highlighted, mathematics is typeset, diagrams are
-// drawn, and wide tables can be scrolled by keyboard.
+// drawn, and wide tables can be scrolled by keyboard. What does that is fetched when it is first needed; a block for
+// which it could not be fetched stays as it is, and is tried again when there is a connection.
 
 import { decorateCode, highlightCode } from "./code.js";
 import { setMathematics } from "./mathematics.js";
 
 /** @type {Element[]} */
 const queue = [];
+/** @type {Element[]} */
+const failed = [];
 let scheduled = false;
 
 /** @param {Element} block closed: it will not change any more */
@@ -37,6 +40,21 @@ async function work() {
   scheduled = false;
   if (queue.length) schedule();
   if (!block?.isConnected) return;
+  try {
+    await finish(block);
+  } catch {
+    if (!failed.length) addEventListener("online", again, { once: true });
+    failed.push(block);
+  }
+}
+
+function again() {
+  queue.push(...failed.splice(0));
+  schedule();
+}
+
+/** @param {Element} block */
+async function finish(block) {
   await highlightCode(block);
   await setMathematics(block);
   if (block.querySelector("table")) (await import("./wide-tables.js")).reachWideTables(block);

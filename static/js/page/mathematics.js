@@ -16,14 +16,17 @@ const MOST_CHARACTERS = 2_000;
 /** @type {Promise<Setter> | null} */
 let loading = null;
 
-/** @param {Element} block */
+/**
+ * It fails where KaTeX could not be fetched.
+ * @param {Element} block
+ */
 export async function setMathematics(block) {
   for (const place of block.querySelectorAll(".math")) {
     const tex = place.textContent ?? "";
     if (!(place instanceof HTMLElement) || place.dataset.set || tex.length > MOST_CHARACTERS) continue;
+    const setter = await load();
     place.dataset.set = "true";
     try {
-      const setter = await load();
       setter.render(tex, place, { ...OPTIONS, displayMode: place.classList.contains("math-display") });
     } catch {
       // The source is readable; an error message in its place would not be.
@@ -37,6 +40,9 @@ function load() {
   loading ??= Promise.all([import("../../vendor/katex/katex.min.js"), loadStyles()]).then(() => {
     // KaTeX's small build is not a module: it puts itself in the global scope.
     return /** @type {{ katex: Setter }} */ (/** @type {unknown} */ (globalThis)).katex;
+  }).catch((error) => {
+    loading = null;
+    throw error;
   });
   return loading;
 }

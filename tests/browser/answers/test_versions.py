@@ -228,9 +228,9 @@ def test_a_phone_shows_them_one_under_the_other_and_paper_shows_the_one_that_is_
     two: Deployment, visits: Visits, servers: Servers
 ) -> None:
     chat = answered_again(visits.open(two.servers[0], "ada", **PHONE), servers)
-    expect(others(chat)).to_be_visible()
+    # They are fetched once more when the answer has ended, and only then each can be kept.
+    expect(chat.last.get_by_role("button", name="Keep this one")).to_have_count(2)
     fits(chat.page)
-    chat.settle()
     new, old = chat.answer.bounding_box(), others(chat).bounding_box()
     assert new and old and old["y"] > new["y"] + new["height"]
     chat.page.emulate_media(media="print")
