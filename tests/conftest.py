@@ -197,10 +197,11 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
     if item.get_closest_marker("browser") is None or item.config.getoption("usepdb"):
         return None
     reports = runtestprotocol(item, log=False, nextitem=nextitem)
-    if any(report.failed for report in reports) and (again := getattr(item, "_initrequest", None)):
+    failures = [report.longreprtext for report in reports if report.failed]
+    if failures and (again := getattr(item, "_initrequest", None)):
         again()
         reports = runtestprotocol(item, log=False, nextitem=nextitem)
-        reports[0].user_properties.append((SECOND_TRY, item.nodeid))
+        reports[0].user_properties.append((SECOND_TRY, [item.nodeid, *failures]))
     item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
     for report in reports:
         item.ihook.pytest_runtest_logreport(report=report)
@@ -208,9 +209,11 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
     return True
 
 
-def _second_tries(reporter: pytest.TerminalReporter) -> list[str]:
+def _second_tries(reporter: pytest.TerminalReporter) -> dict[str, list[str]]:
+    """The failures of the first tries, by test."""
     reports = [report for reports in reporter.stats.values() for report in reports if isinstance(report, pytest.TestReport)]
-    return sorted({str(value) for report in reports for name, value in report.user_properties if name == SECOND_TRY})
+    tries = [value for report in reports for name, value in report.user_properties if name == SECOND_TRY and isinstance(value, list)]
+    return {nodeid: failures for nodeid, *failures in sorted(tries)}
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
@@ -227,6 +230,9 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     sentences += [f"Not run: {_listed(parts)}. {reason}" for reason, parts in sorted(left_out.items())]
     if tries := _second_tries(terminalreporter):
         sentences.append(f"Tried a second time: {', '.join(tries)}.")
+    for nodeid, failures in tries.items():
+        terminalreporter.section(f"first try of {nodeid}", sep="_")
+        terminalreporter.write_line("\n".join(failures))
     noted = config.stash[_NOTED]
     sentences += noted
     if len(sentences) == 1:
