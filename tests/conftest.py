@@ -103,7 +103,7 @@ def _flush_although_the_audit_log_refuses(request: pytest.FixtureRequest) -> Ite
         return
     from django.db.backends.sqlite3.operations import DatabaseOperations
 
-    from tests.support.audit_triggers import without_triggers
+    from tests.chatui.audit_log.triggers import without_triggers
 
     flush = DatabaseOperations.execute_sql_flush
 

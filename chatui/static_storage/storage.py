@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
-from django.conf import settings
 from django.core.files.base import ContentFile
 from servestatic.storage import CompressedManifestStaticFilesStorage
 
-from chatui.static_storage import joined_scripts, joined_sheets
+from chatui.static_storage import collecting, joined_scripts, joined_sheets
 
 OURS = ("js/", "css/")
 """What is joined. The code of others, under ``vendor/`` and from packages, is served as it was published."""
@@ -26,9 +24,12 @@ class HashedStaticStorage(CompressedManifestStaticFilesStorage):  # type: ignore
 
     def post_process(self, paths: dict[str, Any], dry_run: bool = False, **options: Any) -> Iterator[Any]:
         """What Django calls when all files are copied. ``paths``: for each name, where its source is."""
-        if not dry_run:
-            self._join(paths)
-        yield from super().post_process(paths, dry_run=dry_run, **options)
+        if dry_run:
+            return
+        collecting.begin()
+        self._join(paths)
+        yield from super().post_process(paths, **options)
+        collecting.finish()
 
     def _join(self, paths: dict[str, Any]) -> None:
         """Puts what browsers load into the place of what it was made from."""
@@ -37,7 +38,7 @@ class HashedStaticStorage(CompressedManifestStaticFilesStorage):  # type: ignore
         sheets = {name: text for name, text in written.items() if name.endswith(".css")}
         for name in written:
             del paths[name]
-        for name, text in (joined_scripts.join(scripts, _named_by_templates()) | joined_sheets.join(sheets)).items():
+        for name, text in (joined_scripts.join(scripts, collecting.named_by_templates()) | joined_sheets.join(sheets)).items():
             self.delete(name)
             self._save(name, ContentFile(text.encode()))
             paths[name] = (self, name)
@@ -47,8 +48,3 @@ def _text(storage: Any, path: str) -> str:
     with storage.open(path) as file:
         text: str = file.read().decode("utf-8")
     return text
-
-
-def _named_by_templates() -> set[str]:
-    places: list[Path] = [Path(place) for engine in settings.TEMPLATES for place in engine["DIRS"]]  # type: ignore[attr-defined]
-    return joined_scripts.named_in("\n".join(page.read_text(encoding="utf-8") for place in places for page in place.rglob("*.html")))

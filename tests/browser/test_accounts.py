@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.chat import Chat
 from tests.browser.visits import Visits
-from tests.support.served import PASSWORD, Deployment, Server
+from tests.support.served import PASSWORD, NewDeployment, Server
 
 pytestmark = pytest.mark.browser
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.browser
 @pytest.fixture
 def empty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A server that has just been installed."""
-    deployment = Deployment(tmp_path_factory.mktemp("empty"))
+    deployment = NewDeployment(tmp_path_factory.mktemp("empty"))
     try:
         yield deployment.start()
     finally:

@@ -8,22 +8,19 @@ import sys
 
 
 def main() -> None:
-    """Migrate, plant, sign the people in."""
+    """Plant, sign the people in."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "chatui.settings")
     import django
 
     django.setup()
     from django.conf import settings
     from django.contrib.auth.models import Permission
-    from django.core.management import call_command
     from django.test import Client
 
     from chatui.models import User
     from tests.canary.markers import Canary
     from tests.canary.planting import plant
 
-    call_command("migrate", verbosity=0)
-    call_command("collectstatic", interactive=False, verbosity=0)
     canary = Canary()
     owner = User.objects.create_user("ada")
     other = User.objects.create_user("bela")

@@ -18,6 +18,7 @@ import httpx
 import websockets.asyncio.client
 
 from chatui import wire
+from tests.support import prepared
 from tests.support.places import ROOT
 
 START_SECONDS = 180
@@ -35,7 +36,12 @@ for name, (staff, permissions) in json.loads({people!r}).items():
 
 
 class Deployment:
-    """One data directory (or database) and the server processes over it. ``start`` more than one only with PostgreSQL and Redis."""
+    """One data directory (or database) and the server processes over it. ``start`` more than one only with PostgreSQL and Redis.
+
+    It begins with collected static files and a migrated database, so that it starts soon; ``NewDeployment`` with nothing.
+    """
+
+    is_prepared = True
 
     def __init__(self, data_dir: Path, **environment: str) -> None:
         self.environment = {name: value for name, value in os.environ.items() if not name.startswith("CHATUI_")}
@@ -45,6 +51,8 @@ class Deployment:
         self.environment |= environment
         self.program: tuple[str, ...] = ("manage.py",)
         self.servers: list[Server] = []
+        if self.is_prepared:
+            prepared.prepare(data_dir, database="CHATUI_DATABASE_URL" not in environment)
 
     def start(self, **environment: str) -> Server:
         """Start a server process, with these variables besides, and wait until it answers."""
@@ -78,6 +86,12 @@ class Deployment:
         for server in self.servers:
             server.stop()
         self.servers.clear()
+
+
+class NewDeployment(Deployment):
+    """As it is before its very first start."""
+
+    is_prepared = False
 
 
 class Server:

@@ -13,6 +13,7 @@ from django.core.management.base import BaseCommand, CommandParser
 from chatui.accounts.first_account import new_code
 from chatui.live.server import MOST_FRAME_BYTES, Server
 from chatui.model_servers import available, connected
+from chatui.static_storage.collecting import collect_changed
 from chatui.store import erasure
 from chatui.turns import running, sweep
 
@@ -31,7 +32,7 @@ class Command(BaseCommand):
         """Run until a signal comes."""
         call_command("migrate", verbosity=0)
         if not settings.DEBUG:
-            call_command("collectstatic", interactive=False, verbosity=0)
+            collect_changed()
         sweep.interrupt_abandoned()
         erasure.sweep()
         twisted_loop.call_soon(running.reap)

@@ -21,6 +21,7 @@ from typing import Any
 import pytest
 
 from tests.canary.markers import Canary
+from tests.support import prepared
 from tests.support.places import ROOT
 
 pytestmark = pytest.mark.served
@@ -76,6 +77,7 @@ class Server:
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     directory = tmp_path_factory.mktemp("server")
+    prepared.prepare(directory, database=True)
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("CHATUI_", "DJANGO_"))}
     environment |= {
         "CHATUI_DATA_DIR": str(directory),

@@ -13,8 +13,8 @@ from chatui.accounts import first_account
 from chatui.models import AuditEvent, FirstAccountCode, User
 from tests.canary.asking import client_for, whole
 from tests.canary.surface.test_matrix import comparable
+from tests.chatui.audit_log.triggers import without_triggers
 from tests.chatui.conftest import PASSWORD
-from tests.support.audit_triggers import without_triggers
 
 
 def new_account(name: str, code: str | None) -> dict[str, str]:

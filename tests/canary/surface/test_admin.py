@@ -11,8 +11,8 @@ from chatui.audit_log.record import Visitor, record
 from chatui.models import AuditEvent, Conversation, User
 from tests.canary.asking import ADDRESS, client_for
 from tests.canary.conftest import ADMIN_PERMISSIONS, World
+from tests.chatui.audit_log.triggers import without_triggers
 from tests.chatui.conftest import PASSWORD, make_person
-from tests.support.audit_triggers import without_triggers
 
 pytestmark = pytest.mark.django_db
 

@@ -15,7 +15,7 @@ from chatui.audit_log.chain import Head
 from chatui.audit_log.record import FIRST_HASH, Visitor, digest, record
 from chatui.models import AuditEvent, User
 from chatui.models.keys import new_key
-from tests.support.audit_triggers import without_triggers
+from tests.chatui.audit_log.triggers import without_triggers
 
 pytestmark = pytest.mark.django_db
 

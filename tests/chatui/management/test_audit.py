@@ -16,8 +16,8 @@ from django.utils import timezone
 from chatui.audit_log.record import FIRST_HASH, HASHED_COLUMNS, Visitor, digest, digest_of, record
 from chatui.models import AuditEvent, Conversation, CountedLine, User
 from chatui.permissions import access
+from tests.chatui.audit_log.triggers import without_triggers
 from tests.chatui.conftest import make_person
-from tests.support.audit_triggers import without_triggers
 
 pytestmark = pytest.mark.django_db
 

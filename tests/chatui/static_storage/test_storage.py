@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from django.core.management import call_command
 from django.test import override_settings
 
 from chatui.settings import STORAGES
+from chatui.static_storage import collecting
+from chatui.static_storage.collecting import collect_changed
 from tests.support.places import ROOT
 
 HASHED = re.compile(r"\.[0-9a-f]{12}\.(?:js|css)$")
@@ -21,8 +23,7 @@ HASHED = re.compile(r"\.[0-9a-f]{12}\.(?:js|css)$")
 def collected(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("static")
     with override_settings(STORAGES=STORAGES, STATIC_ROOT=place):
-        call_command("collectstatic", interactive=False, verbosity=0)
-        call_command("collectstatic", interactive=False, verbosity=0)  # again, as with each start
+        assert collect_changed()
     return place
 
 
@@ -62,3 +63,37 @@ def test_a_sheet_holds_what_it_imports_and_nothing_else_of_it_is_lost(collected:
     text = (collected / names(collected)["css/chat.css"]).read_text(encoding="utf-8")
     assert "@import" not in text and "/*" not in text and ".composer" in text and "@media print" in text
     assert (collected / f"{names(collected)['css/chat.css']}.gz").is_file()
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Iterator[Path]:
+    """One style sheet to collect, and where it is collected."""
+    (tmp_path / "source" / "css").mkdir(parents=True)
+    (tmp_path / "source" / "css" / "one.css").write_text("p { color: red }\n", encoding="utf-8")
+    (tmp_path / "static").mkdir()
+    finders = ["django.contrib.staticfiles.finders.FileSystemFinder"]
+    templates = [{"BACKEND": "django.template.backends.django.DjangoTemplates", "DIRS": [tmp_path / "pages"]}]
+    own = {"STATICFILES_FINDERS": finders, "STATICFILES_DIRS": [tmp_path / "source"], "TEMPLATES": templates}
+    with override_settings(STORAGES=STORAGES, STATIC_ROOT=tmp_path / "static", **own):
+        yield tmp_path
+
+
+def test_a_start_collects_only_what_has_changed_since_the_last_one(small: Path) -> None:
+    assert collect_changed()
+    manifest = small / "static" / "staticfiles.json"
+    first = (manifest.stat().st_ino, manifest.stat().st_mtime_ns)
+    assert not collect_changed()
+    assert (manifest.stat().st_ino, manifest.stat().st_mtime_ns) == first
+
+    (small / "source" / "css" / "one.css").write_text("p { color: tan }\n", encoding="utf-8")  # of the same length
+    assert collect_changed()
+    assert "tan" in (small / "static" / names(small / "static")["css/one.css"]).read_text(encoding="utf-8")
+
+
+def test_what_was_collected_by_half_or_was_deleted_is_collected_again(small: Path) -> None:
+    assert collect_changed()
+    collecting.begin()  # and the process was killed
+    assert collect_changed()
+    (small / "static" / "staticfiles.json").unlink()
+    assert collect_changed()
+    assert not collect_changed()
