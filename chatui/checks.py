@@ -15,6 +15,7 @@ from chatui.env import environment
 from chatui.languages.catalogues import not_compiled
 from chatui.model_servers import vocabulary
 from chatui.tools import found
+from chatui.tools.servers import reading
 
 
 @register()
@@ -90,12 +91,20 @@ def offered_tools(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     env = environment()
     unknown = sorted(set(env.tools) - set(found.tools())) if env.tools else []
     unasked = sorted(set(env.tools) - set(unknown) - set(env.tools_without_approval))
-    no_tool = "CHATUI_TOOLS: there is no tool {!r}; no package brings one that can be offered."
+    no_tool = "CHATUI_TOOLS: there is no tool {!r}; no package brings one that can be offered, and none of the tools file is confirmed."
     asking = "CHATUI_TOOLS: {!r} is not in CHATUI_TOOLS_WITHOUT_APPROVAL, and people cannot be asked yet, so it is not offered."
     return [
         *(checks.Warning(no_tool.format(name), id="chatui.W030") for name in unknown),
         *(checks.Warning(asking.format(name), id="chatui.W031") for name in unasked),
     ]
+
+
+@register()
+def tools_file(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+    """CHATUI_TOOLS_FILE should have no mistakes; the rest of it counts all the same."""
+    path = environment().tools_file
+    problems = () if path is None else reading.read_file(path).problems
+    return [checks.Warning(f"CHATUI_TOOLS_FILE: {problem}", id="chatui.W032") for problem in problems]
 
 
 @register()

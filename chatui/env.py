@@ -106,6 +106,9 @@ class Environment(BaseSettings):
     tools_without_approval: CommaList = Field(
         [], description="Which of these tools are harmless, so that people are not asked before each call. Others are not offered yet."
     )
+    tools_file: Path | None = Field(
+        None, description="TOML file with servers whose tools can be offered: OpenAPI documents and MCP servers."
+    )
     tool_seconds: float = Field(60.0, gt=0, description="Longest time for one call of a tool, whatever the tool or the model asks for.")
     tool_turn_seconds: float = Field(300.0, gt=0, description="Longest time for all calls of one answer together.")
     tool_calls: int = Field(25, gt=0, description="How many calls a model may make for one answer.")

@@ -80,7 +80,7 @@ class Execution:
         try:
             async with asyncio.timeout(seconds):
                 if self.tool.is_async:
-                    self._future = asyncio.run_coroutine_threadsafe(self._awaited(), _tools_loop())
+                    self._future = asyncio.run_coroutine_threadsafe(self._awaited(), tools_loop())
                 else:
                     await self._start_thread(time.monotonic() + seconds)
                 return await asyncio.wrap_future(self._future)
@@ -152,7 +152,8 @@ def _places() -> threading.BoundedSemaphore:
 
 
 @cache
-def _tools_loop() -> asyncio.AbstractEventLoop:
+def tools_loop() -> asyncio.AbstractEventLoop:
+    """The event loop of the tools that are coroutines, in a thread of its own."""
     loop = asyncio.new_event_loop()
     threading.Thread(target=loop.run_forever, name="asynchronous tools", daemon=True).start()
     return loop

@@ -1,4 +1,5 @@
-"""The tools that there are in this installation: the product's own, and those that packages name as entry points ``chatui.tools``."""
+"""The tools that there are in this installation: the product's own, those that packages name as entry points
+``chatui.tools``, and those of the servers in the operator's tools file."""
 
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ from importlib.metadata import EntryPoint, entry_points
 
 from chatui.tools import arguments, built_in
 from chatui.tools.functions import tool_of
+from chatui.tools.servers import known
 from chatui.tools.tool import Tool, ToolUnusableError
 
 log = logging.getLogger(__name__)
@@ -16,8 +18,13 @@ GROUP = "chatui.tools"
 _OWN = "chatui"
 
 
-@cache
 def tools() -> dict[str, Tool]:
+    """By name. What cannot be offered is left out. Where another server's tool has the name of one that is installed, that counts."""
+    return {**known.tools(), **installed()}
+
+
+@cache
+def installed() -> dict[str, Tool]:
     """By name. What cannot be offered is left out, and logged with the reason; of two tools with one name, the second is."""
     found = {each.name: each for each in (tool_of(built_in.current_time, "current_time", _OWN), _demo_weather())}
     for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):

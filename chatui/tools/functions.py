@@ -50,7 +50,7 @@ def tool_of(function: Callable[..., Any], name: str, source: str = "", *, is_for
     adapter = _adapter(function)
     parameters = _parameters(adapter)
     label = about.get("label") or DEFAULT_LABEL
-    _check_label(label, parameters)
+    check_label(label, parameters)
     return Tool(
         name=own,
         description=_description(function),
@@ -143,7 +143,8 @@ def _said(schema: dict[str, Any]) -> dict[str, Any]:
     return schema
 
 
-def _check_label(label: str, parameters: Mapping[str, Any]) -> None:
+def check_label(label: str, parameters: Mapping[str, Any]) -> None:
+    """Raises ToolUnusableError where people cannot read a label, or it names an argument that there is not."""
     if len(label) > LABEL_CHARS or (label != one_line(label.replace("{", "").replace("}", "")) and "{" not in label):
         raise ToolUnusableError(f"its label is no line of at most {LABEL_CHARS} characters")
     try:

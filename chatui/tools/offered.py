@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 
 from chatui.env import environment
 from chatui.tools import found
+from chatui.tools.servers import known as servers
 from chatui.tools.tool import Tool
 
 MOST_OFFERED = 20
@@ -27,6 +28,7 @@ def offered_to(groups: Collection[str], *, is_demo: bool) -> dict[str, Tool]:
 
     ``is_demo``: the built-in demo answers. It has its own tool, which is a script like the demo itself, and no other.
     """
+    servers.keep_fresh()
     known = found.tools()
     if is_demo:
         return {name: each for name, each in known.items() if each.is_for_demo}

@@ -1,0 +1,83 @@
+"""``manage.py tools``: lists the tools of other servers, shows what has changed in them, and confirms them."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from chatui.env import environment
+from chatui.tools.servers import confirmed, reviewing
+from chatui.tools.servers.confirmed import UnreadableError
+from chatui.tools.servers.reviewing import Review, State
+from renderer.terminal import harmless
+
+_WORDS = {
+    State.CONFIRMED: "confirmed",
+    State.CHANGED: "CHANGED, not offered until it is confirmed again",
+    State.NEW: "not confirmed yet",
+    State.UNUSABLE: "cannot be offered",
+    State.GONE: "confirmed, but no longer in the file or at its server",
+}
+
+
+class Command(BaseCommand):
+    """Exit codes: 0 done, 1 something could not be confirmed, or with --check something is not as it was confirmed."""
+
+    help = "List the tools of CHATUI_TOOLS_FILE, show what has changed, and confirm them."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """What to do."""
+        parser.add_argument("names", metavar="NAME", nargs="*", help="names of tools; all where none is given")
+        parser.add_argument("--diff", action="store_true", help="show what a model would be told, and what has changed")
+        parser.add_argument("--confirm", action="store_true", help="confirm the named tools as they are now")
+        parser.add_argument("--check", action="store_true", help="exit with 1 where a tool is not as it was confirmed")
+        parser.add_argument("--withdraw", action="store_true", help="forget the confirmation of the named tools")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Ask the servers, say what there is, and confirm."""
+        env = environment()
+        if env.tools_file is None:
+            raise CommandError("CHATUI_TOOLS_FILE is not set.")
+        try:
+            known = confirmed.read(env.data_dir)
+        except UnreadableError as error:
+            raise CommandError(str(error)) from None
+        found = asyncio.run(reviewing.reviewed(env.tools_file, known))
+        for problem in found.problems:
+            self.stderr.write(harmless(problem))
+        named = [each for each in found.tools if not options["names"] or each.name in options["names"]]
+        if missing := set(options["names"]) - {each.name for each in named}:
+            raise CommandError(f"There is no tool {', '.join(sorted(map(harmless, missing)))}.")
+        for each in named:
+            self._show(each, with_diff=options["diff"] or options["confirm"])
+        if options["confirm"] or options["withdraw"]:
+            self._change(named, options)
+        elif options["check"] and (found.problems or any(each.state is not State.CONFIRMED for each in named)):
+            raise CommandError("Not everything is as it was confirmed.")
+
+    def _show(self, review: Review, *, with_diff: bool) -> None:
+        when = f"{review.confirmed_at:%Y-%m-%d %H:%M} UTC" if review.confirmed_at else ""
+        what = f" ({review.problem or when})" if review.problem or when else ""
+        self.stdout.write(f"{review.name}: {_WORDS[review.state]}{harmless(what)}")
+        if with_diff and review.state is not State.CONFIRMED:
+            for line in review.diff():
+                self.stdout.write(f"    {harmless(line)}")
+
+    def _change(self, named: list[Review], options: dict[str, Any]) -> None:
+        env = environment()
+        if not options["names"]:
+            raise CommandError("Name the tools, one by one.")
+        known = confirmed.read(env.data_dir)
+        for each in named:
+            if options["withdraw"]:
+                known = confirmed.Confirmations(tools={name: kept for name, kept in known.tools.items() if name != each.name})
+            elif each.offer is None:
+                raise CommandError(f"{each.name} cannot be confirmed.")
+            else:
+                known = confirmed.confirm(known, each.offer)
+        env.make_data_dir()
+        confirmed.write(env.data_dir, known)
+        word = "withdrawn" if options["withdraw"] else "confirmed"
+        self.stdout.write(f"{word.capitalize()}: {', '.join(each.name for each in named)}")

@@ -1,0 +1,59 @@
+"""Leaves a server alone for a while that failed several times in a row, so that nobody waits for it again and again."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from chatui.tools.foreign.offer import ServerError
+
+MOST_FAILURES = 3
+FIRST_SECONDS = 30.0
+MOST_SECONDS = 600.0
+_JITTER = 0.2
+
+
+class Breaker:
+    """One for each server; used on one event loop. After the pause one call goes through, and decides about the next."""
+
+    def __init__(self) -> None:
+        self._failures = 0
+        self._closed_until = 0.0
+        self._is_probing = False
+
+    @asynccontextmanager
+    async def watching(self, seconds: float) -> AsyncIterator[None]:
+        """Around a call that may take ``seconds``. Raises ServerError where the server is left alone.
+
+        A call that ends with a ServerError is a failure, and one that was cancelled at the end of its time; one that was stopped is not.
+        """
+        self._enter()
+        began = time.monotonic()
+        try:
+            yield
+        except ServerError:
+            self._failed()
+            raise
+        except BaseException as error:
+            if not isinstance(error, Exception) and time.monotonic() - began >= seconds * 0.9:
+                self._failed()
+            elif isinstance(error, Exception):
+                self._failures = 0
+            raise
+        else:
+            self._failures = 0
+        finally:
+            self._is_probing = False
+
+    def _enter(self) -> None:
+        if time.monotonic() < self._closed_until or (self._failures >= MOST_FAILURES and self._is_probing):
+            raise ServerError("the server failed several times, and is left alone for a while")
+        self._is_probing = self._failures >= MOST_FAILURES
+
+    def _failed(self) -> None:
+        self._failures += 1
+        if self._failures >= MOST_FAILURES:
+            pause = min(MOST_SECONDS, FIRST_SECONDS * 2 ** min(self._failures - MOST_FAILURES, 10))
+            self._closed_until = time.monotonic() + pause * random.uniform(1 - _JITTER, 1 + _JITTER)  # noqa: S311 - no secret

@@ -1,0 +1,101 @@
+"""One HTTP request to a tool server and its answer, bounded in bytes. How long it may take, the caller says by cancelling.
+
+Below httpx's client, on purpose: no cookies that one person's call could leave for another's, no redirects, no proxies, no compression.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import aclosing, asynccontextmanager
+from dataclasses import dataclass, field
+from typing import cast
+
+import httpx
+
+from chatui.backends.http1.transport import Transport
+from chatui.tools.foreign.offer import ServerError
+
+MOST_BYTES = 2_000_000
+CONNECT_SECONDS = 10.0
+_REDIRECTS = range(300, 400)
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """A request. Headers hold credentials, so nothing of it is ever shown."""
+
+    method: str
+    url: str = field(repr=False)
+    headers: Mapping[str, str] = field(repr=False)
+    body: bytes = field(default=b"", repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """``kind``: its type without parameters, in small letters. ``is_cut``: there was more than MOST_BYTES of it."""
+
+    status: int
+    kind: str
+    body: bytes = field(repr=False)
+    headers: Mapping[str, str] = field(repr=False)
+    is_cut: bool = False
+
+
+class Connections:
+    """The connections to one server, for whatever event loop asks."""
+
+    def __init__(self) -> None:
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._transport = Transport()
+
+    async def answer(self, ask: Ask) -> Answer:
+        """The whole answer, up to MOST_BYTES. Raises ServerError."""
+        async with self.opened(ask) as response:
+            body = bytearray()
+            async with aclosing(pieces(response)) as read:
+                async for piece in read:
+                    body += piece
+                    if len(body) > MOST_BYTES:
+                        break
+            return Answer(response.status_code, kind_of(response), bytes(body[:MOST_BYTES]), response.headers, len(body) > MOST_BYTES)
+
+    @asynccontextmanager
+    async def opened(self, ask: Ask) -> AsyncIterator[httpx.Response]:
+        """The head of the answer; its body is read with ``pieces``. Raises ServerError, also for redirects."""
+        if self._loop is not asyncio.get_running_loop():
+            self._loop, self._transport = asyncio.get_running_loop(), Transport()
+        headers = {"Accept-Encoding": "identity", "User-Agent": "chatui", **ask.headers}
+        try:
+            request = httpx.Request(
+                ask.method, ask.url, headers=headers, content=ask.body or None, extensions={"timeout": {"connect": CONNECT_SECONDS}}
+            )
+            response = await self._transport.handle_async_request(request)
+        except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
+            raise ServerError(f"the server could not be asked ({type(error).__name__})") from None
+        try:
+            if response.status_code in _REDIRECTS:
+                raise ServerError("the server sent the request elsewhere, and redirects are not followed")
+            if response.headers.get("content-encoding", "identity") != "identity":
+                raise ServerError("the server compressed an answer that was asked for as it is")
+            yield response
+        finally:
+            await response.aclose()
+
+    async def close(self) -> None:
+        """Close what is idle."""
+        await self._transport.aclose()
+
+
+async def pieces(response: httpx.Response) -> AsyncGenerator[bytes, None]:
+    """The body as it comes. Raises ServerError where it breaks off."""
+    try:
+        async for piece in cast(httpx.AsyncByteStream, response.stream):
+            yield piece
+    except httpx.HTTPError as error:
+        raise ServerError(f"the answer broke off ({type(error).__name__})") from None
+
+
+def kind_of(response: httpx.Response) -> str:
+    """The type of the body, without its parameters."""
+    return str(response.headers.get("content-type", "")).partition(";")[0].strip().lower()

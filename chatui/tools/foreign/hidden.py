@@ -1,0 +1,86 @@
+"""Credentials for tool servers: read from the environment or a file when they are needed, and taken out of whatever comes back."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from chatui.tools.foreign.offer import ServerError
+
+_MOST_CHARS = 16_384
+_LEAST_CHARS = 4
+"""What is shorter guards nothing, and may well stand in a sentence."""
+_INSTEAD = "(hidden)"
+_MOST_DEPTH = 60
+
+
+class Hidden(BaseModel):
+    """Where a value is found: a variable of the environment, a file, or the operator's file itself where it is no secret."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    env: str = ""
+    file: Path | None = None
+    value: str = Field("", repr=False)
+    prefix: str = ""
+
+    @model_validator(mode="after")
+    def _is_one(self) -> Hidden:
+        if [bool(self.env), self.file is not None, bool(self.value)].count(True) != 1:
+            raise ValueError("must have one of env, file and value")
+        return self
+
+    def bare(self) -> str:
+        """The value alone, without white space around it.
+
+        Raises:
+            ServerError: it is not there, or has characters that cannot be sent.
+        """
+        if self.file is not None:
+            try:
+                with self.file.open(encoding="utf-8") as file:
+                    found = file.read(_MOST_CHARS).strip()
+            except (OSError, UnicodeDecodeError):
+                raise ServerError("a file with a credential cannot be read") from None
+        else:
+            found = (os.environ.get(self.env, "") if self.env else self.value).strip()
+        if not found:
+            raise ServerError("a credential is not set")
+        if not found.isprintable() or not found.isascii():
+            raise ServerError("a credential has characters that cannot be sent")
+        return found
+
+    def text(self) -> str:
+        """As it is sent. Raises ServerError as ``bare`` does."""
+        return self.prefix + self.bare()
+
+
+def texts(values: Mapping[str, Hidden]) -> dict[str, str]:
+    """All of them as they are sent, by name. Raises ServerError where one is missing."""
+    return {name: value.text() for name, value in values.items()}
+
+
+def secrets(*groups: Mapping[str, Hidden]) -> tuple[str, ...]:
+    """The values that must not come back, longest first. Raises ServerError where one is missing."""
+    bare = {each.bare() for group in groups for each in group.values() if not each.value}
+    # A server may quote the second word of "Basic dXNlcjpwYXNz" alone.
+    words = {word for text in bare for word in (text, *text.split()) if len(word) >= _LEAST_CHARS}
+    return tuple(sorted({*words, *(quote(word, safe="") for word in words)}, key=len, reverse=True))
+
+
+def without(found: Any, hidden: tuple[str, ...], depth: int = 0) -> Any:
+    """A JSON value in which none of ``hidden`` stands any more."""
+    if isinstance(found, str):
+        for each in hidden:
+            found = found.replace(each, _INSTEAD)
+        return found
+    if depth > _MOST_DEPTH:
+        return None
+    if isinstance(found, dict):
+        return {without(name, hidden): without(value, hidden, depth + 1) for name, value in found.items()}
+    return [without(each, hidden, depth + 1) for each in found] if isinstance(found, list) else found

@@ -1,0 +1,33 @@
+"""Our own names for the tools of other servers: ``server_tool``. They are mapped back by a table, never by taking them apart."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Collection
+
+from chatui.tools.tool import TRAINED_NAMES
+
+SERVER_NAME = re.compile(r"[a-z][a-z0-9]{0,19}")
+"""The name of a server, which begins the names of its tools."""
+_MOST = 64
+_HASH = 6
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+
+
+def tool_name(server: str, remote: str, taken: Collection[str]) -> str:
+    """The name under which a model is offered the tool ``remote`` of ``server``. One that is too long, or ``taken``, ends in a hash."""
+    own = re.sub(r"[^a-z0-9]+", "_", _HUMP.sub("_", remote).lower()).strip("_")
+    name = f"{server}_{own}"
+    if not own or len(name) > _MOST or name in taken or name in TRAINED_NAMES:
+        suffix = hashlib.sha256(remote.encode("utf-8", "replace")).hexdigest()[:_HASH]
+        name = f"{name[: _MOST - _HASH - 1].rstrip('_')}_{suffix}"
+    return name
+
+
+def argument_name(wire: str, taken: Collection[str]) -> str | None:
+    """The name under which a model is told of an argument; None where nothing is left of it, or another one has it."""
+    name = re.sub(r"[^A-Za-z0-9_]+", "_", wire).strip("_")[:_MOST]
+    if not name or name in taken:
+        return None
+    return name if not name[0].isdigit() else f"n{name}"[:_MOST]

@@ -1,0 +1,87 @@
+"""An offer: what a model is told of a server's tool, and how a call of it is sent. Its digest is what the operator confirms."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any, Literal, Protocol
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from chatui.tools.tool import DESCRIPTION_CHARS, NAME
+
+
+class Place(BaseModel):
+    """Where an argument goes: which part of a request, and what the server calls it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    part: Literal["path", "query", "header", "body", "arguments"]
+    name: str
+    style: Literal["form", "deepObject", "spaceDelimited", "pipeDelimited", "simple"] = "form"
+    explode: bool = True
+
+
+class Offer(BaseModel):
+    """``name``: ours. ``remote``: the server's. ``method`` and ``path``: of an operation of an OpenAPI document, else empty.
+
+    ``parameters``: a JSON Schema of an object, see ``schemas.reduced``. ``places``: by the names of the arguments.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str = Field(pattern=f"^{NAME.pattern}$")
+    server: str
+    remote: str
+    description: str = Field(max_length=DESCRIPTION_CHARS)
+    parameters: dict[str, Any]
+    places: dict[str, Place] = Field(default_factory=dict)
+    method: str = ""
+    path: str = ""
+    content_type: str = ""
+
+    def digest(self) -> str:
+        """Changes with everything that the model is told and with everything that decides what is sent."""
+        return hashlib.sha256(json.dumps(self.model_dump(), sort_keys=True).encode()).hexdigest()
+
+    def lines(self) -> list[str]:
+        """For people, in lines that can be compared."""
+        return json.dumps(self.model_dump(exclude_defaults=True), indent=1, sort_keys=True, ensure_ascii=True).splitlines()
+
+
+class Listing(BaseModel):
+    """What a server offers of what the operator named, by the server's names; and a sentence for each tool that cannot be offered."""
+
+    model_config = ConfigDict(frozen=True)
+
+    offers: dict[str, Offer] = Field(default_factory=dict)
+    problems: dict[str, str] = Field(default_factory=dict)
+
+
+class ServerError(Exception):
+    """The server could not be asked, or answered what is no answer. The text names no address, no key and nothing that it wrote."""
+
+
+class Server(Protocol):
+    """A server whose tools are offered. Its methods run on the event loop of the tools."""
+
+    async def listed(self) -> Listing:
+        """What it offers now.
+
+        Raises:
+            ServerError: it cannot be asked.
+        """
+        ...
+
+    async def call(self, offer: Offer, arguments: dict[str, Any]) -> Any:
+        """The result of a call, as JSON.
+
+        Raises:
+            ServerError: it failed.
+            ToolError: the server says what is wrong, in words for the model.
+        """
+        ...
+
+    async def close(self) -> None:
+        """End what runs for it."""
+        ...

@@ -1,0 +1,204 @@
+"""Reduces a stranger's schema to what a model can be told and what can be checked in bounded time.
+
+References within the document are written out, as often as the bounds allow; those to other places are refused. What is not known here is
+left out: the check becomes looser, and the server that the schema came from checks again. Patterns are left out, too.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from chatui.tools.foreign.words import harmless, is_harmless
+from chatui.tools.tool import DESCRIPTION_CHARS, ToolUnusableError
+
+MOST_CHARS = 16_000
+MOST_DEPTH = 12
+MOST_REFERENCES = 200
+MOST_NODES = 600
+MOST_CHOICES = 100
+MOST_VARIANTS = 8
+CHOICE_CHARS = 100
+PROPERTY = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
+_TYPES = ("string", "integer", "number", "boolean", "array", "object")
+_LIMITS = {
+    "string": ("minLength", "maxLength"),
+    "number": ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"),
+    "integer": ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"),
+    "array": ("minItems", "maxItems"),
+}
+
+
+def reduced(schema: Any, document: Any = None) -> dict[str, Any]:
+    """The schema in the few words that are known here. ``document``: where its references lead; by default, into the schema itself.
+
+    Raises:
+        ToolUnusableError: it is too large when it is written out, refers to other places, or has a word that a prompt cannot hold.
+    """
+    found = _Reduction(schema if document is None else document).of(schema, 0, ())
+    if len(json.dumps(found, ensure_ascii=False)) > MOST_CHARS:
+        raise ToolUnusableError("its schema is too large")
+    return found
+
+
+class _Reduction:
+    """One reduction, with what is left of its bounds."""
+
+    def __init__(self, document: Any) -> None:
+        self._document = document
+        self._nodes = MOST_NODES
+        self._references = MOST_REFERENCES
+
+    def of(self, schema: Any, depth: int, trail: tuple[str, ...]) -> dict[str, Any]:
+        """``trail``: the references on the way here; a schema that leads back to itself is cut there."""
+        self._enter(depth)
+        if schema is True:
+            return {}
+        if not isinstance(schema, Mapping):
+            raise ToolUnusableError("its schema is none")
+        if "$ref" in schema:
+            return self._referred(schema, depth, trail)
+        if isinstance(schema.get("allOf"), list):
+            return self.of(self._merged(schema, trail), depth + 1, trail)
+        for word in ("anyOf", "oneOf"):
+            if isinstance(schema.get(word), list):
+                return self._varied(schema, word, depth, trail)
+        return self._plain(schema, depth, trail)
+
+    def _enter(self, depth: int) -> None:
+        self._nodes -= 1
+        if self._nodes < 0:
+            raise ToolUnusableError("its schema is too large when it is written out")
+        if depth > MOST_DEPTH:
+            raise ToolUnusableError("its schema is too deep")
+
+    def _referred(self, schema: Mapping[str, Any], depth: int, trail: tuple[str, ...]) -> dict[str, Any]:
+        target = str(schema["$ref"])
+        beside = {name: value for name, value in schema.items() if name != "$ref"}
+        if target in trail:
+            return _described({}, schema)
+        found = self._found(target)
+        if isinstance(found, Mapping):
+            found = {**found, **beside}
+        return self.of(found, depth + 1, (*trail, target))
+
+    def _found(self, target: str) -> Any:
+        self._references -= 1
+        if self._references < 0:
+            raise ToolUnusableError("its schema has too many references")
+        if not target.startswith("#"):
+            raise ToolUnusableError("its schema refers to another document")
+        place = self._document
+        for part in target[1:].split("/")[1:]:
+            part = part.replace("~1", "/").replace("~0", "~")
+            if not isinstance(place, Mapping) or part not in place:
+                raise ToolUnusableError("its schema refers to what there is not")
+            place = place[part]
+        return place
+
+    def _merged(self, schema: Mapping[str, Any], trail: tuple[str, ...]) -> dict[str, Any]:
+        """``allOf`` of objects as one object. Where two say different things of one property, the first counts."""
+        merged = {name: value for name, value in schema.items() if name != "allOf"}
+        properties, required = dict(_mapping(schema, "properties")), list(_texts(schema.get("required")))
+        for part in schema["allOf"][:MOST_VARIANTS]:
+            self._enter(0)
+            target = str(part["$ref"]) if isinstance(part, Mapping) and "$ref" in part else ""
+            if target in trail:
+                continue
+            part = self._found(target) if target else part
+            if not isinstance(part, Mapping):
+                raise ToolUnusableError("its schema is none")
+            properties = {**_mapping(part, "properties"), **properties}
+            required += _texts(part.get("required"))
+            merged = {**part, **merged}
+        return {**merged, "properties": properties, "required": required} if properties else merged
+
+    def _varied(self, schema: Mapping[str, Any], word: str, depth: int, trail: tuple[str, ...]) -> dict[str, Any]:
+        variants = [each for each in schema[word] if not (isinstance(each, Mapping) and each.get("type") == "null")]
+        beside = {name: value for name, value in schema.items() if name != word}
+        if len(variants) == 1 and isinstance(variants[0], Mapping):
+            return self.of({**variants[0], **beside}, depth + 1, trail)
+        if not variants or len(variants) > MOST_VARIANTS:
+            return _described({}, schema)
+        read = [self.of(each, depth + 1, trail) for each in variants]
+        if all(set(each) == {"type"} and isinstance(each["type"], str) for each in read):
+            return _described({"type": sorted({each["type"] for each in read})}, schema)
+        return _described({"anyOf": read}, schema)
+
+    def _plain(self, schema: Mapping[str, Any], depth: int, trail: tuple[str, ...]) -> dict[str, Any]:
+        kind = _type_of(schema)
+        found: dict[str, Any] = {} if kind is None else {"type": kind}
+        choices = [schema["const"]] if "const" in schema else schema.get("enum")
+        if isinstance(choices, list) and choices:
+            found["enum"] = _choices(choices)
+        if kind == "array":
+            found["items"] = self.of(schema.get("items", True), depth + 1, trail)
+        if kind == "object":
+            found |= self._object(schema, depth, trail)
+        limits = {name: schema[name] for name in _LIMITS.get(str(kind), ()) if _is_number(schema.get(name))}
+        if "default" in schema and _is_told(schema["default"]):
+            found["default"] = schema["default"]
+        return _described({**found, **limits}, schema, limits)
+
+    def _object(self, schema: Mapping[str, Any], depth: int, trail: tuple[str, ...]) -> dict[str, Any]:
+        required = set(_texts(schema.get("required")))
+        properties: dict[str, Any] = {}
+        for name, value in _mapping(schema, "properties").items():
+            if not PROPERTY.fullmatch(str(name)):
+                if name in required:
+                    raise ToolUnusableError("an argument that it needs has a name that a model cannot be told")
+            elif not (isinstance(value, Mapping) and value.get("readOnly") is True):
+                properties[name] = self.of(value, depth + 1, trail)
+        others = schema.get("additionalProperties")
+        # What is not named may not be sent, unless the server says that anything may: a model must not set what it was never told of.
+        is_open = not properties if others is None else others is not False
+        found: dict[str, Any] = {"properties": properties, "additionalProperties": is_open}
+        return {**found, "required": [name for name in properties if name in required]} if required & set(properties) else found
+
+
+def _type_of(schema: Mapping[str, Any]) -> str | list[str] | None:
+    kind = schema.get("type")
+    if isinstance(kind, list):
+        kinds = [each for each in _TYPES if each in kind]
+        return kinds[0] if len(kinds) == 1 else kinds or None
+    if kind is None and isinstance(schema.get("properties"), Mapping):
+        return "object"
+    return kind if kind in _TYPES else None
+
+
+def _choices(choices: list[Any]) -> list[Any]:
+    told = [each for each in choices if each is not None]
+    if len(told) > MOST_CHOICES or not all(map(_is_told, told)):
+        raise ToolUnusableError("it has a choice of words that a model cannot be told")
+    return told
+
+
+def _is_told(value: Any) -> bool:
+    """Whether a value can stand in a definition as it is."""
+    return is_harmless(value, CHOICE_CHARS) if isinstance(value, str) else isinstance(value, bool) or _is_number(value)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e15
+
+
+def _described(found: dict[str, Any], schema: Mapping[str, Any], limits: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """With its description, and in it what a model does not read elsewhere."""
+    words = harmless(schema["description"], DESCRIPTION_CHARS) if isinstance(schema.get("description"), str) else ""
+    said = [f"{name} {value}" for name, value in (limits or {}).items()]
+    if isinstance(schema.get("format"), str) and is_harmless(schema["format"], 30):
+        said.insert(0, schema["format"])
+    if text := " ".join([words, f"({', '.join(said)})" if said else ""]).strip():
+        found["description"] = text
+    return found
+
+
+def _mapping(schema: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    found = schema.get(name)
+    return found if isinstance(found, Mapping) else {}
+
+
+def _texts(value: Any) -> Iterable[str]:
+    return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []

@@ -1,0 +1,124 @@
+"""Reads an OpenAPI document (3.0, 3.1, 3.2) from its file, and finds the operations in it. What it says of servers is not used."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from chatui.tools.foreign.offer import ServerError
+from chatui.tools.tool import ToolUnusableError
+
+MOST_BYTES = 4_000_000
+MOST_TOKENS = 400_000
+METHODS = ("get", "post", "put", "patch", "delete")
+MOST_DEPTH = 100
+MOST_HOPS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One operation, and the parameters that its path has for all operations."""
+
+    method: str
+    path: str
+    said: Mapping[str, Any] = field(repr=False)
+    shared: tuple[Any, ...] = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """The whole document, decoded."""
+
+    root: Mapping[str, Any] = field(repr=False)
+
+    def operation(self, operation_id: str) -> Operation:
+        """The operation of that id.
+
+        Raises:
+            ToolUnusableError: there is none, or there are several.
+        """
+        items = [(str(path), self.resolved(item)) for path, item in _mapping(self.root, "paths").items()]
+        found = [
+            Operation(method.upper(), path, said, tuple(_list(item, "parameters")))
+            for path, item in items
+            for method in METHODS
+            if (said := _mapping(item, method)).get("operationId") == operation_id
+        ]
+        if len(found) != 1:
+            raise ToolUnusableError("the document has no operation of that id" if not found else "the document has that id several times")
+        return found[0]
+
+    def resolved(self, value: Any) -> Mapping[str, Any]:
+        """What a reference within the document leads to; anything else that is no mapping is an empty one.
+
+        Raises:
+            ToolUnusableError: it leads elsewhere, to nothing, or in a circle.
+        """
+        for _ in range(MOST_HOPS):
+            if not isinstance(value, Mapping):
+                return {}
+            if "$ref" not in value:
+                return value
+            value = self._found(str(value["$ref"]))
+        raise ToolUnusableError("a reference leads in a circle")
+
+    def _found(self, target: str) -> Any:
+        place: Any = self.root
+        for part in target.split("/")[1:] if target.startswith("#/") else ("",):
+            place = place.get(part.replace("~1", "/").replace("~0", "~")) if isinstance(place, Mapping) else None
+        if place is None:
+            raise ToolUnusableError("a reference leads to what there is not")
+        return place
+
+
+def read(path: Path) -> Document:
+    """The document in a file, JSON or YAML.
+
+    Raises:
+        ServerError: it cannot be read, is too large, or is no OpenAPI document.
+    """
+    try:
+        with path.open("rb") as file:
+            data = file.read(MOST_BYTES + 1)
+    except OSError as error:
+        raise ServerError(f"the document cannot be read ({type(error).__name__})") from None
+    if len(data) > MOST_BYTES:
+        raise ServerError("the document is too large")
+    try:
+        root = json.loads(data) if data.lstrip()[:1] == b"{" else _yaml(data)
+    except (ValueError, yaml.YAMLError, RecursionError) as error:
+        raise ServerError(f"the document is neither JSON nor YAML ({type(error).__name__})") from None
+    if not isinstance(root, Mapping) or not str(root.get("openapi", "")).startswith("3."):
+        raise ServerError("the file is no OpenAPI document of version 3")
+    return Document(root)
+
+
+def _yaml(data: bytes) -> Any:
+    """With no aliases: a few lines of them can stand for more than the memory there is. References are what documents use.
+
+    The depth is looked at before it is loaded: some thousand levels end the process, without an exception.
+    """
+    depth = 0
+    for number, event in enumerate(yaml.parse(data, Loader=_Loader)):
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if isinstance(event, yaml.AliasEvent) or number > MOST_TOKENS or depth > MOST_DEPTH:
+            raise ValueError("aliases, or too much of it")
+    return yaml.load(data, Loader=_Loader)  # noqa: S506 - a safe loader
+
+
+_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+def _mapping(value: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    found = value.get(name)
+    return found if isinstance(found, Mapping) else {}
+
+
+def _list(value: Mapping[str, Any], name: str) -> list[Any]:
+    found = value.get(name)
+    return found if isinstance(found, list) else []

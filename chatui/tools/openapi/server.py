@@ -1,0 +1,82 @@
+"""The server behind an OpenAPI document: lists the operations that the operator named, and carries out calls of them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from typing import Any
+
+from chatui.tools.foreign import hidden
+from chatui.tools.foreign.exchange import Answer, Connections
+from chatui.tools.foreign.names import tool_name
+from chatui.tools.foreign.offer import Listing, Offer, ServerError
+from chatui.tools.foreign.spec import OpenApiSpec
+from chatui.tools.openapi import document, operations, requests
+from chatui.tools.tool import ToolError, ToolUnusableError
+
+log = logging.getLogger(__name__)
+
+ERROR_CHARS = 500
+_TEXT = ("text/plain", "text/csv", "text/markdown", "text/xml", "application/xml", "application/yaml", "text/yaml")
+
+
+class OpenApiServer:
+    """See ``Server``."""
+
+    def __init__(self, spec: OpenApiSpec) -> None:
+        self._spec = spec
+        self._connections = Connections()
+
+    async def listed(self) -> Listing:
+        """See ``Server``. The document is read in a thread: it may be large."""
+        return await asyncio.to_thread(listed, self._spec)
+
+    async def call(self, offer: Offer, arguments: dict[str, Any]) -> Any:
+        """See ``Server``."""
+        spec = self._spec
+        secret = hidden.secrets(spec.headers, spec.query)
+        ask = requests.written(spec.url, offer, arguments, hidden.texts(spec.headers), hidden.texts(spec.query))
+        answer = await self._connections.answer(ask)
+        found = hidden.without(_read(answer), secret)
+        if answer.status in (401, 403) or answer.status >= 500:
+            log.warning("tool server %s answered with status %s", spec.name, answer.status)
+        if answer.status >= 500:
+            raise ServerError(f"the server answered with status {answer.status}")
+        if answer.status >= 400:
+            quoted = (found if isinstance(found, str) else json.dumps(found, ensure_ascii=False))[:ERROR_CHARS]
+            raise ToolError(f"The server answered with status {answer.status}: {quoted}" if quoted else f"Status {answer.status}.")
+        return found
+
+    async def close(self) -> None:
+        """See ``Server``."""
+        await self._connections.close()
+
+
+def listed(spec: OpenApiSpec) -> Listing:
+    """The operations that the operator named. Raises ServerError."""
+    read = document.read(spec.document)
+    offers: dict[str, Offer] = {}
+    problems: dict[str, str] = {}
+    for operation_id in spec.operations:
+        try:
+            name = tool_name(spec.name, operation_id, {offer.name for offer in offers.values()})
+            offers[operation_id] = operations.offered(read, spec, operation_id, name)
+        except ToolUnusableError as error:
+            problems[operation_id] = str(error)
+    return Listing(offers=offers, problems=problems)
+
+
+def _read(answer: Answer) -> Any:
+    """What the server said, as JSON. A page for people is nothing that a model can use, and may be anybody's sign-in page."""
+    text = answer.body.decode("utf-8", "replace")
+    if answer.kind == "application/json" or answer.kind.endswith("+json"):
+        try:
+            return json.loads(text) if text.strip() and not answer.is_cut else text
+        except (ValueError, RecursionError):
+            return text
+    if answer.kind in _TEXT or not text:
+        return text
+    if answer.status >= 400:
+        return ""
+    raise ServerError("the server answered with what is neither JSON nor text")

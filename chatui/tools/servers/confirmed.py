@@ -1,0 +1,92 @@
+"""What the operator confirmed of other servers' tools, in a file of the data directory. What a model is told comes from there alone."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from datetime import UTC, datetime
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from chatui.tools.foreign.offer import Offer
+
+FILE = "confirmed_tools.json"
+_MOST_BYTES = 10_000_000
+
+
+class Confirmation(BaseModel):
+    """An offer as it was when the operator confirmed it, and when that was."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    offer: Offer
+    digest: str
+    confirmed_at: datetime
+
+
+class Confirmations(BaseModel):
+    """The file. ``tools``: by our names."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    version: int = Field(1, ge=1, le=1)
+    tools: dict[str, Confirmation] = Field(default_factory=dict)
+
+    def of(self, offer: Offer) -> Confirmation | None:
+        """What was confirmed under the name of this offer."""
+        return self.tools.get(offer.name)
+
+    def is_confirmed(self, offer: Offer) -> bool:
+        """Whether exactly this was confirmed."""
+        found = self.of(offer)
+        return found is not None and found.digest == offer.digest()
+
+
+class UnreadableError(Exception):
+    """The file of confirmations is damaged. The text is for the operator."""
+
+
+def read(data_dir: Path) -> Confirmations:
+    """The confirmations; none where there is no file yet. What does not fit its own digest is left out.
+
+    Raises:
+        UnreadableError: the file is no such file.
+    """
+    try:
+        with (data_dir / FILE).open("rb") as file:
+            found = Confirmations.model_validate_json(file.read(_MOST_BYTES))
+    except FileNotFoundError:
+        return Confirmations()
+    except (OSError, ValidationError) as error:
+        raise UnreadableError(f"{FILE} in the data directory cannot be read ({type(error).__name__})") from None
+    return Confirmations(tools={name: each for name, each in found.tools.items() if each.offer.digest() == each.digest})
+
+
+def stamp(data_dir: Path) -> tuple[int, int]:
+    """Changes whenever the file does."""
+    try:
+        said = (data_dir / FILE).stat()
+    except OSError:
+        return 0, 0
+    return said.st_mtime_ns, said.st_ino
+
+
+def write(data_dir: Path, confirmations: Confirmations) -> None:
+    """Replace the file as a whole: a process that reads it meanwhile finds the old one or the new one."""
+    handle, path = tempfile.mkstemp(dir=data_dir, prefix=FILE)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(confirmations.model_dump_json(indent=1))
+            file.flush()
+            os.fsync(file.fileno())
+        Path(path).replace(data_dir / FILE)
+    except BaseException:
+        Path(path).unlink(missing_ok=True)
+        raise
+
+
+def confirm(known: Confirmations, offer: Offer) -> Confirmations:
+    """With this offer as well, in the place of what had its name."""
+    made = Confirmation(offer=offer, digest=offer.digest(), confirmed_at=datetime.now(UTC))
+    return Confirmations(tools={**known.tools, offer.name: made})

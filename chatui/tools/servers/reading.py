@@ -1,0 +1,89 @@
+"""Reads the operator's TOML file of tool servers: the valid ones, and a sentence for each mistake. No sentence quotes a value."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from chatui.tools.foreign.hidden import Hidden
+from chatui.tools.foreign.spec import McpSpec, OpenApiSpec
+
+KINDS: Mapping[str, type[OpenApiSpec | McpSpec]] = {"openapi": OpenApiSpec}
+MOST_SERVERS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class ToolsFile:
+    """What the file says: the servers that are good, in its order, and a sentence for each thing that is wrong."""
+
+    servers: tuple[OpenApiSpec | McpSpec, ...] = ()
+    problems: tuple[str, ...] = ()
+
+
+def read_file(path: Path) -> ToolsFile:
+    """The ``[[openapi]]`` and ``[[mcp]]`` tables. Never raises for the content of a file."""
+    try:
+        return parsed(path.read_text(encoding="utf-8"), path.parent)
+    except OSError as error:
+        return ToolsFile(problems=(f"the file cannot be read ({os.strerror(error.errno or 0)})",))
+    except UnicodeDecodeError:
+        return ToolsFile(problems=("the file is not UTF-8",))
+
+
+def parsed(text: str, base: Path) -> ToolsFile:
+    """As ``read_file``, from its text. Relative paths are relative to ``base``."""
+    try:
+        said = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        # Without what follows the place: some messages quote the file, and it may hold a credential by mistake.
+        return ToolsFile(problems=(f"the file is not TOML: {str(error).rpartition('(')[2].rstrip(')')}",))
+    problems = [f"{key}: there is no such table; there are [[openapi]] and [[mcp]]" for key in said if key not in KINDS]
+    servers: dict[str, OpenApiSpec | McpSpec] = {}
+    for where, kind, table in _tables(said):
+        try:
+            server = KINDS[kind].model_validate(table)
+        except ValidationError as error:
+            problems += [f"{where}: {problem}" for problem in _sentences(error)]
+            continue
+        if server.name in servers:
+            problems.append(f"{where}: the name is given twice; the first counts")
+        elif len(servers) == MOST_SERVERS:
+            problems.append(f"{where}: there are more than {MOST_SERVERS} servers")
+        else:
+            servers[server.name] = _placed(server, base)
+    return ToolsFile(tuple(servers.values()), tuple(problems))
+
+
+def _tables(said: Mapping[str, Any]) -> Iterator[tuple[str, str, Any]]:
+    for kind in KINDS:
+        tables = said.get(kind, [])
+        for number, table in enumerate(tables if isinstance(tables, list) else [tables], start=1):
+            name = table.get("name") if isinstance(table, dict) else None
+            yield f"[[{kind}]] {name if isinstance(name, str) and len(name) < 40 else number}", kind, table
+
+
+def _sentences(error: ValidationError) -> Iterator[str]:
+    """Where, and what is wrong; never what stands there."""
+    for each in error.errors(include_input=False, include_url=False, include_context=False):
+        place = ".".join(str(part) for part in each["loc"])
+        yield f"{place}: {each['msg']}" if place else each["msg"]
+
+
+def _placed(server: OpenApiSpec | McpSpec, base: Path) -> OpenApiSpec | McpSpec:
+    """With the paths of the file made whole."""
+    changed: dict[str, Any] = {"headers": _hidden(server.headers, base)}
+    if isinstance(server, OpenApiSpec):
+        changed |= {"document": base / server.document, "query": _hidden(server.query, base)}
+    else:
+        changed |= {"environment": _hidden(server.environment, base), "directory": server.directory and base / server.directory}
+    return server.model_copy(update=changed)
+
+
+def _hidden(values: Mapping[str, Hidden], base: Path) -> dict[str, Hidden]:
+    return {name: each.model_copy(update={"file": each.file and base / each.file}) for name, each in values.items()}

@@ -1,0 +1,100 @@
+"""What the servers of the tools file offer now, beside what the operator confirmed: for the operator to look at, before a model does."""
+
+from __future__ import annotations
+
+import asyncio
+import difflib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from enum import Enum
+from pathlib import Path
+
+from chatui.tools.foreign.offer import Listing, Offer, ServerError
+from chatui.tools.foreign.spec import McpSpec, OpenApiSpec
+from chatui.tools.servers import known, reading
+from chatui.tools.servers.confirmed import Confirmations
+from chatui.tools.servers.watched import LIST_SECONDS, Watched
+from chatui.tools.tool import ToolUnusableError
+
+
+class State(Enum):
+    """How a tool stands."""
+
+    CONFIRMED = 1
+    CHANGED = 2
+    NEW = 3
+    UNUSABLE = 4
+    GONE = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Review:
+    """One tool. ``offer``: as it is now; None where it cannot be confirmed. ``before``: as it was confirmed."""
+
+    name: str
+    state: State
+    offer: Offer | None = None
+    before: Offer | None = None
+    problem: str = ""
+    confirmed_at: datetime | None = None
+
+    def diff(self) -> list[str]:
+        """What has changed, in the lines of a unified diff; all of it where nothing was confirmed."""
+        before = self.before.lines() if self.before else []
+        after = self.offer.lines() if self.offer else []
+        return list(difflib.unified_diff(before, after, "confirmed", "now", lineterm="", n=2))
+
+
+@dataclass(frozen=True, slots=True)
+class Reviewed:
+    """All of them, and a sentence for each thing that is wrong with the file or a server."""
+
+    tools: tuple[Review, ...]
+    problems: tuple[str, ...]
+
+
+async def reviewed(path: Path, confirmations: Confirmations) -> Reviewed:
+    """Ask every server of the file, side by side."""
+    file = reading.read_file(path)
+    listings = await asyncio.gather(*map(_listed, file.servers))
+    tools: list[Review] = []
+    problems = list(file.problems)
+    for spec, listing in zip(file.servers, listings, strict=True):
+        if isinstance(listing, str):
+            problems.append(f"{spec.name}: {listing}")
+        else:
+            tools += _of_server(spec, listing, confirmations)
+    asked = {spec.name for spec, listing in zip(file.servers, listings, strict=True) if isinstance(listing, str)}
+    seen = {each.name for each in tools}
+    gone = [each.offer for name, each in confirmations.tools.items() if name not in seen and each.offer.server not in asked]
+    tools += [Review(offer.name, State.GONE, before=offer) for offer in gone]
+    return Reviewed(tuple(tools), tuple(problems))
+
+
+async def _listed(spec: OpenApiSpec | McpSpec) -> Listing | str:
+    server = known.server_of(spec)
+    try:
+        async with asyncio.timeout(LIST_SECONDS):
+            return await server.listed()
+    except ServerError as error:
+        return str(error)
+    except TimeoutError:
+        return f"the server did not say within {LIST_SECONDS:g} seconds what it offers"
+    finally:
+        await server.close()
+
+
+def _of_server(spec: OpenApiSpec | McpSpec, listing: Listing, confirmations: Confirmations) -> Iterator[Review]:
+    for remote, problem in listing.problems.items():
+        yield Review(f"{spec.name}/{remote}", State.UNUSABLE, problem=problem)
+    for offer in listing.offers.values():
+        found = confirmations.of(offer)
+        before = found.offer if found else None
+        try:
+            known.tool_of(offer, Watched(spec, known.server_of(spec)))
+        except ToolUnusableError as error:
+            yield Review(offer.name, State.UNUSABLE, before=before, problem=str(error))
+            continue
+        state = State.NEW if found is None else State.CONFIRMED if confirmations.is_confirmed(offer) else State.CHANGED
+        yield Review(offer.name, state, offer, before, confirmed_at=found.confirmed_at if found else None)

@@ -1,0 +1,139 @@
+"""A server on loopback that answers as a test says, well or badly, in a thread of its own; it keeps what it was asked."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass
+class Asked:
+    method: str
+    path: str
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body) if self.body else None
+
+
+@dataclass
+class Peer:
+    """``answer`` may be replaced at any time. ``dropped``: set when a client left before its answer was over."""
+
+    answer: Callable[[Asked, asyncio.StreamWriter], Awaitable[None]]
+    port: int = 0
+    asked: list[Asked] = field(default_factory=list)
+    dropped: threading.Event = field(default_factory=threading.Event)
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(ConnectionError, asyncio.IncompleteReadError):
+            while asked := await _read(reader):
+                self.asked.append(asked)
+                answering = asyncio.ensure_future(self.answer(asked, writer))
+                leaving = asyncio.ensure_future(reader.read(1))
+                await asyncio.wait({answering, leaving}, return_when=asyncio.FIRST_COMPLETED)
+                if not answering.done() or answering.exception():
+                    self.dropped.set()
+                leaving.cancel()
+                answering.cancel()
+                break
+        writer.close()
+
+
+async def _read(reader: asyncio.StreamReader) -> Asked:
+    head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
+    method, path, _ = head[0].split(" ")
+    headers = {name.lower(): value for name, _, value in (line.partition(": ") for line in head[1:] if line)}
+    return Asked(method, path, headers, await reader.readexactly(int(headers.get("content-length", 0))))
+
+
+async def send(writer: asyncio.StreamWriter, body: object, status: int = 200, kind: str = "application/json", extra: str = "") -> None:
+    data = body if isinstance(body, bytes) else json.dumps(body).encode()
+    head = f"HTTP/1.1 {status} X\r\nContent-Type: {kind}\r\nContent-Length: {len(data)}\r\nConnection: close\r\n{extra}\r\n"
+    writer.write(head.encode() + data)
+    await writer.drain()
+
+
+def saying(body: object, status: int = 200, kind: str = "application/json", extra: str = "") -> Any:
+    async def answer(_: Asked, writer: asyncio.StreamWriter) -> None:
+        await send(writer, body, status, kind, extra)
+
+    return answer
+
+
+async def reset(_: Asked, writer: asyncio.StreamWriter) -> None:
+    writer.transport.abort()
+
+
+async def stall(_: Asked, writer: asyncio.StreamWriter) -> None:
+    await asyncio.sleep(30)
+
+
+async def drip(_: Asked, writer: asyncio.StreamWriter) -> None:
+    writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 100000\r\n\r\n[")
+    while True:
+        writer.write(b" ")
+        await writer.drain()
+        await asyncio.sleep(0.05)
+
+
+async def flood(_: Asked, writer: asyncio.StreamWriter) -> None:
+    writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n")
+    while True:
+        writer.write(b"10000\r\n" + b'"' * 0x10000 + b"\r\n")
+        await writer.drain()
+
+
+async def heads_without_end(_: Asked, writer: asyncio.StreamWriter) -> None:
+    writer.write(b"HTTP/1.1 200 OK\r\n")
+    while True:
+        writer.write(b"X-More: " + b"x" * 1000 + b"\r\n")
+        await writer.drain()
+
+
+async def junk(_: Asked, writer: asyncio.StreamWriter) -> None:
+    writer.write(b"SSH-2.0-OpenSSH_9.2\r\n\r\n\x00\xff")
+    await writer.drain()
+
+
+async def half(_: Asked, writer: asyncio.StreamWriter) -> None:
+    writer.write(b'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{"a":')
+    await writer.drain()
+
+
+@contextmanager
+def peer(answer: Any) -> Iterator[Peer]:
+    """The server, until the block ends."""
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever, daemon=True)
+    thread.start()
+    made = Peer(answer)
+    server = asyncio.run_coroutine_threadsafe(asyncio.start_server(made.serve, "127.0.0.1", 0), loop).result()
+    made.port = server.sockets[0].getsockname()[1]
+    try:
+        yield made
+    finally:
+        asyncio.run_coroutine_threadsafe(_end(server), loop).result(10)
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join(10)
+        loop.close()
+
+
+async def _end(server: asyncio.Server) -> None:
+    server.close()
+    others = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+    for task in others:
+        task.cancel()
+    await asyncio.gather(*others, return_exceptions=True)
+    await asyncio.sleep(0.02)  # for transports that were aborted

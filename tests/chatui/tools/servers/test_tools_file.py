@@ -1,0 +1,76 @@
+"""The tools file: what it may say, and that no mistake in it is quoted or keeps the rest from working."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from chatui.tools.servers.reading import parsed, read_file
+from tests.support.cases import for_each
+
+GOOD = """
+[[openapi]]
+name = "wiki"
+url = "https://wiki.example/api/"
+document = "wiki.yaml"
+operations = ["searchPages"]
+seconds = 5
+[openapi.headers]
+Authorization = { file = "secrets/wiki", prefix = "Bearer " }
+[openapi.labels]
+searchPages = "Searching the wiki for {q}"
+"""
+
+
+def test_a_table_is_a_server_and_its_files_lie_beside_it() -> None:
+    found = parsed(GOOD, Path("/etc/chatui"))
+    assert not found.problems
+    (wiki,) = found.servers
+    assert (wiki.name, wiki.url, str(wiki.headers["Authorization"].file)) == (
+        "wiki",
+        "https://wiki.example/api",
+        "/etc/chatui/secrets/wiki",
+    )
+    assert wiki.model_dump()["document"] == Path("/etc/chatui/wiki.yaml")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right"),
+    [
+        ('name = "Wiki-1"', 'name = "wiki"'),
+        ('name = "wiki"\nnmae = "SECRET"', 'name = "wiki"'),
+        ('url = "https://user:SECRET@wiki.example"', 'url = "https://wiki.example/api/"'),
+        ('url = "https://wiki.example/?key=SECRET"', 'url = "https://wiki.example/api/"'),
+        ('url = "file:///SECRET"', 'url = "https://wiki.example/api/"'),
+        ("operations = []", 'operations = ["searchPages"]'),
+        (f"operations = {[str(n) for n in range(30)]}", 'operations = ["searchPages"]'),
+        ("seconds = 0", "seconds = 5"),
+        ('Authorization = "SECRET"', 'Authorization = { file = "secrets/wiki", prefix = "Bearer " }'),
+        ('Authorization = { value = "SECRET", env = "X" }', 'Authorization = { file = "secrets/wiki", prefix = "Bearer " }'),
+        ('"A b" = { value = "SECRET" }', 'Authorization = { file = "secrets/wiki", prefix = "Bearer " }'),
+        ('url = "SECRET', 'url = "https://wiki.example/api/"'),
+        ("[openapi.lables]\nSECRET = 1", "[openapi.labels]"),
+    ],
+)
+def test_a_mistake_is_said_without_what_stands_there(wrong: str, right: str) -> None:
+    assert right in GOOD
+    found = parsed(GOOD.replace(right, wrong), Path("/"))
+    assert not found.servers and found.problems
+    assert all("SECRET" not in problem or "lables" in wrong for problem in found.problems)
+
+
+def test_one_wrong_table_leaves_the_others() -> None:
+    found = parsed(GOOD + '[[openapi]]\nname = "other"\n' + GOOD + "[[other]]\n", Path("/"))
+    assert [server.name for server in found.servers] == ["wiki"] and len(found.problems) > 3
+
+
+@for_each([b"\xff\xfe", b"= = ="])
+def test_a_file_that_is_none_is_a_problem(data: bytes) -> None:
+    path = Path("/dev/shm/tools-file-of-a-test.toml")
+    path.write_bytes(data)
+    try:
+        assert read_file(path).problems
+    finally:
+        path.unlink()
+    assert read_file(path).problems == ("the file cannot be read (No such file or directory)",)
