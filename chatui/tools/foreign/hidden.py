@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -74,11 +75,13 @@ def secrets(*groups: Mapping[str, Hidden]) -> tuple[str, ...]:
 
 
 def without(found: Any, hidden: tuple[str, ...], depth: int = 0) -> Any:
-    """A JSON value in which none of ``hidden`` stands any more."""
+    """A JSON value in which none of ``hidden`` stands any more, nor half characters, nor numbers that are none."""
     if isinstance(found, str):
         for each in hidden:
             found = found.replace(each, _INSTEAD)
-        return found
+        return found.encode("utf-8", "replace").decode()
+    if isinstance(found, float) and not math.isfinite(found):
+        return None
     if depth > _MOST_DEPTH:
         return None
     if isinstance(found, dict):

@@ -20,6 +20,7 @@ from chatui.tools import arguments, functions
 from chatui.tools.execution import tools_loop
 from chatui.tools.foreign.offer import Offer, Server
 from chatui.tools.foreign.spec import McpSpec, OpenApiSpec
+from chatui.tools.mcp.server import McpServer
 from chatui.tools.openapi.server import OpenApiServer
 from chatui.tools.servers import confirmed, reading
 from chatui.tools.servers.confirmed import Confirmations, UnreadableError
@@ -50,9 +51,7 @@ def keep_fresh() -> None:
 
 def server_of(spec: OpenApiSpec | McpSpec) -> Server:
     """The server that a table of the file describes."""
-    if isinstance(spec, McpSpec):
-        raise NotImplementedError
-    return OpenApiServer(spec)
+    return McpServer(spec) if isinstance(spec, McpSpec) else OpenApiServer(spec)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from chatui.tools.foreign.hidden import Hidden
 from chatui.tools.foreign.spec import McpSpec, OpenApiSpec
 
-KINDS: Mapping[str, type[OpenApiSpec | McpSpec]] = {"openapi": OpenApiSpec}
+KINDS: Mapping[str, type[OpenApiSpec | McpSpec]] = {"openapi": OpenApiSpec, "mcp": McpSpec}
 MOST_SERVERS = 20
 
 

@@ -6,7 +6,7 @@ import asyncio
 import json
 import threading
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -37,18 +37,20 @@ class Peer:
         return f"http://127.0.0.1:{self.port}"
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with suppress(ConnectionError, asyncio.IncompleteReadError):
-            while asked := await _read(reader):
-                self.asked.append(asked)
-                answering = asyncio.ensure_future(self.answer(asked, writer))
-                leaving = asyncio.ensure_future(reader.read(1))
-                await asyncio.wait({answering, leaving}, return_when=asyncio.FIRST_COMPLETED)
-                if not answering.done() or answering.exception():
-                    self.dropped.set()
-                leaving.cancel()
-                answering.cancel()
-                break
-        writer.close()
+        try:
+            asked = await _read(reader)
+            self.asked.append(asked)
+            answering = asyncio.ensure_future(self.answer(asked, writer))
+            leaving = asyncio.ensure_future(reader.read(1))
+            await asyncio.wait({answering, leaving}, return_when=asyncio.FIRST_COMPLETED)
+            if not answering.done() or answering.exception():
+                self.dropped.set()
+            leaving.cancel()
+            answering.cancel()
+        except (ConnectionError, asyncio.IncompleteReadError):
+            pass  # it was only looking, or left early
+        finally:
+            writer.close()
 
 
 async def _read(reader: asyncio.StreamReader) -> Asked:

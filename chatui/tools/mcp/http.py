@@ -1,0 +1,227 @@
+"""Requests to an MCP server over streamable HTTP: each is one POST, answered with JSON or with a short stream of events.
+
+There is no connection that several calls share: one that is reset costs its own call. Streams that a server would open by itself are never
+asked for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import itertools
+import json
+import re
+from collections.abc import Mapping
+from contextlib import aclosing, suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx
+
+from chatui.backends.sse import Decoder, TooLongError
+from chatui.tools.foreign.exchange import MOST_BYTES, Ask, Connections, kind_of, pieces
+from chatui.tools.foreign.offer import ServerError
+from chatui.tools.mcp import messages
+from chatui.tools.mcp.messages import RefusedError
+
+MOST_STREAM_BYTES = 2 * MOST_BYTES
+"""Servers like to say a result twice, as text and as JSON."""
+MOST_SERVER_REQUESTS = 20
+GOODBYE_SECONDS = 2.0
+_SESSION = re.compile(r"[\x21-\x7e]{1,1000}")
+_PLAIN = re.compile(r"[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?")
+_GONE = 404
+_FORBIDDEN = (401, 403)
+
+
+class StatusError(ServerError):
+    """An answer with a status that is no success."""
+
+    def __init__(self, status: int) -> None:
+        super().__init__(f"the server answered with status {status}")
+        self.status = status
+
+
+@dataclass(frozen=True, slots=True)
+class _Era:
+    """How the server wants to be spoken to. ``session``: what it called ours, where it has sessions."""
+
+    version: str
+    session: str = field(default="", repr=False)
+
+    @property
+    def is_stateless(self) -> bool:
+        return self.version == messages.STATELESS
+
+
+class HttpPeer:
+    """One server at one address. ``headers``: the operator's, read anew for each request."""
+
+    def __init__(self, url: str, headers: Any) -> None:
+        """``headers``: a function that gives them, since credentials may change."""
+        self._url = url
+        self._headers = headers
+        self._connections = Connections()
+        self._era: _Era | None = None
+        self._is_agreeing = asyncio.Lock()
+        self._numbers = itertools.count(1)
+        self._goodbyes: set[asyncio.Task[None]] = set()
+
+    async def ask(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
+        """The result.
+
+        Raises:
+            RefusedError: the server answered with an error.
+            ServerError: it did not answer.
+        """
+        era = await self._agreed()
+        try:
+            return await self._asked(era, method, params)
+        except StatusError as error:
+            self._era = None
+            if error.status != _GONE or not era.session:
+                raise
+        # The session is over, so nothing was carried out: once more, with a new one.
+        return await self._asked(await self._agreed(), method, params)
+
+    async def close(self) -> None:
+        """End the session, if there is one."""
+        if self._era and self._era.session:
+            headers = {**self._headers(), "Mcp-Session-Id": self._era.session, "MCP-Protocol-Version": self._era.version}
+            with suppress(ServerError, TimeoutError):
+                async with asyncio.timeout(GOODBYE_SECONDS):
+                    await self._connections.answer(Ask("DELETE", self._url, headers))
+        await asyncio.gather(*self._goodbyes, return_exceptions=True)
+        await self._connections.close()
+
+    async def _agreed(self) -> _Era:
+        async with self._is_agreeing:
+            if self._era is None:
+                self._era = await self._discovered() or await self._introduced()
+            return self._era
+
+    async def _discovered(self) -> _Era | None:
+        """The newer era; None where the server does not know it. Only a server that cannot be asked at all is an error."""
+        era = _Era(messages.STATELESS)
+        try:
+            found = await self._asked(era, "server/discover", {})
+        except StatusError as error:
+            if error.status in _FORBIDDEN:
+                raise
+            return None
+        except RefusedError:
+            return None
+        versions = found.get("supportedVersions")
+        return era if isinstance(versions, list) and messages.STATELESS in versions else None
+
+    async def _introduced(self) -> _Era:
+        message = messages.request(next(self._numbers), "initialize", messages.hello())
+        result, headers = await self._exchanged(message, _Era(""))
+        session = headers.get("mcp-session-id", "")
+        if session and not _SESSION.fullmatch(session):
+            raise ServerError("the server named a session in a way that is not allowed")
+        era = _Era(messages.agreed(result), session)
+        await self._tell(era, messages.notification("notifications/initialized", {}))
+        return era
+
+    async def _asked(self, era: _Era, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
+        number = next(self._numbers)
+        said = messages.stateless(params) if era.is_stateless else params
+        try:
+            return (await self._exchanged(messages.request(number, method, said), era))[0]
+        except asyncio.CancelledError:
+            if not era.is_stateless:
+                # There, a closed stream is no sign that nobody waits any more. The newer era knows it by that.
+                self._say_goodbye(era, number)
+            raise
+
+    async def _exchanged(self, message: Mapping[str, Any], era: _Era) -> tuple[dict[str, Any], httpx.Headers]:
+        """The result of a request, and the headers of its answer."""
+        async with self._connections.opened(self._ask(message, era)) as response:
+            if response.status_code == 200 and kind_of(response) == "text/event-stream":
+                return await self._streamed(response, message["id"], era), response.headers
+            body = await _whole(response)
+            if response.status_code != 200 and not (kind_of(response) == "application/json" and b'"error"' in body):
+                raise StatusError(response.status_code)
+            if response.status_code in (*_FORBIDDEN, _GONE) or response.status_code >= 500:
+                raise StatusError(response.status_code)
+            if kind_of(response) != "application/json":
+                raise ServerError("the server answered with what is no JSON")
+            found = messages.read(body)
+            # An error before the request was read has no number.
+            if not messages.is_answer(found, message["id"]) and not ("error" in found and found.get("id") is None):
+                raise ServerError("the server answered another call")
+            return messages.result_of(found), response.headers
+
+    async def _streamed(self, response: httpx.Response, number: int, era: _Era) -> dict[str, Any]:
+        decoder, size, asked = Decoder(MOST_STREAM_BYTES), 0, 0
+        async with aclosing(pieces(response)) as read:
+            async for piece in read:
+                size += len(piece)
+                if size > MOST_STREAM_BYTES:
+                    break
+                for data in _events(decoder, piece):
+                    found = messages.read(data)
+                    if messages.is_answer(found, number):
+                        return messages.result_of(found)
+                    if messages.is_request(found):
+                        asked += 1
+                        await self._decline(found, asked, era)
+        raise ServerError("the server did not answer the call" if size <= MOST_STREAM_BYTES else "the server said too much")
+
+    async def _decline(self, message: Mapping[str, Any], asked: int, era: _Era) -> None:
+        if asked > MOST_SERVER_REQUESTS or era.is_stateless:
+            raise ServerError("the server asks instead of answering")
+        await self._tell(era, messages.declined(message))
+
+    async def _tell(self, era: _Era, message: Mapping[str, Any]) -> None:
+        with suppress(StatusError):
+            async with self._connections.opened(self._ask(message, era)):
+                pass
+
+    def _say_goodbye(self, era: _Era, number: int) -> None:
+        async def said() -> None:
+            message = messages.notification("notifications/cancelled", {"requestId": number, "reason": "stopped"})
+            with suppress(ServerError, TimeoutError):
+                async with asyncio.timeout(GOODBYE_SECONDS):
+                    await self._tell(era, message)
+
+        task = asyncio.create_task(said())
+        self._goodbyes.add(task)
+        task.add_done_callback(self._goodbyes.discard)
+
+    def _ask(self, message: Mapping[str, Any], era: _Era) -> Ask:
+        headers = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
+        if era.version:
+            headers["MCP-Protocol-Version"] = era.version
+        if era.session:
+            headers["Mcp-Session-Id"] = era.session
+        if era.is_stateless:
+            headers["Mcp-Method"] = message["method"]
+            if "name" in message["params"]:
+                headers["Mcp-Name"] = _header(message["params"]["name"])
+        return Ask("POST", self._url, {**self._headers(), **headers}, json.dumps(message).encode())
+
+
+async def _whole(response: httpx.Response) -> bytes:
+    body = bytearray()
+    async with aclosing(pieces(response)) as read:
+        async for piece in read:
+            body += piece
+            if len(body) > MOST_STREAM_BYTES:
+                raise ServerError("the server said too much")
+    return bytes(body)
+
+
+def _events(decoder: Decoder, piece: bytes) -> list[str]:
+    try:
+        return [event.data for event in decoder.feed(piece) if event.name in ("", "message") and event.data]
+    except TooLongError:
+        raise ServerError("the server said too much") from None
+
+
+def _header(value: str) -> str:
+    """A value that a header may not hold as it is goes as base64, as the protocol says."""
+    if _PLAIN.fullmatch(value) and not value.startswith("=?base64?"):
+        return value
+    return f"=?base64?{base64.b64encode(value.encode('utf-8', 'replace')).decode()}?="

@@ -1,0 +1,97 @@
+"""Makes offers of what an MCP server lists, and reads the results of its tools."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from chatui.tools.foreign.names import argument_name, tool_name
+from chatui.tools.foreign.offer import Listing, Offer, Place
+from chatui.tools.foreign.schemas import reduced
+from chatui.tools.foreign.words import harmless
+from chatui.tools.tool import DESCRIPTION_CHARS, ToolError, ToolUnusableError
+
+MOST_ARGUMENTS = 50
+ERROR_CHARS = 500
+_MIRRORED = "x-mcp-header"
+_NO_MORE = "The tool asks a question instead of answering, and cannot be given more than its arguments."
+
+
+def listing(server: str, ticked: Sequence[str], found: Sequence[Any]) -> Listing:
+    """``found``: the tools as the server listed them. Only those that the operator named are looked at."""
+    offers: dict[str, Offer] = {}
+    problems: dict[str, str] = {}
+    for remote in ticked:
+        said = [each for each in found if isinstance(each, Mapping) and each.get("name") == remote]
+        if len(said) != 1:
+            problems[remote] = "the server has no such tool" if not said else "the server has several tools of that name"
+            continue
+        try:
+            offers[remote] = _offer(server, said[0], tool_name(server, remote, {offer.name for offer in offers.values()}))
+        except ToolUnusableError as error:
+            problems[remote] = str(error)
+        except RecursionError:
+            problems[remote] = "its schema is too deep"
+    return Listing(offers=offers, problems=problems)
+
+
+def _offer(server: str, said: Mapping[str, Any], name: str) -> Offer:
+    words = next((each for each in (said.get("description"), said.get("title")) if isinstance(each, str) and each.strip()), "")
+    description = harmless(words, DESCRIPTION_CHARS)
+    if not any(map(str.isalnum, description)):
+        raise ToolUnusableError("it has no description, and the model would not know what it is for")
+    schema = said.get("inputSchema")
+    if not isinstance(schema, Mapping):
+        raise ToolUnusableError("it has no schema")
+    if _MIRRORED in json.dumps(schema):
+        raise ToolUnusableError("it wants arguments as headers, where proxies keep them")
+    parameters, places = _arguments(schema)
+    return Offer(name=name, server=server, remote=str(said["name"]), description=description, parameters=parameters, places=places)
+
+
+def _arguments(schema: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Place]]:
+    """The schema of the arguments under our own names, and what the server calls each."""
+    said = schema.get("properties")
+    wires = list(said) if isinstance(said, Mapping) else []
+    if len(wires) > MOST_ARGUMENTS:
+        raise ToolUnusableError("it has too many arguments")
+    places: dict[str, Place] = {}
+    for wire in wires:
+        name = argument_name(str(wire), places)
+        if name is None:
+            raise ToolUnusableError("it has an argument whose name a model cannot be told")
+        places[name] = Place(part="arguments", name=str(wire))
+    needed = schema.get("required")
+    required = [name for name, place in places.items() if isinstance(needed, list) and place.name in needed]
+    properties = {name: reduced(said[place.name], schema) for name, place in places.items()} if isinstance(said, Mapping) else {}
+    whole: dict[str, Any] = {"type": "object", "properties": properties, "additionalProperties": False}
+    return reduced({**whole, "required": required} if required else whole), places
+
+
+def read(result: Mapping[str, Any]) -> Any:
+    """What a tool returned, as JSON or text; of pictures and sounds it is only said that there are some.
+
+    Raises:
+        ToolError: the tool says that it failed, or asks for more.
+    """
+    if result.get("resultType", "complete") != "complete":
+        raise ToolError(_NO_MORE)
+    content = result.get("content")
+    parts = [_part(each) for each in content if isinstance(each, Mapping)] if isinstance(content, list) else []
+    text = "\n".join(filter(None, parts))
+    if result.get("isError") is True:
+        raise ToolError(f"The tool failed: {text[:ERROR_CHARS]}" if text else "The tool failed.")
+    structured = result.get("structuredContent")
+    return structured if isinstance(structured, dict) else text
+
+
+def _part(part: Mapping[str, Any]) -> str:
+    kind = part.get("type")
+    if kind == "text":
+        return str(part.get("text", ""))
+    if kind == "resource" and isinstance(inner := part.get("resource"), Mapping):
+        return str(inner["text"]) if isinstance(inner.get("text"), str) else "[a file that is no text was returned]"
+    if kind == "resource_link":
+        return f"[a link was returned: {harmless(str(part.get('uri', '')), 200)}]"
+    return {"image": "[an image was returned]", "audio": "[a sound was returned]"}.get(str(kind), "")

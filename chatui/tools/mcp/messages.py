@@ -1,0 +1,101 @@
+"""The messages of MCP (JSON-RPC 2.0) that are written and read here."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from chatui.tools.foreign.offer import ServerError
+
+STATELESS = "2026-07-28"
+HANDSHAKE = "2025-11-25"
+SPOKEN = (HANDSHAKE, "2025-06-18", "2025-03-26", "2024-11-05")
+"""Versions with a handshake. In all that is used here they are the same."""
+UNSUPPORTED_VERSION = -32022
+_NOT_FOUND = -32601
+_META = "io.modelcontextprotocol/"
+_CLIENT = {"name": "chatui", "version": "0.1.0"}
+
+
+class RefusedError(Exception):
+    """The server answered with an error. ``code``: of JSON-RPC. ``said``: the server's words, which only the model may read."""
+
+    def __init__(self, code: object, said: str) -> None:
+        super().__init__("the server refused")
+        self.code = code
+        self.said = said
+
+
+def request(number: int, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
+    """A request that wants an answer."""
+    return {"jsonrpc": "2.0", "id": number, "method": method, "params": dict(params)}
+
+
+def notification(method: str, params: Mapping[str, Any]) -> dict[str, Any]:
+    """A message without an answer."""
+    return {"jsonrpc": "2.0", "method": method, "params": dict(params)}
+
+
+def stateless(params: Mapping[str, Any]) -> dict[str, Any]:
+    """Parameters as servers without sessions want them: each request says who asks. We can do nothing that a server could ask for."""
+    said = {f"{_META}protocolVersion": STATELESS, f"{_META}clientInfo": _CLIENT, f"{_META}clientCapabilities": {}}
+    return {**params, "_meta": said}
+
+
+def hello() -> dict[str, Any]:
+    """The parameters of ``initialize``."""
+    return {"protocolVersion": HANDSHAKE, "capabilities": {}, "clientInfo": _CLIENT}
+
+
+def agreed(result: Mapping[str, Any]) -> str:
+    """The version of a handshake. Raises ServerError where it is none that is spoken here."""
+    version = result.get("protocolVersion")
+    if version not in SPOKEN:
+        raise ServerError("the server speaks no version of MCP that is known here")
+    return str(version)
+
+
+def read(data: str | bytes) -> Mapping[str, Any]:
+    """One message. Raises ServerError where it is none."""
+    try:
+        found = json.loads(data)
+    except (ValueError, RecursionError):
+        raise ServerError("the server answered with what is no JSON") from None
+    if not isinstance(found, dict):
+        raise ServerError("the server answered with what is no message of MCP")
+    return found
+
+
+def is_request(message: Mapping[str, Any]) -> bool:
+    """Whether the server wants an answer from us."""
+    return "method" in message and "id" in message
+
+
+def is_answer(message: Mapping[str, Any], number: int) -> bool:
+    """Whether the message answers the request of that number. ``True`` is not 1."""
+    return "method" not in message and type(message.get("id")) is int and message["id"] == number
+
+
+def result_of(message: Mapping[str, Any]) -> dict[str, Any]:
+    """The result in an answer.
+
+    Raises:
+        RefusedError: it is an error.
+        ServerError: it is neither.
+    """
+    error = message.get("error")
+    if isinstance(error, Mapping):
+        raise RefusedError(error.get("code"), str(error.get("message", "")))
+    result = message.get("result")
+    if not isinstance(result, dict):
+        raise ServerError("the server answered with neither a result nor an error")
+    return result
+
+
+def declined(message: Mapping[str, Any]) -> dict[str, Any]:
+    """The answer to a server's request: a sign of life, and nothing else. Sampling, elicitation and roots are never granted."""
+    number = message["id"] if isinstance(message["id"], int | str) else None
+    if message["method"] == "ping":
+        return {"jsonrpc": "2.0", "id": number, "result": {}}
+    return {"jsonrpc": "2.0", "id": number, "error": {"code": _NOT_FOUND, "message": "not supported"}}

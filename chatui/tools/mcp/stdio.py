@@ -1,0 +1,196 @@
+"""Requests to an MCP server that is a program: started when it is first asked, shared by all calls, and started again after it ended.
+
+It gets the variables that the operator named and a PATH, nothing else of ours; what it writes to standard error is dropped. Whatever it
+does, it is ended with all that it started: when it floods, when it says what is no message, and when the product ends.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import itertools
+import json
+import os
+import signal
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from chatui.tools.foreign.offer import ServerError
+from chatui.tools.mcp import messages
+from chatui.tools.mcp.messages import RefusedError
+
+MOST_LINE_BYTES = 4_000_000
+MOST_IDLE_BYTES = 8_000_000
+"""So much may come since the last answer that somebody waited for."""
+MOST_UNREAD_BYTES = 1_000_000
+GRACE_SECONDS = 1.0
+
+_running: set[int] = set()
+
+
+@atexit.register
+def _end_all() -> None:
+    for pid in list(_running):
+        _kill(pid)
+
+
+class StdioPeer:
+    """One program. Used on one event loop."""
+
+    def __init__(self, command: Sequence[str], environment: Callable[[], Mapping[str, str]], directory: Path | None) -> None:
+        """``environment``: a function that gives it, since credentials may change."""
+        self._command = command
+        self._environment = environment
+        self._directory = directory
+        self._program: _Program | None = None
+        self._is_starting = asyncio.Lock()
+
+    async def ask(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
+        """See ``HttpPeer``."""
+        program = await self._started()
+        return await program.ask(method, messages.stateless(params) if program.is_stateless else params)
+
+    async def close(self) -> None:
+        """End the program."""
+        program, self._program = self._program, None
+        if program is not None:
+            await program.end()
+
+    async def _started(self) -> _Program:
+        async with self._is_starting:
+            if self._program is None or self._program.has_ended:
+                await self.close()
+                program = await _start(self._command, self._environment(), self._directory)
+                try:
+                    await program.introduce()
+                except BaseException:
+                    await program.end()
+                    raise
+                self._program = program
+            return self._program
+
+
+async def _start(command: Sequence[str], environment: Mapping[str, str], directory: Path | None) -> _Program:
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *command,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL,
+            env={"PATH": os.environ.get("PATH", os.defpath), "LANG": "C.UTF-8", **environment},
+            cwd=directory,
+            start_new_session=True,
+            limit=MOST_LINE_BYTES,
+        )
+    except (OSError, ValueError) as error:
+        raise ServerError(f"the program could not be started ({type(error).__name__})") from None
+    return _Program(process)
+
+
+class _Program:
+    """One run of the program."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self.is_stateless = False
+        self._process = process
+        self._waiting: dict[int, asyncio.Future[Mapping[str, Any]]] = {}
+        self._numbers = itertools.count(1)
+        self._idle_bytes = 0
+        _running.add(process.pid)
+        self._reading = asyncio.create_task(self._read())
+
+    @property
+    def has_ended(self) -> bool:
+        return self._reading.done()
+
+    async def introduce(self) -> None:
+        """The handshake. A server that knows only the newer era says so."""
+        try:
+            messages.agreed(await self.ask("initialize", messages.hello()))
+            await self._write(messages.notification("notifications/initialized", {}))
+        except RefusedError as error:
+            if error.code != messages.UNSUPPORTED_VERSION:
+                raise ServerError("the server refused the handshake") from None
+            self.is_stateless = True
+
+    async def ask(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
+        if self.has_ended:
+            raise ServerError("the program has ended")
+        number = next(self._numbers)
+        waiting = self._waiting[number] = asyncio.get_running_loop().create_future()
+        try:
+            await self._write(messages.request(number, method, params))
+            return messages.result_of(await waiting)
+        except asyncio.CancelledError:
+            with suppress(ServerError):
+                self._send(messages.notification("notifications/cancelled", {"requestId": number, "reason": "stopped"}))
+            raise
+        finally:
+            del self._waiting[number]
+
+    async def _write(self, message: Mapping[str, Any]) -> None:
+        self._send(message)
+        with suppress(ConnectionError):
+            await self._stdin.drain()
+
+    def _send(self, message: Mapping[str, Any]) -> None:
+        if self._stdin.transport.get_write_buffer_size() > MOST_UNREAD_BYTES:
+            self._reading.cancel()
+            raise ServerError("the program does not read what it is told")
+        self._stdin.write(json.dumps(message).encode() + b"\n")
+
+    @property
+    def _stdin(self) -> asyncio.StreamWriter:
+        if self._process.stdin is None:
+            raise ServerError("the program has no input")
+        return self._process.stdin
+
+    async def _read(self) -> None:
+        """Until the program ends, or has to. Then nobody waits for it any more."""
+        try:
+            while line := await self._line():
+                self._idle_bytes += len(line)
+                if self._idle_bytes > MOST_IDLE_BYTES:
+                    return
+                self._take(messages.read(line))
+                # A line that is there already is read without a wait: without this, a flood would keep every other tool out.
+                await asyncio.sleep(0)
+        except (ServerError, ValueError, OSError):
+            return  # no messages: as good as ended
+        finally:
+            for each in self._waiting.values():
+                if not each.done():
+                    each.set_exception(ServerError("the program ended, or said what is no answer"))
+            _kill(self._process.pid)
+            _running.discard(self._process.pid)
+
+    async def _line(self) -> bytes:
+        return await self._process.stdout.readline() if self._process.stdout else b""
+
+    def _take(self, message: Mapping[str, Any]) -> None:
+        if messages.is_request(message):
+            self._send(messages.declined(message))
+            return
+        number = message.get("id")
+        waiting = self._waiting.get(number) if type(number) is int else None
+        if waiting is not None and not waiting.done():
+            self._idle_bytes = 0
+            waiting.set_result(message)
+
+    async def end(self) -> None:
+        """As the protocol says: its input ends, and if it goes on it is ended, with all that it started."""
+        with suppress(ServerError, ConnectionError):
+            self._stdin.close()
+        await asyncio.wait({self._reading}, timeout=GRACE_SECONDS)
+        self._reading.cancel()
+        await asyncio.gather(self._reading, return_exceptions=True)
+        await self._process.wait()
+        self._process._transport.close()  # type: ignore[attr-defined]
+
+
+def _kill(pid: int) -> None:
+    """It and its children, which are a group of their own."""
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(pid, signal.SIGKILL)

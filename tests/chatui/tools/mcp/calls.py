@@ -1,0 +1,67 @@
+"""An MCP server of a test, and its tools as those of a person's turn."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from chatui.tools.execution import Execution
+from chatui.tools.foreign.offer import Listing, Offer
+from chatui.tools.foreign.spec import McpSpec
+from chatui.tools.mcp.listing import listing
+from chatui.tools.mcp.server import McpServer
+from chatui.tools.servers.known import tool_of
+from chatui.tools.servers.watched import Watched
+
+ADD = {
+    "name": "add",
+    "description": "Adds two numbers.",
+    "inputSchema": {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]},
+}
+
+
+def spec_of(**values: Any) -> McpSpec:
+    return McpSpec.model_validate({"name": "demo", "tools": ["add"], **values})
+
+
+def offer_of(said: dict[str, Any] | None = None) -> Offer:
+    """What was confirmed of a tool."""
+    said = said or ADD
+    name = str(said["name"])
+    return listing("demo", [name], [said]).offers[name]
+
+
+@asynccontextmanager
+async def server_of(**values: Any) -> AsyncIterator[McpServer]:
+    server = McpServer(spec_of(**values))
+    try:
+        yield server
+    finally:
+        await server.close()
+
+
+def listed(**values: Any) -> Listing:
+    async def ask() -> Listing:
+        async with server_of(**values) as server:
+            return await server.listed()
+
+    return asyncio.run(ask())
+
+
+class Turn:
+    """Calls of one server, on the event loop of tools as in the product."""
+
+    def __init__(self, confirmed: Offer | None = None, **values: Any) -> None:
+        spec = spec_of(**values)
+        self.server = McpServer(spec)
+        self.watched = Watched(spec, self.server)
+        self.tool = tool_of(confirmed or offer_of(), self.watched)
+
+    def call(self, seconds: float = 10, **arguments: Any) -> Any:
+        return json.loads(asyncio.run(self.result(seconds, **arguments)))
+
+    async def result(self, seconds: float = 10, **arguments: Any) -> str:
+        return await Execution("c", self.tool, arguments or {"a": 1}, 16_000).result(seconds)

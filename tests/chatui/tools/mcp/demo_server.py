@@ -1,0 +1,43 @@
+"""A server written with the official package, which runs it in an environment of its own: over standard input and output, or at a port."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+
+from mcp.server import MCPServer  # type: ignore[import-not-found]
+
+server = MCPServer("demo")
+
+
+@server.tool()  # type: ignore[untyped-decorator]
+def add(a: int, b: int = 1) -> int:
+    """Adds two numbers."""
+    return a + b
+
+
+@server.tool()  # type: ignore[untyped-decorator]
+async def sleep(seconds: float) -> str:
+    """Sleeps, and then says so in a file."""
+    await asyncio.sleep(seconds)
+    return "slept"
+
+
+@server.tool()  # type: ignore[untyped-decorator]
+def fail() -> str:
+    """Fails."""
+    raise ValueError("no such thing")
+
+
+@server.tool()  # type: ignore[untyped-decorator]
+def variables() -> list[str]:
+    """Names the variables of its environment."""
+    return sorted(os.environ)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 1:
+        server.run("streamable-http", host="127.0.0.1", port=int(sys.argv[1]))
+    else:
+        server.run("stdio")

@@ -1,0 +1,100 @@
+"""Published MCP servers, installed once into a directory of their own: from PyPI in a virtual environment, and from npm."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from tests.support.places import ROOT
+from tests.tools.node import program
+
+PACKAGES = ("mcp==2.3.0", "mcp-server-time==2026.10.19")
+EVERYTHING = ("@modelcontextprotocol/server-everything", "2026.8.31")
+DEMO = str(Path(__file__).parent / "demo_server.py")
+_CACHE = ROOT / ".cache"
+_START_SECONDS = 60.0
+
+
+@cache
+def python() -> str:
+    """A Python that has the packages. Skips where they cannot be installed."""
+    place = _CACHE / "tool_peers"
+    with _alone("tool_peers"):
+        if not (place / "installed").exists():
+            shutil.rmtree(place, ignore_errors=True)
+            _made([sys.executable, "-m", "venv", str(place)], "no virtual environment can be made here")
+            _made([str(place / "bin" / "pip"), "install", "--quiet", *PACKAGES], "the MCP packages of PyPI cannot be installed here")
+            (place / "installed").touch()
+    return str(place / "bin" / "python")
+
+
+@cache
+def everything() -> list[str]:
+    """The command of the reference server of npm. Skips where it cannot be installed."""
+    node, npm = program("node"), program("npm")
+    if node is None or npm is None:
+        pytest.skip("there is no Node.js with npm on this machine")
+    place, (name, version) = _CACHE / "tool_peers_npm", EVERYTHING
+    said = place / "node_modules" / name / "package.json"
+    with _alone("tool_peers_npm"):
+        if not said.exists() or json.loads(said.read_text())["version"] != version:
+            shutil.rmtree(place, ignore_errors=True)
+            place.mkdir(parents=True)
+            command = [npm, "install", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix", str(place), f"{name}@{version}"]
+            _made(command, "the MCP server of npm cannot be installed here")
+    return [node, str(said.parent / "dist" / "index.js")]
+
+
+def _made(command: list[str], sentence: str) -> None:
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=280)
+    if done.returncode:
+        pytest.skip(f"{sentence}: {(done.stderr.strip().splitlines() or [''])[-1]}")
+
+
+@contextmanager
+def _alone(name: str) -> Iterator[None]:
+    """Of several processes that test, one installs."""
+    _CACHE.mkdir(exist_ok=True)
+    with (_CACHE / f"{name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+@contextmanager
+def listening(command: list[str], *, port_as: str = "argument") -> Iterator[int]:
+    """The server as a process at a free port of loopback, until the block ends."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    whole = [*command, str(port)] if port_as == "argument" else command
+    process = subprocess.Popen(
+        whole, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env={"PORT": str(port), "PATH": "/usr/bin:/bin"}
+    )
+    try:
+        _wait_for(port, process)
+        yield port
+    finally:
+        process.kill()
+        process.wait()
+
+
+def _wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
+    until = time.monotonic() + _START_SECONDS
+    while time.monotonic() < until and process.poll() is None:
+        try:
+            socket.create_connection(("127.0.0.1", port), 1).close()
+            return
+        except OSError:
+            time.sleep(0.05)
+    raise AssertionError("the server did not start")

@@ -1,0 +1,76 @@
+"""An MCP server on loopback that a test can make behave badly, of either era of the protocol."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from tests.chatui.tools import peer as peers
+from tests.chatui.tools.mcp.calls import ADD
+from tests.chatui.tools.peer import Asked
+
+Answer = Callable[[Asked, asyncio.StreamWriter], Awaitable[None]]
+SESSION = "session-1"
+
+
+@dataclass
+class Mcp:
+    """Answers by method. ``on``: what a test says for a method in its place."""
+
+    is_stateless: bool = True
+    tools: list[Any] = field(default_factory=lambda: [ADD])
+    on: dict[str, Answer] = field(default_factory=dict)
+    got: list[Any] = field(default_factory=list)
+    sessions: set[str] = field(default_factory=lambda: {SESSION})
+
+    async def __call__(self, asked: Asked, writer: asyncio.StreamWriter) -> None:
+        message = asked.json or {}
+        self.got.append(message)
+        method = message.get("method", "")
+        if method in self.on:
+            await self.on[method](asked, writer)
+        elif not self.is_stateless and method == "server/discover":
+            await peers.send(writer, {"jsonrpc": "2.0", "id": None, "error": {"code": -32600, "message": "no session"}}, 400)
+        elif not self.is_stateless and method != "initialize" and asked.headers.get("mcp-session-id") not in self.sessions:
+            await peers.send(writer, {"jsonrpc": "2.0", "id": message.get("id"), "error": {"code": -32001, "message": "gone"}}, 404)
+        elif "id" not in message or "result" in message or "error" in message:
+            await peers.send(writer, b"", 202)
+        else:
+            await self._result(message, method, writer)
+
+    async def _result(self, message: dict[str, Any], method: str, writer: asyncio.StreamWriter) -> None:
+        results = {
+            "server/discover": {"supportedVersions": ["2026-07-28"], "capabilities": {}},
+            "initialize": {"protocolVersion": "2025-06-18", "capabilities": {}, "serverInfo": {"name": "x", "version": "1"}},
+            "tools/list": {"tools": self.tools},
+            "tools/call": {"content": [{"type": "text", "text": "3"}]},
+        }
+        extra = f"Mcp-Session-Id: {min(self.sessions)}\r\n" if method == "initialize" and not self.is_stateless else ""
+        await peers.send(writer, {"jsonrpc": "2.0", "id": message["id"], "result": results[method]}, extra=extra)
+
+
+def result(value: object) -> Answer:
+    """An answer to the request that was asked."""
+
+    async def answer(asked: Asked, writer: asyncio.StreamWriter) -> None:
+        await peers.send(writer, {"jsonrpc": "2.0", "id": asked.json["id"], "result": value})
+
+    return answer
+
+
+def events(*before: object, value: object = None) -> Answer:
+    """A stream: these messages, then the answer."""
+
+    async def answer(asked: Asked, writer: asyncio.StreamWriter) -> None:
+        last = {"jsonrpc": "2.0", "id": asked.json["id"], "result": value or {"content": [{"type": "text", "text": "streamed"}]}}
+        data = "".join(f"event: message\ndata: {json.dumps(each)}\n\n" for each in (*before, last))
+        await peers.send(writer, data.encode(), kind="text/event-stream")
+
+    return answer
+
+
+def called(mcp: Mcp, method: str) -> list[Any]:
+    return [message for message in mcp.got if message.get("method") == method]

@@ -1,0 +1,78 @@
+"""What an MCP server lists becomes tools of our own names; what it returns becomes JSON or text."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+
+from chatui.tools.mcp.listing import listing, read
+from chatui.tools.tool import ToolError
+from tests.chatui.tools.foreign.test_schemas import deep, doubling
+from tests.chatui.tools.mcp.calls import ADD
+
+
+def test_arguments_have_names_that_a_model_can_be_told_and_keep_those_of_the_server() -> None:
+    schema = {
+        "type": "object",
+        "properties": {"page-id": {"$ref": "#/$defs/id"}, "deep": {"type": "object", "properties": {"x": {"type": "string"}}}},
+        "required": ["page-id"],
+        "$defs": {"id": {"type": "integer", "description": "Which\none <|end|>"}},
+    }
+    found = listing("wiki", ["get-page"], [{"name": "get-page", "description": "Opens a page", "inputSchema": schema}]).offers["get-page"]
+    assert (found.name, found.remote, found.places["page_id"].name) == ("wiki_get_page", "get-page", "page-id")
+    assert found.parameters["properties"]["page_id"] == {"type": "integer", "description": "Which one end|>"}
+    assert found.parameters["required"] == ["page_id"] and found.parameters["additionalProperties"] is False
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {},
+        {"description": "\u200b"},
+        {"description": 3},
+        {"inputSchema": None},
+        {"inputSchema": {"properties": {"a": {"x-mcp-header": "A"}}}},
+        {"inputSchema": {"properties": {"a-b": {}, "a_b": {}}}},
+        {"inputSchema": {"properties": {f"p{n}": {} for n in range(80)}}},
+        {"inputSchema": {"properties": {"a": doubling(30)}, "$defs": doubling(30)["$defs"]}},
+        {"inputSchema": {"properties": {"a": deep(400)}}},
+        {"inputSchema": {"properties": {"a": {"$ref": "https://evil.example/schema"}}}},
+        {"inputSchema": {"properties": {"a": {"enum": ["}; type x = {"]}}}},
+    ],
+)
+def test_what_cannot_be_offered_is_refused_at_once(said: Any) -> None:
+    began = time.monotonic()
+    tool = {**ADD, **said} if said else {"name": "add"}
+    found = listing("demo", ["add"], [tool])
+    assert not found.offers and len(found.problems["add"].split()) > 2 and time.monotonic() - began < 2
+
+
+def test_two_tools_of_one_name_are_none() -> None:
+    assert listing("demo", ["add"], [ADD, {**ADD, "description": "Another"}]).problems
+    assert not listing("demo", ["add"], [None, 3, "add", {"name": ["add"]}]).offers
+
+
+@pytest.mark.parametrize(
+    ("result", "read_as"),
+    [
+        ({"content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]}, "a\nb"),
+        ({"content": [{"type": "text", "text": "3"}], "structuredContent": {"result": 3}}, {"result": 3}),
+        ({"content": [{"type": "image", "data": "AAAA", "mimeType": "image/png"}]}, "[an image was returned]"),
+        ({"content": [{"type": "resource", "resource": {"uri": "x:y", "text": "inside"}}]}, "inside"),
+        ({"content": [{"type": "resource", "resource": {"blob": "AAAA"}}]}, "[a file that is no text was returned]"),
+        ({"content": [{"type": "resource_link", "uri": "https://a/\u202e"}]}, "[a link was returned: https://a/]"),
+        ({"content": "no list", "structuredContent": [1]}, ""),
+        ({}, ""),
+    ],
+)
+def test_a_result_is_read(result: Any, read_as: Any) -> None:
+    assert read(result) == read_as
+
+
+def test_a_tool_that_failed_or_asks_for_more_says_so() -> None:
+    with pytest.raises(ToolError, match="no such thing"):
+        read({"isError": True, "content": [{"type": "text", "text": "no such thing"}]})
+    with pytest.raises(ToolError, match="asks a question"):
+        read({"resultType": "input_required"})

@@ -1,0 +1,75 @@
+"""Published MCP servers as peers: of PyPI and of npm, over standard input and output and over HTTP, of both eras of the protocol."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import Any
+
+import pytest
+
+from chatui.tools.foreign.offer import Listing
+from chatui.tools.tool import ToolError
+from tests.chatui.tools.mcp import published
+from tests.chatui.tools.mcp.calls import server_of
+
+pytestmark = [pytest.mark.served, pytest.mark.slow]
+
+
+def run(tool: str, arguments: dict[str, Any], **values: Any) -> tuple[Listing, Any]:
+    """List the tool, and call it."""
+
+    async def body() -> tuple[Listing, Any]:
+        async with server_of(tools=[tool], **values) as server:
+            found = await server.listed()
+            assert not found.problems
+            return found, await server.call(found.offers[tool], arguments)
+
+    return asyncio.run(body())
+
+
+def test_the_clock_of_pypi_over_standard_input_and_output() -> None:
+    command = [published.python(), "-m", "mcp_server_time"]
+    found, result = run("get_current_time", {"timezone": "Asia/Seoul"}, command=command)
+    assert found.offers["get_current_time"].name == "demo_get_current_time" and result["timezone"] == "Asia/Seoul"
+    assert result["datetime"].endswith("+09:00")
+
+
+def test_a_server_of_the_official_package_over_standard_input_and_output(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CHATUI_BACKEND_KEY", "not for tools")
+    command = [published.python(), published.DEMO]
+    assert run("add", {"a": 2, "b": 3}, command=command)[1] == {"result": 5}
+    assert "CHATUI_BACKEND_KEY" not in run("variables", {}, command=command)[1]["result"]
+    with pytest.raises(ToolError, match="failed"):
+        run("fail", {}, command=command)
+
+
+def test_a_server_of_the_official_package_over_http_without_sessions() -> None:
+    with published.listening([published.python(), published.DEMO]) as port:
+        found, result = run("add", {"a": 2}, url=f"http://127.0.0.1:{port}/mcp")
+        assert result == {"result": 3} and found.offers["add"].parameters["required"] == ["a"]
+        with pytest.raises(ToolError, match="failed"):
+            run("fail", {}, url=f"http://127.0.0.1:{port}/mcp")
+        began = time.monotonic()
+        with pytest.raises(TimeoutError):
+            asyncio.run(asyncio.wait_for(_called(port, "sleep", {"seconds": 60}), 2))
+        assert time.monotonic() - began < 10
+
+
+async def _called(port: int, tool: str, arguments: dict[str, Any]) -> Any:
+    async with server_of(tools=[tool], url=f"http://127.0.0.1:{port}/mcp") as server:
+        found = await server.listed()
+        return await server.call(found.offers[tool], arguments)
+
+
+def test_the_reference_server_of_npm_over_standard_input_and_output() -> None:
+    _, result = run("echo", {"message": "hällo"}, command=[*published.everything(), "stdio"])
+    assert "hällo" in result
+
+
+def test_the_reference_server_of_npm_over_http_with_sessions() -> None:
+    with published.listening([*published.everything(), "streamableHttp"], port_as="variable") as port:
+        _, result = run("echo", {"message": "hällo"}, url=f"http://127.0.0.1:{port}/mcp")
+        assert "hällo" in result
+        _, result = run("get-sum", {"a": 2, "b": 3}, url=f"http://127.0.0.1:{port}/mcp")
+        assert "5" in result

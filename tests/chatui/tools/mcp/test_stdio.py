@@ -1,0 +1,185 @@
+"""MCP servers that are programs: shared, started again, and ended with all that they started, whatever they do."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chatui.tools.mcp.server import McpServer
+from chatui.tools.tool import ToolError
+from tests.chatui.tools.mcp.calls import ADD, Turn
+
+pytestmark = pytest.mark.served
+
+ANSWER = f"""
+import json, os, sys, time
+TOOLS = [{ADD!r}]
+def say(message):
+    print(json.dumps({{"jsonrpc": "2.0", **message}}), flush=True)
+def call(message):
+    say({{"id": message["id"], "result": {{"content": [{{"type": "text", "text": "3"}}]}}}})
+"""
+LOOP = """
+for line in sys.stdin:
+    message = json.loads(line)
+    method = message.get("method")
+    if method == "initialize":
+        say({"id": message["id"], "result": {"protocolVersion": "2025-11-25", "capabilities": {}}})
+    elif method == "tools/list":
+        say({"id": message["id"], "result": {"tools": TOOLS}})
+    elif method == "tools/call":
+        call(message)
+"""
+
+
+def program(call: str = "", loop: str = LOOP) -> dict[str, Any]:
+    """A server whose answer to a call is ``call``."""
+    return {"command": [sys.executable, "-c", ANSWER + (call or "") + loop]}
+
+
+def within(values: dict[str, Any], run: Callable[[Turn], Any]) -> Any:
+    """``run``, in a loop that also ends the program."""
+
+    async def body() -> Any:
+        turn = Turn(**values)
+        server = turn.server
+        try:
+            return await run(turn)
+        finally:
+            await server.close()
+
+    return asyncio.run(body())
+
+
+async def called(turn: Turn, seconds: float = 10, **arguments: Any) -> Any:
+    """A call on this loop, whose failure is its value."""
+    try:
+        async with asyncio.timeout(seconds):
+            return await turn.watched.call(turn_offer(turn), arguments or {"a": 1})
+    except (ToolError, TimeoutError) as error:
+        return error
+
+
+def turn_offer(turn: Turn) -> Any:
+    return turn.tool.run.args[0]  # type: ignore[attr-defined]
+
+
+def pid_of(server: McpServer) -> int:
+    return server._peer._program._process.pid  # type: ignore[attr-defined,no-any-return]
+
+
+def is_gone(pid: int) -> bool:
+    until = time.monotonic() + 5
+    while time.monotonic() < until:
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            return True
+        time.sleep(0.02)
+    return False
+
+
+def test_one_program_serves_many_calls_and_gets_the_variables_that_the_operator_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CHATUI_SECRET_KEY", "not for tools")
+    monkeypatch.setenv("DEMO_TOKEN", "sk-of-the-demo")
+    tell = """
+def call(m):
+    text = " ".join([str(os.getpid()), *os.environ])
+    say({"id": m["id"], "result": {"content": [{"type": "text", "text": text}]}})
+"""
+
+    async def run(turn: Turn) -> list[Any]:
+        return list(await asyncio.gather(*(called(turn) for _ in range(10))))
+
+    said = within({**program(tell), "environment": {"DEMO_TOKEN": {"env": "DEMO_TOKEN"}}}, run)
+    assert len(set(said)) == 1, "one process"
+    assert set(said[0].split()[1:]) <= {"PATH", "LANG", "LC_CTYPE", "DEMO_TOKEN"} and "DEMO_TOKEN" in said[0]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "def call(m): os._exit(1)\n",
+        "def call(m): print('no message', flush=True)\n",
+        "def call(m): print('x' * 5_000_000, flush=True)\n",
+        "def call(m):\n    while True: say({'method': 'notifications/message', 'params': {'data': 'x' * 10000}})\n",
+        "def call(m):\n    while True: say({'id': 1, 'method': 'sampling/createMessage', 'params': {'data': 'x' * 10000}})\n",
+        "def call(m): say({'id': m['id'], 'result': 3})\n",
+        "def call(m): say([1]) if False else print('[1]', flush=True)\n",
+        "def call(m): print('[' * 100000, flush=True)\n",
+    ],
+)
+def test_a_program_that_ends_floods_or_lies_costs_its_call_and_the_next_one_has_a_new_one(call: str, tmp_path: Path) -> None:
+    once = f"{call}\nbad = call\ndef call(m):\n    if not os.path.exists({str(tmp_path / 'seen')!r}):\n"
+    once += f"        open({str(tmp_path / 'seen')!r}, 'w').close()\n        bad(m)\n"
+    once += "    else: say({'id': m['id'], 'result': {'content': [{'type': 'text', 'text': '3'}]}})\n"
+
+    async def run(turn: Turn) -> Any:
+        return await called(turn), await called(turn)
+
+    first, second = within(program(once), run)
+    assert isinstance(first, ToolError) and second == "3"
+
+
+def test_answers_to_other_calls_are_not_ours_and_a_slow_call_is_taken_back() -> None:
+    call = (
+        "def call(m):\n    if m['params']['arguments']['a'] == 1: say({'id': m['id'] + 1000, 'result': {'content': []}})\n"
+        "    else: say({'id': m['id'], 'result': {'content': [{'type': 'text', 'text': '3'}]}})\n"
+    )
+
+    async def run(turn: Turn) -> Any:
+        return await called(turn, 0.5, a=1), await called(turn, a=2)
+
+    late, fine = within(program(call), run)
+    assert isinstance(late, TimeoutError) and fine == "3"
+
+
+def test_a_program_and_its_children_end_even_where_they_do_not_want_to() -> None:
+    deaf = "import signal, subprocess\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\nchild = subprocess.Popen(['sleep', '600'])\n"
+    deaf += 'def call(m): say({"id": m["id"], "result": {"content": [{"type": "text", "text": str(child.pid)}]}})\n'
+    pids: list[int] = []
+
+    async def run(turn: Turn) -> None:
+        child = await called(turn)
+        pids.extend([pid_of(turn.server), int(child)])
+
+    began = time.monotonic()
+    within(program(deaf, LOOP + "\ntime.sleep(600)"), run)
+    assert time.monotonic() - began < 8 and all(map(is_gone, pids))
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"command": ["/no/such/program"]},
+        {"command": [sys.executable, "-c", "pass"]},
+        {"command": [sys.executable, "-c", "print('Welcome!', flush=True); input()"]},
+        program(loop=LOOP.replace("2025-11-25", "1999-01-01")),
+        {**program(), "directory": "/no/such/directory"},
+        {**program(), "environment": {"DEMO_TOKEN": {"env": "NO_SUCH_VARIABLE"}}},
+    ],
+)
+def test_a_program_that_does_not_start_or_speak_is_a_reply(values: dict[str, Any]) -> None:
+    async def run(turn: Turn) -> Any:
+        return await called(turn)
+
+    assert isinstance(within(values, run), ToolError)
+
+
+def test_a_program_that_reads_nothing_is_given_up() -> None:
+    async def run(turn: Turn) -> Any:
+        return [await called(turn, 1, a="x" * 400_000) for _ in range(6)]
+
+    deaf = LOOP.replace(
+        '    elif method == "tools/call":\n        call(message)', '    elif method == "tools/call":\n        time.sleep(600)'
+    )
+    said = within(program(loop=deaf), run)
+    assert all(isinstance(each, ToolError | TimeoutError) for each in said)
+    assert "does not read" in str(next(each for each in said if isinstance(each, ToolError)))
