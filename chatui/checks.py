@@ -89,7 +89,7 @@ def compiled_catalogues(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
 def offered_tools(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     """The tools of CHATUI_TOOLS should exist, and be declared harmless, or they are not offered."""
     env = environment()
-    unknown = sorted(set(env.tools) - set(found.tools())) if env.tools else []
+    unknown = sorted(set(env.tools) - {each.offered_as for each in found.tools().values()}) if env.tools else []
     unasked = sorted(set(env.tools) - set(unknown) - set(env.tools_without_approval))
     no_tool = "CHATUI_TOOLS: there is no tool {!r}; no package brings one that can be offered, and none of the tools file is confirmed."
     asking = "CHATUI_TOOLS: {!r} is not in CHATUI_TOOLS_WITHOUT_APPROVAL, and people cannot be asked yet, so it is not offered."

@@ -32,10 +32,11 @@ def offered_to(groups: Collection[str], *, is_demo: bool) -> dict[str, Tool]:
     known = found.tools()
     if is_demo:
         return {name: each for name, each in known.items() if each.is_for_demo}
-    may = [name for name, allowed in _rules().items() if name in known and not known[name].is_for_demo and _is_allowed(allowed, groups)]
+    may = {rule for rule, allowed in _rules().items() if _is_allowed(allowed, groups)}
+    named = sorted(name for name, each in known.items() if each.offered_as in may and not each.is_for_demo)
     unasked = set(environment().tools_without_approval)
     # Whatever is not declared harmless would have to be approved by the person, call by call; until that is possible, it is not offered.
-    return {name: known[name] for name in sorted(may)[:MOST_OFFERED] if name in unasked}
+    return {name: known[name] for name in named[:MOST_OFFERED] if known[name].offered_as in unasked}
 
 
 def _rules() -> Mapping[str, Collection[str]]:

@@ -63,6 +63,12 @@ def succeeded(content: str, provenance: Provenance) -> Reply:
     return Reply(f'{{"ok": true, "content": {content}, "error": null, "provenance": {_ENCODER.encode(provenance.as_json())}}}')
 
 
+def in_plain_text(content: str) -> Reply:
+    """What a tool that the model was trained with returned, without an envelope. ``content`` is JSON, see ``capped``; a text as it is."""
+    value = json.loads(content)
+    return Reply(value if isinstance(value, str) else content)
+
+
 def failed(code: ErrorCode, sentence: str, provenance: Provenance) -> Reply:
     """A call that failed, was refused, was late or was cancelled."""
     error = {"code": code.value, "message": sentence}

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
+from uuid import UUID
 
 from renderer.harmony.system_messages import FunctionTool
 
@@ -28,6 +29,21 @@ class ToolUnusableError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
+class CallingTurn:
+    """What a tool of the product's own may know of the turn that calls it. No other tool learns any of it.
+
+    ``questions``: what the person wrote on this branch, oldest first. ``shared``: what the tools of one turn keep together, such as the
+    pages that a browser has open; it goes with the turn.
+    """
+
+    turn_id: UUID
+    conversation_id: UUID
+    asked_by_id: UUID
+    questions: tuple[str, ...] = field(default=(), repr=False)
+    shared: dict[str, Any] = field(default_factory=dict, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Tool:
     """``parameters``: a JSON Schema of an object. ``run``: gets the arguments, in a thread of its own or, if ``is_async``, on the
     event loop of the tools; what it returns must be JSON.
@@ -35,6 +51,10 @@ class Tool:
     ``label``: what people read while it is at work. ``{argument}`` in it stands for the value of an argument, which its author thereby
     allows people to see; nothing else of a call or a reply is shown. ``source``: the package that brought it. ``seconds``: its own limit,
     below that of the operator; None for that. ``is_for_demo``: offered with the built-in demo, and only there.
+
+    A tool that gpt-oss was trained with has a ``recipient``, such as ``browser.search`` or ``python``: the model may call it so, from
+    analysis or commentary, and it replies in plain text, as trained. ``code_argument``: such a call has code as its body, which becomes
+    this argument. ``begin``: called once for each turn; returns what is then called in the place of ``run``.
     """
 
     name: str
@@ -46,8 +66,21 @@ class Tool:
     source: str = ""
     seconds: float | None = None
     is_for_demo: bool = False
+    recipient: str | None = None
+    code_argument: str | None = None
+    begin: Callable[[CallingTurn], Callable[[Mapping[str, Any]], Any]] | None = field(default=None, repr=False)
 
     @property
     def definition(self) -> FunctionTool:
         """What the model is told."""
-        return FunctionTool(self.name, self.description, self.parameters if self.parameters.get("properties") else None)
+        parameters = self.parameters if self.parameters.get("properties") else None
+        return FunctionTool(self.name, self.description, parameters, self.recipient)
+
+    @property
+    def offered_as(self) -> str:
+        """Its name in settings: tools of one trained namespace, such as ``browser``, are offered together."""
+        return self.recipient.split(".")[0] if self.recipient else self.name
+
+    def begun(self, turn: CallingTurn) -> Tool:
+        """The tool as this turn calls it."""
+        return replace(self, run=self.begin(turn)) if self.begin else self

@@ -7,8 +7,8 @@ and response formats. Specification: Harmony's format guide. gpt-oss was trained
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 
 from renderer.errors import ParseHeaderError
@@ -22,11 +22,16 @@ FUNCTIONS = "functions"
 
 @dataclass(frozen=True, slots=True)
 class FunctionTool:
-    """A function that the model may call. ``parameters`` is a JSON Schema; None if it takes none."""
+    """A function that the model may call. ``parameters`` is a JSON Schema; None if it takes none.
+
+    ``recipient``: of a tool that gpt-oss was trained with, such as ``browser.search``: in a Harmony prompt it then stands in the system
+    message, in the trained words. Everywhere else it is a function like any other.
+    """
 
     name: str
     description: str = ""
     parameters: Mapping[str, Json] | None = None
+    recipient: str | None = None
 
     def __post_init__(self) -> None:
         """Raises ParseHeaderError if the name is not allowed in a header."""
@@ -45,7 +50,10 @@ class ResponseFormat:
 
 @dataclass(frozen=True, slots=True)
 class SystemMessage:
-    """The content of the system message. ``date`` is today's, as YYYY-MM-DD. A part that is None is left out."""
+    """The content of the system message. ``date`` is today's, as YYYY-MM-DD. A part that is None is left out.
+
+    ``browser_functions``: which functions of the browser are offered; None for all of them.
+    """
 
     date: str | None = None
     effort: str | None = "medium"
@@ -55,6 +63,7 @@ class SystemMessage:
     channel_required: bool = True
     browser: bool = False
     python: bool = False
+    browser_functions: Collection[str] | None = None
 
     def text(self, *, has_functions: bool) -> str:
         """The text of the message. ``has_functions``: the developer message defines tools, which are called on commentary."""
@@ -67,10 +76,16 @@ class SystemMessage:
         sections = [
             "\n".join(line for line in about if line is not None),
             f"Reasoning: {self.effort}" if self.effort else "",
-            tools_text(map(_builtin, builtins)) if builtins else "",
+            tools_text(map(self._builtin, builtins)) if builtins else "",
             self._channels(has_functions=has_functions),
         ]
         return "\n\n".join(section for section in sections if section)
+
+    def _builtin(self, name: str) -> Namespace:
+        whole = _builtin(name)
+        if name != "browser" or self.browser_functions is None:
+            return whole
+        return replace(whole, tools=tuple(tool for tool in whole.tools if tool.name in self.browser_functions))
 
     def _channels(self, *, has_functions: bool) -> str:
         if not self.channels:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from chatui.backends.base import GivenReasoning
 from chatui.backends.defang import defang
-from chatui.backends.responses.tools import arguments
+from chatui.backends.responses.tools import function_call
 from renderer.frame_kinds import is_answer, is_preamble
 from renderer.frames import Channel, Frame, Intent, Role, Terminator
 
@@ -82,8 +82,8 @@ class _Writer:
         reply = self._replies.get(header.call_id)
         if reply is None or header.channel != Channel.COMMENTARY:
             return
-        name = (header.recipient or "").removeprefix("functions.")
-        function = {"name": name, "arguments": defang(arguments(frame.body))}
+        name, arguments = function_call(frame)
+        function = {"name": name, "arguments": defang(arguments)}
         call: Message = {"role": "assistant", "tool_calls": [{"id": header.call_id, "type": "function", "function": function}]}
         given = self._given_back.get(header.call_id or "")
         if given is not None:

@@ -18,6 +18,7 @@ from renderer.history import questions
 
 _SHORTENINGS = 3
 _CLOSER = 0.9
+_BROWSER = "browser."
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,12 +74,22 @@ def _length(request: SampleRequest, vocabulary: Vocabulary, today: date) -> int:
 def _prompt(request: SampleRequest, today: date) -> Prompt:
     """System and developer frames become one developer message: the system message says what the model was trained to expect in it."""
     orders = [frame.body for frame in request.frames if frame.header.role in (Role.SYSTEM, Role.DEVELOPER)]
+    functions = tuple(tool for tool in request.tools if tool.recipient is None)
     talk = [frame for frame in request.frames if frame.header.role not in (Role.SYSTEM, Role.DEVELOPER)]
     return Prompt(
         _writable(talk),
-        SystemMessage(date=today.isoformat(), effort=request.effort),
-        DeveloperMessage("\n\n".join(orders) if orders else None, request.tools) if orders or request.tools else None,
+        _system_message(request, today),
+        DeveloperMessage("\n\n".join(orders) if orders else None, functions) if orders or functions else None,
         opened(request.cut_answer),
+    )
+
+
+def _system_message(request: SampleRequest, today: date) -> SystemMessage:
+    """The built-in tools stand in it, in the words that the model was trained with, and never as functions."""
+    recipients = {tool.recipient for tool in request.tools}
+    browser = {name.removeprefix(_BROWSER) for name in recipients if name and name.startswith(_BROWSER)}
+    return SystemMessage(
+        date=today.isoformat(), effort=request.effort, browser=bool(browser), python="python" in recipients, browser_functions=browser
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from chatui.backends.base import GivenReasoning
 from chatui.backends.defang import defang
-from chatui.backends.responses.tools import arguments
+from chatui.backends.responses.tools import function_call
 from renderer.frame_kinds import is_answer, is_preamble
 from renderer.frames import Channel, Frame, Intent, Role, Terminator
 
@@ -78,8 +78,8 @@ class _Writer:
         reply = self._replies.get(header.call_id)
         if reply is None or header.channel != Channel.COMMENTARY:
             return
-        name = (header.recipient or "").removeprefix("functions.")
-        call: InputItem = {"type": "function_call", "call_id": header.call_id, "name": name, "arguments": defang(arguments(frame.body))}
+        name, arguments = function_call(frame)
+        call: InputItem = {"type": "function_call", "call_id": header.call_id, "name": name, "arguments": defang(arguments)}
         output: InputItem = {"type": "function_call_output", "call_id": header.call_id, "output": defang(reply.body)}
         if given := self._given_back.get(header.call_id or ""):
             self._loose = [*given.items, *(item for item in self._loose if item["type"] != "reasoning")]

@@ -4,14 +4,33 @@ from __future__ import annotations
 
 import json
 
+from renderer.frames import Frame
 from renderer.harmony.system_messages import FunctionTool
 
+FUNCTIONS = "functions."
+PYTHON = "python"
+PYTHON_FUNCTION = "run_python"
+"""What the built-in ``python`` is called as a function: gpt-oss sends raw code to whatever bears its own name."""
+CODE = "code"
+"""The argument of that function."""
 _NO_PARAMETERS = {"type": "object", "properties": {}}
 
 
 def as_json(tool: FunctionTool) -> dict[str, object]:
     """Name, description and parameters. A function without parameters says so, because some servers demand the field."""
     return {"name": tool.name, "description": tool.description, "parameters": dict(tool.parameters or _NO_PARAMETERS)}
+
+
+def function_call(call: Frame) -> tuple[str, str]:
+    """Name and arguments of a call as these formats have it: ``browser.search`` is ``browser_search``, and ``python`` is ``run_python``,
+    whose code is an argument."""
+    recipient = call.header.recipient or ""
+    if recipient.startswith(FUNCTIONS):
+        return recipient.removeprefix(FUNCTIONS), arguments(call.body)
+    if recipient != PYTHON:
+        return recipient.replace(".", "_"), arguments(call.body)
+    is_code = (call.header.constrain or "").lower() != "json"
+    return PYTHON_FUNCTION, json.dumps({CODE: call.body}, ensure_ascii=False) if is_code else arguments(call.body)
 
 
 def arguments(body: str) -> str:

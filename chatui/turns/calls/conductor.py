@@ -21,9 +21,9 @@ from chatui.tools import replies
 from chatui.tools.execution import Execution, ToolFailedError, ToolsBusyError
 from chatui.tools.labels import line_of
 from chatui.tools.replies import Provenance, Reply
-from chatui.tools.tool import Tool, ToolError
+from chatui.tools.tool import CallingTurn, Tool, ToolError
 from chatui.turns.calls import claims
-from chatui.turns.calls.requested import Requested, reply_frame, requested, unanswered
+from chatui.turns.calls.requested import Requested, questions_of, reply_frame, requested, unanswered
 from chatui.turns.kept_frames import KeptFrames
 from chatui.turns.ledger import Job
 from chatui.turns.sampling import Sampling
@@ -48,7 +48,8 @@ class Conductor:
     def __init__(self, job: Job, frames: KeptFrames, tools: Mapping[str, Tool]) -> None:
         self._job = job
         self._frames = frames
-        self._tools = tools
+        turn = CallingTurn(job.turn_id, job.conversation_id, job.asked_by_id, questions_of(job.frames))
+        self._tools = {name: tool.begun(turn) for name, tool in tools.items()}
         self._given_back: dict[str, GivenReasoning] = {}
         self._calls_left = environment().tool_calls
         self._seconds_left = environment().tool_turn_seconds
@@ -124,7 +125,8 @@ class Conductor:
         result = await self._result(call)
         took = round((asyncio.get_running_loop().time() - began) * 1000)
         if isinstance(result, str):
-            self._reply(call.frame, replies.succeeded(result, call.provenance(took)))
+            is_plain = call.tool.recipient is not None
+            self._reply(call.frame, replies.in_plain_text(result) if is_plain else replies.succeeded(result, call.provenance(took)))
         else:
             code, sentence = result
             self._reply(call.frame, replies.failed(code, sentence, call.provenance(took)))

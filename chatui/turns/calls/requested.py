@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from chatui.env import environment
@@ -45,15 +46,15 @@ def unanswered(frames: Sequence[Frame]) -> list[Frame]:
 def requested(frame: Frame, tools: Mapping[str, Tool]) -> Requested | Reply:
     """The call in a frame; or a reply that says why it cannot be carried out, in words that the model can act on."""
     recipient = frame.header.recipient or ""
-    tool = tools.get(recipient.removeprefix(FUNCTIONS)) if recipient.startswith(FUNCTIONS) else None
+    tool = _called(recipient, tools)
     if tool is None:
-        return _refused(f"There is no tool {recipient}. {_named(tools)}")
-    if frame.header.channel != Channel.COMMENTARY:
-        return _refused("Functions are called on the commentary channel.")
+        return _refused(f"There is no tool {recipient}. {_named(tools, recipient)}")
+    if frame.header.channel not in _channels(recipient):
+        return _refused(f"This tool is called on the {' or '.join(_channels(recipient))} channel.")
     if len(frame.body) > ARGUMENT_CHARS:
         return _refused("The arguments are too long.")
     try:
-        call = read_call(frame)
+        call = read_call(_as_json(frame, tool))
         if not isinstance(call.arguments, dict):
             return _refused("The arguments are no JSON object.")
         wrong = arguments.fault(tool.parameters, call.arguments)
@@ -68,6 +69,33 @@ def requested(frame: Frame, tools: Mapping[str, Tool]) -> Requested | Reply:
     return Requested(frame, tool, call.arguments, min(ceiling, tool.seconds or ceiling, wanted))
 
 
+def _called(recipient: str, tools: Mapping[str, Tool]) -> Tool | None:
+    """The tool with this recipient. As a function, a built-in tool may bear its own name or its trained one: servers differ."""
+    name = recipient.removeprefix(FUNCTIONS)
+    if recipient.startswith(FUNCTIONS) and name in tools:
+        return tools[name]
+    return next((tool for tool in tools.values() if tool.recipient == name), None)
+
+
+def _channels(recipient: str) -> tuple[str, ...]:
+    """Where it may be called: functions on commentary alone, because a call on analysis would send reasoning away."""
+    return (Channel.COMMENTARY,) if recipient.startswith(FUNCTIONS) else (Channel.ANALYSIS, Channel.COMMENTARY)
+
+
+def _as_json(frame: Frame, tool: Tool) -> Frame:
+    """The call with its arguments as JSON. gpt-oss sends built-in tools JSON that its header says is code, and ``python`` code."""
+    header = frame.header
+    if (header.recipient or "").removeprefix(FUNCTIONS) != tool.recipient or (header.constrain or "").lower() == "json":
+        return frame
+    body = json.dumps({tool.code_argument: frame.body}) if tool.code_argument else frame.body
+    return replace(frame, header=replace(header, constrain="json"), body=body)
+
+
+def questions_of(frames: Sequence[Frame]) -> tuple[str, ...]:
+    """What the person wrote, oldest first."""
+    return tuple(frame.body for frame in frames if frame.header.role == Role.USER)
+
+
 def reply_frame(call: Header, reply: Reply) -> Frame:
     """The frame of a reply: it echoes the call's id and its channel (specification section 8.2; Harmony answers on the same channel)."""
     channel = call.channel if call.channel in (Channel.ANALYSIS, Channel.COMMENTARY) else Channel.COMMENTARY
@@ -79,5 +107,8 @@ def _refused(sentence: str) -> Reply:
     return replies.failed(Code.CALL_SCHEMA, sentence, Provenance("chatui"))
 
 
-def _named(tools: Mapping[str, Tool]) -> str:
-    return f"The tools are: {', '.join(FUNCTIONS + name for name in tools)}." if tools else "No tools can be used here."
+def _named(tools: Mapping[str, Tool], recipient: str) -> str:
+    """The tools, named as the model calls them: over token ids the built-in ones are no functions."""
+    as_functions = recipient.startswith(FUNCTIONS)
+    names = [FUNCTIONS + name if as_functions else tool.recipient or FUNCTIONS + name for name, tool in tools.items()]
+    return f"The tools are: {', '.join(names)}." if names else "No tools can be used here."

@@ -1,0 +1,225 @@
+"""Tools that gpt-oss was trained with: offered in the trained words, called from analysis or commentary, and answered there."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from chatui.backends.base import Backend, Endpoint
+from chatui.backends.chat.backend import ChatCompletionsBackend
+from chatui.backends.harmony.backend import HarmonyCompletionsBackend
+from chatui.backends.responses.backend import ResponsesBackend
+from chatui.models import User
+from chatui.tools import found, offered, replies
+from chatui.tools.functions import tool_of
+from chatui.tools.replies import Reply
+from chatui.tools.tool import CallingTurn, Tool
+from chatui.turns.calls.requested import Requested, requested
+from renderer.frames import Frame, Header, Terminator
+from renderer.harmony.vocabulary import Vocabulary
+from tests.chatui.backends.harmony.test_backend import VLLM, ids_of, sse, vllm
+from tests.chatui.turns.calls.test_wire_formats import ANSWER, DAY, event, get_weather, model, posts, transcript
+from tests.chatui.turns.test_turns import ask, run
+from tests.renderer.harmony.test_prompt import of_oracle
+from tests.support import environment
+from tests.support.stub import DONE, chunk
+
+TURNS: list[CallingTurn] = []
+
+
+SEARCHING = "<|channel|>analysis<|message|>I look.<|end|><|start|>assistant"
+SEARCHING += '<|channel|>analysis to=browser.search code<|message|>{"query":"tea"}<|call|>'
+
+
+def one_text(name: str) -> dict[str, Any]:
+    return {"type": "object", "properties": {name: {"type": "string"}}, "required": [name], "additionalProperties": False}
+
+
+async def _search(arguments: Mapping[str, Any]) -> str:
+    return f"[0] Results for {arguments['query']}"
+
+
+async def _run(arguments: Mapping[str, Any]) -> str:
+    return f"ran {arguments['code']}"
+
+
+def begin(turn: CallingTurn) -> Any:
+    TURNS.append(turn)
+    return _search
+
+
+SEARCH = Tool(
+    "browser_search", "Searches.", one_text("query"), _search, is_async=True, label="Searching", recipient="browser.search", begin=begin
+)
+FIND = Tool("browser_find", "Finds.", one_text("pattern"), _search, is_async=True, recipient="browser.find")
+PYTHON = Tool(
+    "run_python", "Runs code.", one_text("code"), _run, is_async=True, label="Computing", recipient="python", code_argument="code"
+)
+TOOLS = {each.name: each for each in (SEARCH, FIND, PYTHON)}
+
+
+def written(recipient: str, body: str, channel: str = "analysis", **more: Any) -> Frame:
+    return Frame(Header("assistant", channel=channel, recipient=recipient, call_id="c", **more), body, Terminator.CALL)
+
+
+@pytest.mark.parametrize(
+    ("frame", "arguments"),
+    [
+        (written("browser.search", '{"query": "a"}', content_type="code"), {"query": "a"}),
+        (written("browser.search", '{"query": "a"}', "commentary", constrain="json"), {"query": "a"}),
+        (written("functions.browser_search", '{"query": "a"}', "commentary"), {"query": "a"}),
+        (written("functions.browser.search", '{"query": "a"}', "commentary", constrain="json"), {"query": "a"}),
+        (written("python", "1 + 1\n", content_type="code"), {"code": "1 + 1\n"}),
+        (written("python", '{"code": 1}'), {"code": '{"code": 1}'}),
+        (written("python", '{"code": "1"}', constrain="json"), {"code": "1"}),
+        (written("functions.python", "print()", "commentary"), {"code": "print()"}),
+        (written("functions.run_python", '{"code": "2"}', "commentary", constrain="json"), {"code": "2"}),
+    ],
+)
+def test_a_built_in_tool_is_called_under_its_recipient_or_as_a_function(frame: Frame, arguments: dict[str, str]) -> None:
+    read = requested(frame, TOOLS)
+    assert isinstance(read, Requested) and read.arguments == arguments
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        written("functions.browser_search", '{"query": "a"}', "analysis"),
+        written("browser.search", '{"query": "a"}', "final"),
+        written("browser.search", "no json", content_type="code"),
+        written("browser.search", "[]"),
+        written("browser.open", "{}"),
+        written("browser", "{}"),
+        written("browser_search", '{"query": "a"}'),
+        written("functions.run_python", "1 + 1", "commentary"),
+    ],
+)
+def test_any_other_call_of_one_is_refused_in_words(frame: Frame) -> None:
+    assert isinstance(requested(frame, TOOLS), Reply)
+
+
+def test_the_model_is_told_the_names_by_which_it_can_call() -> None:
+    over_ids, as_function = requested(written("browser.open", "{}"), TOOLS), requested(written("functions.open", "{}"), TOOLS)
+    assert isinstance(over_ids, Reply) and "browser.search, browser.find, python." in over_ids.text
+    assert isinstance(as_function, Reply) and "functions.browser_search, functions.browser_find, functions.run_python." in as_function.text
+
+
+def test_tools_of_one_namespace_are_offered_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(found, "tools", lambda: TOOLS)
+    environment.change(monkeypatch, {"tools": {"browser": (), "python": ("staff",)}, "tools_without_approval": ["browser", "python"]})
+    assert list(offered.offered_to((), is_demo=False)) == ["browser_find", "browser_search"]
+    assert list(offered.offered_to({"staff"}, is_demo=False)) == ["browser_find", "browser_search", "run_python"]
+
+
+def test_plain_text_is_what_the_tool_wrote() -> None:
+    assert replies.in_plain_text(replies.capped('L0: "a"\nL1: b', 100)).text == 'L0: "a"\nL1: b'
+    assert replies.in_plain_text(replies.capped([1], 100)).text == "[1]"
+
+
+def offer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """These tools, and a function."""
+    functions = found.tools()
+    monkeypatch.setattr(found, "tools", lambda: {**functions, **TOOLS})
+    names = ["get_weather", "browser", "python"]
+    environment.change(monkeypatch, {"tools": dict.fromkeys(names, ()), "tools_without_approval": names})
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.asyncio
+@pytest.mark.served
+async def test_over_token_ids_the_loop_is_that_of_openai_harmony(
+    ada: User, monkeypatch: pytest.MonkeyPatch, vocabulary: Vocabulary, oracle: Any
+) -> None:
+    import openai_harmony as oh
+
+    texts = [
+        (SEARCHING, 200012),
+        ("<|channel|>analysis to=python code<|message|>6*7<|call|>", 200012),
+        (f"<|channel|>final<|message|>{ANSWER}<|return|>", 200002),
+    ]  # fmt: skip
+    answers = [sse(vllm(*ids_of(vocabulary, text), finish="stop", stop=stop)) + DONE for text, stop in texts]
+
+    def made(endpoint: Endpoint) -> Backend:
+        return HarmonyCompletionsBackend(endpoint, vocabulary=lambda: vocabulary, today=lambda: DAY)
+
+    async with model(monkeypatch, made, *answers, **VLLM) as server:
+        offer(monkeypatch)
+        TURNS.clear()
+        turn = await run(ada, ask())
+        assert (turn.state, turn.error_code) == ("completed", "")
+    assert [(begun.turn_id, begun.questions) for begun in TURNS] == [(turn.pk, (ask().text,))]
+    frames, seen = await transcript(turn)
+    assert [name for name, _ in seen[1:]] == ["tool_activity", "tool_activity", ""] and seen[-1][1] == ANSWER
+    traffic = [(frame.header.role, frame.header.channel, frame.header.name, frame.body) for frame in frames if frame.header.role == "tool"]
+    assert traffic == [
+        ("tool", "analysis", "browser.search", "[0] Results for tea"), ("tool", "analysis", "python", "ran 6*7"),
+    ]  # fmt: skip
+    prompts = [post["prompt"] for post in posts(server)]
+    browser = oh.ToolNamespaceConfig.browser()
+    browser = oh.ToolNamespaceConfig(
+        name="browser", description=browser.description, tools=[each for each in browser.tools if each.name in ("search", "find")]
+    )
+    system = oh.SystemContent.new().with_conversation_start_date("2026-11-20").with_reasoning_effort(oh.ReasoningEffort.MEDIUM)
+    system = system.with_tools(browser).with_python_tool()
+    schema = one_text("city")
+    weather = oh.ToolDescription.new("get_weather", "Gets the current weather in a city.", parameters=schema)
+    developer = oh.DeveloperContent.new().with_function_tools([weather])
+    kept = [frame for frame in frames if frame.header.name != "tool_activity"]
+    assert len(prompts) == 3
+    for prompt, length in zip(prompts, (1, 4, 6), strict=True):
+        assert prompt == of_oracle(oracle, kept[:length], system, developer), length
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.asyncio
+@pytest.mark.served
+async def test_chat_completions_have_them_as_functions(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    call = {"index": 0, "id": "c", "function": {"name": "run_python", "arguments": '{"code": "6*7"}'}}
+    first = chunk("tool_calls", tool_calls=[call]) + DONE
+    async with model(monkeypatch, ChatCompletionsBackend, first, chunk("stop", content=ANSWER) + DONE) as server:
+        offer(monkeypatch)
+        turn = await run(ada, ask())
+        assert turn.state == "completed"
+    sent = posts(server)
+    assert [tool["function"]["name"] for tool in sent[0]["tools"]] == ["browser_find", "browser_search", "get_weather", "run_python"]
+    assert sent[0]["tools"][3]["function"]["parameters"] == PYTHON.parameters
+    call_sent, reply = sent[1]["messages"][-2:]
+    assert call_sent["tool_calls"][0]["function"] == {"name": "run_python", "arguments": '{"code": "6*7"}'}
+    assert reply["content"] == "ran 6*7"
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.asyncio
+@pytest.mark.served
+async def test_responses_have_them_as_functions(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    call = {"type": "function_call", "id": "f", "call_id": "c", "name": "browser_search", "arguments": '{"query": "tea"}'}
+    done = event("response.completed", response={"status": "completed", "model": "stub"})
+    message = {"type": "message", "id": "m", "role": "assistant", "content": [{"type": "output_text", "text": ANSWER}]}
+    answers = [event("response.output_item.done", output_index=0, item=item) + done for item in (call, message)]
+    async with model(monkeypatch, ResponsesBackend, *answers) as server:
+        offer(monkeypatch)
+        turn = await run(ada, ask())
+        assert turn.state == "completed"
+    *_, sent, output = posts(server)[1]["input"]
+    assert (sent["name"], sent["arguments"], output["output"]) == ("browser_search", '{"query": "tea"}', "[0] Results for tea")
+
+
+def test_what_was_called_over_token_ids_is_a_function_where_another_format_goes_on() -> None:
+    from chatui.backends.chat.messages import messages
+    from chatui.backends.responses.input import prompt
+
+    calls = [written("python", "6*7", "commentary"), written("browser.search", '{"query": "a"}', "commentary")]
+    for call, name, body in zip(calls, ("run_python", "browser_search"), ('{"code": "6*7"}', '{"query": "a"}'), strict=True):
+        reply = Frame(Header("tool", channel="commentary", recipient="assistant", call_id="c", name=call.header.recipient), "42")
+        [sent, _] = messages([call, reply])
+        assert sent["tool_calls"] == [{"id": "c", "type": "function", "function": {"name": name, "arguments": body}}]
+        [item, _] = prompt([call, reply]).items
+        assert (item["name"], json.loads(str(item["arguments"]))) == (name, json.loads(body))
+
+
+def test_get_weather_is_a_function_still() -> None:
+    plain = tool_of(get_weather, "get_weather")
+    assert (plain.offered_as, plain.recipient, plain.definition.recipient) == ("get_weather", None, None)
