@@ -1,0 +1,154 @@
+"""Fetches one page, within bounds on its address, its redirects, its size and its time. No cookies, no proxies, nothing is remembered."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+import zlib
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+from functools import cache
+
+import httpcore
+import httpx
+
+from chatui.fetching import urls
+from chatui.fetching.addresses import is_public
+from chatui.fetching.errors import AddressRefusedError, FetchError, NotLoadedError
+from chatui.fetching.network import CheckedNetwork, Resolver, look_up
+from chatui.fetching.urls import Hosts, Target
+
+USER_AGENT = "Mozilla/5.0 (compatible; chatui)"
+_REDIRECTS = (301, 302, 303, 307, 308)
+_SUCCESS = range(200, 300)
+_TYPES = (
+    *("text/html", "application/xhtml+xml", "text/plain", "text/markdown", "text/csv"),
+    *("application/json", "application/xml", "text/xml"),
+)
+_ACCEPT = "text/html,application/xhtml+xml,text/plain,application/json;q=0.8,*/*;q=0.1"
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """``seconds``: for everything together. ``bytes``: of the body as it is read, and again of what it is when unpacked."""
+
+    seconds: float = 20.0
+    bytes: int = 2_000_000
+    redirects: int = 5
+    ports: Collection[int] = (80, 443)
+    types: Collection[str] = _TYPES
+
+
+ANY_HOST = Hosts()
+ORDINARY = Bounds()
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """``url``: where the redirects led. ``kind``: the media type, without parameters. ``is_cut``: there was more than may be read."""
+
+    url: str
+    kind: str
+    charset: str
+    body: bytes = field(repr=False)
+    is_cut: bool = False
+
+
+class Fetcher:
+    """Each ``fetch`` has a connection of its own. ``resolver`` and ``permits``: see ``CheckedNetwork``."""
+
+    def __init__(
+        self,
+        hosts: Hosts = ANY_HOST,
+        bounds: Bounds = ORDINARY,
+        *,
+        resolver: Resolver = look_up,
+        permits: Callable[[str], bool] = is_public,
+    ) -> None:
+        self._hosts = hosts
+        self._bounds = bounds
+        self._network = CheckedNetwork(resolver, permits)
+
+    async def fetch(self, url: str) -> Fetched:
+        """The page at this address.
+
+        Raises:
+            AddressRefusedError: the address may not be asked.
+            FetchError: it could not be loaded, or is nothing that can be read as text.
+        """
+        try:
+            async with asyncio.timeout(self._bounds.seconds):
+                for _ in range(self._bounds.redirects + 1):
+                    found = await self._one(self._admitted(url))
+                    if isinstance(found, Fetched):
+                        return found
+                    url = found
+        except (httpcore.NetworkError, httpcore.TimeoutException, httpcore.ProtocolError, OSError, TimeoutError, ValueError, zlib.error):
+            raise NotLoadedError from None
+        raise FetchError("The page leads in circles.")
+
+    def _admitted(self, url: str) -> Target:
+        target = urls.target(url, self._bounds.ports)
+        if not self._hosts.admit(target.host):
+            raise AddressRefusedError
+        return target
+
+    async def _one(self, target: Target) -> Fetched | str:
+        """The page, or the address that the server sends us to."""
+        named = {"Host": _host_header(target), "User-Agent": USER_AGENT, "Accept": _ACCEPT, "Accept-Encoding": "identity"}
+        headers: list[tuple[bytes | str, bytes | str]] = list(named.items())
+        async with (
+            httpcore.AsyncConnectionPool(ssl_context=_tls(), max_connections=1, network_backend=self._network) as pool,
+            pool.stream("GET", target.url, headers=headers, extensions={"timeout": self._timeouts()}) as response,
+        ):
+            named = {name.lower().decode("latin-1"): value.decode("latin-1") for name, value in response.headers}
+            if response.status in _REDIRECTS and "location" in named:
+                following = urls.joined(target.url, named["location"])
+                if following is None:
+                    raise AddressRefusedError
+                return following
+            if response.status not in _SUCCESS:
+                raise FetchError(f"The server answered with the status {response.status}.")
+            kind, charset = _kind(named.get("content-type", "text/plain"))
+            if kind not in self._bounds.types:
+                raise FetchError("This is nothing that can be read as text.")
+            body, is_cut = await self._body(response, named.get("content-encoding", "identity").strip().lower())
+            return Fetched(target.url, kind, charset, body, is_cut)
+
+    async def _body(self, response: httpcore.Response, encoding: str) -> tuple[bytes, bool]:
+        """As much of the body as may be read; and whether there was more. Unpacked piece by piece, never more than that."""
+        unpack = _unpacker(encoding)
+        most, taken, body = self._bounds.bytes, 0, bytearray()
+        async for chunk in response.aiter_stream():
+            taken += len(chunk)
+            body += unpack(chunk, most + 1 - len(body))
+            if len(body) > most or taken > most:
+                return bytes(body[:most]), True
+        return bytes(body), False
+
+    def _timeouts(self) -> dict[str, float]:
+        return dict.fromkeys(("connect", "read", "write", "pool"), self._bounds.seconds)
+
+
+def _unpacker(encoding: str) -> Callable[[bytes, int], bytes]:
+    if encoding in ("", "identity"):
+        return lambda chunk, most: chunk[:most]
+    if encoding not in ("gzip", "x-gzip", "deflate"):
+        raise FetchError("The server packed the page in a way that cannot be read.")
+    opened = zlib.decompressobj(zlib.MAX_WBITS | 32)
+    return lambda chunk, most: opened.decompress(chunk, max(most, 1))
+
+
+def _kind(content_type: str) -> tuple[str, str]:
+    kind, *parameters = (part.strip() for part in content_type.split(";"))
+    charset = next((each.partition("=")[2].strip("\"' ") for each in parameters if each.lower().startswith("charset=")), "")
+    return kind.lower(), charset
+
+
+def _host_header(target: Target) -> str:
+    return target.url.partition("://")[2].partition("/")[0].partition("?")[0]
+
+
+@cache
+def _tls() -> ssl.SSLContext:
+    return httpx.create_ssl_context(trust_env=False)

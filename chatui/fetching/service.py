@@ -1,0 +1,56 @@
+"""Asks a service that the operator named, such as a search engine: its address may be a private one, and its key goes nowhere else."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx
+
+SECONDS = 15.0
+MOST_BYTES = 1_000_000
+
+
+class ServiceError(Exception):
+    """The service failed. The text says how, for the log, and quotes nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A request: a GET with ``params``, or a POST of ``body`` where there is one."""
+
+    url: str
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    params: Mapping[str, str | int] = field(default_factory=dict, repr=False)
+    body: Mapping[str, Any] | None = field(default=None, repr=False)
+
+
+async def ask(question: Question, seconds: float = SECONDS) -> dict[str, Any]:
+    """The JSON object that the service answers. Redirects are not followed: the key belongs to this address.
+
+    Raises:
+        ServiceError: it did not answer so.
+    """
+    method = "GET" if question.body is None else "POST"
+    try:
+        async with (
+            asyncio.timeout(seconds),
+            httpx.AsyncClient(trust_env=False, timeout=seconds, headers={"Accept-Encoding": "identity"}) as client,
+            client.stream(method, question.url, headers=question.headers, params=question.params, json=question.body) as response,
+        ):
+            if response.status_code != httpx.codes.OK:
+                raise ServiceError(f"HTTP {response.status_code}")
+            body = bytearray()
+            async for chunk in response.aiter_raw():
+                body += chunk
+                if len(body) > MOST_BYTES:
+                    raise ServiceError("more than may be read")
+        found = json.loads(body)
+    except (httpx.HTTPError, httpx.InvalidURL, OSError, TimeoutError, ValueError, RecursionError) as error:
+        raise ServiceError(type(error).__name__) from None
+    if not isinstance(found, dict):
+        raise ServiceError("no JSON object")
+    return found
