@@ -113,6 +113,13 @@ class Environment(BaseSettings):
     tool_turn_seconds: float = Field(300.0, gt=0, description="Longest time for all calls of one answer together.")
     tool_calls: int = Field(25, gt=0, description="How many calls a model may make for one answer.")
     tool_reply_chars: int = Field(16_000, gt=0, description="How much of a tool's reply the model is given, in characters.")
+    search: Literal["none", "searxng", "brave", "tavily", "exa"] = Field("none", description="The search engine that the browser asks.")
+    search_url: str = Field("", description="Its address: needed for SearXNG, otherwise for a proxy of yours. It may be a private one.")
+    search_key: str = Field("", description="Its key. SearXNG needs none.", repr=False)
+    browser_allow_hosts: CommaList = Field(
+        [], description="The only hosts whose pages the browser opens, with their subdomains. Empty: all that are public."
+    )
+    browser_deny_hosts: CommaList = Field([], description="Hosts whose pages the browser never opens, with their subdomains.")
     tool_threads: int = Field(16, gt=0, description="How many tools that are plain functions run at a time in one process.")
     bin_days: int = Field(
         30, ge=0, le=36_500, description="For how many days deleted conversations can be brought back, before purge removes them."
@@ -125,7 +132,9 @@ class Environment(BaseSettings):
     metrics_token: str = Field("", description="Bearer token for /metrics. Empty: there are no metrics.", repr=False)
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field("INFO", description="Lowest level of the product's own log lines.")
 
-    @field_validator("hosts", "origins", "trusted_proxies", "tools_without_approval", mode="before")
+    @field_validator(
+        *("hosts", "origins", "trusted_proxies", "tools_without_approval", "browser_allow_hosts", "browser_deny_hosts"), mode="before"
+    )
     @classmethod
     def _split(cls, value: Any) -> Any:
         if isinstance(value, str):

@@ -20,9 +20,11 @@ from chatui.models.message import Author
 from chatui.models.turn import TurnState
 from chatui.permissions import access
 from chatui.store import context_use, continuation, transcripts
+from chatui.store.browsing import opened_pages
 from renderer.frame_kinds import SUMMARY_NAME, is_preamble, is_tool_line
 from renderer.gate import Audience, VisibleText, show
-from renderer.markup import html, questions
+from renderer.markup import citations, html, questions
+from renderer.markup.citations import Cited, Pages
 from renderer.markup.html import SafeHtml
 from renderer.summary import frame as summary_frame
 
@@ -84,7 +86,7 @@ class ShownAnswer:
 
     ``label`` is what people call its back end, where there are several; ``is_scripted``: the demo wrote it. ``context``: how full the
     model's context was afterwards, in per cent; None if unknown. ``continuation``: how it can be continued, a value of ``Continuation``;
-    empty for an answer that is whole.
+    empty for an answer that is whole. ``sources``: the pages that it cites, each once.
     """
 
     turn_id: str
@@ -99,6 +101,7 @@ class ShownAnswer:
     turns_left_out: int
     context: int | None
     continuation: str
+    sources: tuple[Cited, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +182,7 @@ class _Page:
         for turn in Turn.objects.filter(question__in=questions).defer("request").order_by("started_at"):
             self._latest[turn.question_id] = turn
         self._labels = _labels()
+        self._pages = opened_pages.cited_by(row.pk, (message.text for message in messages if message.is_visible))
 
     def exchanges(self) -> list[ShownExchange]:
         groups: list[tuple[Message | None, list[Message]]] = []
@@ -201,9 +205,12 @@ class _Page:
         turn = self._versions.attempt(end) or end.turn if end else self._latest.get(question.pk) if question and not messages else None
         if turn is None and not any(message.is_visible for message in messages):
             return None
+        shown = [message for message in messages if message.is_visible and not _is_summary(message)]
+        answers = [_text_of(message) for message in shown if self._pages and _kind(message) == "final"]
         return replace(
             _ending(turn, end, self._labels, question),
-            parts=tuple(_part(message) for message in messages if message.is_visible and not _is_summary(message)),
+            parts=tuple(_part(message, self._pages) for message in shown),
+            sources=tuple(citations.cited("\n".join(answers), self._pages)),
             siblings=_answer_siblings(question, messages, self._versions, self._children),
             thought=_thought({turn, *(message.turn for message in messages if message.turn)}, messages) if turn else None,
         )
@@ -254,8 +261,9 @@ def is_question(message: Message) -> bool:
     return message.role == "user" and message.is_visible
 
 
-def _part(message: Message) -> ShownPart:
-    return ShownPart(str(message.pk), _kind(message), html.render_blocks(_text_of(message), is_cut=not message.is_complete))
+def _part(message: Message, pages: Pages) -> ShownPart:
+    blocks = html.render_blocks(_text_of(message), is_cut=not message.is_complete, pages=pages)
+    return ShownPart(str(message.pk), _kind(message), blocks)
 
 
 def _kind(message: Message) -> str:

@@ -8,6 +8,7 @@ another one fetch theirs.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from uuid import UUID
 
 from django.conf import settings
@@ -18,6 +19,7 @@ from chatui.display.conversation import ShownPart, ended_answer, shown_question
 from chatui.env import environment
 from chatui.model_servers import connected
 from chatui.models import Message, Turn
+from renderer.markup.citations import Cited
 from renderer.markup.html import SafeHtml
 
 
@@ -33,10 +35,10 @@ def question(message: Message, versions: Sequence[UUID], language: str) -> SafeH
         return _rendered("exchange/_question.html", message.conversation_id, question=shown)
 
 
-def answer_end(turn: Turn, parts: Sequence[ShownPart], language: str, *, is_first: bool) -> SafeHtml:
-    """What stands below the answer of a turn that has ended: at most five statements. See ``ended_answer``."""
+def answer_end(turn: Turn, parts: Sequence[ShownPart], language: str, *, is_first: bool, sources: Sequence[Cited] = ()) -> SafeHtml:
+    """What stands below the answer of a turn that has ended: at most five statements. See ``ended_answer``. ``sources``: what it cites."""
     with translation.override(language):
-        answer = ended_answer(turn, parts, is_first=is_first)
+        answer = replace(ended_answer(turn, parts, is_first=is_first), sources=tuple(sources))
         return _rendered("exchange/_answer_end.html", turn.conversation_id, answer=answer, has_question=True, is_demo=connected.is_demo())
 
 

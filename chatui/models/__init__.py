@@ -7,6 +7,7 @@ from chatui.models.active_leaf import ActiveLeaf
 from chatui.models.audit.attempt_warning import AttemptWarning
 from chatui.models.audit.audit_event import AuditEvent
 from chatui.models.audit.counted_line import CountedLine
+from chatui.models.browsing.opened_page import OpenedPage
 from chatui.models.conversation import Conversation
 from chatui.models.debug_request import DebugRequest
 from chatui.models.first_account_code import FirstAccountCode
@@ -32,6 +33,7 @@ __all__ = [
     "FirstAccountCode",
     "Folder",
     "Message",
+    "OpenedPage",
     "PasswordLink",
     "SearchEntry",
     "ShareLink",

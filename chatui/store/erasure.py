@@ -14,7 +14,7 @@ from django.db.models import QuerySet
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
-from chatui.models import ActiveLeaf, Conversation, DebugRequest, Message, SearchEntry, ShareLink, Turn, TurnPiece
+from chatui.models import ActiveLeaf, Conversation, DebugRequest, Message, OpenedPage, SearchEntry, ShareLink, ToolCall, Turn, TurnPiece
 from chatui.models.turn import TurnState
 from chatui.store.short_transactions import short_transaction
 
@@ -34,7 +34,8 @@ def erase_conversation(key: UUID, *, only_from_bin: bool = False) -> int:
     while taken := _erase_newest(key):
         erased += taken
     with short_transaction():
-        delete_rows(TurnPiece.objects.filter(turn__conversation=key))
+        for beside in (TurnPiece, ToolCall, OpenedPage):
+            delete_rows(beside.objects.filter(turn__conversation=key))
         for rows in (SearchEntry, ActiveLeaf, ShareLink, DebugRequest, Turn):
             delete_rows(rows.objects.filter(conversation=key))
         delete_rows(Conversation.objects.filter(pk=key))
@@ -95,7 +96,8 @@ def _erase_newest(key: UUID) -> int:
         delete_rows(ActiveLeaf.objects.filter(message__in=keys))
         delete_rows(ShareLink.objects.filter(leaf__in=keys))
         Turn.objects.filter(continued_message__in=keys).update(continued_message=None)
-        delete_rows(TurnPiece.objects.filter(turn__question__in=keys))
+        for beside in (TurnPiece, ToolCall, OpenedPage):
+            delete_rows(beside.objects.filter(turn__question__in=keys))
         delete_rows(Turn.objects.filter(question__in=keys))
         delete_rows(Message.objects.filter(pk__in=keys))
     return len(keys)

@@ -9,6 +9,7 @@ from typing import Any
 from uuid import UUID
 
 from renderer.harmony.system_messages import FunctionTool
+from renderer.markup.citations import Cited
 
 NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 """A tool's name must match this in full: it becomes a type of the TypeScript that the model reads, and a part of headers."""
@@ -33,7 +34,8 @@ class CallingTurn:
     """What a tool of the product's own may know of the turn that calls it. No other tool learns any of it.
 
     ``questions``: what the person wrote on this branch, oldest first. ``shared``: what the tools of one turn keep together, such as the
-    pages that a browser has open; it goes with the turn.
+    pages that a browser has open; it goes with the turn. ``pages``: by cursor, what was opened in this conversation and may be cited; a
+    browser adds what it opens.
     """
 
     turn_id: UUID
@@ -41,6 +43,7 @@ class CallingTurn:
     asked_by_id: UUID
     questions: tuple[str, ...] = field(default=(), repr=False)
     shared: dict[str, Any] = field(default_factory=dict, repr=False)
+    pages: dict[int, Cited] = field(default_factory=dict, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,10 +16,12 @@ from chatui.env import environment
 from chatui.models import Conversation, Message, ShareLink, User
 from chatui.permissions import access
 from chatui.store import transcripts
+from chatui.store.browsing import opened_pages
 from renderer.frame_kinds import PRODUCT_NAMES, is_preamble
 from renderer.frames import Role
 from renderer.gate import Audience, VisibleText, show
 from renderer.markup import html, questions
+from renderer.markup.citations import Pages
 from renderer.markup.html import SafeHtml
 
 DAYS = (1, 7, 30)
@@ -178,15 +180,17 @@ def _seen(branch: Sequence[Message]) -> list[Message]:
 
 
 def _shown(messages: Sequence[Message]) -> tuple[SharedMessage, ...]:
-    return tuple(_message(message) for message in messages)
+    seen = [message for message in messages if message.is_visible]
+    pages = opened_pages.cited_by(seen[0].conversation_id, (message.text for message in seen)) if seen else {}
+    return tuple(_message(message, pages) for message in messages)
 
 
-def _message(message: Message) -> SharedMessage:
+def _message(message: Message, pages: Pages) -> SharedMessage:
     text = show(transcripts.frame_of(message), Audience.END_USER)
     if message.role == Role.USER:
         return SharedMessage("question", (html.question(text),), is_complete=True, is_long=questions.is_long(text))
     kind = "preamble" if is_preamble(transcripts.header_of(message)) else "final"
-    return SharedMessage(kind, html.render_blocks(text, is_cut=not message.is_complete), message.is_complete)
+    return SharedMessage(kind, html.render_blocks(text, is_cut=not message.is_complete, pages=pages), message.is_complete)
 
 
 def _listed(link: ShareLink) -> Link:

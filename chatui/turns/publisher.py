@@ -27,6 +27,7 @@ from chatui.turns.streams.end_user import EndUserStream
 from chatui.turns.streams.rendering import Rendering, messages_of
 from renderer.events import RawEvent
 from renderer.gate import Audience, VisibleText
+from renderer.markup.citations import Cited
 
 log = logging.getLogger(__name__)
 
@@ -72,10 +73,15 @@ class Publisher:
     async def show_before(self, job: Job) -> None:
         """What is already shown of the answer that the turn continues. Until this is known, nobody is sent a snapshot."""
         frames = job.shown_before
-        messages = await self._loop.run_in_executor(_renderer, messages_of, frames, job.cut_message_id) if frames else []
+        messages = await self._loop.run_in_executor(_renderer, messages_of, frames, job.cut_message_id, self.pages) if frames else []
         self._people.show_before(messages, job.cut_message_id)
         self._people.thought_before(job.thought_before or 0, job.steps_before)
         self._is_ready = True
+
+    @property
+    def pages(self) -> dict[int, Cited]:
+        """What the answer may cite, by cursor. Whoever opens a page adds it."""
+        return self._people.pages
 
     def take(self, event: RawEvent, key: UUID) -> None:
         """A raw event of the frame ``key``, for each audience through its own gate."""

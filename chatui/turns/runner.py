@@ -33,6 +33,7 @@ from chatui.models import Turn
 from chatui.models.turn import TurnState
 from chatui.permissions import access
 from chatui.store import context_use
+from chatui.store.browsing import opened_pages
 from chatui.store.turn_pieces import Pieces
 from chatui.tools import offered
 from chatui.tools.tool import Tool
@@ -49,7 +50,9 @@ from chatui.turns.start import Kind, Started
 from chatui.turns.summarizing import Summarizing
 from chatui.turns.titles import background as titles
 from renderer.errors import Code
-from renderer.gate import Audience
+from renderer.frame_kinds import is_answer
+from renderer.gate import Audience, show
+from renderer.markup import citations
 from renderer.markup.html import SafeHtml
 
 log = logging.getLogger(__name__)
@@ -138,6 +141,7 @@ class Runner:
     async def _write(self) -> Outcome:
         """Sample, have the calls answered that the model made, and sample again, until it calls nothing."""
         job = self._job = await pools.turns.run_patiently(ledger.load, self._started.turn)
+        await self._load_pages(job)
         await self._publisher.show_before(job)
         # In a thread, because this may read rows of the admin pages; the back end itself belongs to this event loop.
         spec = await pools.turns.run_patiently(connected.spec_of, job.choice)
@@ -146,7 +150,7 @@ class Runner:
         frames = self._frames = KeptFrames(job, self._publisher, summary, self._pieces, self._fail)
         answer_now = self._answer_now = AnswerNow(frames, is_offered=self._started.continued_turn is None)
         tools = await self._tools(spec)
-        conductor = self._conductor = Conductor(job, frames, tools)
+        conductor = self._conductor = Conductor(job, frames, tools, self._publisher.pages)
         request = replace(_first_request(job, spec), tools=tuple(tool.definition for tool in tools.values()))
         while True:
             asked = answer_now.heeded(request)
@@ -159,6 +163,12 @@ class Runner:
             if following is None:
                 return _verdict(sampling, frames)
             request = following
+
+    async def _load_pages(self, job: Job) -> None:
+        """What was opened before in this conversation: the model may cite it, or go on with it."""
+        texts = [frame.body for frame in (*job.frames, *(frame for _, frame in job.shown_before))]
+        if "browser" in environment().tools or any(map(citations.may_cite, texts)):
+            self._publisher.pages.update(await pools.turns.run_patiently(opened_pages.of_conversation, job.conversation_id))
 
     async def _tools(self, spec: BackendSpec) -> Mapping[str, Tool]:
         """What the model may call in this turn: nothing where it continues an answer. In a thread, which may load what packages bring."""
@@ -209,7 +219,11 @@ class Runner:
 
     async def _shown_end(self, turn: Turn) -> SafeHtml | None:
         """What stands below the answer. None where that cannot be read in time: the end waits for nothing, and pages fetch it."""
-        render = partial(fragments.answer_end, turn, self._publisher.shown(), self._language, is_first=self._started.has_new_question)
+        written = self._frames.written if self._frames else ()
+        texts = [show(frame, Audience.END_USER) for frame in written if is_answer(frame.header)]
+        sources = citations.cited("\n".join(texts), self._publisher.pages)
+        is_first = self._started.has_new_question
+        render = partial(fragments.answer_end, turn, self._publisher.shown(), self._language, is_first=is_first, sources=sources)
         try:
             async with asyncio.timeout(SHOWN_SECONDS):
                 return await pools.turns.run(render)

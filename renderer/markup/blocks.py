@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from renderer.markup import html, markdown, repair
+from renderer.markup.citations import Pages
 from renderer.markup.html import SafeHtml
 from renderer.markup.late_definitions import Waiting
 from renderer.markup.markdown import Block, Definitions, Parsed
@@ -46,8 +47,9 @@ Final = BlockClosed | BlockPatched
 class Blocks:
     """Pieces of Markdown in, blocks of HTML out."""
 
-    def __init__(self) -> None:
-        self._definitions = Definitions()
+    def __init__(self, pages: Pages | None = None) -> None:
+        """``pages``: what the text may cite. More may come while it is written."""
+        self._definitions = Definitions(pages={} if pages is None else pages)
         self._closed: list[SafeHtml] = []
         self._waiting = Waiting()
         self._lines: list[str] = []

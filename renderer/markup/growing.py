@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from renderer.gate import VisibleText
 from renderer.markup.blocks import BlockClosed, BlockOpen, BlockPatched, Blocks, BlockText
+from renderer.markup.citations import Pages
 from renderer.markup.html import SafeHtml
 
 STEP_COST = 6 * 1024
@@ -36,8 +37,9 @@ class GrowingMarkdown:
     Where a call would be long, the caller makes it in another thread, and no other call meanwhile.
     """
 
-    def __init__(self) -> None:
-        self._blocks = Blocks()
+    def __init__(self, pages: Pages | None = None) -> None:
+        """``pages``: see ``Blocks``."""
+        self._blocks = Blocks(pages)
 
     def cost_to_feed(self, text: VisibleText) -> int:
         """The most that ``feed`` with this text, and ``tail`` after it, can cost: see STEP_COST."""

@@ -14,6 +14,7 @@ from html import escape
 import nh3
 
 from renderer.markup import links, markdown, questions, repair
+from renderer.markup.citations import Pages
 from renderer.markup.markdown import Block, Definitions
 from renderer.markup.page_text import normalise, prose
 
@@ -57,14 +58,15 @@ def render(text: str) -> SafeHtml:
     return SafeHtml.join(render_blocks(text))
 
 
-def render_blocks(text: str, *, is_cut: bool = False) -> tuple[SafeHtml, ...]:
+def render_blocks(text: str, *, is_cut: bool = False, pages: Pages | None = None) -> tuple[SafeHtml, ...]:
     """The HTML of a whole text, block by block. Joined, it is what ``render`` returns.
 
-    ``is_cut``: the text breaks off. Markup that is open at its end is closed, as it was while the text was written.
+    ``is_cut``: the text breaks off. Markup that is open at its end is closed, as it was while the text was written. ``pages``: what it may
+    cite.
     """
     whole = normalise(text)
     head, rest = whole[:MESSAGE_LIMIT], whole[MESSAGE_LIMIT:]
-    definitions = Definitions()
+    definitions = Definitions(pages={} if pages is None else pages)
     lines = head.split("\n")
     parsed = parse(head, definitions)
     if is_cut and not rest:
@@ -146,7 +148,7 @@ ALLOWED: dict[str, dict[str, re.Pattern[str]]] = {
     "pre": {"dir": re.compile(r"auto|ltr"), "class": re.compile(r"pending")},
     "span": {"class": re.compile(r"math math-inline|math math-inline math-dollars|math math-display|link-host|footnote-label")},
     "div": {**_DIRECTION, "class": re.compile(r"block|block plain|math math-display|footnote")},
-    "a": {"href": links.ALLOWED_HREF, "title": re.compile(r"[^\x00-\x08\x0b-\x1f\x7f]*"), "class": re.compile(r"image-link")},
+    "a": {"href": links.ALLOWED_HREF, "title": re.compile(r"[^\x00-\x08\x0b-\x1f\x7f]*"), "class": re.compile(r"image-link|citation")},
 }
 """The allow-list: the attributes of each element, and a pattern for their whole value. ``rel`` and ``target`` of links are always set."""
 

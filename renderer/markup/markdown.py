@@ -23,8 +23,9 @@ from markdown_it.rules_core import StateCore
 from markdown_it.rules_core.text_join import text_join
 from markdown_it.token import Token
 
-from renderer.markup import html_rules, links
+from renderer.markup import citations, html_rules, links
 from renderer.markup.amendments import emphasis, inline, mathematics, places
+from renderer.markup.citations import Pages
 from renderer.markup.html_rules import Env
 from renderer.markup.page_text import prose
 
@@ -52,14 +53,15 @@ class Labels(dict[str, Any]):
 
 @dataclass(slots=True)
 class Definitions:
-    """The link and footnote definitions of a text so far."""
+    """The link and footnote definitions of a text so far, and the pages that it may cite."""
 
     references: Labels = field(default_factory=Labels)
     footnotes: Labels = field(default_factory=Labels)
+    pages: Pages = field(default_factory=dict)
 
     def layer(self) -> Definitions:
         """New definitions on top of these, which can be discarded or examined separately."""
-        return Definitions(Labels(self.references), Labels(self.footnotes))
+        return Definitions(Labels(self.references), Labels(self.footnotes), self.pages)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +126,7 @@ def to_html(tokens: Sequence[Token], definitions: Definitions) -> str:
             _markdown.inline.parse(token.content, _markdown, env, token.children)
     text_join(state)
     for token in state.tokens:
+        token.children = token.children and citations.link_up(token.children, definitions.pages)
         _dress(token)
     html: str = _markdown.renderer.render(state.tokens, _markdown.options, env)
     return html

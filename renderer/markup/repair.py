@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from renderer.markup import citations
 from renderer.markup.amendments import dollars
 from renderer.markup.markdown import Block
 
@@ -18,13 +19,14 @@ _REACH = 4096
 
 
 def hold_back(text: str) -> str:
-    """Leave out the last line while it may still become other markup than it looks like: ``-``, ``1.``, ``|``, ``[x]:``…"""
+    """Leave out the last line while it may still become other markup than it looks like: ``-``, ``1.``, ``|``, ``[x]:``…; and half a
+    citation."""
     head, _, last = text.rpartition("\n")
     if _HALF_A_MARKER.fullmatch(last) or _DEFINITION.match(last):
         text, last = head, head.rpartition("\n")[2]
     if last.lstrip(" >").startswith("|") and not _in_table(text):
         text = text.rpartition("\n")[0]
-    return text
+    return citations.held_back(text)
 
 
 _HALF_A_MARKER = re.compile(

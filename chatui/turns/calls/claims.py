@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from uuid import UUID
 
 from chatui.models import ToolCall, Turn
 from chatui.models.message import Author
 from chatui.store import transcripts
+from chatui.store.browsing import opened_pages
 from chatui.tools import replies
 from chatui.tools.replies import Provenance
 from chatui.turns import ledger
@@ -15,6 +16,7 @@ from chatui.turns.calls.requested import reply_frame, unanswered
 from chatui.turns.ledger import Job, LeaseLostError
 from renderer.errors import Code
 from renderer.frames import Role, Terminator
+from renderer.markup.citations import Cited
 
 
 def claim(job: Job, wanted: Sequence[tuple[UUID, str, str]]) -> set[str]:
@@ -31,6 +33,17 @@ def claim(job: Job, wanted: Sequence[tuple[UUID, str, str]]) -> set[str]:
     ToolCall.objects.bulk_create(rows, ignore_conflicts=True)
     mine = ToolCall.objects.filter(pk__in=[key for key, *_ in wanted])
     return set(mine.values_list("call_id", flat=True))
+
+
+def keep_pages(job: Job, pages: Mapping[int, Cited]) -> None:
+    """Keep the pages that the turn opened.
+
+    Raises:
+        LeaseLostError: the turn has ended, or another process has it.
+    """
+    if not ledger.is_ours(job):
+        raise LeaseLostError
+    opened_pages.keep(job.turn_id, pages)
 
 
 def answer_abandoned(turn: Turn) -> None:

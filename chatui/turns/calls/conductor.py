@@ -31,6 +31,7 @@ from renderer import history
 from renderer.errors import Code
 from renderer.frame_kinds import TOOL_LINE
 from renderer.frames import Frame
+from renderer.markup.citations import Cited
 
 log = logging.getLogger(__name__)
 
@@ -43,12 +44,15 @@ _NO_MORE = "No more calls are possible in this answer. Answer with what you have
 
 
 class Conductor:
-    """One for each turn. ``follow`` after each sampling. ``tools``: what the person is offered, by name."""
+    """One for each turn. ``follow`` after each sampling. ``tools``: what the person is offered, by name. ``pages``: what may be cited, to
+    which tools add."""
 
-    def __init__(self, job: Job, frames: KeptFrames, tools: Mapping[str, Tool]) -> None:
+    def __init__(self, job: Job, frames: KeptFrames, tools: Mapping[str, Tool], pages: dict[int, Cited]) -> None:
         self._job = job
         self._frames = frames
-        turn = CallingTurn(job.turn_id, job.conversation_id, job.asked_by_id, questions_of(job.frames))
+        turn = CallingTurn(job.turn_id, job.conversation_id, job.asked_by_id, questions_of(job.frames), pages=pages)
+        self._pages = pages
+        self._kept = set(pages)
         self._tools = {name: tool.begun(turn) for name, tool in tools.items()}
         self._given_back: dict[str, GivenReasoning] = {}
         self._calls_left = environment().tool_calls
@@ -67,9 +71,22 @@ class Conductor:
         except asyncio.CancelledError:
             self._cancel("The call was cancelled. Whether it had an effect is not known.")
             raise
+        await self._keep_pages()
         self._vain_rounds += not has_run
         frames = history.seen_again((*self._job.frames, *self._frames.written))
         return replace(request, frames=frames, cut_answer=None, given_back=dict(self._given_back))
+
+    async def _keep_pages(self) -> None:
+        """Keep what was opened, before an answer can cite it."""
+        opened = {cursor: page for cursor, page in list(self._pages.items()) if cursor not in self._kept}
+        if not opened:
+            return
+        try:
+            await writer.run(claims.keep_pages, self._job, opened, order=self._job.turn_id, patience=CLAIM_PATIENCE)
+        except DatabaseBusyError:
+            log.warning("turn %s: the pages that it opened could not be kept", self._job.turn_id)
+        else:
+            self._kept.update(opened)
 
     def _remember(self, calls: Sequence[Frame], reasoning: GivenReasoning | None) -> None:
         """Reasoning goes back to its server as long as there is no answer; after that it is dropped, like the frames of it."""

@@ -17,6 +17,7 @@ from renderer.events import FrameClosed, RawEvent
 from renderer.frame_kinds import is_preamble, is_tool_line
 from renderer.gate import Audience, Gate, VisibleClosed, VisibleDelta, VisibleEvent, VisibleOpened, VisibleText, VisibleWithdrawn, Working
 from renderer.markup.blocks import BlockClosed, BlockOpen, BlockPatched
+from renderer.markup.citations import Cited
 from renderer.markup.growing import STEP_CHARS, STEP_COST, GrowingMarkdown, MoreText, in_steps
 
 
@@ -34,6 +35,8 @@ class EndUserStream:
 
     def __init__(self, turn_id: UUID, *, can_answer_now: bool = False) -> None:
         """``can_answer_now``: the person may end the thinking before the answer, once."""
+        self.pages: dict[int, Cited] = {}
+        """What the answer may cite, by cursor. More come while the turn runs."""
         self._can_answer_now = can_answer_now
         self._turn = str(turn_id)
         self._gate = Gate(Audience.END_USER)
@@ -170,7 +173,7 @@ class EndUserStream:
                 self._is_thinking = self.thought_seconds is None and not self._has_answer
                 self._pending.append(wire.WorkingBegan(elapsed, can_answer_now=self._can_answer_now and self._is_thinking))
             case VisibleOpened(header=header):
-                self._begin(OpenMessage(key, is_preamble(header), GrowingMarkdown(), is_tool_line(header)), elapsed)
+                self._begin(OpenMessage(key, is_preamble(header), GrowingMarkdown(self.pages), is_tool_line(header)), elapsed)
             case VisibleDelta(text=text):
                 if self._open is not None:
                     self._show_text(self._open, self._with_more_text(text))

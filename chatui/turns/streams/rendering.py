@@ -13,6 +13,7 @@ from renderer.frames import Frame
 from renderer.gate import Audience, VisibleText, show
 from renderer.markup import html
 from renderer.markup.blocks import BlockClosed, BlockOpen, BlockPatched
+from renderer.markup.citations import Pages
 from renderer.markup.growing import GrowingMarkdown, MoreText
 from renderer.markup.html import SafeHtml
 
@@ -59,12 +60,12 @@ class Rendering:
             self.tail = markdown.tail()
 
 
-def messages_of(frames: Sequence[tuple[UUID, Frame]], cut: UUID | None) -> list[wire.MessageSoFar]:
-    """Stored frames as messages. Renders them, which can take seconds. ``cut``: the one that breaks off, if any."""
-    return [_message(key, frame, is_cut=key == cut) for key, frame in frames]
+def messages_of(frames: Sequence[tuple[UUID, Frame]], cut: UUID | None, pages: Pages | None = None) -> list[wire.MessageSoFar]:
+    """Stored frames as messages. Renders them, which can take seconds. ``cut``: the one that breaks off. ``pages``: what they may cite."""
+    return [_message(key, frame, pages, is_cut=key == cut) for key, frame in frames]
 
 
-def _message(key: UUID, frame: Frame, *, is_cut: bool) -> wire.MessageSoFar:
-    blocks = html.render_blocks(show(frame, Audience.END_USER), is_cut=is_cut)
+def _message(key: UUID, frame: Frame, pages: Pages | None, *, is_cut: bool) -> wire.MessageSoFar:
+    blocks = html.render_blocks(show(frame, Audience.END_USER), is_cut=is_cut, pages=pages)
     kind: wire.PartKind = "tool" if is_tool_line(frame.header) else "preamble" if is_preamble(frame.header) else "final"
     return wire.MessageSoFar(str(key), kind, blocks)

@@ -158,4 +158,5 @@ def test_the_clock_tells_the_time_of_a_zone_and_says_what_is_wrong() -> None:
 
 
 def test_the_product_brings_a_clock_and_the_weather_of_the_demo() -> None:
-    assert {name: each.is_for_demo for name, each in found.tools().items()} == {"current_time": False, "get_current_weather": True}
+    own = {name: each.is_for_demo for name, each in found.tools().items() if each.recipient is None}
+    assert own == {"current_time": False, "get_current_weather": True}

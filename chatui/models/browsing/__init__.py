@@ -1,0 +1,1 @@
+"""Tables of what tools leave behind for people."""

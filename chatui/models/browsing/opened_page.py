@@ -1,0 +1,28 @@
+"""A page that a model opened: what a citation of it leads to, also years later."""
+
+from __future__ import annotations
+
+from django.db import models
+
+from chatui.models.keys import new_key
+from chatui.models.turn import Turn
+
+
+class OpenedPage(models.Model):
+    """``cursor``: its number in the conversation, by which answers cite it. ``url``: empty for a list of results.
+
+    Hidden like the call that opened it, until an answer cites it. Its text is not kept here: it stands in the reply, which is hidden.
+    """
+
+    id = models.UUIDField(primary_key=True, default=new_key, editable=False)
+    turn = models.ForeignKey(Turn, on_delete=models.CASCADE, related_name="+")
+    cursor = models.PositiveIntegerField()
+    url = models.TextField(blank=True)
+    title = models.TextField(blank=True)
+
+    class Meta:
+        default_permissions = ()
+        constraints = [models.UniqueConstraint(fields=["turn", "cursor"], name="one_page_per_cursor")]
+
+    def __str__(self) -> str:
+        return f"Opened page {self.id}"

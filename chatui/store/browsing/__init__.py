@@ -1,0 +1,1 @@
+"""What is kept of pages that models opened."""

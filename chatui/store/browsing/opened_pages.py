@@ -1,0 +1,26 @@
+"""Keeps which pages were opened in a conversation, and finds those that its texts cite."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from uuid import UUID
+
+from chatui.models import OpenedPage
+from renderer.markup.citations import Cited, may_cite
+
+
+def of_conversation(conversation_id: UUID) -> dict[int, Cited]:
+    """By cursor, every page that was opened in this conversation. One statement."""
+    rows = OpenedPage.objects.filter(turn__conversation=conversation_id).order_by("pk")
+    return {cursor: Cited(url, title) for cursor, url, title in rows.values_list("cursor", "url", "title")}
+
+
+def cited_by(conversation_id: UUID, texts: Iterable[str]) -> dict[int, Cited]:
+    """As ``of_conversation``, if one of the texts may cite a page; otherwise nothing is read."""
+    return of_conversation(conversation_id) if any(map(may_cite, texts)) else {}
+
+
+def keep(turn_id: UUID, pages: Mapping[int, Cited]) -> None:
+    """Keep pages that a turn opened. May be done twice."""
+    rows = [OpenedPage(turn_id=turn_id, cursor=cursor, url=page.url, title=page.title) for cursor, page in pages.items()]
+    OpenedPage.objects.bulk_create(rows, ignore_conflicts=True)

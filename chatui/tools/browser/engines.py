@@ -1,0 +1,98 @@
+"""Search engines: how each is asked, and where its results stand in what it answers."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from chatui.env import Environment
+from chatui.fetching import service
+from chatui.fetching.service import Question, ServiceError
+from chatui.tools.tool import ToolError
+
+log = logging.getLogger(__name__)
+
+MOST_RESULTS = 20
+_SNIPPET_CHARS = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a search found. All of it is a stranger's text."""
+
+    url: str
+    title: str
+    snippet: str
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """``question`` makes the request of an address, a key, a query and a number; ``place``: the keys under which the results stand."""
+
+    name: str
+    url: str
+    question: Callable[[str, str, str, int], Question] = field(repr=False)
+    place: tuple[str, ...] = ("results",)
+    snippet: str = "content"
+
+
+def _searxng(url: str, key: str, query: str, most: int) -> Question:
+    headers = {"Authorization": f"Bearer {key}"} if key else {}
+    return Question(f"{url.rstrip('/')}/search", headers, {"q": query, "format": "json"})
+
+
+def _brave(url: str, key: str, query: str, most: int) -> Question:
+    return Question(f"{url.rstrip('/')}/res/v1/web/search", {"X-Subscription-Token": key}, {"q": query, "count": most})
+
+
+def _tavily(url: str, key: str, query: str, most: int) -> Question:
+    return Question(f"{url.rstrip('/')}/search", {"Authorization": f"Bearer {key}"}, body={"query": query, "max_results": most})
+
+
+def _exa(url: str, key: str, query: str, most: int) -> Question:
+    contents = {"text": {"maxCharacters": _SNIPPET_CHARS}}
+    return Question(f"{url.rstrip('/')}/search", {"x-api-key": key}, body={"query": query, "numResults": most, "contents": contents})
+
+
+ENGINES: Mapping[str, Engine] = {
+    "searxng": Engine("SearXNG", "", _searxng),
+    "brave": Engine("Brave", "https://api.search.brave.com", _brave, ("web", "results"), "description"),
+    "tavily": Engine("Tavily", "https://api.tavily.com", _tavily),
+    "exa": Engine("Exa", "https://api.exa.ai", _exa, snippet="text"),
+}
+
+
+def is_configured(env: Environment) -> bool:
+    """Whether there is a search engine that can be asked."""
+    engine = ENGINES.get(env.search)
+    return engine is not None and bool(env.search_url or engine.url) and (env.search == "searxng" or bool(env.search_key))
+
+
+async def search(env: Environment, query: str, most: int) -> list[Result]:
+    """What the operator's search engine finds, best first.
+
+    Raises:
+        ToolError: it failed.
+    """
+    engine = ENGINES[env.search]
+    most = max(1, min(most, MOST_RESULTS))
+    try:
+        answer: Any = await service.ask(engine.question(env.search_url or engine.url, env.search_key, query, most))
+    except ServiceError as error:
+        log.warning("the search engine %s failed: %s", engine.name, error)
+        raise ToolError("The search engine does not answer at the moment.") from None
+    for key in engine.place:
+        answer = answer.get(key) if isinstance(answer, dict) else None
+    found = [_result(each, engine) for each in answer if isinstance(each, dict)] if isinstance(answer, list) else []
+    return [each for each in found if each.url][:most]
+
+
+def _result(told: Mapping[str, Any], engine: Engine) -> Result:
+    url, title, snippet = (told.get(key) for key in ("url", "title", engine.snippet))
+    return Result(
+        url if isinstance(url, str) else "",
+        title if isinstance(title, str) else "",
+        snippet[:_SNIPPET_CHARS] if isinstance(snippet, str) else "",
+    )

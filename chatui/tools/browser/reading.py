@@ -1,0 +1,60 @@
+"""Has a fetched page read as text, in a process of its own: hostile HTML costs that process, and after some seconds it is ended."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from chatui.fetching.errors import FetchError
+from chatui.fetching.fetcher import Fetched
+
+SECONDS = 12.0
+_WORKER = Path(__file__).with_name("page_worker.py")
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page as text. ``links``: where the links of the text lead, by their id. ``is_results``: it is what a search found.
+
+    ``found_in``, ``places``: it says where a text stands in the page with this cursor, each match at one of these lines.
+    """
+
+    url: str
+    title: str
+    lines: tuple[str, ...] = field(repr=False)
+    links: tuple[str, ...] = field(default=(), repr=False)
+    is_results: bool = False
+    found_in: int | None = None
+    places: tuple[int, ...] = ()
+
+
+async def read(fetched: Fetched, seconds: float = SECONDS) -> Page:
+    """The page as text.
+
+    Raises:
+        FetchError: there is no text in it, or it could not be read in time.
+    """
+    found = await asyncio.to_thread(_read, fetched, seconds)
+    lines = tuple(found["lines"])
+    if not any(map(str.strip, lines)):
+        raise FetchError("There is no text on this page.")
+    cut = ("", "[The page is longer. The rest was not loaded.]") if fetched.is_cut else ()
+    return Page(fetched.url, str(found["title"]) or fetched.url, (*lines, *cut), tuple(found["links"]))
+
+
+def _read(fetched: Fetched, seconds: float) -> dict[str, Any]:
+    about = json.dumps({"url": fetched.url, "kind": fetched.kind, "charset": fetched.charset})
+    try:
+        whole = about.encode() + b"\n" + fetched.body
+        command = [sys.executable, "-I", str(_WORKER)]
+        # Our own script: nothing of the page is an argument of it.
+        done = subprocess.run(command, input=whole, capture_output=True, timeout=seconds, check=True, env={})  # noqa: S603
+        found: dict[str, Any] = json.loads(done.stdout)
+    except (subprocess.SubprocessError, OSError, ValueError):
+        raise FetchError("This page cannot be read as text.") from None
+    return found

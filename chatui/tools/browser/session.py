@@ -1,0 +1,129 @@
+"""The browser of one turn: the pages that it has open, by cursor, and what the model may do with them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from urllib.parse import unquote_plus
+
+from chatui.env import Environment
+from chatui.fetching.errors import FetchError
+from chatui.fetching.fetcher import Fetcher
+from chatui.tools.browser import engines, reading, showing
+from chatui.tools.browser.reach import Reach
+from chatui.tools.browser.reading import Page
+from chatui.tools.tool import CallingTurn, ToolError
+from renderer.markup.citations import Cited
+
+MOST_OPEN = 50
+"""Pages that one turn keeps open. The oldest are closed; they can be opened again by their address."""
+_ECHO_CHARS = 12
+
+
+@dataclass(slots=True)
+class Browser:
+    """One for each turn. Its methods are the functions that gpt-oss knows, and return what it reads."""
+
+    turn: CallingTurn
+    env: Environment
+    fetcher: Fetcher
+    _pages: dict[int, Page] = field(default_factory=dict, repr=False)
+    _reach: Reach = field(init=False, repr=False)
+    _latest: int | None = None
+
+    def __post_init__(self) -> None:
+        self._reach = Reach(self.turn.questions)
+        self._reach.shown(page.url for page in self.turn.pages.values() if page.url)
+
+    async def search(self, query: str, topn: int = 10) -> str:
+        """Ask the operator's search engine.
+
+        Raises:
+            ToolError: it failed.
+        """
+        if not query.strip():
+            raise ToolError("There is nothing to search for.")
+        found = await engines.search(self.env, query[:1000], topn)
+        return self._push(showing.results(query, [each for each in found if not _echoes(each.url, query)]))
+
+    async def open(self, id: int | str = -1, cursor: int = -1, loc: int = -1, num_lines: int = -1) -> str:  # noqa: A002 - the trained name
+        """Open a link of a page, an address, or a page again at another line.
+
+        Raises:
+            ToolError: there is no such page or link, the address may not be opened, or it could not be loaded.
+        """
+        if isinstance(id, str) and not id.strip().lstrip("-").isdigit():
+            return self._push(await self._loaded(_whole(id)), loc, num_lines)
+        number = int(id)
+        page, at = await self._page(cursor)
+        if number < 0:
+            return self._push(page, max(loc, 0), num_lines)
+        if page.found_in is not None:
+            if number >= len(page.places):
+                raise ToolError(f"There is no match {number} on this page.")
+            whole, _ = await self._page(page.found_in)
+            return self._push(whole, page.places[number] if loc < 0 else loc, num_lines)
+        if number >= len(page.links):
+            raise ToolError(f"There is no link with the id {number} on the page with the cursor {at}.")
+        return self._push(await self._loaded(page.links[number]), loc, num_lines)
+
+    async def find(self, pattern: str, cursor: int = -1) -> str:
+        """Look for a text in a page.
+
+        Raises:
+            ToolError: there is no such page, or it is none that can be searched.
+        """
+        page, at = await self._page(cursor)
+        if page.is_results or page.found_in is not None:
+            raise ToolError("Text can be found in pages that were opened, not in results. Open one first.")
+        if not pattern.strip():
+            raise ToolError("There is nothing to find.")
+        return self._push(showing.matches(at, page, pattern[:200]))
+
+    async def _page(self, cursor: int) -> tuple[Page, int]:
+        """The page with this cursor, or the latest one. What an earlier answer opened is loaded again."""
+        at = self._latest if cursor < 0 else cursor
+        if at is None:
+            raise ToolError("No page is open. Search, or open an address that the person wrote.")
+        if at in self._pages:
+            return self._pages[at], at
+        known = self.turn.pages.get(at)
+        if known is None or not known.url:
+            raise ToolError(f"There is no page with the cursor {at} any more.")
+        self._pages[at] = await self._loaded(known.url)
+        return self._pages[at], at
+
+    async def _loaded(self, url: str) -> Page:
+        if not self._reach.allows(url):
+            raise ToolError("Only addresses that the person wrote, or that a search or an opened page showed, can be opened.")
+        try:
+            return await reading.read(await self.fetcher.fetch(url))
+        except FetchError as error:
+            raise ToolError(str(error)) from None
+
+    def _push(self, page: Page, start: int = 0, count: int = -1) -> str:
+        """Give a page the next cursor, and show it."""
+        cursor = max(self.turn.pages, default=-1) + 1
+        self._pages[cursor] = page
+        if len(self._pages) > MOST_OPEN:
+            del self._pages[next(iter(self._pages))]
+        self.turn.pages[cursor] = Cited(page.url, self._title(page))
+        self._latest = cursor
+        self._reach.shown(page.links)
+        return showing.shown(cursor, page, max(start, 0), count)
+
+    def _title(self, page: Page) -> str:
+        """What people may read of it. The title of results, or of what was found in a page, has hidden words of the model in it."""
+        if page.found_in is not None:
+            return self.turn.pages[page.found_in].title
+        return "" if page.is_results else page.title
+
+
+def _whole(address: str) -> str:
+    stripped = address.strip()
+    return stripped if "://" in stripped else f"https://{stripped}"
+
+
+def _echoes(url: str, query: str) -> bool:
+    """Whether an address repeats what was searched for, as pages of search engines do: a query is hidden, and a cited address is not."""
+    asked = " ".join(query.casefold().split())
+    return len(asked) >= _ECHO_CHARS and asked in " ".join(unquote_plus(url.partition("?")[2]).casefold().split())

@@ -1,0 +1,89 @@
+"""The functions of the browser as tools: as gpt-oss was trained to call them, and as functions for formats that know nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+from chatui.env import environment
+from chatui.fetching.fetcher import Fetcher
+from chatui.fetching.urls import Hosts
+from chatui.tools.browser import engines
+from chatui.tools.browser.session import Browser
+from chatui.tools.tool import CallingTurn, Tool, ToolError
+
+_CITE = "Cite what you read as 【cursor†L1-L4】, by the number in brackets above it."
+_OPENS = (
+    "Opens the link with an id, shown as 【id†text】, on the page with a cursor, from line loc on; or an address. Without an id it shows "
+    f"another part of that page. Without a cursor it means the latest page. {_CITE}"
+)
+_NUMBER = {"type": "integer", "default": -1, "minimum": -1, "maximum": 1_000_000}
+_SOURCE = {"type": "string", "maxLength": 100}
+_ID = {
+    "anyOf": [{"type": "integer", "minimum": -1, "maximum": 1_000_000}, {"type": "string", "maxLength": 2000}],
+    "description": "The id of a link, or an address that the person wrote or that was shown (integer or string)",
+}
+_DESCRIBED: dict[str, tuple[str, str, dict[str, Any], list[str]]] = {
+    "search": (
+        "Searching the web",
+        f"Searches the web for information on a query. {_CITE}",
+        {
+            "query": {"type": "string", "minLength": 1, "maxLength": 1000},
+            "topn": {"type": "integer", "default": 10, "minimum": 1, "maximum": 100},
+            "source": _SOURCE,
+        },
+        ["query"],
+    ),
+    "open": (
+        "Reading a web page",
+        _OPENS,
+        {"id": _ID, "cursor": _NUMBER, "loc": _NUMBER, "num_lines": _NUMBER, "view_source": {"type": "boolean"}, "source": _SOURCE},
+        [],
+    ),
+    "find": (
+        "Searching a web page",
+        f"Finds exact matches of a text in the page with a cursor, or in the latest one. {_CITE}",
+        {"pattern": {"type": "string", "minLength": 1, "maxLength": 200}, "cursor": _NUMBER},
+        ["pattern"],
+    ),
+}
+_READ = {"search": ("query", "topn"), "open": ("id", "cursor", "loc", "num_lines"), "find": ("pattern", "cursor")}
+"""What is used of the trained arguments. ``source`` has one value, and a page's own source is never shown."""
+
+
+def browser_tools() -> list[Tool]:
+    """The functions that can be offered: without a search engine, pages that the person names can be opened all the same."""
+    return [_tool(name) for name in _DESCRIBED if name != "search" or engines.is_configured(environment())]
+
+
+def new_browser(turn: CallingTurn) -> Browser:
+    """A browser for a turn, as the operator set it up."""
+    env = environment()
+    return Browser(turn, env, Fetcher(Hosts(env.browser_allow_hosts, env.browser_deny_hosts)))
+
+
+def _tool(name: str) -> Tool:
+    label, description, properties, required = _DESCRIBED[name]
+    return Tool(
+        name=f"browser_{name}",
+        description=description,
+        parameters={"type": "object", "properties": properties, "required": required, "additionalProperties": False},
+        run=_outside_of_a_turn,
+        is_async=True,
+        label=label,
+        source="chatui",
+        recipient=f"browser.{name}",
+        begin=partial(_begin, name),
+    )
+
+
+def _begin(name: str, turn: CallingTurn) -> Callable[[Mapping[str, Any]], Any]:
+    """The function as this turn calls it. All three share one browser."""
+    browser: Browser = turn.shared.setdefault("browser", new_browser(turn))
+    function = getattr(browser, name)
+    return lambda arguments: function(**{key: arguments[key] for key in _READ[name] if key in arguments})
+
+
+async def _outside_of_a_turn(arguments: Mapping[str, Any]) -> str:
+    raise ToolError("The browser belongs to an answer.")

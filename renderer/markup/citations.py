@@ -1,0 +1,94 @@
+"""The pages that an answer may cite, and the links that its citations become: ``【3†L1-L4】`` names the page with the cursor 3.
+
+A citation is a link to a page that was opened, and nothing else: no part of an address comes from the text that cites it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from markdown_it.token import Token
+
+from renderer.markup import links
+
+CITATION = re.compile(r"【([0-9]{1,6})†[^【】\n]{1,60}】|〖([0-9]{1,6})†[^〖〗\n]{1,60}〗")
+"""As gpt-oss was trained to write it; some of its descriptions have the other brackets."""
+_HALF_A_CITATION = re.compile(r"[【〖](?:[0-9]{1,6}(?:†[^【】〖〗\n]{0,60})?)?\Z")
+TITLE_CHARS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Cited:
+    """A page that was opened. ``url``: empty where it is none of the web, such as a list of what a search found."""
+
+    url: str
+    title: str
+
+    @property
+    def host(self) -> str:
+        """What people read of where a citation leads; empty where it leads nowhere."""
+        return links.host(_href(self)).removeprefix("www.")
+
+
+Pages = Mapping[int, Cited]
+"""By cursor, the pages that were opened in a conversation."""
+
+
+def cited(text: str, pages: Pages) -> list[Cited]:
+    """The pages that a text cites, each once, in the order of the text."""
+    named = (pages.get(int(match[1] or match[2])) for match in CITATION.finditer(text))
+    return list(dict.fromkeys(page for page in named if page is not None and _href(page)))
+
+
+def held_back(text: str) -> str:
+    """The text without a citation at its end that is not complete."""
+    return _HALF_A_CITATION.sub("", text)
+
+
+def may_cite(text: str) -> bool:
+    """Whether there is a citation in a text."""
+    return "†" in text and CITATION.search(text) is not None
+
+
+def link_up(children: list[Token], pages: Pages) -> list[Token]:
+    """The tokens of a sentence with its citations as links. A citation of a page that was never opened is left out; where none ever was, it
+    is text like any other."""
+    if not pages:
+        return children
+    linked: list[Token] = []
+    depth = 0
+    for token in children:
+        depth += (token.type == "link_open") - (token.type == "link_close")
+        linked += _linked(token, pages, inside_link=depth > 0) if token.type == "text" else [token]
+    return linked
+
+
+def _linked(token: Token, pages: Pages, *, inside_link: bool) -> Iterator[Token]:
+    end = 0
+    for match in CITATION.finditer(token.content):
+        if match.start() > end:
+            yield token.copy(content=token.content[end : match.start()])
+        if not inside_link:
+            yield from _tokens(pages.get(int(match[1] or match[2])))
+        end = match.end()
+    if not end:
+        yield token
+    elif end < len(token.content):
+        yield token.copy(content=token.content[end:])
+
+
+def _tokens(page: Cited | None) -> Iterator[Token]:
+    href = _href(page) if page else ""
+    if page is None or not href:
+        return
+    title = " ".join(page.title.split())[:TITLE_CHARS]
+    yield Token("link_open", "a", 1, attrs={"href": href, "class": "citation", "title": title})
+    yield Token("text", "", 0, content=page.host)
+    yield Token("link_close", "a", -1)
+
+
+def _href(page: Cited) -> str:
+    """The address of the page, if a link may lead there."""
+    return page.url if page.url.lower().startswith(("http://", "https://")) and links.permitted(page.url) else ""

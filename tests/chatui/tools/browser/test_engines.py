@@ -1,0 +1,49 @@
+"""Each search engine is asked in its own way, with its key, and its results are read."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+
+from chatui.env import environment
+from chatui.tools.browser import engines, tools
+from chatui.tools.browser.engines import Result
+from tests.chatui.fetching.peers import page, serving
+from tests.support import environment as changed
+
+pytestmark = pytest.mark.asyncio
+
+ONE = {"url": "https://tea.example/", "title": "Tea", "content": "About", "description": "About", "text": "About"}
+
+
+@pytest.mark.parametrize(
+    ("name", "answer", "path", "header"),
+    [
+        ("searxng", {"results": [ONE]}, "/search?q=green+tea&format=json", "Authorization: Bearer k3y"),
+        ("brave", {"web": {"results": [ONE, "x", {"url": 1}]}}, "/res/v1/web/search?q=green+tea&count=3", "X-Subscription-Token: k3y"),
+        ("tavily", {"results": [ONE]}, "/search", "Authorization: Bearer k3y"),
+        ("exa", {"results": [ONE]}, "/search", "x-api-key: k3y"),
+    ],
+)
+async def test_an_engine(name: str, answer: dict[str, Any], path: str, header: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def reply(writer: asyncio.StreamWriter, asked: str) -> None:
+        writer.write(page(json.dumps(answer).encode(), "application/json"))
+
+    async with serving(reply) as peer:
+        changed.change(monkeypatch, {"search": name, "search_key": "k3y", "search_url": f"http://127.0.0.1:{peer.port}/"})
+        assert engines.is_configured(environment())
+        assert await engines.search(environment(), "green tea", 3) == [Result("https://tea.example/", "Tea", "About")]
+        assert peer.asked == [path] and header.lower() in peer.heads[0].lower()
+
+
+async def test_without_an_engine_pages_can_be_opened_and_nothing_searched(monkeypatch: pytest.MonkeyPatch) -> None:
+    for values, is_offered in (
+        ({"search": "none"}, False), ({"search": "searxng"}, False), ({"search": "exa"}, False),
+        ({"search": "exa", "search_key": "k"}, True), ({"search": "searxng", "search_url": "http://search"}, True),
+    ):  # fmt: skip
+        changed.change(monkeypatch, {"search": "none", "search_url": "", "search_key": "", **values})
+        offered = [each.recipient for each in tools.browser_tools()]
+        assert offered == [*(["browser.search"] if is_offered else []), "browser.open", "browser.find"]

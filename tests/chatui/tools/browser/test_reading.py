@@ -1,0 +1,70 @@
+"""Pages as text: what people would see of them, with links and without what nobody sees; and in bounded time, whatever they are."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from chatui.fetching.errors import FetchError
+from chatui.fetching.fetcher import Fetched
+from chatui.tools.browser import reading
+from chatui.tools.browser.page_worker import WIDTH
+from chatui.tools.browser.reading import Page
+
+pytestmark = pytest.mark.asyncio
+
+
+async def read(body: str | bytes, kind: str = "text/html", charset: str = "", seconds: float = 20.0) -> Page:
+    raw = body.encode() if isinstance(body, str) else body
+    return await reading.read(Fetched("https://www.tea.example/a/b", kind, charset, raw), seconds)
+
+
+async def test_text_links_lists_tables_and_code() -> None:
+    page = await read(
+        "<title> A \u202e title </title><nav><a href=/x>Home</a></nav><h2>Tea</h2><p>It is <i>hot</i>, "
+        "see <a href='https://o.example/p#f'>there 【1†x】</a>.<ul><li>one<li>two</ul><pre>a\n   b</pre><table><tr><td>1<td>2</table>"
+    )
+    assert page.title == "A title" and page.links == ("https://www.tea.example/x", "https://o.example/p")
+    text = "\n".join(page.lines)
+    assert "【0†Home】" in text and "## Tea" in text and "It is hot, see 【1†there 〖1‡x〗†o.example】." in text
+    assert "* one" in text and "   b" in text and "| 1 | 2" in text
+
+
+async def test_what_nobody_sees_is_left_out() -> None:
+    hidden = ("<script>SECRET</script><style>SECRET</style><p hidden>SECRET</p><p style='display: none'>SECRET</p><!-- SECRET -->"
+              "<template>SECRET</template><p aria-hidden=true>SECRET</p><a href='javascript:SECRET'>plain</a>se\u200ben")  # fmt: skip
+    page = await read(hidden)
+    assert "SECRET" not in str((page.lines, page.links)) and "plain" in str(page.lines) and "seen" in str(page.lines) and not page.links
+
+
+async def test_charsets() -> None:
+    assert (await read("<p>Grüße</p>".encode("latin-1"), charset="iso-8859-1")).lines == ("Grüße",)
+    assert (await read("<meta charset=koi8-r><p>чай</p>".encode("koi8-r"))).lines == ("чай",)
+    assert (await read("<p>tea</p>", charset="no-such")).lines == ("tea",)
+
+
+async def test_plain_text_is_wrapped_and_marks_of_ours_are_taken_from_it() -> None:
+    page = await read("【0†x】 " + "word " * 100, "text/plain")
+    assert page.lines[0].startswith("〖0‡x〗") and max(map(len, page.lines)) <= WIDTH and page.links == ()
+
+
+@pytest.mark.parametrize("body", ["", "<script>x</script>", "\x00", "<!-- -->"])
+async def test_a_page_without_text_is_said_to_have_none(body: str) -> None:
+    with pytest.raises(FetchError):
+        await read(body)
+
+
+@pytest.mark.parametrize(
+    "body",
+    ["<div>" * 200_000 + "x", "<a href=/a>x</a>" * 50_000, "<p " + "a=b " * 300_000 + ">x", "<" * 1_000_000, "<table>" * 50_000 + "x",
+     "a" * 2_000_000, "<b>" * 100_000 + "x", "&#x10ffff;" * 200_000, "<p>x\n\n" * 200_000],
+)  # fmt: skip
+async def test_hostile_pages_end_in_bounded_time_with_bounded_text(body: str) -> None:
+    began = time.monotonic()
+    try:
+        page = await read(body, seconds=15)
+    except FetchError:
+        page = None
+    assert time.monotonic() - began < 30
+    assert page is None or (sum(map(len, page.lines)) <= 700_000 and len(page.links) <= 2000)

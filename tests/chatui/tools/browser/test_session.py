@@ -1,0 +1,98 @@
+"""The browser as gpt-oss was trained with it; and what it may open: what the person wrote or a page showed, nothing of its own making."""
+
+from __future__ import annotations
+
+import pytest
+
+from chatui.tools.browser.reach import Reach
+from chatui.tools.tool import ToolError
+from renderer.markup.citations import Cited
+from tests.chatui.fetching.peers import answers, page, serving
+from tests.chatui.tools.browser.browsing import SECRET, browser, set_up, web
+
+pytestmark = pytest.mark.asyncio
+
+
+async def test_search_open_and_find_with_cursors_and_numbered_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with web() as peer:
+        set_up(monkeypatch, peer)
+        ours = browser(peer)
+        found = await ours.search(SECRET)
+        assert found.startswith(f"[0] Search results for: {SECRET}\n**viewing lines [0 - ")
+        assert "L0: 【0†Tea 〖0‡trap〗†tea.example】\nL1: A page about tea.\n" in found and "【1†Black†tea.example】" in found
+        assert "echo" not in found and "javascript" not in found and peer.asked == [f"/search?q={SECRET.replace(' ', '+')}&format=json"]
+        opened = await ours.open(id=0)
+        lines = opened.split("\n")
+        assert lines[0] == f"[1] All about tea (http://tea.example:{peer.port}/tea)" and lines[1] == "**viewing lines [0 - 3] of 3**"
+        assert lines[3:6] == ["L0: # Tea", "L1: ", "L2: Green tea is not roasted. 【0†Black tea】, 【1†milk†other.example】 and"]
+        matches = await ours.find(pattern="NOT ROASTED")
+        assert f"[2] Find results for text: `NOT ROASTED` in `All about tea` (http://tea.example:{peer.port}/tea)" in matches
+        assert "# 【0†match at L2】" in matches
+        assert (await ours.open(id=0, cursor=2)).split("\n")[3].startswith("L2: Green tea")
+        assert "Nothing but black." in await ours.open(id=0, cursor=1)
+        assert ours.turn.pages[0] == Cited("", "") and ours.turn.pages[1] == Cited(f"http://tea.example:{peer.port}/tea", "All about tea")
+        assert ours.turn.pages[2] == ours.turn.pages[1], "what was looked for is not shown"
+        assert SECRET not in str(ours.turn.pages)
+
+
+async def test_a_long_page_is_shown_in_windows() -> None:
+    async with web() as peer:
+        ours = browser(peer, f"Read http://tea.example:{peer.port}/long, please.")
+        first = await ours.open(id=f"http://tea.example:{peer.port}/long")
+        assert "of 999**" in first and "L0: Line 0\n" in first and len(first) < 5000 and "L900" not in first
+        assert "**viewing lines [900 - 904] of 999**" in await ours.open(loc=900, num_lines=5)
+        assert "L999: Line 999" in await ours.open(cursor=0, loc=5000)
+
+
+async def test_only_addresses_that_were_written_or_shown_are_opened() -> None:
+    async with web() as peer:
+        tea = f"http://tea.example:{peer.port}"
+        ours = browser(peer, f"What does {tea}/tea say? Not ({tea}/black).")
+        for made_up in (f"{tea}/tea?{SECRET}".replace(" ", "%20"), f"{tea}/", f"http://evil.example:{peer.port}/tea", "file:///etc/passwd"):
+            with pytest.raises(ToolError, match="can be opened"):
+                await ours.open(id=made_up)
+        assert peer.asked == []
+        await ours.open(id=f"{tea}/black")
+        await ours.open(id=f"{tea}/tea#part")
+        with pytest.raises(ToolError, match=r"could not be loaded|cannot be opened"):
+            await ours.open(id=2)
+        assert "Nothing but milk" in await ours.open(id=1, cursor=1), "its address was shown"
+        assert peer.asked == ["/black", "/tea", "/milk?x=1"]
+
+
+async def test_what_a_person_writes_without_a_scheme_counts() -> None:
+    reach = Reach(["See example.org/a, https://Example.com. and «http://b.example/x?y=1»!"])
+    told = ["https://example.org/a", "http://example.org/a/", "https://example.com", "http://b.example/x?y=1#z"]
+    assert all(map(reach.allows, told))
+    assert not any(map(reach.allows, ["https://example.org/", "https://example.org/ab", "https://b.example/x", "https://b.example/X?y=1"]))
+
+
+async def test_pages_of_earlier_answers_can_be_opened_again_and_cursors_go_on() -> None:
+    async with web() as peer:
+        ours = browser(peer)
+        ours.turn.pages.update({0: Cited("", ""), 4: Cited(f"http://tea.example:{peer.port}/tea", "Tea")})
+        ours = type(ours)(ours.turn, ours.env, ours.fetcher)
+        assert (await ours.open(cursor=4)).startswith("[5] All about tea")
+        for gone in (0, 3):
+            with pytest.raises(ToolError, match="no page with the cursor"):
+                await ours.open(cursor=gone)
+
+
+async def test_calls_that_cannot_be_are_told_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with web() as peer:
+        set_up(monkeypatch, peer)
+        ours = browser(peer)
+        with pytest.raises(ToolError, match="No page is open"):
+            await ours.open(id=0)
+        await ours.search("tea")
+        for wrong in (ours.open(id=7), ours.find("x"), ours.search(" "), ours.open(id="12")):
+            with pytest.raises(ToolError):
+                await wrong
+
+
+async def test_a_search_engine_that_fails_costs_the_call_and_no_key_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    for whole in (page(b"{}", "application/json", "500 No"), page(b"<html>"), page(b"[1]"), page(b'{"a":1}' + b" " * 2_000_000)):
+        async with serving(answers(whole)) as peer:
+            set_up(monkeypatch, peer)
+            with pytest.raises(ToolError, match="does not answer"):
+                await browser(peer).search("tea")

@@ -1,0 +1,79 @@
+"""Citations of pages that were opened: links while the answer is written and afterwards, and nothing else than links."""
+
+from __future__ import annotations
+
+import pytest
+
+from renderer.gate import VisibleText
+from renderer.markup import html
+from renderer.markup.blocks import BlockClosed, BlockOpen
+from renderer.markup.citations import Cited, cited
+from renderer.markup.growing import GrowingMarkdown
+
+TEA = Cited("https://www.tea.example/green?a=1&b=2", 'Green "tea" <b>')
+PAGES = {0: Cited("", "Results"), 3: TEA, 4: Cited("javascript:alert(1)", "x"), 5: Cited("https://x.example/)](https://e.example", "y")}
+LINK = 'href="https://www.tea.example/green?a=1&amp;b=2"'
+
+
+def rendered(text: str, pages: dict[int, Cited] = PAGES) -> str:
+    return "".join(block.html for block in html.render_blocks(text, pages=pages))
+
+
+@pytest.mark.parametrize("written", ["【3†L1-L4】", "【3†L8】", "【3†source】", "〖3†L1-L4〗"])
+def test_a_citation_is_a_link_to_the_page_that_was_opened(written: str) -> None:
+    shown = rendered(f"Tea is hot{written}.")
+    assert LINK in shown and 'rel="noopener noreferrer nofollow ugc"' in shown and ">tea.example</a>." in shown
+    assert 'title="Green &quot;tea&quot; &lt;b&gt;"' in shown or "title='" in shown or "Green" in shown
+    assert "【" not in shown and "〖" not in shown
+
+
+@pytest.mark.parametrize("written", ["【0†L1】", "【4†L1】", "【9†L1】", "【999999†L1】"])
+def test_one_that_leads_nowhere_is_left_out(written: str) -> None:
+    assert rendered(f"Tea{written}.") == rendered("Tea.")
+
+
+@pytest.mark.parametrize("written", ["【3】", "【注意】", "`【3†L1】`", "\n\n```\n【3†L1】\n```\n", "【1234567†L1】"])
+def test_other_brackets_and_code_stay_as_they_are(written: str) -> None:
+    assert rendered(f"Tea {written}.") == rendered(f"Tea {written}.", {}) and "citation" not in rendered(f"Tea {written}.")
+
+
+def test_where_no_page_was_opened_it_is_text() -> None:
+    assert "【3†L1】" in rendered("Tea【3†L1】.", {})
+
+
+def test_inside_a_link_it_makes_no_other_link() -> None:
+    assert rendered("[Tea【3†L1】](https://a.example)").count("<a ") == 1
+
+
+def test_an_odd_address_stays_one_address() -> None:
+    shown = rendered("Tea【5†L1】.")
+    assert shown.count("<a ") == 1 and ">x.example</a>" in shown and 'href="https://e.example' not in shown
+
+
+def test_half_a_citation_waits_while_it_is_written_and_the_end_is_the_same() -> None:
+    text = "Tea is **hot【3†L1-L4】** and green【9†L1】 at 【12月】 all times 【3†L9】."
+    growing = GrowingMarkdown(PAGES)
+    shown = []
+    for character in text:
+        growing.feed(VisibleText(character))
+        tail = growing.tail()
+        if isinstance(tail, BlockOpen):
+            shown.append(tail.html.html)
+    assert shown and not any("†" in each for each in shown)
+    assert any(LINK in each for each in shown[:-5])
+    [closed] = [event for event in growing.finish(is_cut=False) if isinstance(event, BlockClosed)]
+    assert closed.html.html == rendered(text) and closed.html.html.count("<a ") == 2
+
+
+def test_pages_that_are_opened_while_it_is_written_count() -> None:
+    pages: dict[int, Cited] = {}
+    growing = GrowingMarkdown(pages)
+    pages[3] = TEA
+    growing.feed(VisibleText("Tea【3†L1】."))
+    growing.finish(is_cut=False)
+    assert LINK in growing.html()[0].html
+
+
+def test_sources_are_what_is_cited_each_once_in_order() -> None:
+    other = Cited("https://o.example/", "Other")
+    assert cited("【7†L1】【3†L1】【7†L3】【0†L1】【4†L1】", {**PAGES, 7: other}) == [other, TEA]
