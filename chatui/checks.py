@@ -15,6 +15,7 @@ from chatui.env import environment
 from chatui.languages.catalogues import not_compiled
 from chatui.model_servers import vocabulary
 from chatui.tools import found
+from chatui.tools.python import availability
 from chatui.tools.servers import reading
 
 
@@ -105,6 +106,14 @@ def tools_file(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     path = environment().tools_file
     problems = () if path is None else reading.read_file(path).problems
     return [checks.Warning(f"CHATUI_TOOLS_FILE: {problem}", id="chatui.W032") for problem in problems]
+
+
+@register()
+def python_sandbox(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+    """Where the tool ``python`` is offered, the sandbox must start on this machine, and no way out of it may be found."""
+    if availability.RECIPIENT not in environment().tools or (verdict := availability.verdict()).is_on:
+        return []
+    return [checks.Warning(f"CHATUI_TOOLS: python is off, because {verdict.reason}.", id="chatui.W040")]
 
 
 @register()

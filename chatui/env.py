@@ -121,6 +121,17 @@ class Environment(BaseSettings):
     )
     browser_deny_hosts: CommaList = Field([], description="Hosts whose pages the browser never opens, with their subdomains.")
     tool_threads: int = Field(16, gt=0, description="How many tools that are plain functions run at a time in one process.")
+    python_program: str = Field("", description="Interpreter that the tool python uses. Empty: the system's own python3.")
+    python_seconds: float = Field(
+        50.0, gt=0, description="Longest time for one call of the tool python. It is then interrupted, and keeps what it has."
+    )
+    python_memory_mb: int = Field(512, ge=128, le=65_536, description="How much memory an interpreter may have, in MiB.")
+    python_data_mb: int = Field(64, ge=1, le=4096, description="How much /mnt/data of a conversation may hold, in MiB of memory.")
+    python_interpreters: int = Field(8, gt=0, description="How many interpreters there may be at a time in one process.")
+    python_interpreters_of_person: int = Field(2, gt=0, description="How many of them may be one person's.")
+    python_idle_minutes: float = Field(10.0, gt=0, description="How long an interpreter may be idle before it ends.")
+    python_service_url: str = Field("", description="Address of a service that runs Python, in the place of the sandbox on this machine.")
+    python_service_key: str = Field("", description="Key for that service.", repr=False)
     bin_days: int = Field(
         30, ge=0, le=36_500, description="For how many days deleted conversations can be brought back, before purge removes them."
     )

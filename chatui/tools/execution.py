@@ -13,7 +13,7 @@ import contextvars
 import logging
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -46,6 +46,11 @@ def cancel_all() -> None:
     """The process ends: tell every tool that nobody waits any more."""
     for execution in list(_running):
         execution.cancel(ToolCancel(execution.call_id, "shutdown"))
+
+
+def soon(task: Coroutine[Any, Any, None]) -> None:
+    """Run what belongs to asynchronous tools on their event loop, from any thread, and do not wait for it. It must not raise."""
+    asyncio.run_coroutine_threadsafe(task, _tools_loop())
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from importlib.metadata import EntryPoint, entry_points
 from chatui.tools import arguments, built_in
 from chatui.tools.browser.tools import browser_tools
 from chatui.tools.functions import tool_of
+from chatui.tools.python.python_tool import PYTHON
 from chatui.tools.servers import known
 from chatui.tools.tool import Tool, ToolUnusableError
 
@@ -28,7 +29,7 @@ def tools() -> dict[str, Tool]:
 def installed() -> dict[str, Tool]:
     """By name. What cannot be offered is left out, and logged with the reason; of two tools with one name, the second is."""
     clock = tool_of(built_in.current_time, "current_time", _OWN)
-    found = {each.name: each for each in (clock, _demo_weather(), *browser_tools())}
+    found = {each.name: each for each in (clock, _demo_weather(), PYTHON, *browser_tools())}
     for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
         if (loaded := _loaded(entry)) is None:
             continue

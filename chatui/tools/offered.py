@@ -36,7 +36,7 @@ def offered_to(groups: Collection[str], *, is_demo: bool) -> dict[str, Tool]:
     named = sorted(name for name, each in known.items() if each.offered_as in may and not each.is_for_demo)
     unasked = set(environment().tools_without_approval)
     # Whatever is not declared harmless would have to be approved by the person, call by call; until that is possible, it is not offered.
-    return {name: known[name] for name in named[:MOST_OFFERED] if known[name].offered_as in unasked}
+    return {name: known[name] for name in named[:MOST_OFFERED] if known[name].offered_as in unasked and known[name].is_usable}
 
 
 def _rules() -> Mapping[str, Collection[str]]:

@@ -57,7 +57,8 @@ class Tool:
 
     A tool that gpt-oss was trained with has a ``recipient``, such as ``browser.search`` or ``python``: the model may call it so, from
     analysis or commentary, and it replies in plain text, as trained. ``code_argument``: such a call has code as its body, which becomes
-    this argument. ``begin``: called once for each turn; returns what is then called in the place of ``run``.
+    this argument. ``begin``: called once for each turn; returns what is then called in the place of ``run``. ``is_ready``: whether it can
+    be used at the moment; never waits. What cannot is not offered.
     """
 
     name: str
@@ -72,6 +73,7 @@ class Tool:
     recipient: str | None = None
     code_argument: str | None = None
     begin: Callable[[CallingTurn], Callable[[Mapping[str, Any]], Any]] | None = field(default=None, repr=False)
+    is_ready: Callable[[], bool] | None = field(default=None, repr=False)
 
     @property
     def definition(self) -> FunctionTool:
@@ -83,6 +85,11 @@ class Tool:
     def offered_as(self) -> str:
         """Its name in settings: tools of one trained namespace, such as ``browser``, are offered together."""
         return self.recipient.split(".")[0] if self.recipient else self.name
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether it can be used at the moment."""
+        return self.is_ready is None or self.is_ready()
 
     def begun(self, turn: CallingTurn) -> Tool:
         """The tool as this turn calls it."""

@@ -23,6 +23,7 @@ from chatui.display import list_events
 from chatui.models import Turn, User
 from chatui.models.turn import TurnState
 from chatui.tools import execution
+from chatui.tools.python import python_tool
 from chatui.turns import leases, ledger, start, sweep
 from chatui.turns.runner import Runner
 from chatui.turns.start import Ask, Started
@@ -120,10 +121,12 @@ def stop_from_thread(place: Place) -> None:
 
 
 def stop_all_from_thread(conversation_id: UUID) -> None:
-    """Stop whatever runs in a conversation. Best effort: its process also sees within a second that the conversation was deleted."""
+    """Stop whatever runs in a conversation, and end its interpreter. Best effort: its process also sees within a second that the
+    conversation was deleted."""
     running = Turn.objects.filter(conversation=conversation_id, state=TurnState.RUNNING)
     for turn_id, process in running.values_list("pk", "lease_owner"):
         stop_from_thread(Place(turn_id, process))
+    python_tool.forget_from_thread(conversation_id)
 
 
 def ask_snapshot(place: Place, audience: Audience, group: str) -> None:

@@ -81,7 +81,7 @@ def test_packages_bring_tools_and_one_that_cannot_be_loaded_keeps_nothing_from_s
     monkeypatch.setattr(found, "entry_points", lambda group: entries)
     caplog.set_level(logging.ERROR)
     tools: Any = found.installed.__wrapped__()
-    own = {"current_time", "get_current_weather", "browser_find", "browser_open"}
+    own = {"current_time", "get_current_weather", "browser_find", "browser_open", "run_python"}
     assert set(tools) == {*own, "mine"} and tools["current_time"].source == "chatui"
     said = [record.getMessage() for record in caplog.records]
     assert [next((name for name in ("current_time", "gone", "unusable") if f"tool {name} " in line), "") for line in said] == [

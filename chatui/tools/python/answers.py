@@ -1,0 +1,103 @@
+"""Reads what comes out of the sandbox, piece by piece: output of any length, kept to a limit, and the end of an answer.
+
+What ran can write anything, an end included. So an end is taken for nothing but the end of its own answer, and what it says for words.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+
+MOST_END_BYTES = 16_000
+MOST_FILES = 20
+MOST_NAME_CHARS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """``text``: what the code wrote, cut in the middle if it was too much. ``files``: names and sizes of the files that it made."""
+
+    text: str = field(repr=False)
+    has_failed: bool = False
+    files: tuple[tuple[str, int], ...] = field(default=(), repr=False)
+
+
+class AnswerReader:
+    """``feed`` bytes until it returns True; then ``finish``. ``mark``: ends the answer, between null bytes."""
+
+    def __init__(self, mark: str, most_chars: int) -> None:
+        self.mark = mark
+        self._end_mark = b"\0" + mark.encode() + b"\0"
+        self._output = _Kept(most_chars)
+        self._tail = b""
+        self._end: bytes | None = None
+
+    def feed(self, data: bytes) -> bool:
+        """Whether the answer is complete. What comes after its end is dropped."""
+        if self._end is None:
+            data = self._tail + data
+            found = data.find(self._end_mark)
+            if found < 0:
+                keep = len(self._end_mark) - 1
+                self._output.add(data[:-keep])
+                self._tail = data[-keep:]
+                return False
+            self._output.add(data[:found])
+            self._tail = b""
+            self._end, data = b"", data[found + len(self._end_mark) :]
+        self._end = (self._end + data)[:MOST_END_BYTES]
+        return b"\n" in self._end or len(self._end) == MOST_END_BYTES
+
+    @property
+    def is_too_much(self) -> bool:
+        """Whether there was more output than is kept."""
+        return self._output.dropped > 0
+
+    def finish(self) -> Answer:
+        """The answer, also where its end never came."""
+        self._output.add(self._tail)
+        self._tail = b""
+        try:
+            end = json.loads((self._end or b"{}").split(b"\n")[0])
+        except (ValueError, RecursionError):
+            end = {}
+        if not isinstance(end, dict):
+            end = {}
+        return Answer(self._output.text(), end.get("failed") is True, files_of(end.get("files")))
+
+
+def files_of(said: object) -> tuple[tuple[str, int], ...]:
+    """Names and sizes, as far as they are any."""
+    entries = said[:MOST_FILES] if isinstance(said, list) else []
+    pairs = [entry for entry in entries if isinstance(entry, list) and len(entry) == 2]
+    return tuple((_printable(name), size) for name, size in pairs if isinstance(name, str) and type(size) is int and size >= 0)
+
+
+def _printable(name: str) -> str:
+    return "".join(char if char.isprintable() else "?" for char in name[:MOST_NAME_CHARS])
+
+
+class _Kept:
+    """The beginning and the end of a text: an error is mostly told at its end."""
+
+    def __init__(self, most: int) -> None:
+        # Bytes of UTF-8: no more of them than the limit of characters would be.
+        self._most_head = most * 2 // 3
+        self._most_tail = most - self._most_head
+        self._head = bytearray()
+        self._tail = bytearray()
+        self.dropped = 0
+
+    def add(self, data: bytes) -> None:
+        room = self._most_head - len(self._head)
+        self._head += data[:room]
+        self._tail += data[room:]
+        if (over := len(self._tail) - self._most_tail) > 0:
+            self.dropped += over
+            del self._tail[:over]
+
+    def text(self) -> str:
+        if not self.dropped:
+            return (self._head + self._tail).decode("utf-8", "replace")
+        head, tail = self._head.decode("utf-8", "replace"), self._tail.decode("utf-8", "replace")
+        return f"{head}\n[… {self.dropped} bytes left out here …]\n{tail}"

@@ -1,0 +1,103 @@
+"""Whether ``python`` can be used in this process, and if not, why and what would help. Nobody is offered a sandbox that was not tried."""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import logging
+import os
+import sys
+import threading
+from dataclasses import dataclass
+from functools import cache
+
+from chatui.env import BASE_DIR, environment
+from chatui.tools.python import examination
+from chatui.tools.python import launch as launching
+from chatui.tools.python.launch import CannotLaunchError, Launch
+
+log = logging.getLogger(__name__)
+
+RECIPIENT = "python"
+_NAMESPACES = "the kernel or the container must let ordinary users make namespaces, see docs/operating.md"
+_REMEDIES = {
+    "disable-userns": "bubblewrap 0.8 or newer is needed",
+    "uid map": "AppArmor must let bubblewrap make user namespaces (Ubuntu: a profile for /usr/bin/bwrap), see docs/operating.md",
+    "new namespace": _NAMESPACES,
+    "not permitted": _NAMESPACES,
+    "permission denied": "the user that runs the product must be able to read the interpreter and make namespaces, see docs/operating.md",
+}
+"""Signs in the words of bubblewrap, and what would help."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """``reason``: why it is off, with what would help; empty if it is on."""
+
+    reason: str = ""
+
+    @property
+    def is_on(self) -> bool:
+        """Whether it can be used."""
+        return not self.reason
+
+
+def is_on() -> bool:
+    """Whether it can be used, as far as is known now: at first the sandbox is tried in a thread, and it is off until that is done."""
+    future = _examined()
+    return future.done() and future.result().is_on
+
+
+def verdict() -> Verdict:
+    """The same, after the sandbox was tried; that takes a second, once in a process."""
+    return _examined().result()
+
+
+def launch() -> Launch:
+    """How the sandbox is started here, by the settings.
+
+    Raises:
+        CannotLaunchError: there is none, or nobody should use it.
+    """
+    if not sys.platform.startswith("linux"):
+        raise CannotLaunchError("the sandbox needs Linux; CHATUI_PYTHON_SERVICE_URL can name a service on another machine")
+    if os.geteuid() == 0:
+        raise CannotLaunchError("the product runs as root, for whom there is no sandbox; run it as a user without rights")
+    return _launch()
+
+
+@cache
+def _launch() -> Launch:
+    env = environment()
+    return launching.found(env.python_program, (BASE_DIR, env.data_dir), env.python_memory_mb, env.python_data_mb)
+
+
+@cache
+def _examined() -> concurrent.futures.Future[Verdict]:
+    future: concurrent.futures.Future[Verdict] = concurrent.futures.Future()
+    if RECIPIENT not in environment().tools:
+        future.set_result(Verdict("it is not in CHATUI_TOOLS"))
+    elif environment().python_service_url:
+        future.set_result(Verdict())
+    else:
+        threading.Thread(target=lambda: future.set_result(_tried()), name="trying the sandbox", daemon=True).start()
+    return future
+
+
+def _tried() -> Verdict:
+    try:
+        ways_out = asyncio.run(examination.attempts(launch())).ways_out
+    except CannotLaunchError as error:
+        found = Verdict(f"{error}{_remedy(str(error))}")
+    except Exception as error:  # noqa: BLE001 - whatever goes wrong here, the tool is off
+        found = Verdict(f"the sandbox could not be tried ({type(error).__name__})")
+    else:
+        words = "the sandbox of this machine is not closed, code in it could: "
+        found = Verdict(words + ", ".join(ways_out) + "; see docs/operating.md") if ways_out else Verdict()
+    if not found.is_on:
+        log.error("the tool python is off: %s", found.reason)
+    return found
+
+
+def _remedy(words: str) -> str:
+    return next((f" ({remedy})" for sign, remedy in _REMEDIES.items() if sign in words.lower()), "")

@@ -1,0 +1,81 @@
+"""Tries to get out of the sandbox of this machine, in every known way, before anything of a model runs in it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import secrets
+import socket
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import Any
+
+from chatui.tools.python import system_calls
+from chatui.tools.python.interpreter import Interpreter, InterpreterEndedError
+from chatui.tools.python.launch import MEBIBYTE, CannotLaunchError, Launch
+
+SECONDS = 30.0
+LEAST_ATTEMPTS = 80
+"""Fewer would mean that the list was cut, or that something in the sandbox answered in its place."""
+_MOST_CHARS = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class Attempts:
+    """By name, whether each succeeded."""
+
+    made: dict[str, bool]
+
+    @property
+    def ways_out(self) -> Sequence[str]:
+        """Those that succeeded."""
+        return [name for name, has_succeeded in self.made.items() if has_succeeded]
+
+
+async def attempts(launch: Launch) -> Attempts:
+    """Every attempt in a sandbox of its own; takes about half a second.
+
+    Raises:
+        CannotLaunchError: the sandbox does not start, or it does not bear the attempts.
+    """
+    interpreter = await Interpreter.start(launch)
+    try:
+        with _listening() as (tcp, abstract):
+            answer = await interpreter.run(_code(launch, tcp, abstract), SECONDS, _MOST_CHARS)
+        made = json.loads(answer.text)
+    except InterpreterEndedError as error:
+        raise CannotLaunchError(f"the sandbox did not bear the attempts to leave it: {error}") from None
+    except ValueError:
+        raise CannotLaunchError("the attempts to leave the sandbox could not be made: this interpreter lacks parts of Python") from None
+    finally:
+        await interpreter.end()
+    if not isinstance(made, dict) or len(made) < LEAST_ATTEMPTS:
+        raise CannotLaunchError("not all attempts to leave the sandbox could be made")
+    return Attempts({str(name): has_succeeded is not False for name, has_succeeded in made.items()})
+
+
+def _code(launch: Launch, tcp: int, abstract: str) -> str:
+    machine = os.uname().machine
+    tables = (system_calls.REFUSED, system_calls.MISSING, system_calls.EXAMINED)
+    host: dict[str, Any] = {
+        "readable": launch.hidden,
+        "tcp": tcp,
+        "abstract": abstract,
+        "numbers": {name: number for table in tables for name, number in system_calls.numbers(table, machine).items()},
+        "memory": launch.memory_mebibytes * MEBIBYTE,
+        "data": launch.data_mebibytes * MEBIBYTE,
+    }
+    text = (files("chatui.tools.python") / "inside" / "probes.py").read_text("utf-8")
+    return text.replace("HOST: dict[str, Any] = {}\n", f"HOST = {host!r}\n", 1)
+
+
+@contextlib.contextmanager
+def _listening() -> Iterator[tuple[int, str]]:
+    """What a sandbox that is not closed would reach: a port of this machine, and a socket without a file."""
+    name = f"chatui-{secrets.token_hex(8)}"
+    with socket.create_server(("127.0.0.1", 0)) as tcp, socket.socket(socket.AF_UNIX) as unix:
+        unix.bind("\0" + name)
+        unix.listen()
+        yield tcp.getsockname()[1], name

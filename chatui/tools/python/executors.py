@@ -1,0 +1,48 @@
+"""What carries out code for a conversation: the sandbox of this machine, or a service of the operator's."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Protocol
+from uuid import UUID
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Code to run for a conversation. ``person_id``: who asked; interpreters are counted for each person."""
+
+    conversation_id: UUID
+    person_id: UUID
+    code: str = field(repr=False)
+    seconds: float
+    most_chars: int
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """``text``: what the code wrote, of bounded length. ``files``: names and sizes of what it made in ``/mnt/data``.
+
+    ``is_new``: nothing of earlier calls was there. ``ended``: why nothing of this call is left for the next; empty if it is.
+    """
+
+    text: str = field(repr=False)
+    has_failed: bool = False
+    files: tuple[tuple[str, int], ...] = field(default=(), repr=False)
+    is_new: bool = False
+    ended: str = ""
+
+
+class Executor(Protocol):
+    """Runs code, in a state that is kept between the calls of a conversation."""
+
+    async def run(self, asked: Asked) -> Outcome:
+        """Run code. Cancelled, it ends what runs within a second.
+
+        Raises:
+            ToolError: it could not be begun. The text is for the model.
+        """
+        ...
+
+    async def forget(self, conversation_id: UUID) -> None:
+        """End what is kept for a conversation. Never raises."""
+        ...

@@ -1,0 +1,173 @@
+"""One interpreter in its sandbox: started, given code, interrupted, stopped between calls, and killed.
+
+All of it belongs to one event loop. The processes of the sandbox are one process group, which the sandbox has no means to leave: what
+is sent to the group reaches all of them. They end with the thread that started them, so with the product, however it ends.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import secrets
+import signal
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from chatui.tools.python.answers import Answer, AnswerReader
+from chatui.tools.python.launch import CannotLaunchError, Launch
+from chatui.tools.python.starting import READ_BYTES, ended, started
+
+GRACE_SECONDS = 2.0
+"""Between the interrupt, which keeps what the code has made, and the end of the interpreter."""
+START_SECONDS = 20.0
+LOOK_SECONDS = 0.1
+MOST_INODES = 10_000
+"""Files, directories and links in memory: the sandbox's size limits do not count their names."""
+FLOOD_PAUSE_SECONDS = 0.01
+"""After each piece of output that is too much, so that reading it costs next to nothing: 6 MB a second."""
+NICENESS = 10
+_DATA = "/proc/{}/root/{}"
+_DIRECTORIES = ("tmp", "mnt/data")
+
+
+class InterpreterEndedError(Exception):
+    """The interpreter is gone, with all that was in it. ``answer``: what it had written. The text says why, for the model."""
+
+    def __init__(self, why: str, answer: Answer | None = None) -> None:
+        super().__init__(why)
+        self.answer = answer or Answer("")
+
+
+@dataclass(slots=True, eq=False)
+class Interpreter:
+    """``first_process``: the id of the sandbox's own first process, as the host counts. ``is_alive``: not known to have ended.
+
+    ``start`` makes one.
+    """
+
+    process: asyncio.subprocess.Process
+    first_process: int
+    inodes: int = 0
+    is_alive: bool = True
+    _reading: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    @classmethod
+    async def start(cls, launch: Launch) -> Interpreter:
+        """A new sandbox with an interpreter that waits for code; about 50 ms.
+
+        Raises:
+            CannotLaunchError: bubblewrap, or the kernel, would not. The text has its words.
+        """
+        try:
+            async with asyncio.timeout(START_SECONDS):
+                interpreter = cls(*await started(launch))
+                await interpreter._begin()
+        except TimeoutError:
+            raise CannotLaunchError(f"the sandbox did not start within {START_SECONDS:g} seconds") from None
+        except OSError as error:
+            raise CannotLaunchError(f"bubblewrap cannot be started ({type(error).__name__})") from None
+        return interpreter
+
+    async def run(self, code: str, seconds: float, most_chars: int) -> Answer:
+        """Run code for so long at most. Code that takes longer is interrupted, and what it made so far is kept.
+
+        Raises:
+            InterpreterEndedError: the interpreter died of it, or had to be killed.
+        """
+        reader = AnswerReader(_mark(), most_chars)
+        self._signal(signal.SIGCONT)
+        try:
+            async with asyncio.timeout(seconds + GRACE_SECONDS):
+                answer = await self._watched(code, reader, seconds)
+        except TimeoutError:
+            self.kill()
+            raise InterpreterEndedError(f"it took longer than {seconds:g} seconds and could not be interrupted", reader.finish()) from None
+        except BaseException:
+            self.kill()
+            raise
+        # Threads that the code left behind have no time of their own.
+        self._signal(signal.SIGSTOP)
+        return answer
+
+    def kill(self) -> None:
+        """End it, now. What it held is gone."""
+        self.is_alive = False
+        self._signal(signal.SIGKILL)
+
+    async def end(self) -> None:
+        """The same, and wait until there is nothing left of it."""
+        self.kill()
+        async with self._reading:
+            await ended(self.process)
+
+    async def _begin(self) -> None:
+        """Wait for the program in the sandbox. What bubblewrap has to say instead comes the same way."""
+        try:
+            await self._ask("", AnswerReader(_mark(), 2000))
+            os.setpriority(os.PRIO_PGRP, self.process.pid, NICENESS)
+            self.inodes = self._inodes()
+        except InterpreterEndedError as error:
+            await self.end()
+            raise CannotLaunchError(error.answer.text.strip() or "the sandbox ended at once") from None
+        except OSError as error:
+            await self.end()
+            raise CannotLaunchError(f"the sandbox cannot be watched ({type(error).__name__})") from None
+        except BaseException:
+            self.kill()
+            raise
+        self._signal(signal.SIGSTOP)
+
+    async def _watched(self, code: str, reader: AnswerReader, seconds: float) -> Answer:
+        asked = asyncio.create_task(self._ask(code, reader))
+        until = asyncio.get_running_loop().time() + seconds
+        is_interrupted = False
+        try:
+            while not asked.done():
+                await asyncio.wait({asked}, timeout=LOOK_SECONDS)
+                if not asked.done() and self._has_too_many_files():
+                    raise InterpreterEndedError(f"it made more than {MOST_INODES} files", reader.finish())
+                if not is_interrupted and asyncio.get_running_loop().time() > until:
+                    is_interrupted = True
+                    self._write({"interrupt": True})
+            answer = await asked
+        finally:
+            asked.cancel()
+            await asyncio.gather(asked, return_exceptions=True)
+        return replace(answer, text=f"{answer.text}\n[Interrupted after {seconds:g} seconds.]") if is_interrupted else answer
+
+    async def _ask(self, code: str, reader: AnswerReader) -> Answer:
+        self._write({"mark": reader.mark, "code": code})
+        output = self.process.stdout
+        async with self._reading:
+            while output is not None and (data := await output.read(READ_BYTES)):
+                if reader.feed(data):
+                    return reader.finish()
+                if reader.is_too_much:
+                    await asyncio.sleep(FLOOD_PAUSE_SECONDS)
+        raise InterpreterEndedError("it ended by itself, or was killed for the memory or time that it took", reader.finish())
+
+    def _write(self, request: dict[str, Any]) -> None:
+        if self.process.stdin is not None:
+            self.process.stdin.write(json.dumps(request).encode() + b"\n")
+
+    def _has_too_many_files(self) -> bool:
+        # Gone in the meantime: then what it wrote ends as well.
+        with contextlib.suppress(OSError):
+            return self._inodes() - self.inodes > MOST_INODES
+        return False
+
+    def _inodes(self) -> int:
+        """How many there are in the directories that can be written to."""
+        about = [os.statvfs(_DATA.format(self.first_process, path)) for path in _DIRECTORIES]
+        return sum(each.f_files - each.f_ffree for each in about)
+
+    def _signal(self, number: signal.Signals) -> None:
+        if self.process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self.process.pid, number)
+
+
+def _mark() -> str:
+    return secrets.token_hex(16)

@@ -1,0 +1,150 @@
+"""How the sandbox is started: the arguments of bubblewrap, and the limits of what runs in it.
+
+The sandbox sees the interpreter and its libraries, read-only, and two directories in memory. It has namespaces of its own for everything,
+no capabilities, no ``/proc``, no network, not even a loopback that leads anywhere, and an empty environment.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+
+from chatui.tools.python import seccomp
+
+MEBIBYTE = 1024 * 1024
+TEMPORARY_MEBIBYTES = 64
+PROCESSOR_SECONDS = 3600
+"""For all calls of one interpreter together; each call is limited by the clock."""
+THREADS = 64
+OPEN_FILES = 256
+SYSTEM_DIRECTORIES = ("/usr", "/lib", "/lib64", "/bin", "/sbin")
+_LIBRARY_SETTINGS = ("/etc/ld.so.cache", "/etc/alternatives", "/etc/fonts", "/etc/localtime")
+_DEVICES = ("/dev/null", "/dev/zero", "/dev/random", "/dev/urandom")
+_ENVIRONMENT = {
+    "HOME": "/tmp",  # noqa: S108 - in the sandbox
+    "LANG": "C.UTF-8",
+    "MALLOC_ARENA_MAX": "2",
+    "MPLBACKEND": "agg",
+    "OMP_NUM_THREADS": "2",
+    "OPENBLAS_NUM_THREADS": "2",
+    "PATH": "/usr/local/bin:/usr/bin:/bin",
+    "USER": "user",
+}
+
+
+class CannotLaunchError(Exception):
+    """There is no sandbox on this machine. The text says why and what would help, for the operator."""
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """``python``: the interpreter, and ``trees`` where it and its libraries lie, outside of the system's directories. ``hidden``:
+    directories in those or in the system's that must not be seen. ``user``: whom to become before anything else, for tests.
+    """
+
+    bwrap: str
+    python: str
+    trees: tuple[str, ...] = ()
+    hidden: tuple[str, ...] = ()
+    memory_mebibytes: int = 512
+    data_mebibytes: int = 64
+    user: int | None = None
+
+    def command(self, filter_descriptor: int, info_descriptor: int) -> list[str]:
+        """The program and its arguments. ``filter_descriptor``: the filter of system calls can be read there."""
+        return [
+            self.bwrap,
+            *("--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try"),
+            *("--disable-userns", "--uid", "1000", "--gid", "1000", "--hostname", "sandbox", "--cap-drop", "ALL"),
+            *("--die-with-parent", "--clearenv"),
+            *(part for name, value in _ENVIRONMENT.items() for part in ("--setenv", name, value)),
+            *_system(),
+            *(part for path in _LIBRARY_SETTINGS for part in ("--ro-bind-try", path, path)),
+            *(part for tree in self.trees for part in ("--ro-bind", tree, tree)),
+            *(part for path in _DEVICES for part in ("--dev-bind", path, path)),
+            *self._masks(),
+            *("--size", str(TEMPORARY_MEBIBYTES * MEBIBYTE), "--tmpfs", "/tmp"),  # noqa: S108 - in the sandbox
+            *("--size", str(self.data_mebibytes * MEBIBYTE), "--tmpfs", "/mnt/data"),
+            *("--remount-ro", "/", "--chdir", "/mnt/data"),
+            *("--seccomp", str(filter_descriptor), "--info-fd", str(info_descriptor)),
+            *("--", self.python, "-I", "-c", _driver(), json.dumps(self._limits())),
+        ]
+
+    def filter(self) -> bytes:
+        """The filter of system calls.
+
+        Raises:
+            CannotLaunchError: there is none for this kind of processor.
+        """
+        try:
+            return seccomp.program(os.uname().machine)
+        except seccomp.MachineUnsupportedError as error:
+            raise CannotLaunchError(f"there is no filter of system calls for this processor ({error})") from None
+
+    def _masks(self) -> list[str]:
+        seen = (*SYSTEM_DIRECTORIES, *self.trees)
+        inside = [path for path in self.hidden if any(Path(path).is_relative_to(tree) for tree in seen)]
+        return [part for path in inside for part in ("--size", "4096", "--tmpfs", path, "--remount-ro", path)]
+
+    def _limits(self) -> dict[str, int]:
+        return {
+            "RLIMIT_AS": self.memory_mebibytes * MEBIBYTE,
+            "RLIMIT_CORE": 0,
+            "RLIMIT_CPU": PROCESSOR_SECONDS,
+            "RLIMIT_FSIZE": self.data_mebibytes * MEBIBYTE,
+            "RLIMIT_MEMLOCK": 0,
+            "RLIMIT_NOFILE": OPEN_FILES,
+            "RLIMIT_NPROC": THREADS,
+        }
+
+
+def found(python: str, hidden: Sequence[Path], memory_mebibytes: int, data_mebibytes: int) -> Launch:
+    """What this machine has. ``python``: the path of an interpreter; empty for the system's. Takes a few milliseconds.
+
+    Raises:
+        CannotLaunchError: something is missing, or lies where it would open the sandbox.
+    """
+    bwrap = shutil.which("bwrap", path="/usr/bin:/usr/local/bin:/bin")
+    if bwrap is None:
+        raise CannotLaunchError("there is no bubblewrap (Debian and Ubuntu: apt-get install bubblewrap)")
+    program = python or shutil.which("python3", path="/usr/local/bin:/usr/bin")
+    if not program or not os.access(program, os.X_OK):
+        raise CannotLaunchError("there is no interpreter; name one with CHATUI_PYTHON_PROGRAM")
+    trees = tuple(tree for tree in _trees(program) if not any(Path(tree).is_relative_to(system) for system in SYSTEM_DIRECTORIES))
+    secret = [str(path.resolve()) for path in hidden]
+    for tree in trees:
+        if any(Path(path).is_relative_to(tree) or Path(tree).is_relative_to(path) for path in secret):
+            raise CannotLaunchError(f"CHATUI_PYTHON_PROGRAM lies in {tree}, beside what the product keeps; use an interpreter elsewhere")
+    return Launch(bwrap, program, trees, tuple(secret), memory_mebibytes, data_mebibytes)
+
+
+def _trees(program: str) -> set[str]:
+    """Where an interpreter's own files and libraries are, as it says itself."""
+    asking = "import json, sys; print(json.dumps([sys.prefix, sys.base_prefix]))"
+    try:
+        said = subprocess.run([program, "-I", "-c", asking], env={}, capture_output=True, timeout=20, check=True)  # noqa: S603 - the operator's
+        trees = set(json.loads(said.stdout))
+    except (OSError, subprocess.SubprocessError, ValueError):
+        raise CannotLaunchError("CHATUI_PYTHON_PROGRAM names no interpreter that starts") from None
+    return trees | {os.path.realpath(tree) for tree in trees}
+
+
+def _system() -> list[str]:
+    """The system's directories as they are: some are links into ``/usr``, some real ones."""
+    parts: list[str] = []
+    for path in SYSTEM_DIRECTORIES:
+        if os.path.islink(path):
+            parts += ["--symlink", os.readlink(path), path]
+        elif os.path.isdir(path):
+            parts += ["--ro-bind", path, path]
+    return parts
+
+
+def _driver() -> str:
+    return (files("chatui.tools.python") / "inside" / "driver.py").read_text("utf-8")

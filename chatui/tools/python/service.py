@@ -1,0 +1,75 @@
+"""Runs code in a service of the operator's, such as containers with gVisor, over a small protocol that ``docs/tools.md`` describes."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+from uuid import UUID
+
+import httpx
+
+from chatui.tools.python.answers import files_of
+from chatui.tools.python.executors import Asked, Outcome
+from chatui.tools.tool import ToolError
+
+MORE_SECONDS = 3.0
+"""The service is waited for so much longer than it may let the code run."""
+MOST_BYTES = 1_000_000
+_ENDED_CHARS = 200
+
+
+class Service:
+    """An ``Executor``. Nothing but the code and an id for the conversation is sent to it."""
+
+    def __init__(self, url: str, key: str) -> None:
+        """``url``: paths are added to it."""
+        self._url = url.rstrip("/")
+        headers = {"Authorization": f"Bearer {key}"} if key else {}
+        self._client = httpx.AsyncClient(headers=headers, trust_env=False, follow_redirects=False, timeout=httpx.Timeout(10.0, read=None))
+
+    async def run(self, asked: Asked) -> Outcome:
+        """See ``Executor``. Cancelled, the connection is closed, which tells the service."""
+        body = {"session": str(asked.conversation_id), "code": asked.code, "seconds": asked.seconds, "most_chars": asked.most_chars}
+        try:
+            said = json.loads(await self._posted(body))
+        except (httpx.HTTPError, ValueError, RecursionError):
+            raise ToolError("Python cannot be used at the moment.") from None
+        if not isinstance(said, dict) or not isinstance(said.get("output"), str):
+            raise ToolError("Python cannot be used at the moment.")
+        return _outcome(said, asked.most_chars)
+
+    async def forget(self, conversation_id: UUID) -> None:
+        """See ``Executor``. A service that does not hear of it ends what is idle by itself."""
+        try:
+            await self._client.delete(f"{self._url}/sessions/{conversation_id}", timeout=MORE_SECONDS)
+        except httpx.HTTPError:
+            return
+
+    async def aclose(self) -> None:
+        """Close its connections."""
+        await self._client.aclose()
+
+    async def _posted(self, body: dict[str, Any]) -> bytes:
+        timeout = httpx.Timeout(10.0, read=body["seconds"] + MORE_SECONDS)
+        data = bytearray()
+        async with self._client.stream("POST", f"{self._url}/run", json=body, timeout=timeout) as response:
+            if response.status_code != httpx.codes.OK:
+                raise ValueError("no success")
+            async for piece in response.aiter_raw():
+                data += piece
+                if len(data) > MOST_BYTES:
+                    raise ValueError("too long")
+        return bytes(data)
+
+
+def _outcome(said: dict[str, Any], most_chars: int) -> Outcome:
+    text, ended = said["output"], said.get("ended")
+    if len(text) > most_chars:
+        text = f"{text[:most_chars]}\n[… {len(text) - most_chars} characters left out here …]"
+    return Outcome(
+        text,
+        said.get("failed") is True,
+        files_of(said.get("files")),
+        is_new=said.get("new") is True,
+        ended=ended[:_ENDED_CHARS] if isinstance(ended, str) else "",
+    )

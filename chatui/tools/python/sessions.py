@@ -1,0 +1,136 @@
+"""The interpreters of this process: one for each conversation that has one, so many at a time, and none for longer than it is used.
+
+What an interpreter holds is in memory and goes with it: nothing of a conversation is left behind when it is deleted.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from chatui.tools.python.executors import Asked, Outcome
+from chatui.tools.python.interpreter import Interpreter, InterpreterEndedError
+from chatui.tools.python.launch import CannotLaunchError
+from chatui.tools.tool import ToolError
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """How many interpreters there may be, and how long one may be idle, in seconds."""
+
+    most: int
+    most_of_person: int
+    idle_seconds: float
+
+
+@dataclass(slots=True, eq=False)
+class _Session:
+    person_id: UUID
+    used_at: float
+    interpreter: Interpreter | None = None
+    turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    waiting: int = 0
+    idle: asyncio.TimerHandle | None = None
+
+
+class Sessions:
+    """An ``Executor``. All of it belongs to one event loop."""
+
+    def __init__(self, start: Callable[[], Awaitable[Interpreter]], room: Room) -> None:
+        self._start = start
+        self._room = room
+        self._sessions: dict[UUID, _Session] = {}
+        self._ending: set[asyncio.Task[None]] = set()
+
+    async def run(self, asked: Asked) -> Outcome:
+        """See ``Executor``. Calls of one conversation wait for each other."""
+        session = self._session(asked)
+        session.waiting += 1
+        try:
+            async with session.turn:
+                return await self._run(session, asked)
+        finally:
+            session.waiting -= 1
+            self._rest(asked.conversation_id, session)
+
+    async def forget(self, conversation_id: UUID) -> None:
+        """See ``Executor``."""
+        if session := self._sessions.get(conversation_id):
+            self._end(conversation_id, session)
+
+    async def close(self) -> None:
+        """End all of them, and wait until they have."""
+        for conversation_id, session in list(self._sessions.items()):
+            self._end(conversation_id, session)
+        await asyncio.gather(*self._ending)
+
+    async def _run(self, session: _Session, asked: Asked) -> Outcome:
+        is_new = session.interpreter is None or not session.interpreter.is_alive
+        if is_new:
+            self._let_go(session)
+            try:
+                session.interpreter = await self._start()
+            except CannotLaunchError:
+                raise ToolError("Python cannot be used at the moment.") from None
+        assert session.interpreter is not None  # noqa: S101 - it was just started
+        try:
+            answer = await session.interpreter.run(asked.code, asked.seconds, asked.most_chars)
+        except InterpreterEndedError as error:
+            return Outcome(error.answer.text, True, is_new=is_new, ended=str(error))
+        return Outcome(answer.text, answer.has_failed, answer.files, is_new)
+
+    def _session(self, asked: Asked) -> _Session:
+        """The conversation's own, or a new one. For that another one may have to end: the one that was idle for longest."""
+        if found := self._sessions.get(asked.conversation_id):
+            return found
+        own = {key for key, session in self._sessions.items() if session.person_id == asked.person_id}
+        if len(own) >= self._room.most_of_person:
+            self._make_room(own)
+        if len(self._sessions) >= self._room.most:
+            self._make_room(set(self._sessions))
+        session = self._sessions[asked.conversation_id] = _Session(asked.person_id, _now())
+        return session
+
+    def _make_room(self, among: set[UUID]) -> None:
+        idle = [(session.used_at, key) for key, session in self._sessions.items() if key in among and not session.waiting]
+        if not idle:
+            raise ToolError("Too many interpreters are at work. Try again later in this answer, or answer without Python.")
+        _, key = min(idle)
+        self._end(key, self._sessions[key])
+
+    def _rest(self, conversation_id: UUID, session: _Session) -> None:
+        """After a call: keep the interpreter for as long as it may be idle, if there still is one."""
+        if session.waiting or self._sessions.get(conversation_id) is not session:
+            return
+        if session.interpreter is None or not session.interpreter.is_alive:
+            self._end(conversation_id, session)
+            return
+        session.used_at = _now()
+        if session.idle is not None:
+            session.idle.cancel()
+        session.idle = asyncio.get_running_loop().call_later(self._room.idle_seconds, self._end_if_idle, conversation_id, session)
+
+    def _end_if_idle(self, conversation_id: UUID, session: _Session) -> None:
+        if not session.waiting:
+            self._end(conversation_id, session)
+
+    def _end(self, conversation_id: UUID, session: _Session) -> None:
+        if self._sessions.get(conversation_id) is session:
+            del self._sessions[conversation_id]
+        if session.idle is not None:
+            session.idle.cancel()
+        self._let_go(session)
+
+    def _let_go(self, session: _Session) -> None:
+        if session.interpreter is not None:
+            session.interpreter.kill()
+            ending = asyncio.get_running_loop().create_task(session.interpreter.end())
+            self._ending.add(ending)
+            ending.add_done_callback(self._ending.discard)
+            session.interpreter = None
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()

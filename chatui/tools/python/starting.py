@@ -1,0 +1,85 @@
+"""Starts the processes of a sandbox, and learns which is the first one in it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+from collections.abc import Iterator
+from typing import Any
+
+from chatui.tools.python.launch import CannotLaunchError, Launch
+
+MOST_INFO_BYTES = 4000
+MOST_WORDS = 500
+READ_BYTES = 65_536
+
+
+async def started(launch: Launch) -> tuple[asyncio.subprocess.Process, int]:
+    """The process, the leader of a group and a session of its own, and the id of the first process in the sandbox as the host counts.
+
+    Raises:
+        CannotLaunchError: bubblewrap, or the kernel, would not. The text has its words.
+    """
+    read_end, write_end = os.pipe()
+    with contextlib.closing(os.fdopen(read_end, "rb", 0)) as info:
+        try:
+            with _given(launch.filter()) as filter_end:
+                process = await _spawned(launch, filter_end, write_end)
+        finally:
+            os.close(write_end)
+        said = b""
+        reader = asyncio.StreamReader()
+        transport, _ = await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), info)
+        try:
+            while b"}" not in said and len(said) < MOST_INFO_BYTES and (data := await reader.read(MOST_INFO_BYTES)):
+                said += data
+        finally:
+            transport.close()
+    try:
+        return process, int(json.loads(said)["child-pid"])
+    except (ValueError, KeyError, TypeError):
+        words = await process.stdout.read(MOST_WORDS) if process.stdout else b""
+        await ended(process)
+        raise CannotLaunchError(words.decode("utf-8", "replace").strip() or "bubblewrap ended at once") from None
+
+
+async def ended(process: asyncio.subprocess.Process) -> None:
+    """Kill a sandbox that is of no use, and wait until there is nothing left of it. Nobody else may read from it."""
+    if process.returncode is None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+    if process.stdin is not None and process.stdout is not None:
+        process.stdin.close()
+        while await process.stdout.read(READ_BYTES):
+            pass
+    await process.wait()
+
+
+async def _spawned(launch: Launch, filter_end: int, write_end: int) -> asyncio.subprocess.Process:
+    identity: dict[str, Any] = {} if launch.user is None else {"user": launch.user, "group": launch.user, "extra_groups": []}
+    return await asyncio.create_subprocess_exec(
+        *launch.command(filter_end, write_end),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+        # Bubblewrap's own environment can be read in the sandbox, whatever it is told to clear.
+        env={},
+        pass_fds=(filter_end, write_end),
+        start_new_session=True,
+        **identity,
+    )
+
+
+@contextlib.contextmanager
+def _given(data: bytes) -> Iterator[int]:
+    """A descriptor from which the data can be read once."""
+    descriptor = os.memfd_create("filter", 0)
+    try:
+        os.write(descriptor, data)
+        os.lseek(descriptor, 0, os.SEEK_SET)
+        yield descriptor
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,147 @@
+"""Python is on only where the sandbox was tried and nothing got out, and everywhere else the reason is said."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from chatui import checks
+from chatui.env import BASE_DIR
+from chatui.tools import offered
+from chatui.tools.python import availability, examination, launch, python_tool
+from chatui.tools.python.examination import Attempts
+from chatui.tools.python.interpreter import Interpreter
+from chatui.tools.python.launch import CannotLaunchError, Launch
+from chatui.tools.tool import CallingTurn, ToolError
+from tests.chatui.tools.python.sandbox import sandbox
+from tests.support import environment
+from tests.support.cases import for_each
+
+
+@pytest.fixture(autouse=True)
+def _afresh(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    offer(monkeypatch)
+    forget()
+    yield
+    forget()
+
+
+def forget() -> None:
+    for each in (availability._examined, availability._launch, python_tool.executor):
+        each.cache_clear()
+
+
+def offer(monkeypatch: pytest.MonkeyPatch, **values: object) -> None:
+    settings = {"backend_url": "http://127.0.0.1:9", "tools": {"python": ()}, "tools_without_approval": ["python"], **values}
+    environment.change(monkeypatch, settings)
+
+
+def called(code: str = "1") -> str:
+    return asyncio.run(python_tool.run(CallingTurn(uuid4(), uuid4(), uuid4()), {"code": code}))
+
+
+def test_root_has_no_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    verdict = availability.verdict()
+    assert not verdict.is_on and "runs as root" in verdict.reason and "a user without rights" in verdict.reason
+    assert offered.offered_to((), is_demo=False) == {}
+    [warning] = checks.python_sandbox(None)
+    assert warning.id == "chatui.W040" and "runs as root" in str(warning.msg)
+    with pytest.raises(ToolError):
+        called()
+
+
+def test_where_nothing_gets_out_it_is_offered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(availability, "launch", sandbox)
+    assert availability.verdict() == availability.Verdict("")
+    assert list(offered.offered_to((), is_demo=False)) == ["run_python"] and checks.python_sandbox(None) == []
+
+
+def test_until_the_sandbox_was_tried_it_is_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(availability, "launch", sandbox)
+    assert not availability.is_on() and availability.verdict().is_on and availability.is_on()
+
+
+def test_one_way_out_turns_it_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def leaks(_: Launch) -> Attempts:
+        return Attempts({"read /etc/passwd": True, "call bpf": False})
+
+    monkeypatch.setattr(availability, "launch", sandbox)
+    monkeypatch.setattr(examination, "attempts", leaks)
+    assert "not closed, code in it could: read /etc/passwd; see docs/operating.md" in availability.verdict().reason
+    assert offered.offered_to((), is_demo=False) == {}
+
+
+def test_who_does_not_offer_it_tries_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    offer(monkeypatch, tools={"current_time": ()})
+    monkeypatch.setattr(availability, "launch", lambda: pytest.fail("tried"))
+    assert not availability.verdict().is_on and checks.python_sandbox(None) == []
+    with pytest.raises(ToolError, match="cannot be used"):
+        called()
+
+
+def test_without_bubblewrap_the_remedy_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutil, "which", lambda *_, **__: None)
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    assert availability.verdict().reason == "there is no bubblewrap (Debian and Ubuntu: apt-get install bubblewrap)"
+
+
+@for_each(
+    {
+        "bwrap: setting up uid map: Permission denied": "AppArmor",
+        "bwrap: No permissions to create new namespace": "ordinary users",
+        "bwrap: Creating new namespace failed: Operation not permitted": "ordinary users",
+        "bwrap: Unknown option --disable-userns": "0.8 or newer",
+        "bwrap: execvp /opt/python: Permission denied": "able to read the interpreter",
+    }.items()
+)
+def test_what_bubblewrap_says_is_passed_on_with_a_remedy(words: str, remedy: str) -> None:
+    program = "/bin/sh"
+    with pytest.MonkeyPatch.context() as patch:
+        offer(patch)
+        forget()
+        patch.setattr(Launch, "command", lambda *_: [program, "-c", f"echo '{words}'"])
+        patch.setattr(availability, "launch", sandbox)
+        reason = availability.verdict().reason
+    assert words in reason and remedy in reason
+
+
+def test_a_sandbox_that_answers_for_its_attempts_is_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(examination, "_code", lambda *_: "print('{}')")
+    with pytest.raises(CannotLaunchError, match="not all attempts"):
+        asyncio.run(examination.attempts(sandbox()))
+
+
+@for_each(["/nonexistent/python3", "/usr/bin/false", "/etc/passwd"])
+def test_an_interpreter_that_is_none_is_said(program: str) -> None:
+    with pytest.raises(CannotLaunchError, match="CHATUI_PYTHON_PROGRAM"):
+        launch.found(program, (BASE_DIR,), 256, 16)
+
+
+def test_an_interpreter_beside_the_data_of_the_product_is_refused(tmp_path: Path) -> None:
+    program = tmp_path / "python3"
+    program.write_text(f'#!/bin/sh\necho \'["{tmp_path}", "/usr"]\'\n')
+    program.chmod(0o755)
+    for hidden in (tmp_path / "var", tmp_path.parent):
+        with pytest.raises(CannotLaunchError, match="use an interpreter elsewhere"):
+            launch.found(str(program), (hidden,), 256, 16)
+    assert launch.found(str(program), (tmp_path.parent / "var",), 256, 16).trees == (str(tmp_path),)
+
+
+def test_what_lies_in_a_directory_of_the_system_is_covered() -> None:
+    async def listed() -> str:
+        found = launch.found("/usr/bin/python3", (Path("/usr/share/doc"),), 256, 16)
+        interpreter = await Interpreter.start(replace(found, user=sandbox().user))
+        try:
+            return (await interpreter.run("import os; os.listdir('/usr/share/doc')", 20, 100)).text
+        finally:
+            await interpreter.end()
+
+    assert os.listdir("/usr/share/doc") and asyncio.run(listed()) == "[]\n"

@@ -1,0 +1,180 @@
+"""The interpreter of a conversation: its state, its errors, its files, its time, and the end of it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from chatui.env import BASE_DIR
+from chatui.tools.python.interpreter import Interpreter, InterpreterEndedError
+from tests.chatui.tools.python.sandbox import answers, sandbox, texts, within
+
+PNG = "89504e470d0a1a0a0000000d4948445200000001000000010802000000907753de0000"
+PNG += "000c49444154789c63f8cfc0000003010100c9fe92ef0000000049454e44ae426082"
+
+
+def test_what_one_call_makes_the_next_one_has() -> None:
+    assert texts("import math\ndef area(r): return math.pi * r * r", "x = area(1)", "x", "print(x); x > 3")[2:] == [
+        "3.141592653589793\n", "3.141592653589793\nTrue\n",
+    ]  # fmt: skip
+
+
+def test_the_reply_is_what_was_printed_and_the_value_of_the_last_expression() -> None:
+    assert texts("print(1)\n2", "None", "3;", "x = 4", "import sys; print('err', file=sys.stderr)", "_", "") == [
+        "1\n2\n", "", "3\n", "", "err\n", "3\n", "",
+    ]  # fmt: skip
+
+
+def test_an_error_is_a_traceback_of_the_code_alone() -> None:
+    answer, after = answers("def f(n):\n    return 1 / n\n\nf(0)", "f(2)")
+    assert answer.has_failed and answer.text.startswith('Traceback (most recent call last):\n  File "<call 1>", line 4, in <module>\n')
+    assert "    return 1 / n\n" in answer.text and answer.text.endswith("ZeroDivisionError: division by zero\n")
+    assert after.text == "0.5\n" and not after.has_failed
+
+
+@pytest.mark.parametrize(
+    "code", ["1 +", "raise SystemExit(3)", "exit()", "raise KeyboardInterrupt", "def f(): f()\nf()", "x = bytes(10**12)"]
+)
+def test_no_error_ends_the_interpreter(code: str) -> None:
+    answer, after = answers(code, "'alive'")
+    assert answer.has_failed and after.text == "'alive'\n"
+
+
+def test_threads_and_an_event_loop_work() -> None:
+    code = "import asyncio, threading\nasync def f():\n    await asyncio.sleep(0.01)\n    return 7\n"
+    code += "t = threading.Thread(target=print, args=('t',))"
+    assert texts(code + "\nt.start(); t.join()\nasyncio.run(f())") == ["t\n7\n"]
+
+
+def test_classes_can_be_pickled_and_files_imported() -> None:
+    assert texts(
+        "import pickle\nclass A: pass\ntype(pickle.loads(pickle.dumps(A()))) is A",
+        "open('helper.py', 'w').write('x = 5')\nimport helper\nhelper.x",
+    ) == ["True\n", "5\n"]
+
+
+def test_files_that_it_makes_or_changes_are_named() -> None:
+    first, second, third = answers(
+        f"open('plot.png', 'wb').write(bytes.fromhex({PNG!r}))\nimport os\nos.mkdir('d'); open('d/data.csv', 'w').write('a,b')",
+        "len(open('plot.png', 'rb').read())",
+        "open('plot.png', 'ab').write(b'x'); open('bad\\x1b]0;name', 'w'); None",
+    )
+    assert first.files == (("d/data.csv", 3), ("plot.png", len(PNG) // 2)) and second.files == ()
+    assert third.files == (("bad?]0;name", 0), ("plot.png", len(PNG) // 2 + 1))
+
+
+def test_code_that_takes_too_long_is_interrupted_and_keeps_its_state() -> None:
+    answer, after = answers("x = 1\nwhile True: x += 1", "x > 1", seconds=0.3)
+    assert "KeyboardInterrupt" in answer.text and answer.text.endswith("[Interrupted after 0.3 seconds.]") and after.text == "True\n"
+
+
+def test_code_that_cannot_be_interrupted_is_killed() -> None:
+    deaf = "import signal; x = signal.signal(signal.SIGINT, signal.SIG_IGN)\nprint('begun', flush=True)\nwhile True: pass"
+
+    async def task(interpreter: Interpreter) -> float:
+        began = time.monotonic()
+        with pytest.raises(InterpreterEndedError, match=r"longer than 0\.2 seconds") as caught:
+            await interpreter.run(deaf, 0.2, 100)
+        assert caught.value.answer.text == "begun\n"
+        await interpreter.process.wait()
+        assert not interpreter.is_alive
+        await gone(interpreter)
+        return time.monotonic() - began
+
+    assert within(task) < 20
+
+
+@pytest.mark.parametrize(
+    "code", ["import os; os._exit(0)", "import os; os.execv('/usr/bin/true', ['true'])", "import ctypes; ctypes.string_at(0)"]
+)
+def test_an_interpreter_that_ends_itself_is_gone(code: str) -> None:
+    async def task(interpreter: Interpreter) -> None:
+        with pytest.raises(InterpreterEndedError, match="ended by itself"):
+            await interpreter.run(code, 10, 100)
+
+    within(task)
+
+
+def test_a_call_that_is_cancelled_ends_within_a_second() -> None:
+    async def task(interpreter: Interpreter) -> float:
+        running = asyncio.create_task(interpreter.run("import time\ntime.sleep(60)", 60, 100))
+        await asyncio.sleep(0.2)
+        began = time.monotonic()
+        running.cancel()
+        await asyncio.wait({running})
+        await gone(interpreter)
+        return time.monotonic() - began
+
+    assert within(task) < 1
+
+
+def test_threads_that_the_code_leaves_behind_have_no_time_between_calls() -> None:
+    spinning = "import threading, time\nn = [0]\ndef spin():\n    while True: n[0] += 1\nthreading.Thread(target=spin, daemon=True).start()"
+
+    async def task(interpreter: Interpreter) -> str:
+        await interpreter.run(spinning, 20, 100)
+        while state_of(interpreter.first_process) != "T":
+            await asyncio.sleep(0.01)
+        return (await interpreter.run("n[0] > 0", 20, 100)).text
+
+    assert within(task) == "True\n"
+
+
+def test_a_server_that_is_killed_leaves_nothing_behind() -> None:
+    """Neither while code runs nor between calls, when the sandbox is stopped."""
+    code = (
+        "import asyncio, sys; from tests.chatui.tools.python.sandbox import sandbox;"
+        "from chatui.tools.python.interpreter import Interpreter\n"
+        "async def main():\n"
+        "    idle, busy = [await Interpreter.start(sandbox()) for _ in range(2)]\n"
+        "    print(idle.first_process, busy.first_process, flush=True)\n"
+        "    await busy.run('while True: pass', 100, 100)\n"
+        "asyncio.run(main())"
+    )
+    with subprocess.Popen([sys.executable, "-c", code], cwd=BASE_DIR, stdout=subprocess.PIPE, text=True, env=dict(os.environ)) as server:
+        assert server.stdout is not None
+        processes = [int(number) for number in server.stdout.readline().split()]
+        assert len(processes) == 2 and all(state_of(each) for each in processes)
+        server.kill()
+    until = time.monotonic() + 20
+    while any(state_of(each) for each in processes) and time.monotonic() < until:
+        time.sleep(0.02)
+    assert not any(state_of(each) for each in processes)
+
+
+def state_of(process: int) -> str:
+    """The letter of the kernel for what a process does; empty where it has ended."""
+    try:
+        letter = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return ""
+    return "" if letter in "ZX" else letter
+
+
+async def gone(interpreter: Interpreter) -> None:
+    """Returns when nothing of it is left."""
+    await interpreter.process.wait()
+    while state_of(interpreter.first_process):
+        await asyncio.sleep(0.01)
+
+
+def test_two_interpreters_do_not_see_each_other() -> None:
+    async def run() -> list[str]:
+        first, second = await Interpreter.start(sandbox()), await Interpreter.start(sandbox())
+        try:
+            await first.run("secret = 42; open('secret.txt', 'w').write('42'); open('/tmp/secret', 'w').write('42')", 20, 1000)
+            return [
+                (await second.run(code, 20, 1000)).text for code in ("secret", "import os; os.listdir('/mnt/data') + os.listdir('/tmp')")
+            ]
+        finally:
+            await first.end()
+            await second.end()
+
+    unknown, empty = asyncio.run(run())
+    assert "NameError" in unknown and empty == "[]\n"

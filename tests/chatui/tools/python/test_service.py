@@ -1,0 +1,123 @@
+"""A service of the operator's runs the code: the protocol of ``docs/tools.md``, against a real peer that also breaks it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from chatui.tools.python.executors import Asked, Outcome
+from chatui.tools.python.service import MOST_BYTES, Service
+from chatui.tools.tool import ToolError
+from tests.support.cases import for_each
+
+
+@dataclass
+class Peer:
+    """Answers each request with these bytes, after so long. ``seen``: the requests; ``was_left``: whether a client went before the end."""
+
+    answer: bytes
+    seconds: float = 0.0
+    seen: list[tuple[str, dict[str, str], bytes]] = field(default_factory=list)
+    was_left: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = (await reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
+        headers = {name.lower(): value for name, _, value in (line.partition(": ") for line in head[1:] if line)}
+        self.seen.append((head[0], headers, await reader.readexactly(int(headers.get("content-length", 0)))))
+        left = asyncio.create_task(reader.read(1))
+        await asyncio.wait({left}, timeout=self.seconds)
+        if left.done():
+            self.was_left.set()
+        left.cancel()
+        writer.write(self.answer)
+        writer.close()
+
+
+def http(body: bytes, status: str = "200 OK", more: str = "") -> bytes:
+    return f"HTTP/1.1 {status}\r\nContent-Length: {len(body)}\r\nConnection: close\r\n{more}\r\n".encode() + body
+
+
+def said(**values: Any) -> bytes:
+    return http(json.dumps(values).encode())
+
+
+ASKED = Asked(uuid4(), uuid4(), "print(1)", 5.0, 100)
+
+
+def with_peer(peer: Peer, task: Callable[[Service], Any], key: str = "k" * 20) -> Any:
+    async def run() -> Any:
+        server = await asyncio.start_server(peer.serve, "127.0.0.1", 0)
+        async with server:
+            service = Service(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/", key)
+            try:
+                return await task(service)
+            finally:
+                await service.aclose()
+
+    return asyncio.run(run())
+
+
+def test_code_goes_there_and_what_it_wrote_comes_back() -> None:
+    peer = Peer(said(output="1\n", failed=True, new=True, ended="it died", files=[["a.png", 3]]))
+    outcome = with_peer(peer, lambda service: service.run(ASKED))
+    assert outcome == Outcome("1\n", True, (("a.png", 3),), True, "it died")
+    [(line, headers, body)] = peer.seen
+    assert line == "POST /run HTTP/1.1" and headers["authorization"] == "Bearer " + "k" * 20
+    assert json.loads(body) == {"session": str(ASKED.conversation_id), "code": "print(1)", "seconds": 5.0, "most_chars": 100}
+    assert str(ASKED.person_id).encode() not in body
+
+
+def test_a_deleted_conversation_is_forgotten_there() -> None:
+    peer = Peer(http(b"", "204 No Content"))
+    with_peer(peer, lambda service: service.forget(ASKED.conversation_id))
+    assert peer.seen[0][0] == f"DELETE /sessions/{ASKED.conversation_id} HTTP/1.1"
+
+
+@for_each(
+    [
+        http(b"no json"),
+        http(b"[]"),
+        http(b'{"output": 3}'),
+        http(b"[" * 100_000),
+        http(b'{"output": "x"}', "500 Internal Server Error"),
+        http(b"", "302 Found", "Location: http://127.0.0.1:9/\r\n"),
+        http(json.dumps({"output": "x" * MOST_BYTES}).encode()),
+        b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{",
+        b"junk\r\n\r\n",
+        b"",
+    ]
+)
+def test_a_service_that_fails_costs_its_call_and_tells_the_model_no_more(answer: bytes) -> None:
+    with pytest.raises(ToolError, match=r"^Python cannot be used at the moment\.$"):
+        with_peer(Peer(answer), lambda service: service.run(ASKED))
+
+
+def test_what_it_says_is_bounded() -> None:
+    peer = Peer(said(output="x" * 1000, ended="y" * 1000, files=[["../\x1b", 1], "x", ["b", "c"]] + [["f", 1]] * 100))
+    outcome = with_peer(peer, lambda service: service.run(ASKED))
+    assert len(outcome.text) < 200 and len(outcome.ended) == 200 and len(outcome.files) < 20 and outcome.files[0] == ("../?", 1)
+
+
+def test_a_call_that_is_cancelled_leaves_the_service_which_can_see_it() -> None:
+    peer = Peer(said(output=""), seconds=30)
+
+    async def task(service: Service) -> None:
+        running = asyncio.create_task(service.run(ASKED))
+        while not peer.seen:
+            await asyncio.sleep(0.01)
+        running.cancel()
+        await asyncio.wait({running})
+        async with asyncio.timeout(5):
+            await peer.was_left.wait()
+
+    with_peer(peer, task)
+
+
+def test_the_key_is_in_no_repr() -> None:
+    assert "k" * 20 not in repr(Service("http://127.0.0.1:9", "k" * 20))

@@ -1,0 +1,147 @@
+"""Interpreters are kept for conversations: each has its own, there are only so many, and none outlives its use."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+from uuid import UUID, uuid4
+
+import pytest
+
+from chatui.tools.python import wording
+from chatui.tools.python.executors import Asked, Outcome
+from chatui.tools.python.interpreter import Interpreter
+from chatui.tools.python.launch import CannotLaunchError
+from chatui.tools.python.sessions import Room, Sessions
+from chatui.tools.tool import ToolError
+from tests.chatui.tools.python.sandbox import sandbox
+
+T = TypeVar("T")
+
+ADA, BOB = uuid4(), uuid4()
+ONE, TWO, THREE = uuid4(), uuid4(), uuid4()
+
+
+def asked(code: str, conversation: UUID = ONE, person: UUID = ADA, seconds: float = 20.0) -> Asked:
+    return Asked(conversation, person, code, seconds, 2000)
+
+
+def with_sessions(task: Callable[[Sessions], Awaitable[T]], most: int = 4, of_person: int = 4, idle: float = 60.0) -> T:
+    async def run() -> T:
+        sessions = Sessions(lambda: Interpreter.start(sandbox()), Room(most, of_person, idle))
+        try:
+            return await task(sessions)
+        finally:
+            await sessions.close()
+
+    return asyncio.run(run())
+
+
+def test_two_conversations_do_not_see_each_other() -> None:
+    async def task(sessions: Sessions) -> list[Outcome]:
+        return [
+            await sessions.run(asked("x = 1; open('mine', 'w').close()")),
+            await sessions.run(asked("import os; print(os.listdir()); x", TWO)),
+            await sessions.run(asked("x")),
+        ]
+
+    first, other, again = with_sessions(task)
+    assert first.is_new and other.is_new and not again.is_new and again.text == "1\n"
+    assert other.text.startswith("[]\n") and "NameError" in other.text
+
+
+def test_calls_of_one_conversation_wait_for_each_other() -> None:
+    async def task(sessions: Sessions) -> list[Outcome]:
+        await sessions.run(asked("x = 0"))
+        return await asyncio.gather(*(sessions.run(asked("import time; n = x; time.sleep(0.05); x = n + 1; x")) for _ in range(4)))
+
+    assert sorted(outcome.text for outcome in with_sessions(task)) == ["1\n", "2\n", "3\n", "4\n"]
+
+
+def test_whoever_has_all_that_one_may_have_gives_up_the_oldest() -> None:
+    async def task(sessions: Sessions) -> list[bool]:
+        for conversation, person in ((TWO, BOB), (ONE, ADA), (THREE, ADA)):
+            await sessions.run(asked("x = 1", conversation, person))
+        return [(await sessions.run(asked("x", *whose))).has_failed for whose in ((TWO, BOB), (THREE, ADA), (ONE, ADA))]
+
+    assert with_sessions(task, of_person=1) == [False, False, True]
+
+
+def test_a_full_process_lets_the_oldest_idle_one_go_and_none_that_works() -> None:
+    async def task(sessions: Sessions) -> tuple[bool, bool]:
+        await sessions.run(asked("x = 1"))
+        await sessions.run(asked("x = 1", TWO, BOB))
+        made_room = await sessions.run(asked("x = 1", THREE))
+        working = [asyncio.create_task(sessions.run(asked("import time; time.sleep(30)", each))) for each in (TWO, THREE)]
+        await asyncio.sleep(0.1)
+        with pytest.raises(ToolError, match="Too many interpreters"):
+            await sessions.run(asked("x", uuid4()))
+        is_alive = not any(each.done() for each in working)
+        for each in working:
+            each.cancel()
+        await asyncio.wait(working)
+        return made_room.is_new, is_alive
+
+    assert with_sessions(task, most=2) == (True, True)
+
+
+def test_an_interpreter_that_is_idle_for_too_long_ends() -> None:
+    async def task(sessions: Sessions) -> str:
+        await sessions.run(asked("x = 1"))
+        await sessions.run(asked("x"))
+        await asyncio.sleep(0.5)
+        return wording.reply(await sessions.run(asked("x")))
+
+    said = with_sessions(task, idle=0.2)
+    assert "NameError" in said and said.endswith("[This call began with a new interpreter: nothing of earlier calls is there any more.]")
+
+
+def test_what_is_forgotten_is_gone() -> None:
+    async def task(sessions: Sessions) -> Outcome:
+        await sessions.run(asked("x = 1"))
+        await sessions.forget(ONE)
+        await sessions.forget(TWO)
+        return await sessions.run(asked("x"))
+
+    assert with_sessions(task).is_new
+
+
+def test_the_model_is_told_that_its_interpreter_ended_and_the_next_call_has_another() -> None:
+    async def task(sessions: Sessions) -> tuple[str, Outcome]:
+        ended = wording.reply(await sessions.run(asked("print('last', flush=True); import os; os._exit(1)")))
+        return ended, await sessions.run(asked("1"))
+
+    ended, after = with_sessions(task)
+    assert ended.startswith("last\n[The interpreter ended: it ended by itself") and "next call begins with a new one" in ended
+    assert after.is_new and after.text == "1\n"
+
+
+def test_a_cancelled_call_leaves_room_for_the_next() -> None:
+    async def task(sessions: Sessions) -> Outcome:
+        running = asyncio.create_task(sessions.run(asked("while True: pass")))
+        await asyncio.sleep(0.3)
+        running.cancel()
+        await asyncio.wait({running})
+        return await sessions.run(asked("2"))
+
+    assert with_sessions(task, most=1).text == "2\n"
+
+
+def test_a_sandbox_that_cannot_be_started_is_an_error_for_the_model_without_details() -> None:
+    async def fails() -> Interpreter:
+        raise CannotLaunchError("secret reason")
+
+    async def run() -> None:
+        await Sessions(fails, Room(1, 1, 1)).run(asked("1"))
+
+    with pytest.raises(ToolError, match=r"^Python cannot be used at the moment\.$"):
+        asyncio.run(run())
+
+
+def test_the_reply_says_what_there_is_to_know() -> None:
+    assert wording.reply(Outcome("")).startswith("[No output.")
+    assert wording.reply(Outcome("4\n", is_new=True)) == "4"
+    assert (
+        wording.reply(Outcome("", files=(("a.png", 3), ("b", 0)))) == "[Files made or changed in /mnt/data: a.png (3 bytes), b (0 bytes)]"
+    )
