@@ -77,8 +77,9 @@ def _examined() -> concurrent.futures.Future[Verdict]:
     future: concurrent.futures.Future[Verdict] = concurrent.futures.Future()
     if RECIPIENT not in environment().tools:
         future.set_result(Verdict("it is not in CHATUI_TOOLS"))
-    elif environment().python_service_url:
-        future.set_result(Verdict())
+    elif url := environment().python_service_url:
+        is_address = url.startswith(("https://", "http://"))
+        future.set_result(Verdict("" if is_address else "CHATUI_PYTHON_SERVICE_URL is not an http or https address"))
     else:
         threading.Thread(target=lambda: future.set_result(_tried()), name="trying the sandbox", daemon=True).start()
     return future

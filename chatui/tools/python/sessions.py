@@ -74,6 +74,8 @@ class Sessions:
                 session.interpreter = await self._start()
             except CannotLaunchError:
                 raise ToolError("Python cannot be used at the moment.") from None
+            if self._sessions.get(asked.conversation_id) is not session:
+                raise ToolError("The interpreter of this conversation was ended.")
         assert session.interpreter is not None  # noqa: S101 - it was just started
         try:
             answer = await session.interpreter.run(asked.code, asked.seconds, asked.most_chars)
@@ -102,7 +104,11 @@ class Sessions:
 
     def _rest(self, conversation_id: UUID, session: _Session) -> None:
         """After a call: keep the interpreter for as long as it may be idle, if there still is one."""
-        if session.waiting or self._sessions.get(conversation_id) is not session:
+        if session.waiting:
+            return
+        if self._sessions.get(conversation_id) is not session:
+            # Forgotten while an interpreter was started.
+            self._let_go(session)
             return
         if session.interpreter is None or not session.interpreter.is_alive:
             self._end(conversation_id, session)

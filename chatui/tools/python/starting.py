@@ -8,7 +8,7 @@ import json
 import os
 import signal
 from collections.abc import Iterator
-from typing import Any
+from typing import IO, Any
 
 from chatui.tools.python.launch import CannotLaunchError, Launch
 
@@ -30,14 +30,11 @@ async def started(launch: Launch) -> tuple[asyncio.subprocess.Process, int]:
                 process = await _spawned(launch, filter_end, write_end)
         finally:
             os.close(write_end)
-        said = b""
-        reader = asyncio.StreamReader()
-        transport, _ = await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), info)
         try:
-            while b"}" not in said and len(said) < MOST_INFO_BYTES and (data := await reader.read(MOST_INFO_BYTES)):
-                said += data
-        finally:
-            transport.close()
+            said = await _all_of(info)
+        except BaseException:
+            _kill(process)
+            raise
     try:
         return process, int(json.loads(said)["child-pid"])
     except (ValueError, KeyError, TypeError):
@@ -48,14 +45,31 @@ async def started(launch: Launch) -> tuple[asyncio.subprocess.Process, int]:
 
 async def ended(process: asyncio.subprocess.Process) -> None:
     """Kill a sandbox that is of no use, and wait until there is nothing left of it. Nobody else may read from it."""
-    if process.returncode is None:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
+    _kill(process)
     if process.stdin is not None and process.stdout is not None:
         process.stdin.close()
         while await process.stdout.read(READ_BYTES):
             pass
     await process.wait()
+
+
+def _kill(process: asyncio.subprocess.Process) -> None:
+    if process.returncode is None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+
+
+async def _all_of(pipe: IO[bytes]) -> bytes:
+    """What bubblewrap says of the sandbox: one JSON object, which comes in pieces."""
+    said = b""
+    reader = asyncio.StreamReader()
+    transport, _ = await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), pipe)
+    try:
+        while b"}" not in said and len(said) < MOST_INFO_BYTES and (data := await reader.read(MOST_INFO_BYTES)):
+            said += data
+    finally:
+        transport.close()
+    return said
 
 
 async def _spawned(launch: Launch, filter_end: int, write_end: int) -> asyncio.subprocess.Process:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
+
 from chatui.tools.python.executors import Outcome
 
 _SILENT = "[No output. Only what is printed, and the value of the last expression, is output.]"
+_NOT_TEXT = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+"""Characters that move a terminal, or that a database cannot store."""
 DIRECTORY = "/mnt/data"
 
 
 def reply(outcome: Outcome) -> str:
     """What the code wrote, then what else there is to know, in brackets."""
-    parts = [outcome.text.rstrip("\n"), *_notes(outcome)]
+    parts = [_NOT_TEXT.sub("\ufffd", outcome.text.replace("\r\n", "\n").replace("\r", "\n")).rstrip("\n"), *_notes(outcome)]
     return "\n".join(part for part in parts if part) or _SILENT
 
 

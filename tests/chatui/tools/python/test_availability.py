@@ -69,6 +69,17 @@ def test_until_the_sandbox_was_tried_it_is_off(monkeypatch: pytest.MonkeyPatch) 
     assert not availability.is_on() and availability.verdict().is_on and availability.is_on()
 
 
+def test_a_service_takes_the_place_of_the_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
+    offer(monkeypatch, python_service_url="https://python.example.org")
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    assert availability.is_on() and list(offered.offered_to((), is_demo=False)) == ["run_python"]
+
+
+def test_a_service_without_an_address_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    offer(monkeypatch, python_service_url="python.example.org")
+    assert availability.verdict().reason == "CHATUI_PYTHON_SERVICE_URL is not an http or https address"
+
+
 def test_one_way_out_turns_it_off(monkeypatch: pytest.MonkeyPatch) -> None:
     async def leaks(_: Launch) -> Attempts:
         return Attempts({"read /etc/passwd": True, "call bpf": False})

@@ -11,7 +11,6 @@ from chatui.tools.python import interpreter as module
 from chatui.tools.python.interpreter import Interpreter, InterpreterEndedError
 from tests.chatui.tools.python.sandbox import DATA_MEBIBYTES, answers, texts, within
 
-
 THREADS = "import threading, time\nthreading.stack_size(65536)\n"
 THREADS += "while True: threading.Thread(target=time.sleep, args=(9,), daemon=True).start()"
 

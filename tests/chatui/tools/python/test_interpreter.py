@@ -6,6 +6,7 @@ import asyncio
 import os
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -112,6 +113,33 @@ def test_a_call_that_is_cancelled_ends_within_a_second() -> None:
         return time.monotonic() - began
 
     assert within(task) < 1
+
+
+def test_a_start_that_is_cancelled_leaves_nothing_behind() -> None:
+    async def run(moments: int) -> None:
+        starting = asyncio.create_task(Interpreter.start(sandbox()))
+        for _ in range(moments):
+            await asyncio.sleep(0.001)
+        starting.cancel()
+        await asyncio.wait({starting})
+        if not starting.cancelled():
+            await starting.result().end()
+
+    async def all_moments() -> None:
+        for moments in (0, 1, 3, 8, 15, 25):
+            await run(moments)
+        until = time.monotonic() + 20
+        while (left := children()) and time.monotonic() < until:
+            await asyncio.sleep(0.02)
+        assert not left
+
+    asyncio.run(all_moments())
+
+
+def children() -> list[str]:
+    """Processes of sandboxes that this process has started, and that have not ended."""
+    listed = Path(f"/proc/self/task/{threading.get_native_id()}/children").read_text().split()
+    return [each for each in listed if state_of(int(each)) and "bwrap" in Path(f"/proc/{each}/comm").read_text()]
 
 
 def test_threads_that_the_code_leaves_behind_have_no_time_between_calls() -> None:

@@ -107,6 +107,34 @@ def test_what_is_forgotten_is_gone() -> None:
     assert with_sessions(task).is_new
 
 
+def test_a_call_that_waits_while_its_conversation_is_forgotten_leaves_nothing_behind() -> None:
+    async def task(sessions: Sessions) -> list[str]:
+        running = [asyncio.create_task(sessions.run(asked(code))) for code in ("import time; time.sleep(30)", "import os; os.getppid()")]
+        while not sessions._sessions or not sessions._sessions[ONE].interpreter:
+            await asyncio.sleep(0.01)
+        await asyncio.sleep(0.2)
+        await sessions.forget(ONE)
+        first, second = await asyncio.gather(*running, return_exceptions=True)
+        await asyncio.gather(*sessions._ending)
+        assert not sessions._sessions and isinstance(first, Outcome) and isinstance(second, ToolError)
+        return [first.ended, str(second)]
+
+    first, second = with_sessions(task)
+    assert "ended by itself, or was killed" in first and "was ended" in second
+
+
+def test_a_conversation_that_is_forgotten_while_its_interpreter_starts_gets_none() -> None:
+    async def task(sessions: Sessions) -> None:
+        running = asyncio.create_task(sessions.run(asked("import time; time.sleep(30)")))
+        while not sessions._sessions:
+            await asyncio.sleep(0)
+        await sessions.forget(ONE)
+        with pytest.raises(ToolError, match="was ended"):
+            await running
+
+    with_sessions(task)
+
+
 def test_the_model_is_told_that_its_interpreter_ended_and_the_next_call_has_another() -> None:
     async def task(sessions: Sessions) -> tuple[str, Outcome]:
         ended = wording.reply(await sessions.run(asked("print('last', flush=True); import os; os._exit(1)")))
@@ -137,6 +165,10 @@ def test_a_sandbox_that_cannot_be_started_is_an_error_for_the_model_without_deta
 
     with pytest.raises(ToolError, match=r"^Python cannot be used at the moment\.$"):
         asyncio.run(run())
+
+
+def test_what_a_terminal_or_a_database_would_stumble_over_is_no_text() -> None:
+    assert wording.reply(Outcome("a\x00b\x1b[2J\rc\r\nd\te\x9b\x7f")) == "a\ufffdb\ufffd[2J\nc\nd\te\ufffd\ufffd"
 
 
 def test_the_reply_says_what_there_is_to_know() -> None:
