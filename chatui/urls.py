@@ -19,6 +19,7 @@ from chatui.web import (
     search,
     shares,
 )
+from chatui.web.api_keys import pages as api_key_pages
 from chatui.web.content import diagrams, installing
 from chatui.web.debug import pages as debug_pages
 from chatui.web.debug import requests as debug_requests
@@ -84,6 +85,8 @@ urlpatterns = [
     path("password/", people.Password.as_view(), name="password"),
     path("password/link/<uuid:link_id>/<slug:token>/", password_links.password_link, name="password_link"),
     path("password/links/dismiss/", password_links.dismiss, name="password_links_dismiss"),
+    path("keys/", api_key_pages.keys, name="api_keys"),
+    path("keys/<uuid:key_id>/revoke/", api_key_pages.revoke, name="api_key_revoke"),
     path("diagram/", diagrams.diagram, name="diagram"),
     path("language/", choice.choose_language, name="language"),
     path("pages/<slug:name>/", pages.page, name="page"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from django.contrib import admin
 from django.db.models import Model
 from django.http import HttpRequest
@@ -10,7 +12,7 @@ from django.http import HttpRequest
 class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     """Rows that can be read and filtered, and nothing else."""
 
-    actions = None
+    actions: Sequence[str] | None = None
 
     def has_add_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         """Never."""

@@ -14,6 +14,7 @@ from chatui.models.first_account_code import FirstAccountCode
 from chatui.models.folder import Folder
 from chatui.models.message import Message
 from chatui.models.password_link import PasswordLink
+from chatui.models.programs.api_key import ApiKey
 from chatui.models.search_entry import SearchEntry
 from chatui.models.share_link import ShareLink
 from chatui.models.stored_backend import StoredBackend
@@ -24,6 +25,7 @@ from chatui.models.user import User
 __all__ = [
     "AccountChange",
     "ActiveLeaf",
+    "ApiKey",
     "AttemptWarning",
     "AuditEvent",
     "Conversation",

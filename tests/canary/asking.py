@@ -17,6 +17,7 @@ from django.test import Client
 from django.utils import timezone
 
 from chatui.accounts import password_links
+from chatui.accounts.api_keys import making
 from chatui.audit_log.record import Visitor, record
 from chatui.models import AttemptWarning, Conversation, DebugRequest, Folder, Message, StoredBackend, User
 from chatui.permissions import debug_requests
@@ -69,7 +70,9 @@ def places(world: World) -> dict[str, str]:
     )
     password = password_links.make(Visitor(None, ADDRESS, "shell"), bystander, voids_password=False).split("/")
     foreign = append(second, None, Header("user"), "Elsewhere")
+    key = making.make(Visitor(owner, ADDRESS, "shell"), making.Wanted("A script", for_responses=True, for_chat=True))
     return {
+        "api_key": key.id,
         "folder": str(Folder.objects.create(owner=owner, name="A visible folder", instructions="Be brief.").pk),
         "foreign_folder": str(Folder.objects.create(owner=bystander, name="Somebody's folder").pk),
         "conversation": str(world.hers.conversation.pk),

@@ -632,6 +632,30 @@ ROUTES: tuple[Route, ...] = (
         (Ask("GET", "/brand/x/site.css", _NOT_THERE), Ask("GET", "/brand/x/mark.svg", _NOT_THERE)),
     ),
     Route(
+        "keys/",
+        "A signed-in person: what their own keys are for, without the keys. A new key is shown once, in the answer to the form.",
+        (
+            Ask("GET", "/keys/", _SIGNED_IN),
+            Ask(
+                "POST",
+                "/keys/",
+                "302 " + " ".join(["200*"] * 8),
+                {"name": "A script", "formats": "responses", "lasts": "30", "per_minute": "60"},
+                action="make API key",
+            ),
+            Ask("POST", "/keys/", "302 400 400 400 400 400 400 400 400", {"name": "A script", "formats": "other"}),
+        ),
+    ),
+    Route(
+        "keys/<uuid:key_id>/revoke/",
+        "The owner takes a key back. Everybody else: nothing, not even that it exists.",
+        (
+            Ask("POST", "/keys/{api_key}/revoke/", "302 302* 404 404 404 404 404 404 404", action="revoke API key"),
+            Ask("POST", "/keys/{nothing}/revoke/", _NOBODY),
+            Ask("GET", "/keys/{api_key}/revoke/", _NEVER),
+        ),
+    ),
+    Route(
         "diagram/",
         "Everybody: an empty sandbox that draws what the page around it sends. The same for all.",
         (Ask("GET", "/diagram/", _EVERYBODY), Ask("POST", "/diagram/", _NEVER)),
@@ -729,6 +753,29 @@ ROUTES: tuple[Route, ...] = (
         add=_STAFF_403,
         missing="302 302 302 403 403 302 403 302 302",
     ),
+    Route(
+        "admin/chatui/apikey/",
+        "Those who may see accounts: which keys people made for programs, without the keys. Taking back as for changing accounts.",
+        (
+            Ask("GET", "/admin/chatui/apikey/", _ADMIN_SEES),
+            Ask(
+                "POST",
+                "/admin/chatui/apikey/",
+                "302 302 302 403 403 403 302* 403 403",
+                {"action": "revoke", "_selected_action": "{api_key}"},
+                action="revoke somebody's API key",
+            ),
+        ),
+    ),
+    *_admin_pages(
+        "chatui/apikey",
+        "{api_key}",
+        "Those who may see accounts: a key's beginning, whose it is, and what it may be used for.",
+        _ADMIN_SEES,
+        may_change=_STAFF_403,
+        add=_STAFF_403,
+        missing="302 302 302 403 403 403 302 403 403",
+    )[1:],
     *_admin_pages(
         "chatui/failedanswer",
         "{failed}",

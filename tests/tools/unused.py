@@ -35,6 +35,7 @@ STAYS = {
     "clean_*": "called by Django for the field of a form",
     "get_help_text": "called by Django beside the field of a new password",
     "has_confirm_permission": "called by Django for the action of that name",
+    "has_revoke_permission": "the same",
     "async_capable": "asked by Django of a middleware",
     "process_re*": "called by Django of a middleware",
     "OF_RENDERER": "found by those who look for sentences to translate",

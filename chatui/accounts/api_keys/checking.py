@@ -1,0 +1,109 @@
+"""Finds the key and the person behind a request of a program, in the database each time: what was taken back works no more."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from uuid import UUID
+
+from django.db.models import Q, QuerySet
+from django.utils import timezone
+from django.utils.crypto import constant_time_compare
+
+from chatui.accounts.api_keys import key_text
+from chatui.audit_log.record import Visitor
+from chatui.audit_log.repeats import RepeatedAction
+from chatui.guess_limits import GuessLimit, Scope
+from chatui.models import ApiKey, User
+from chatui.throttle import CACHE_ERRORS, Throttle, ThrottledError
+
+WAY = "program"
+"""How a program's lines in the audit log say that they came."""
+WINDOW_SECONDS = 60
+
+# A right key is never refused because of wrong ones from the same address, so this can be strict.
+_misses = GuessLimit("API key", address=Scope(free=20, longest=60, window=3600))
+_refusals = RepeatedAction("API key refused", listed=5, in_all=200)
+_requests = Throttle("api", attempts=0, seconds=WINDOW_SECONDS)
+
+
+class KeyRefusedError(Exception):
+    """There is no such key, or it works no more. Both look the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class LiveKey:
+    """A key that was good when it was looked at, and its owner. It does not hold the key itself."""
+
+    id: UUID
+    prefix: str
+    owner: User
+    models: frozenset[str]
+    for_responses: bool
+    for_chat: bool
+    per_minute: int
+
+    def may_use(self, choice: str) -> bool:
+        """Whether it may ask for this model."""
+        return not self.models or choice in self.models
+
+
+def admit(text: str, address: str) -> LiveKey:
+    """The key that a request came with, counted against its limit.
+
+    Raises:
+        KeyRefusedError: it is not good.
+        MustWaitError: nor is it judged any more, after too many wrong ones.
+        ThrottledError: it is good, and asked too often within a minute.
+    """
+    row = _row(text)
+    if row is None:
+        _misses.admit(address)
+        raise KeyRefusedError
+    if not is_good(row):
+        _note_refused(row, address)
+        raise KeyRefusedError
+    if _is_too_often(row):
+        raise ThrottledError
+    _note_used(row)
+    return LiveKey(row.pk, row.prefix, row.owner, frozenset(row.choices), row.for_responses, row.for_chat, row.per_minute)
+
+
+def is_still_good(key: LiveKey) -> bool:
+    """Whether the key still works: asked again while an answer is sent."""
+    row = _rows().filter(pk=key.id).first()
+    return row is not None and is_good(row)
+
+
+def is_good(row: ApiKey) -> bool:
+    """Whether the key works: neither revoked nor expired, of an active account."""
+    is_over = row.expires_at is not None and row.expires_at <= timezone.now()
+    return row.revoked_at is None and not is_over and row.owner.is_active
+
+
+def _row(text: str) -> ApiKey | None:
+    prefix = key_text.prefix_of(text)
+    row = _rows().filter(prefix=prefix).first() if prefix else None
+    return row if row is not None and constant_time_compare(row.digest, key_text.digest_of(text)) else None
+
+
+def _rows() -> QuerySet[ApiKey]:
+    return ApiKey.objects.select_related("owner")
+
+
+def _is_too_often(row: ApiKey) -> bool:
+    try:
+        return _requests.count(str(row.pk)) > row.per_minute
+    except CACHE_ERRORS:
+        return False  # as for people who are signed in
+
+
+def _note_refused(row: ApiKey, address: str) -> None:
+    why = "revoked" if row.revoked_at else "account closed" if not row.owner.is_active else "expired"
+    _refusals.record(Visitor(None, address, WAY), str(row.pk), row.owner.get_username(), f"{row.prefix}, {why}")
+
+
+def _note_used(row: ApiKey) -> None:
+    today = timezone.now().date()
+    if row.last_used_on != today:
+        unused = Q(last_used_on=None) | Q(last_used_on__lt=today)
+        ApiKey.objects.filter(unused, pk=row.pk).update(last_used_on=today)

@@ -1,0 +1,1 @@
+"""The tables of programs that ask by a key: the keys, and the answers that they were given."""

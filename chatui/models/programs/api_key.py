@@ -1,0 +1,46 @@
+"""A key with which a program asks in the name of its owner. The key itself is not stored."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
+
+from chatui.models.keys import new_key
+
+
+class ApiKey(models.Model):
+    """``prefix`` is the beginning of the key, by which it is found and recognized; ``digest`` the SHA-256 of the whole, in hexadecimal.
+
+    ``choices`` are the models that it may ask for; empty: all of its owner's. ``for_responses`` and ``for_chat``: the formats that it may
+    speak. ``per_minute``: how many requests. ``last_used_on`` is a day (UTC). It works while it is neither revoked nor past ``expires_at``,
+    and its owner's account is active.
+    """
+
+    id = models.UUIDField(primary_key=True, default=new_key, editable=False)
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="api_keys")
+    name = models.CharField(_("name"), max_length=60)
+    prefix = models.CharField(_("beginning"), max_length=11, unique=True)
+    digest = models.CharField(max_length=64, unique=True)
+    choices = models.JSONField(default=list, blank=True)
+    for_responses = models.BooleanField(default=True, db_default=True)
+    for_chat = models.BooleanField(default=True, db_default=True)
+    per_minute = models.PositiveIntegerField(default=60, db_default=60)
+    created_at = models.DateTimeField(_("made"), auto_now_add=True)
+    expires_at = models.DateTimeField(_("ends"), null=True, blank=True)
+    last_used_on = models.DateField(_("last used"), null=True, blank=True)
+    revoked_at = models.DateTimeField(_("revoked"), null=True, blank=True)
+
+    class Meta:
+        default_permissions = ()
+        verbose_name = _("API key")
+        verbose_name_plural = _("API keys")
+        indexes = [models.Index(fields=["owner", "-created_at"], name="api_key_by_owner")]
+        constraints = [
+            models.CheckConstraint(condition=Q(for_responses=True) | Q(for_chat=True), name="api_key_speaks_a_format"),
+            models.CheckConstraint(condition=Q(per_minute__gt=0), name="api_key_may_ask"),
+        ]
+
+    def __str__(self) -> str:
+        return self.prefix

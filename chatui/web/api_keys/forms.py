@@ -1,0 +1,68 @@
+"""The form for a new key: its name, what it may be used for, and for how long."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from django import forms
+from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext_lazy as _
+
+from chatui.accounts.api_keys.making import MOST_PER_MINUTE, NAME_CHARS, Wanted
+from chatui.display.folders.names import is_seen, one_line
+from chatui.model_servers.model_choice import Choice
+
+RESPONSES, CHAT = "responses", "chat"
+DAYS = (30, 90, 365)
+NEVER = "never"
+
+
+class KeyForm(forms.Form):
+    """What a new key may be used for."""
+
+    name = forms.CharField(
+        label=_("Name"),
+        max_length=NAME_CHARS,
+        help_text=_("Which program will use it, and where."),
+        widget=forms.TextInput(attrs={"dir": "auto", "autocomplete": "off"}),
+    )
+    formats = forms.MultipleChoiceField(
+        label=_("Formats"),
+        choices=((RESPONSES, "Responses"), (CHAT, "Chat Completions")),
+        initial=[RESPONSES, CHAT],
+        widget=forms.CheckboxSelectMultiple,
+    )
+    models = forms.MultipleChoiceField(
+        label=_("Models"),
+        required=False,
+        help_text=_("None chosen: all that you may use."),
+        widget=forms.CheckboxSelectMultiple,
+    )
+    lasts = forms.ChoiceField(label=_("Works for"), initial="90")
+    per_minute = forms.IntegerField(label=_("Requests a minute, at most"), min_value=1, max_value=MOST_PER_MINUTE, initial=60)
+
+    def __init__(self, *args: Any, choices: Iterable[Choice], **kwargs: Any) -> None:
+        """``choices``: the models that the person may use."""
+        super().__init__(*args, **kwargs)
+        fields: dict[str, Any] = self.fields
+        fields["models"].choices = [(choice.value, choice.label) for choice in choices]
+        days = [(str(count), ngettext("%(count)d day", "%(count)d days", count) % {"count": count}) for count in DAYS]
+        fields["lasts"].choices = [*days, (NEVER, gettext("until it is revoked"))]
+
+    def wanted(self) -> Wanted | None:
+        """The key, where the form is complete."""
+        if not self.is_valid():
+            return None
+        name, formats, lasts = one_line(self.cleaned_data["name"]), self.cleaned_data["formats"], self.cleaned_data["lasts"]
+        if not is_seen(name):
+            self.add_error("name", gettext("Please write a name."))
+            return None
+        return Wanted(
+            name=name,
+            for_responses=RESPONSES in formats,
+            for_chat=CHAT in formats,
+            models=tuple(self.cleaned_data["models"]),
+            per_minute=self.cleaned_data["per_minute"],
+            days=None if lasts == NEVER else int(lasts),
+        )

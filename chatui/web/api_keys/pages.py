@@ -1,0 +1,58 @@
+"""The page of a person's keys for programs."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext
+from django.views.decorators.http import require_http_methods, require_POST
+
+from chatui.accounts.api_keys import making
+from chatui.accounts.api_keys.making import MadeKey, TooManyKeysError
+from chatui.model_servers import model_choice
+from chatui.throttle import Throttle
+from chatui.web.api_keys.forms import KeyForm
+from chatui.web.guards import guarded
+from chatui.web.people import person_of
+from chatui.web.visitors import visitor_of
+
+_new_keys = Throttle("new-api-key", attempts=20, seconds=600)
+
+
+@require_http_methods(["GET", "POST"])
+@login_required
+@guarded
+def keys(request: HttpRequest) -> HttpResponse:
+    """The person's keys, with the form for a new one. The answer to the form is the only page that ever shows the new key."""
+    person = person_of(request)
+    choices = model_choice.choices_for(person)
+    form, made = KeyForm(request.POST or None, choices=choices), None
+    if request.method == "POST":
+        _new_keys.check(str(person.pk))
+        if made := _made(request, form):
+            form = KeyForm(choices=choices)
+    context = {"keys": making.of(person), "form": form, "made": made, "address": request.build_absolute_uri("/v1")}
+    return render(request, "api_keys/keys.html", context, status=400 if form.errors else 200)
+
+
+@require_POST
+@login_required
+@guarded
+def revoke(request: HttpRequest, key_id: UUID) -> HttpResponse:
+    """Take back one key."""
+    making.revoke_own(visitor_of(request, "page"), key_id)
+    return redirect("api_keys")
+
+
+def _made(request: HttpRequest, form: KeyForm) -> MadeKey | None:
+    wanted = form.wanted()
+    if wanted is None:
+        return None
+    try:
+        return making.make(visitor_of(request, "page"), wanted)
+    except TooManyKeysError:
+        form.add_error(None, gettext("You have as many keys as there may be. Revoke one that is not used any more."))
+        return None

@@ -1,0 +1,116 @@
+"""A key works until it is taken back, ends or its owner's account is closed; wrong ones are counted, and nothing stores the key itself."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.db import IntegrityError, connection, transaction
+from django.utils import timezone
+
+from chatui.accounts.api_keys import checking, key_text, making
+from chatui.accounts.api_keys.making import Wanted
+from chatui.audit_log.record import Visitor
+from chatui.guess_limits import MustWaitError
+from chatui.models import ApiKey, AuditEvent, User
+from chatui.permissions.access import NotFoundError
+from chatui.throttle import ThrottledError
+
+pytestmark = pytest.mark.django_db
+
+ADDRESS = "192.0.2.9"
+
+
+def made(person: User, **wanted: object) -> making.MadeKey:
+    choices: dict[str, object] = {"name": "A script", "for_responses": True, "for_chat": True} | wanted
+    return making.make(Visitor(person, ADDRESS, "page"), Wanted(**choices))  # type: ignore[arg-type]
+
+
+def test_a_new_key_lets_its_owner_in_and_the_day_of_its_use_is_noted(ada: User) -> None:
+    key = made(ada)
+    live = checking.admit(key.text, ADDRESS)
+    assert live.owner == ada and live.prefix == key.text[:11] and key.text not in repr(live) and key.text not in repr(key)
+    assert ApiKey.objects.get().last_used_on == timezone.now().date()
+
+
+def test_neither_the_database_nor_the_audit_log_holds_the_key(ada: User) -> None:
+    key = made(ada)
+    making.revoke_own(Visitor(ada, ADDRESS, "page"), ApiKey.objects.get().pk)
+    secret = key.text[12:]
+    with connection.cursor() as cursor:
+        for table in connection.introspection.table_names(cursor):
+            cursor.execute(f'SELECT * FROM "{table}"')
+            assert secret not in repr(cursor.fetchall()), table
+    lines = list(AuditEvent.objects.order_by("number").values_list("action", "detail"))
+    assert lines == [("make API key", f"{key.text[:11]}, for 90 days"), ("revoke API key", key.text[:11])]
+
+
+@pytest.mark.parametrize("ending", ["revoked", "expired", "account closed"])
+def test_a_key_ends_and_the_attempt_is_recorded_by_its_beginning(ending: str, ada: User) -> None:
+    key = made(ada)
+    live = checking.admit(key.text, ADDRESS)
+    assert checking.is_still_good(live), "the premise"
+    match ending:
+        case "revoked":
+            making.revoke_own(Visitor(ada, ADDRESS, "page"), ApiKey.objects.get().pk)
+        case "expired":
+            ApiKey.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
+        case "account closed":
+            User.objects.filter(pk=ada.pk).update(is_active=False)
+    with pytest.raises(checking.KeyRefusedError):
+        checking.admit(key.text, ADDRESS)
+    assert not checking.is_still_good(live)
+    line = AuditEvent.objects.order_by("number").last()
+    assert line is not None and (line.action, line.detail, line.way) == ("API key refused", f"{key.text[:11]}, {ending}", "program")
+
+
+def test_wrong_keys_have_to_wait_and_a_right_one_from_the_same_address_does_not(ada: User) -> None:
+    key = made(ada)
+    for _ in range(21):
+        with pytest.raises(checking.KeyRefusedError):
+            checking.admit(key_text.new(), ADDRESS)
+    with pytest.raises(MustWaitError):
+        checking.admit(key_text.new(), ADDRESS)
+    assert checking.admit(key.text, ADDRESS).owner == ada
+
+
+def test_a_key_with_the_right_beginning_and_another_secret_is_wrong(ada: User) -> None:
+    key, other = made(ada).text, key_text.new()
+    body = key[:12] + other[12:-8]
+    forged = body + key_text._check_sum(body)
+    assert key_text.prefix_of(forged) == key[:11], "the premise: it is found"
+    with pytest.raises(checking.KeyRefusedError):
+        checking.admit(forged, ADDRESS)
+
+
+def test_a_key_may_ask_only_so_often_a_minute(ada: User) -> None:
+    key = made(ada, per_minute=2)
+    checking.admit(key.text, ADDRESS)
+    checking.admit(key.text, ADDRESS)
+    with pytest.raises(ThrottledError):
+        checking.admit(key.text, ADDRESS)
+    assert checking.admit(made(ada).text, ADDRESS), "another key of the same person is counted by itself"
+
+
+def test_a_person_has_only_so_many_keys(ada: User, bela: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(making, "MOST_KEYS", 1)
+    made(ada)
+    with pytest.raises(making.TooManyKeysError):
+        made(ada)
+    assert made(bela)
+    with pytest.raises(NotFoundError):
+        making.revoke_own(Visitor(bela, ADDRESS, "page"), ApiKey.objects.get(owner=ada).pk)
+    making.revoke_own(Visitor(ada, ADDRESS, "page"), ApiKey.objects.get(owner=ada).pk)
+    assert made(ada)
+
+
+def test_the_database_refuses_a_key_for_nothing(ada: User) -> None:
+    made(ada)
+    for wrong in ({"for_responses": False, "for_chat": False}, {"per_minute": 0}):
+        with pytest.raises(IntegrityError), transaction.atomic():
+            ApiKey.objects.update(**wrong)
+
+
+@pytest.mark.parametrize("text", ["", "cu_", "Bearer x", "cu_aaaaaaaa_" + "a" * 51, "cu_aaaaaaaa_\u0000" + "a" * 50])
+def test_what_is_no_key_is_not_looked_up(text: str) -> None:
+    assert key_text.prefix_of(text) is None

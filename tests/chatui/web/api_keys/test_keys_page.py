@@ -1,0 +1,73 @@
+"""The page of one's keys: a new key is shown once, in no other page and in no log."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from django.test import Client
+
+from chatui.models import ApiKey, User
+from tests.chatui.conftest import make_person, signed_in
+
+pytestmark = pytest.mark.django_db
+
+WANTED = {"name": "Nightly report", "formats": ["responses"], "lasts": "30", "per_minute": "7"}
+KEY = re.compile(r'value="(cu_[a-z0-9]{8}_[A-Za-z0-9_-]{51})"')
+
+
+def made_by(client: Client, **changes: object) -> str:
+    page = client.post("/keys/", WANTED | changes).content.decode()
+    found = KEY.search(page)
+    assert found, page
+    return found[1]
+
+
+def test_a_key_is_made_shown_once_and_revoked(ada: User, caplog: pytest.LogCaptureFixture) -> None:
+    client = signed_in(ada)
+    key = made_by(client)
+    page = client.get("/keys/").content.decode()
+    assert (
+        key not in page and key[12:] not in page and f"{key[:11]}…" in page and "Nightly report" in page and "7 requests a minute" in page
+    )
+    row = ApiKey.objects.get()
+    assert (row.owner, row.for_responses, row.for_chat, row.per_minute, row.choices) == (ada, True, False, 7, [])
+    assert client.post(f"/keys/{row.pk}/revoke/").status_code == 302
+    assert "You have no keys." in client.get("/keys/").content.decode()
+    assert key[12:] not in caplog.text
+
+
+def test_a_form_with_nothing_to_use_a_key_for_is_refused(ada: User) -> None:
+    client = signed_in(ada)
+    wrongs: tuple[dict[str, object], ...] = (
+        {"formats": []},
+        {"formats": ["raw"]},
+        {"name": "\u200b"},
+        {"lasts": "7000"},
+        {"per_minute": "0"},
+        {"models": ["nothing"]},
+    )
+    for wrong in wrongs:
+        assert client.post("/keys/", WANTED | wrong).status_code == 400, wrong
+    assert not ApiKey.objects.exists()
+    made_by(client)
+
+
+def test_an_admin_sees_whose_keys_there_are_and_takes_one_back(ada: User, bela: User) -> None:
+    key = made_by(signed_in(ada))
+    admin = make_person("olga", "view_user", "change_user", staff=True)
+    looker = make_person("luca", "view_user", staff=True)
+    row = ApiKey.objects.get()
+    for person in (admin, looker):
+        for path in ("/admin/chatui/apikey/", f"/admin/chatui/apikey/{row.pk}/change/"):
+            page = signed_in(person).get(path).content.decode()
+            assert key[:11] in page and key[12:] not in page and row.digest not in page, path
+    sent = {"action": "revoke", "_selected_action": [str(row.pk)]}
+    signed_in(looker).post("/admin/chatui/apikey/", sent)
+    assert ApiKey.objects.get().revoked_at is None
+    signed_in(admin).post("/admin/chatui/apikey/", sent)
+    assert ApiKey.objects.get().revoked_at is not None
+
+
+def test_the_menu_leads_to_the_keys(ada: User) -> None:
+    assert 'href="/keys/"' in signed_in(ada).get("/").content.decode()
