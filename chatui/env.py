@@ -140,6 +140,7 @@ class Environment(BaseSettings):
     service_worker: bool = Field(
         True, description="Whether browsers keep static files and an offline page. Off: those that did forget them and stop."
     )
+    api: bool = Field(True, description="Whether programs can ask with the keys that people make, at /v1.")
     metrics_token: str = Field("", description="Bearer token for /metrics. Empty: there are no metrics.", repr=False)
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field("INFO", description="Lowest level of the product's own log lines.")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from django.contrib import admin
-from django.urls import path
+from django.urls import include, path
 
 from chatui.web import (
     access_notices,
@@ -87,6 +87,7 @@ urlpatterns = [
     path("password/links/dismiss/", password_links.dismiss, name="password_links_dismiss"),
     path("keys/", api_key_pages.keys, name="api_keys"),
     path("keys/<uuid:key_id>/revoke/", api_key_pages.revoke, name="api_key_revoke"),
+    path("v1/", include("chatui.api.urls")),
     path("diagram/", diagrams.diagram, name="diagram"),
     path("language/", choice.choose_language, name="language"),
     path("pages/<slug:name>/", pages.page, name="page"),

@@ -18,9 +18,11 @@ from renderer.frames import Channel, Frame, Header, Intent, Role
 
 
 class Audience(StrEnum):
-    """Who is looking. DEBUG needs the permission, an opt-in and an audit row; ``chatui.permissions.access`` demands all three."""
+    """Who is looking. DEBUG needs the permission, an opt-in and an audit row; ``chatui.permissions.access`` demands all three. A PROGRAM asks
+    by a key of its owner's, and sees what an END_USER sees, but for the lines about our own tools."""
 
     END_USER = "user"
+    PROGRAM = "program"
     DEBUG = "debug"
 
 
@@ -37,7 +39,9 @@ class VisibleText(str):
 
 def may_see(header: Header, audience: Audience) -> bool:
     """Whether this audience may see a frame with that header."""
-    return audience is Audience.DEBUG or why_hidden(header) is None
+    if audience is Audience.DEBUG:
+        return True
+    return why_hidden(header) is None and not (audience is Audience.PROGRAM and is_tool_line(header))
 
 
 def why_hidden(header: Header) -> str | None:

@@ -24,13 +24,14 @@ _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\
 
 
 class Cause(StrEnum):
-    """Why a browser sent a request, where its person did not ask for the address themselves: the way of an attempt that follows from it."""
+    """Why a browser or a program sent a request, where its person did not ask for it themselves: the way of an attempt that follows."""
 
     PERSON = ""
     LINK = "another site's link"
     EMBEDDED = "another site's page"
     PREFETCH = "prefetch"
     RECONNECT = "reconnect"
+    CLIENT = "client library"
 
 
 NOT_BY_PERSON = tuple(cause.value for cause in Cause if cause is not Cause.PERSON)
@@ -41,8 +42,8 @@ NOT_BY_PERSON = tuple(cause.value for cause in Cause if cause is not Cause.PERSO
 class Visitor:
     """Who asks (None: not signed in), from which network address, by which way, and why their browser does.
 
-    The ways are page, socket, download, admin and shell; server for a sum that the product writes by itself. Lines from before the admin
-    pages had that name say office. An attempt that the person did not make themselves has its cause as its way.
+    The ways are page, socket, download, program, admin, shell; server for a sum that the product writes by itself. Lines from before
+    the admin pages had that name say office. An attempt that the person did not make themselves has its cause as its way.
     """
 
     user: User | None

@@ -49,6 +49,8 @@ class SampleRequest:
     there is no text yet: then the answer is always asked for in words. If the reasoning was cut, the prompt must never open the answer:
     the model would go on reasoning there, for everybody to read.
     ``tools``: the functions that the model may call, always in the same order, so that a server can reuse the beginning of the prompt.
+    ``sampling``: ``temperature`` and ``top_p``, where they are not left to the server. ``must_fit``: nothing may be left out of a
+    conversation that is too long; it fails as a question that is too long does.
     ``given_back``: by the id of a call, the reasoning before it as the same server gave it; without it, it is written anew from the frames.
     ``on_sent`` is called before the first event with what is sent: the path and the exact JSON body. It contains hidden text.
     """
@@ -59,6 +61,8 @@ class SampleRequest:
     max_tokens: int | None = None
     cut_answer: Frame | None = None
     tools: tuple[FunctionTool, ...] = ()
+    sampling: Mapping[str, float] = field(default_factory=dict)
+    must_fit: bool = False
     given_back: Mapping[str, GivenReasoning] = field(default_factory=dict, compare=False, repr=False)
     on_sent: Callable[[str, bytes], None] | None = field(default=None, compare=False, repr=False)
 

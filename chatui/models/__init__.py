@@ -15,6 +15,7 @@ from chatui.models.folder import Folder
 from chatui.models.message import Message
 from chatui.models.password_link import PasswordLink
 from chatui.models.programs.api_key import ApiKey
+from chatui.models.programs.program_answer import ProgramAnswer
 from chatui.models.search_entry import SearchEntry
 from chatui.models.share_link import ShareLink
 from chatui.models.stored_backend import StoredBackend
@@ -37,6 +38,7 @@ __all__ = [
     "Message",
     "OpenedPage",
     "PasswordLink",
+    "ProgramAnswer",
     "SearchEntry",
     "ShareLink",
     "StoredBackend",

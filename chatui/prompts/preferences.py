@@ -1,4 +1,4 @@
-"""Words the instructions of a person's folder for a model: as preferences, of which no line can pass for anybody else's."""
+"""Words for a model what a person's folder or program says, so that no line of it can pass for the operator's."""
 
 from __future__ import annotations
 
@@ -12,6 +12,15 @@ def worded(instructions: str) -> str:
 
     Control markers are not touched here. Every back end escapes them in all text, or encodes text so that none can come of it.
     """
-    before, _, after = prompts.read("preferences").partition(_PLACE)
+    return _marked("preferences", _PLACE, instructions)
+
+
+def worded_of_program(instructions: str) -> str:
+    """The same for the instructions of a program that asks by a key."""
+    return _marked("program", "{instructions}", instructions)
+
+
+def _marked(name: str, place: str, instructions: str) -> str:
+    before, _, after = prompts.read(name).partition(place)
     # All that Unicode or Python takes for the end of a line ends one here, or the next line would be without its mark.
     return before + "\n".join(f"> {line}" for line in instructions.splitlines()) + after

@@ -14,12 +14,28 @@ from django.db.models import QuerySet
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
-from chatui.models import ActiveLeaf, Conversation, DebugRequest, Message, OpenedPage, SearchEntry, ShareLink, ToolCall, Turn, TurnPiece
+from chatui.models import (
+    ActiveLeaf,
+    Conversation,
+    DebugRequest,
+    Message,
+    OpenedPage,
+    ProgramAnswer,
+    SearchEntry,
+    ShareLink,
+    ToolCall,
+    Turn,
+    TurnPiece,
+)
 from chatui.models.turn import TurnState
 from chatui.store.short_transactions import short_transaction
 
 BATCH_MESSAGES = 100
 """In one transaction. A turn can hold 4 MB of what was sent to the model, and goes with its question."""
+
+
+_OF_TURN: tuple[type[TurnPiece | ToolCall | OpenedPage | ProgramAnswer], ...] = (TurnPiece, ToolCall, OpenedPage, ProgramAnswer)
+"""What hangs on a turn, and goes before it."""
 
 
 def erase_conversation(key: UUID, *, only_from_bin: bool = False) -> int:
@@ -34,10 +50,10 @@ def erase_conversation(key: UUID, *, only_from_bin: bool = False) -> int:
     while taken := _erase_newest(key):
         erased += taken
     with short_transaction():
-        for beside in (TurnPiece, ToolCall, OpenedPage):
-            delete_rows(beside.objects.filter(turn__conversation=key))
-        for rows in (SearchEntry, ActiveLeaf, ShareLink, DebugRequest, Turn):
-            delete_rows(rows.objects.filter(conversation=key))
+        for rows in _OF_TURN:
+            delete_rows(rows.objects.filter(turn__conversation=key))
+        for table in (SearchEntry, ActiveLeaf, ShareLink, DebugRequest, Turn):
+            delete_rows(table.objects.filter(conversation=key))
         delete_rows(Conversation.objects.filter(pk=key))
     return erased
 
@@ -96,8 +112,8 @@ def _erase_newest(key: UUID) -> int:
         delete_rows(ActiveLeaf.objects.filter(message__in=keys))
         delete_rows(ShareLink.objects.filter(leaf__in=keys))
         Turn.objects.filter(continued_message__in=keys).update(continued_message=None)
-        for beside in (TurnPiece, ToolCall, OpenedPage):
-            delete_rows(beside.objects.filter(turn__question__in=keys))
+        for rows in _OF_TURN:
+            delete_rows(rows.objects.filter(turn__question__in=keys))
         delete_rows(Turn.objects.filter(question__in=keys))
         delete_rows(Message.objects.filter(pk__in=keys))
     return len(keys)

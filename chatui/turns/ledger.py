@@ -22,7 +22,7 @@ from chatui.env import environment
 from chatui.models import Conversation, Folder, Message, Turn, TurnPiece
 from chatui.models.message import Author
 from chatui.models.turn import TurnState
-from chatui.prompts.preferences import worded
+from chatui.prompts.preferences import worded, worded_of_program
 from chatui.store import branch_walk, continuation, document_headers, requests, transcripts
 from chatui.store.branch_walk import SeenMessage
 from renderer import history
@@ -119,10 +119,11 @@ def job_of(turn: Turn) -> Job:
     )
 
 
-def load(turn: Turn) -> Job:
+def load(turn: Turn, program_orders: str = "") -> Job:
     """The job of a turn, with the branch up to its question as the model may see it again. ``turn`` comes with its conversation,
     question and continued message. At most one statement, but one more where it continues an answer that was continued before, in a
-    conversation that is longer than any model reads, and in a folder."""
+    conversation that is longer than any model reads, and in a folder. ``program_orders``: what the
+    program says that asked, which stands below what the operator says."""
     if hints := document_headers.unmet_capabilities(turn.conversation):
         log.info("turn %s: %s", turn.pk, "; ".join(hints))
     cut = continuation.cut_answer(turn)
@@ -132,7 +133,7 @@ def load(turn: Turn) -> Job:
     if left_out:
         messages = list(dropwhile(lambda message: message.role != Role.USER, messages))
     seen = [document.parse_frame(message.text) for message in messages if not _is_order(message)]
-    orders = (*_orders(), *_preferences(turn.conversation))
+    orders = (*_orders(), *_preferences(turn.conversation), *_of_program(program_orders))
     job = replace(
         job_of(turn),
         frames=(*orders, *history.seen_again(seen)),
@@ -180,15 +181,23 @@ _SHOWN_NAMES = (None, "", TOOL_LINE_NAME)
 
 def _orders() -> tuple[Frame, ...]:
     """The operator's current instructions. They are part of each request, whatever the history holds and wherever it came from."""
-    instructions = environment().instructions
-    return (Frame(Header(Role.DEVELOPER), instructions),) if instructions else ()
+    return _developer(environment().instructions)
 
 
 def _preferences(conversation: Conversation) -> tuple[Frame, ...]:
     """What the person wants in the folder of the conversation, read for each request, below what the operator says."""
     folder = Folder.objects.filter(pk=conversation.folder_id, owner=conversation.owner_id) if conversation.folder_id else None
     instructions = folder.values_list("instructions", flat=True).first() if folder else None
-    return (Frame(Header(Role.DEVELOPER), worded(instructions)),) if instructions else ()
+    return _developer(worded(instructions) if instructions else "")
+
+
+def _of_program(orders: str) -> tuple[Frame, ...]:
+    # In its own words where there is nothing that it could pass for.
+    return _developer(worded_of_program(orders) if orders and environment().instructions else orders)
+
+
+def _developer(text: str) -> tuple[Frame, ...]:
+    return (Frame(Header(Role.DEVELOPER), text),) if text else ()
 
 
 def _is_order(message: SeenMessage) -> bool:

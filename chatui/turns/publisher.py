@@ -24,6 +24,7 @@ from chatui.error_reports import log_without_content
 from chatui.turns.ledger import Job
 from chatui.turns.streams.debug import DebugStream
 from chatui.turns.streams.end_user import EndUserStream
+from chatui.turns.streams.program import ProgramStream
 from chatui.turns.streams.rendering import Rendering, messages_of
 from renderer.events import RawEvent
 from renderer.gate import Audience, VisibleText
@@ -42,6 +43,9 @@ FIRST_SECONDS = 2.0
 CATCH_UP_SECONDS = 30.0
 """The longest that a turn's end waits for its text to be rendered: many times what the longest answer takes."""
 
+_FOLLOWED = (Audience.END_USER, Audience.DEBUG)
+"""Who follows over sockets. The program that asked has a stream of its own."""
+
 SWITCH_SECONDS = 0.001
 """How long a thread goes on while the event loop wants to: it waits so long for each system call that it makes."""
 
@@ -52,10 +56,13 @@ _renderer = ThreadPoolExecutor(1, thread_name_prefix="rendering", initializer=sy
 class Publisher:
     """One for each turn. ``take`` and ``add_event`` collect and see to it that what they collected is sent; ``stop`` ends that."""
 
-    def __init__(self, turn_id: UUID, conversation_id: UUID, *, is_continuation: bool = False) -> None:
-        """``is_continuation``: the turn continues an answer, which ``show_before`` will provide."""
+    def __init__(
+        self, turn_id: UUID, conversation_id: UUID, *, is_continuation: bool = False, program: ProgramStream | None = None
+    ) -> None:
+        """``is_continuation``: the turn continues an answer, which ``show_before`` will provide. ``program``: of the one that asked."""
+        self._program = program
         self._turn_id = turn_id
-        self._group = {audience: groups.audience(conversation_id, audience) for audience in Audience}
+        self._group = {audience: groups.audience(conversation_id, audience) for audience in _FOLLOWED}
         self._people = EndUserStream(turn_id, can_answer_now=not is_continuation)
         self._debug = DebugStream(turn_id)
         self._compactor = wire.Compactor()
@@ -87,6 +94,8 @@ class Publisher:
         """A raw event of the frame ``key``, for each audience through its own gate."""
         self._people.take(event, key, self.elapsed())
         self._debug.take(event, key)
+        if self._program is not None:
+            self._program.take(event)
         self._flush_soon()
 
     def add_event(self, event: wire.Event) -> None:
@@ -97,6 +106,8 @@ class Publisher:
     def step(self, text: VisibleText) -> None:
         """A line of the summary, for people."""
         self._people.step(text)
+        if self._program is not None:
+            self._program.step(text)
         self._flush_soon()
 
     def end_thinking(self) -> int | None:

@@ -43,10 +43,12 @@ from chatui.turns.cutting.answer_now import AnswerNow
 from chatui.turns.kept_frames import KeptFrames
 from chatui.turns.leases import Held, leases
 from chatui.turns.ledger import Job, LeaseLostError, Outcome
+from chatui.turns.programs.asked import ProgramAsk
 from chatui.turns.publisher import Publisher
 from chatui.turns.sampling import Sampling, account_of
 from chatui.turns.slots import slots
 from chatui.turns.start import Kind, Started
+from chatui.turns.streams.program import Ended
 from chatui.turns.summarizing import Summarizing
 from chatui.turns.titles import background as titles
 from renderer.errors import Code
@@ -78,7 +80,12 @@ class Runner:
         self._language = fragments.language_of(started.language)
         self._turn_id = started.turn.pk
         self._job = ledger.job_of(started.turn)
-        self._publisher = Publisher(self._turn_id, self._job.conversation_id, is_continuation=started.continued_turn is not None)
+        self._publisher = Publisher(
+            self._turn_id,
+            self._job.conversation_id,
+            is_continuation=started.continued_turn is not None,
+            program=started.program.stream if started.program else None,
+        )
         self._pieces = Pieces(self._turn_id)
         self._frames: KeptFrames | None = None
         self._answer_now: AnswerNow | None = None
@@ -112,6 +119,7 @@ class Runner:
         except Exception as error:  # noqa: BLE001 - the last resort; the sweep closes the turn when its lease runs out
             log_without_content(log, self._turn_id, error)
         finally:
+            self._tell_program(Ended(TurnState.FAILED, ProductCode.INTERNAL))
             leases.release(self._turn_id)
             self._publisher.stop()
             bus().leave(groups.control(self._turn_id), self._receive)
@@ -140,7 +148,8 @@ class Runner:
 
     async def _write(self) -> Outcome:
         """Sample, have the calls answered that the model made, and sample again, until it calls nothing."""
-        job = self._job = await pools.turns.run_patiently(ledger.load, self._started.turn)
+        program = self._started.program
+        job = self._job = await pools.turns.run_patiently(ledger.load, self._started.turn, program.orders if program else "")
         await self._load_pages(job)
         await self._publisher.show_before(job)
         # In a thread, because this may read rows of the admin pages; the back end itself belongs to this event loop.
@@ -151,7 +160,7 @@ class Runner:
         answer_now = self._answer_now = AnswerNow(frames, is_offered=self._started.continued_turn is None)
         tools = await self._tools(spec)
         conductor = self._conductor = Conductor(job, frames, tools, self._publisher.pages)
-        request = replace(_first_request(job, spec), tools=tuple(tool.definition for tool in tools.values()))
+        request = replace(_first_request(job, spec, program), tools=tuple(tool.definition for tool in tools.values()))
         while True:
             asked = answer_now.heeded(request)
             sampling = Sampling(backend, asked, answer_now.feed)
@@ -171,8 +180,9 @@ class Runner:
             self._publisher.pages.update(await pools.turns.run_patiently(opened_pages.of_conversation, job.conversation_id))
 
     async def _tools(self, spec: BackendSpec) -> Mapping[str, Tool]:
-        """What the model may call in this turn: nothing where it continues an answer. In a thread, which may load what packages bring."""
-        if self._job.cut_answer is not None or not offered.are_any(is_demo=spec.is_demo):
+        """What the model may call in this turn: nothing where it continues an answer, or a program asks. In a thread, which may load
+        what packages bring."""
+        if self._job.cut_answer is not None or self._started.program or not offered.are_any(is_demo=spec.is_demo):
             return {}
         person = self._started.turn.asked_by
         return await pools.turns.run_patiently(partial(access.usable_tools, person, is_demo=spec.is_demo))
@@ -197,6 +207,7 @@ class Runner:
             await self._patiently(writer.run(end, order=self._turn_id))
             answered = list_events.answered(self._job.conversation_id, timezone.now(), has_news=ledger.is_news(outcome.state))
             bus().send(groups.person(self._job.asked_by_id), answered)
+            self._tell_program(Ended(outcome.state, outcome.code, account.input_tokens, account.output_tokens, outcome.retry_after))
             html = await self._shown_end(ledger.ended(self._started.turn, outcome, account))
         self._publisher.end(
             wire.TurnEnded(
@@ -211,10 +222,14 @@ class Runner:
             )
         )
 
+    def _tell_program(self, ended: Ended) -> None:
+        if self._started.program is not None:
+            self._started.program.stream.end(ended)
+
     def _begin_title(self) -> None:
         """Have a new conversation titled, in a task of its own. Not after an answer of which something was hidden that had been shown."""
         frames = self._frames
-        if frames is not None and not (self._is_lost or frames.is_withheld):
+        if frames is not None and not (self._is_lost or frames.is_withheld or self._started.program):
             titles.begin(self._started, frames.written)
 
     async def _shown_end(self, turn: Turn) -> SafeHtml | None:
@@ -301,14 +316,19 @@ def _shown_question(started: Started) -> SafeHtml | None:
         return None
 
 
-def _first_request(job: Job, spec: BackendSpec) -> SampleRequest:
-    return SampleRequest(
+def _first_request(job: Job, spec: BackendSpec, program: ProgramAsk | None) -> SampleRequest:
+    most = spec.max_answer_tokens or environment().max_answer_tokens or None
+    request = SampleRequest(
         job.frames,
         model=split_choice(job.choice)[1],
         effort=_effort(job.effort),
-        max_tokens=spec.max_answer_tokens or environment().max_answer_tokens or None,
+        max_tokens=most,
         cut_answer=job.cut_answer,
     )
+    if program is None:
+        return request
+    most = min(filter(None, (most, program.max_tokens)), default=None)
+    return replace(request, max_tokens=most, sampling=program.sampling, must_fit=program.must_fit)
 
 
 def _verdict(sampling: Sampling, frames: KeptFrames) -> Outcome:

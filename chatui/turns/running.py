@@ -14,6 +14,7 @@ from uuid import UUID
 from django.db import DatabaseError, IntegrityError, InterfaceError
 
 from chatui import wire
+from chatui.codes import ProductCode
 from chatui.database import clock, pools
 from chatui.database.faults import DatabaseBusyError, outages, passes
 from chatui.database.writer import writer
@@ -25,8 +26,11 @@ from chatui.models.turn import TurnState
 from chatui.tools import execution
 from chatui.tools.python import python_tool
 from chatui.turns import leases, ledger, start, sweep
+from chatui.turns.programs import forgetting
+from chatui.turns.programs.asked import ProgramAsk
+from chatui.turns.programs.starting import start_program
 from chatui.turns.runner import Runner
-from chatui.turns.start import Ask, Started
+from chatui.turns.start import Ask, AskRefusedError, Started
 from renderer.gate import Audience
 
 log = logging.getLogger(__name__)
@@ -54,6 +58,27 @@ async def ask(person: User, wanted: Ask, stored: Callable[[Started], None] | Non
         DatabaseBusyError: it could not be stored in time, and is not.
     """
     return await asyncio.shield(asyncio.create_task(_ask(person, wanted, stored)))
+
+
+async def ask_for_program(person: User, asked: ProgramAsk) -> Started:
+    """The same for a program, whose turn tells ``asked.stream`` what it may see. What is not kept is erased once the turn has ended.
+
+    Raises:
+        AskRefusedError, access.NotFoundError, starting.NotStoredError, starting.StillRunningError: see ``starting.start_program``.
+        DatabaseBusyError: as above.
+    """
+    return await asyncio.shield(asyncio.create_task(_ask_for_program(person, asked)))
+
+
+async def _ask_for_program(person: User, asked: ProgramAsk) -> Started:
+    try:
+        started = await writer.run(start_program, person, asked, leases.OWNER, patience=ASK_PATIENCE)
+    except IntegrityError:
+        raise AskRefusedError(ProductCode.BUSY) from None  # another turn began in the same conversation
+    launch(started)
+    if not asked.is_kept:
+        forgetting.begin(_runners[started.turn.pk][1], started.turn.conversation_id)
+    return started
 
 
 async def _ask(person: User, wanted: Ask, stored: Callable[[Started], None] | None) -> Started:
@@ -90,7 +115,8 @@ def launch(started: Started) -> None:
     task.add_done_callback(lambda _: _forget(turn_id))
     conversation = started.turn.conversation
     bus().send(groups.turns_of(conversation.pk), {"type": "turn.begun"})
-    bus().send(groups.person(conversation.owner_id), list_events.listed(conversation, is_running=True))
+    if started.program is None:
+        bus().send(groups.person(conversation.owner_id), list_events.listed(conversation, is_running=True))
 
 
 def _forget(turn_id: UUID) -> None:
@@ -166,6 +192,7 @@ async def _reap_often() -> None:
 
 
 async def _reap() -> None:
+    await pools.reaper.run(forgetting.forget_ended)
     for turn in await pools.reaper.run(sweep.abandoned):
         if await pools.reaper.run(sweep.interrupt, turn):
             log.warning("turn %s was abandoned by its process, and is closed", turn.pk)
@@ -179,7 +206,7 @@ def _tell_interrupted(turn: Turn) -> None:
     """Pages that still wait for an event of the turn read from the database how it ended."""
     event = wire.Idle(str(turn.conversation_id), str(turn.pk), TurnState.INTERRUPTED)
     message = {"type": "turn.events", "json": wire.encode([event]), "turn": str(turn.pk), "process": PROCESS}
-    for audience in Audience:
+    for audience in (Audience.END_USER, Audience.DEBUG):
         bus().send(groups.audience(turn.conversation_id, audience), message)
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 from django.db.models import Count, Exists, OuterRef, Subquery
@@ -29,6 +30,9 @@ from chatui.turns.leases import LEASE
 from renderer.errors import ErrorCode
 from renderer.frames import Frame, Header, Role
 from renderer.gate import Audience, show
+
+if TYPE_CHECKING:
+    from chatui.turns.programs.asked import ProgramAsk
 
 TITLE_CHARS = 60
 
@@ -83,6 +87,8 @@ class Started:
     groups: frozenset[str] = frozenset()
     versions: tuple[UUID, ...] = ()
     language: str = ""
+    program: ProgramAsk | None = None
+    """What the program wants that asked by a key."""
 
     @property
     def has_new_question(self) -> bool:

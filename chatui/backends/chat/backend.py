@@ -123,7 +123,7 @@ class ChatCompletionsBackend(FoundServer):
             payload["model"] = model
         if request.max_tokens:
             payload["max_tokens"] = request.max_tokens
-        return payload
+        return payload | dict(request.sampling)
 
 
 class _Reader:

@@ -82,6 +82,7 @@ async def within(window: Window, plan: Plan) -> AsyncGenerator[SampleEvent, None
     most: float | None = None
     for left in range(ATTEMPTS - 1, -1, -1):
         attempt = await plan(most)
+        _check_fits(window, attempt.fit)
         following = _Following(window, attempt.fit)
         try:
             async with aclosing(attempt.events()) as events:
@@ -102,6 +103,11 @@ async def within(window: Window, plan: Plan) -> AsyncGenerator[SampleEvent, None
         if ended is not None:
             yield following.take(ended, is_full=True)
             return
+
+
+def _check_fits(window: Window, held: Fit) -> None:
+    if held.request.must_fit and held.turns_left_out:
+        raise too_long(window, held, "nothing may be left out")
 
 
 def too_long(window: Window, held: Fit, detail: str) -> BackendError:

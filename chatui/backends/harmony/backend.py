@@ -97,7 +97,7 @@ class HarmonyCompletionsBackend:
         async def plan(most: float | None) -> Attempt:
             wanted = Wanted(request, window.limit, None if most is None else int(most), least)
             prompt = await asyncio.to_thread(fitted, wanted, vocabulary, self._today())
-            asked = Asked(prompt.ids, answer_tokens(request, len(prompt.ids), wanted.context), model)
+            asked = Asked(prompt.ids, answer_tokens(request, len(prompt.ids), wanted.context), model, request.sampling)
             held = Fit(request, len(prompt.ids), hidden_weight(request), prompt.turns_left_out, prompt.is_least)
             if wanted.context is not None and len(prompt.ids) >= wanted.context:
                 raise too_long(window, held, f"{len(prompt.ids)} tokens, and the server takes {wanted.context}")

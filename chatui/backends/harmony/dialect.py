@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from chatui.backends.base import EndReason, Usage
@@ -13,11 +13,13 @@ from renderer.harmony.vocabulary import Vocabulary
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """One request: the ids of the prompt, how many more may be sampled, and the model's name for servers that have several."""
+    """One request: the ids of the prompt, how many more may be sampled, and the model's name for servers that have several;
+    ``sampling`` as for a SampleRequest."""
 
     ids: Sequence[int]
     max_tokens: int
     model: str | None = None
+    sampling: Mapping[str, float] = field(default_factory=dict)
 
 
 class Chunks(Protocol):

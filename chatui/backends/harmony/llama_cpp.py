@@ -24,6 +24,7 @@ class LlamaCpp:
     def payload(self, asked: Asked) -> dict[str, object]:
         """See Dialect. It ends at ``<|return|>`` and ``<|call|>`` by itself."""
         return {
+            **asked.sampling,
             "prompt": list(asked.ids),
             "stream": True,
             "return_tokens": True,

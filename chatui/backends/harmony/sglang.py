@@ -22,7 +22,8 @@ class SGLang:
 
     def payload(self, asked: Asked) -> dict[str, object]:
         """See Dialect."""
-        sampling = {
+        sampling: dict[str, object] = {
+            **asked.sampling,
             "max_new_tokens": asked.max_tokens,
             "stop_token_ids": list(STOP_IDS),
             "skip_special_tokens": False,

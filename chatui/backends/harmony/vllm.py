@@ -22,6 +22,7 @@ class Vllm:
         """See Dialect. Without these options vLLM strips markers and sends no ids."""
         return {
             **({"model": asked.model} if asked.model else {}),
+            **asked.sampling,
             "prompt": list(asked.ids),
             "stream": True,
             "stream_options": {"include_usage": True},

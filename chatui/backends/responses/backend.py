@@ -115,7 +115,7 @@ class ResponsesBackend(FoundServer):
             payload["model"] = model
         if request.max_tokens:
             payload["max_output_tokens"] = request.max_tokens
-        return payload
+        return payload | dict(request.sampling)
 
 
 class _Reader:

@@ -1,0 +1,46 @@
+"""Reads the JSON body of a request within bounds."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, TypeVar
+
+from django.conf import settings
+from django.http import HttpRequest
+from pydantic import BaseModel, ValidationError
+
+from chatui.api.errors import invalid
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+def json_of(request: HttpRequest) -> dict[str, Any]:
+    """The object that a request holds. Its length is looked at before anything of it is read.
+
+    Raises:
+        ApiError: it is no JSON object, or too long.
+    """
+    if request.content_type != "application/json":
+        raise invalid("The body has to be application/json.", code="unsupported_media_type")
+    length = request.META.get("CONTENT_LENGTH") or ""
+    if not length.isdecimal():
+        raise invalid("The request has to say its length (Content-Length).", code="length_required", status=411)
+    if int(length) > settings.DATA_UPLOAD_MAX_MEMORY_SIZE:
+        raise invalid(f"The body may have {settings.DATA_UPLOAD_MAX_MEMORY_SIZE} bytes.", code="body_too_large", status=413)
+    try:
+        found = json.loads(request.body)
+    except (ValueError, RecursionError):
+        raise invalid("The body is not valid JSON.", code="invalid_json") from None
+    if not isinstance(found, dict):
+        raise invalid("The body has to be a JSON object.", code="invalid_json")
+    return found
+
+
+def checked(model: type[Model], body: dict[str, Any]) -> Model:
+    """The body as a request of its format. ApiError names the first field that is wrong."""
+    try:
+        return model.model_validate(body)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+        param = ".".join(str(part) for part in first["loc"][:3])
+        raise invalid(f"{param}: {first['msg']}.", param=param) from None

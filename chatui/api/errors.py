@@ -1,0 +1,88 @@
+"""Errors as programs read them: the specification's error object, with sentences of the product's own that quote nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.http import JsonResponse
+
+from chatui.codes import ProductCode
+from renderer.errors import Code, ErrorCode
+
+INVALID, NOT_FOUND, TOO_MANY, SERVER, MODEL = "invalid_request", "not_found", "too_many_requests", "server_error", "model_error"
+
+
+class ApiError(Exception):
+    """A request that is refused. ``param`` names the field; ``sentence`` is for whoever wrote the program."""
+
+    def __init__(self, status: int, kind: str, code: str, sentence: str, *, param: str | None = None) -> None:
+        super().__init__(code)
+        self.status = status
+        self.kind = kind
+        self.code = code
+        self.sentence = sentence
+        self.param = param
+        self.retry_after: int | None = None
+        self.may_retry = True
+
+    def body(self) -> dict[str, Any]:
+        """The error object."""
+        return {"message": self.sentence, "type": self.kind, "param": self.param, "code": self.code}
+
+    def response(self) -> JsonResponse:
+        """The reply where nothing has been sent yet."""
+        response = JsonResponse({"error": self.body()}, status=self.status)
+        if self.retry_after is not None:
+            response.headers["Retry-After"] = str(max(self.retry_after, 1))
+        if self.status == 401:
+            response.headers["WWW-Authenticate"] = "Bearer"
+        if not self.may_retry:
+            response.headers["x-should-retry"] = "false"  # the clients that try again by themselves heed it
+        return response
+
+
+def invalid(sentence: str, *, param: str | None = None, code: str = "invalid_value", status: int = 400) -> ApiError:
+    """What the program sent cannot be taken."""
+    return ApiError(status, INVALID, code, sentence, param=param)
+
+
+def unsupported(param: str, sentence: str) -> ApiError:
+    """What the program asks for is not served; to ignore it would be a lie."""
+    return invalid(sentence, param=param, code="unsupported_value")
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    status: int
+    kind: str
+    code: str
+
+
+_KNOWN: dict[ErrorCode, _Known] = {
+    ProductCode.BACKEND_BUSY: _Known(503, MODEL, "model_overloaded"),
+    ProductCode.BUSY: _Known(409, INVALID, "conversation_busy"),
+    ProductCode.CONTENT_REFUSED: _Known(400, INVALID, "content_filter"),
+    ProductCode.EMPTY: _Known(400, INVALID, "empty_input"),
+    ProductCode.INTERNAL: _Known(500, SERVER, "server_error"),
+    ProductCode.NO_SUCH_MODEL: _Known(404, NOT_FOUND, "model_not_found"),
+    ProductCode.NOT_FOUND: _Known(404, NOT_FOUND, "not_found"),
+    ProductCode.QUESTION_TOO_LONG: _Known(400, INVALID, "context_length_exceeded"),
+    ProductCode.RATE: _Known(429, TOO_MANY, "rate_limit_exceeded"),
+    ProductCode.SERVER_BUSY: _Known(503, SERVER, "server_busy"),
+    ProductCode.SIGNED_OUT: _Known(401, INVALID, "invalid_api_key"),
+    ProductCode.STORAGE_FULL: _Known(503, SERVER, "server_busy"),
+    ProductCode.TOO_LARGE: _Known(400, INVALID, "input_too_long"),
+    ProductCode.TOO_MANY: _Known(429, TOO_MANY, "too_many_at_once"),
+    Code.STREAM_TRUNCATED: _Known(500, MODEL, "model_error"),
+}
+_OTHER = _Known(500, MODEL, "model_error")
+
+
+def of_code(code: ErrorCode | None, retry_after: int | None = None) -> ApiError:
+    """The error of a code of the product's. ``retry_after``: seconds, where a server asked to wait."""
+    code = code or ProductCode.INTERNAL
+    known = _KNOWN.get(code, _OTHER)
+    error = ApiError(known.status, known.kind, known.code, f"{code.sentence} ({code.value})")
+    error.retry_after = retry_after if retry_after is not None else 1 if known.status in (429, 503) else None
+    return error

@@ -1,0 +1,87 @@
+"""Lets a program in by its key, and answers each error as a program expects it. Cookies count for nothing here."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from functools import wraps
+from typing import Any
+from uuid import uuid4
+
+from django.http import HttpRequest, HttpResponseBase
+from django.views.decorators.csrf import csrf_exempt
+
+from chatui.accounts.api_keys import checking
+from chatui.accounts.api_keys.checking import KeyRefusedError, LiveKey
+from chatui.api.errors import NOT_FOUND, SERVER, TOO_MANY, ApiError, invalid, of_code
+from chatui.codes import ProductCode
+from chatui.database import pools
+from chatui.database.faults import DatabaseBusyError
+from chatui.env import environment
+from chatui.error_reports import log_without_content
+from chatui.guess_limits import MustWaitError
+from chatui.permissions.access import NotFoundError
+from chatui.throttle import ThrottledError
+from chatui.turns.start import AskRefusedError
+
+log = logging.getLogger(__name__)
+
+Handler = Callable[..., Awaitable[HttpResponseBase]]
+
+
+def endpoint(**handlers: Handler) -> Callable[..., Any]:
+    """A view of what each method does. A handler takes the request and the key that it came with."""
+    methods: Mapping[str, Handler] = {name.upper(): handler for name, handler in handlers.items()}
+
+    @csrf_exempt
+    @wraps(next(iter(handlers.values())))
+    async def view(request: HttpRequest, **named: Any) -> HttpResponseBase:
+        try:
+            return await _answered(request, methods, named)
+        except ApiError as error:
+            return error.response()
+        except Exception as error:  # noqa: BLE001 - whatever it is, the program gets an error object, and nobody its words
+            return _failed(error).response()
+
+    return view
+
+
+async def _answered(request: HttpRequest, methods: Mapping[str, Handler], named: dict[str, Any]) -> HttpResponseBase:
+    if not environment().api:
+        raise ApiError(404, NOT_FOUND, "not_found", "There is no such address.")
+    try:
+        key = await _key(request)
+        handler = methods.get(request.method or "")
+        if handler is None:
+            raise invalid("This address does not know this method.", code="method_not_allowed", status=405)
+        return await handler(request, key, **named)
+    except NotFoundError:
+        raise ApiError(404, NOT_FOUND, "not_found", "There is no such response, or it is not yours.") from None
+    except AskRefusedError as error:
+        raise of_code(error.code) from None
+    except DatabaseBusyError:
+        raise of_code(ProductCode.SERVER_BUSY) from None
+
+
+async def _key(request: HttpRequest) -> LiveKey:
+    kind, _, text = request.headers.get("Authorization", "").partition(" ")
+    if kind.lower() != "bearer" or not text:
+        raise ApiError(401, "invalid_request", "missing_api_key", "Send your key as a bearer token (Authorization: Bearer …).")
+    try:
+        return await pools.commands.run(checking.admit, text.strip(), request.META.get("REMOTE_ADDR") or "")
+    except KeyRefusedError:
+        raise ApiError(401, "invalid_request", "invalid_api_key", "This key does not work (any more).") from None
+    except MustWaitError as wait:
+        error = ApiError(429, TOO_MANY, "rate_limit_exceeded", "Too many wrong keys came from this address.")
+        error.retry_after = wait.seconds
+        raise error from None
+    except ThrottledError:
+        error = ApiError(429, TOO_MANY, "rate_limit_exceeded", "This key has asked too often within a minute.")
+        error.retry_after = checking.WINDOW_SECONDS
+        raise error from None
+
+
+def _failed(error: Exception) -> ApiError:
+    incident = uuid4()
+    log_without_content(log, incident, error)
+    return ApiError(500, SERVER, "server_error", f"Something went wrong on our side. Incident {incident}.")

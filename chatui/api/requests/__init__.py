@@ -1,0 +1,1 @@
+"""What programs send, checked and translated into what a turn needs."""

@@ -1,0 +1,151 @@
+"""A request to ``/v1/responses``: its fields, which of them are refused, and what a turn needs of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from chatui.api.errors import NOT_FOUND, ApiError, invalid, unsupported
+from chatui.api.requests.messages import Read, text_of
+from chatui.api.requests.settings import EFFORTS
+
+ENCRYPTED = "reasoning.encrypted_content"
+_TOOL_ITEMS = ("function_call", "function_call_output")
+
+
+class Reasoning(BaseModel):
+    """How long the model may think, and whether the program wants summaries."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+    effort: Literal["none", "minimal", "low", "medium", "high", "xhigh"] | None = None
+    summary: Literal["auto", "concise", "detailed"] | None = None
+    generate_summary: Literal["auto", "concise", "detailed"] | None = None
+
+
+class ResponsesRequest(BaseModel):
+    """The fields of a request that mean something here. Others are hints, and are ignored."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+    model: str | None = None
+    input: str | list[Any] = Field(repr=False)
+    instructions: str | None = Field(None, repr=False)
+    previous_response_id: str | None = None
+    conversation: Any = None
+    store: bool | None = None
+    stream: bool | None = None
+    background: bool | None = None
+    max_output_tokens: Annotated[int, Field(gt=0)] | None = None
+    temperature: Annotated[float, Field(ge=0, le=2)] | None = None
+    top_p: Annotated[float, Field(gt=0, le=1)] | None = None
+    presence_penalty: float | None = None
+    frequency_penalty: float | None = None
+    top_logprobs: int | None = None
+    reasoning: Reasoning | None = None
+    include: list[str] | None = None
+    metadata: dict[str, str] | None = Field(None, max_length=16, repr=False)
+    text: dict[str, Any] | None = None
+    tools: list[dict[str, Any]] | None = None
+    tool_choice: Any = None
+    prompt: Any = None
+    truncation: Literal["auto", "disabled"] | None = None
+
+    @property
+    def wants_summary(self) -> bool:
+        """Whether the lines of a summary are to be told."""
+        return bool(self.reasoning and (self.reasoning.summary or self.reasoning.generate_summary))
+
+    @property
+    def effort(self) -> str | None:
+        """How long the model may think, as gpt-oss knows it."""
+        return EFFORTS[self.reasoning.effort] if self.reasoning and self.reasoning.effort else None
+
+    def sampling(self) -> dict[str, float]:
+        """What is not left to the model server."""
+        wished = {"temperature": self.temperature, "top_p": self.top_p}
+        return {name: value for name, value in wished.items() if value is not None}
+
+    def hidden_asked_for(self) -> list[str]:
+        """Which of its fields ask for reasoning that no program gets."""
+        return [name for name in self.include or () if name.startswith("reasoning")]
+
+    def refuse_what_is_not_served(self) -> None:
+        """Raises ApiError for the first field that asks for something else than what would come."""
+        refused = {
+            "background": bool(self.background) and "Answers are not written in the background here: wait for them, or stream them.",
+            "conversation": self.conversation is not None and "There are no conversations here: use previous_response_id.",
+            "prompt": self.prompt is not None and "There are no stored prompts here.",
+            "tools": bool(self.tools) and "Tools cannot be offered to the model here yet.",
+            "tool_choice": self.tool_choice not in (None, "auto", "none") and "Without tools none can be chosen.",
+            "top_logprobs": bool(self.top_logprobs) and "Probabilities of tokens are not served: they would tell hidden text.",
+            "presence_penalty": bool(self.presence_penalty) and "Penalties are not served.",
+            "frequency_penalty": bool(self.frequency_penalty) and "Penalties are not served.",
+            "text.format": _format(self.text) != "text" and "Only plain text can be asked for here.",
+        }
+        for param, sentence in refused.items():
+            if sentence:
+                raise unsupported(param, sentence)
+        for name in self.include or ():
+            if not name.startswith("reasoning"):
+                raise unsupported("include", "Nothing can be included here.")
+
+    def read(self) -> Read:
+        """Its messages."""
+        read = Read()
+        if isinstance(self.input, str):
+            read.take("user", self.input, "input")
+            return read
+        for index, item in enumerate(self.input):
+            _take(read, item, f"input[{index}]")
+        return read
+
+    def previous(self) -> UUID | None:
+        """The response that it goes on from. What is no id of ours looks like one that does not exist."""
+        if not self.previous_response_id:
+            return None
+        try:
+            return UUID(self.previous_response_id.removeprefix("resp_"))
+        except ValueError:
+            raise no_previous() from None
+
+    def given(self, effort: str) -> dict[str, Any]:
+        """Its settings as the response repeats them."""
+        wished = self.reasoning.summary or self.reasoning.generate_summary if self.reasoning else None
+        return {
+            "format": "responses",
+            "instructions": self.instructions,
+            "previous_response_id": self.previous_response_id,
+            "max_output_tokens": self.max_output_tokens,
+            "temperature": self.temperature,
+            "top_p": self.top_p,
+            "reasoning": {"effort": effort, "summary": wished},
+            "metadata": self.metadata or {},
+            "store": self.store is not False,
+            "truncation": self.truncation or "disabled",
+        }
+
+
+def no_previous() -> ApiError:
+    """The response to go on from is not there, not theirs, or was not kept."""
+    sentence = "There is no such response to go on from, or it is not yours."
+    return ApiError(404, NOT_FOUND, "previous_response_not_found", sentence, param="previous_response_id")
+
+
+def _format(text: Mapping[str, Any] | None) -> object:
+    wished = (text or {}).get("format")
+    return wished.get("type") if isinstance(wished, dict) else "text" if wished is None else wished
+
+
+def _take(read: Read, item: Any, where: str) -> None:
+    if not isinstance(item, dict):
+        raise invalid("An item has to be an object.", param=where)
+    kind = item.get("type", "message" if "role" in item else None)
+    if kind == "message":
+        text = text_of(item.get("content"), f"{where}.content")
+        read.take(item.get("role"), text, where, is_preamble=item.get("phase") == "commentary")
+    elif kind in _TOOL_ITEMS:
+        raise unsupported(f"{where}.type", "Calls of tools cannot be gone on from here yet.")
+    elif kind != "reasoning":  # what a model thought before an answer is not told to it again
+        raise unsupported(f"{where}.type", "Items of this type are not known here.")

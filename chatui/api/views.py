@@ -1,0 +1,116 @@
+"""The addresses of the API that read: models, and answers that are kept."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.http import HttpRequest, HttpResponseBase, JsonResponse
+
+from chatui.accounts.api_keys.checking import LiveKey
+from chatui.api.errors import ApiError, invalid
+from chatui.api.requests import settings
+from chatui.api.writing.response_object import Head, Item, message_item, reasoning_item, response_id, response_object
+from chatui.database import pools
+from chatui.display.programs import answers
+from chatui.display.programs.answers import StoredAnswer, StoredPart
+from chatui.permissions.access import NotFoundError
+from chatui.turns import running
+from chatui.turns.running import Place
+from chatui.turns.streams.program import Ended
+
+MOST_ITEMS = 100
+
+
+async def models(request: HttpRequest, key: LiveKey) -> HttpResponseBase:
+    """The models that the key may ask for."""
+    choices = await pools.commands.run(settings.choices_of, key)
+    data = [{"id": choice.value, "object": "model", "created": 0, "owned_by": "chatui"} for choice in choices]
+    return JsonResponse({"object": "list", "data": data})
+
+
+async def model(request: HttpRequest, key: LiveKey, model_id: str) -> HttpResponseBase:
+    """One of them."""
+    choice = settings.chosen(await pools.commands.run(settings.choices_of, key), model_id)
+    return JsonResponse({"id": choice.value, "object": "model", "created": 0, "owned_by": "chatui"})
+
+
+async def stored(request: HttpRequest, key: LiveKey, answer_id: str) -> HttpResponseBase:
+    """A response that was kept."""
+    if request.GET.get("stream") == "true":
+        raise invalid("A stored response cannot be streamed here.", param="stream", code="unsupported_value")
+    return JsonResponse(_object(await _stored(key, answer_id)))
+
+
+async def delete(request: HttpRequest, key: LiveKey, answer_id: str) -> HttpResponseBase:
+    """Delete a response that was kept."""
+    _may_speak(key)
+    found = _uuid(answer_id)
+    await pools.commands.run(answers.delete_answer, key.owner, found)
+    return JsonResponse({"id": response_id(found), "object": "response", "deleted": True})
+
+
+async def cancel(request: HttpRequest, key: LiveKey, answer_id: str) -> HttpResponseBase:
+    """Stop a response that is being written. The reply is what there is of it now."""
+    answer = await _stored(key, answer_id)
+    if answer.state != "running":
+        raise invalid("The response is not being written any more.", code="response_not_running")
+    await running.stop(Place(answer.turn_id, answer.process))
+    return JsonResponse(_object(answer) | {"status": "cancelled", "incomplete_details": {"reason": "cancelled"}})
+
+
+async def input_items(request: HttpRequest, key: LiveKey, answer_id: str) -> HttpResponseBase:
+    """What was said up to the question, the latest first."""
+    _may_speak(key)
+    parts = await pools.commands.run(answers.input_of, key.owner, _uuid(answer_id))
+    items = [_input_item(part) for part in parts]
+    if request.GET.get("order", "desc") == "desc":
+        items.reverse()
+    after = next((place + 1 for place, item in enumerate(items) if item["id"] == request.GET.get("after")), 0)
+    wished = request.GET.get("limit", "20")
+    limit = min(int(wished), MOST_ITEMS) if wished.isdecimal() and len(wished) < 6 else 20
+    page = items[after : after + limit]
+    return JsonResponse(
+        {
+            "object": "list",
+            "data": page,
+            "first_id": page[0]["id"] if page else None,
+            "last_id": page[-1]["id"] if page else None,
+            "has_more": len(items) > after + limit,
+        }
+    )
+
+
+async def _stored(key: LiveKey, answer_id: str) -> StoredAnswer:
+    _may_speak(key)
+    return await pools.commands.run(answers.stored_answer, key.owner, _uuid(answer_id))
+
+
+def _may_speak(key: LiveKey) -> None:
+    if not key.for_responses:
+        raise ApiError(403, "invalid_request", "insufficient_scope", "This key may not use this format.")
+
+
+def _uuid(answer_id: str) -> UUID:
+    try:
+        return UUID(answer_id.removeprefix("resp_"))
+    except ValueError:
+        raise NotFoundError from None
+
+
+def _object(answer: StoredAnswer) -> Item:
+    ended = None if answer.state == "running" else Ended(answer.state, answer.code, answer.input_tokens, answer.output_tokens)
+    head = Head(answer.id, answer.model, answer.created_at, answer.given)
+    return response_object(head, [_output_item(part) for part in answer.parts], ended, answer.finished_at)
+
+
+def _output_item(part: StoredPart) -> Item:
+    if part.steps is not None:
+        return reasoning_item(part.key, part.steps, "completed")
+    return message_item(part.key, part.text, "completed" if part.is_whole else "incomplete", is_preamble=part.is_preamble)
+
+
+def _input_item(part: StoredPart) -> Item:
+    if part.role != "user":
+        return _output_item(part)
+    content = [{"type": "input_text", "text": part.text}]
+    return {"id": f"msg_{part.key}", "type": "message", "status": "completed", "role": "user", "content": content}

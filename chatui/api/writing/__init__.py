@@ -1,0 +1,1 @@
+"""What programs are sent: objects and streams in the formats that they know."""

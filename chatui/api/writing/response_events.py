@@ -1,0 +1,132 @@
+"""The events of a streamed response, in the specification's order: what happens in a turn in, events out. No other order can come of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from django.utils import timezone
+
+from chatui.api.errors import of_code
+from chatui.api.writing.response_object import Head, Item, message_item, reasoning_item, response_object, summary_part, text_part
+from chatui.codes import ProductCode
+from chatui.turns.streams.program import Closed, Ended, MoreText, Opened, ProgramEvent, Step, Thinking, Withdrawn
+
+Event = dict[str, Any]
+
+_TERMINAL = {"completed": "response.completed", "incomplete": "response.incomplete", "cancelled": "response.incomplete"}
+
+
+_WITHHELD = Ended("failed", ProductCode.WITHHELD)
+"""What was sent cannot be taken back, so the response fails."""
+
+
+class ResponseEvents:
+    """``begin`` once, ``feed`` with each event of the turn; ``whole`` is the object at the end. ``output`` holds the closed items."""
+
+    def __init__(self, head: Head, *, wants_summary: bool) -> None:
+        self._head = head
+        self._wants_summary = wants_summary
+        self._number = 0
+        self.output: list[Item] = []
+        self.ended: Ended | None = None
+        self.whole: Item | None = None
+        self._steps: list[str] | None = None
+        self._opened: Opened | None = None
+        self._texts: list[str] = []
+
+    def begin(self) -> Iterator[Event]:
+        """That the response has begun."""
+        for kind in ("response.created", "response.in_progress"):
+            yield self._event(kind, response=response_object(self._head, []))
+
+    def feed(self, event: ProgramEvent) -> Iterator[Event]:
+        """What comes of one event of the turn."""
+        if self.ended is not None:
+            return
+        match event:
+            case Thinking():
+                yield from self._think()
+            case Step(text=text):
+                yield from self._step(text)
+            case Opened():
+                self._opened, self._texts = event, []
+            case MoreText(text=text):
+                yield from self._more(text)
+            case Closed():
+                yield from self._close(event)
+            case Withdrawn() | Ended():
+                yield from self._end(event if isinstance(event, Ended) else _WITHHELD)
+
+    def _think(self) -> Iterator[Event]:
+        if self._steps is None:
+            self._steps = []
+            yield self._event("response.output_item.added", output_index=self._index, item=reasoning_item(self._key, [], "in_progress"))
+
+    def _step(self, text: str) -> Iterator[Event]:
+        if self._steps is None or not self._wants_summary:
+            return
+        place = {"item_id": f"rs_{self._key}", "output_index": self._index, "summary_index": len(self._steps)}
+        self._steps.append(text)
+        yield self._event("response.reasoning_summary_part.added", **place, part=summary_part(""))
+        yield self._event("response.reasoning_summary_text.delta", **place, delta=text)
+        yield self._event("response.reasoning_summary_text.done", **place, text=text)
+        yield self._event("response.reasoning_summary_part.done", **place, part=summary_part(text))
+
+    def _end_thinking(self, status: str = "completed") -> Iterator[Event]:
+        if self._steps is not None:
+            item, self._steps = reasoning_item(self._key, self._steps, status), None
+            yield self._done(item)
+
+    def _more(self, text: str) -> Iterator[Event]:
+        if self._opened is None:
+            return
+        if not self._texts:
+            yield from self._end_thinking()
+            item = message_item(self._key, "", "in_progress", is_preamble=self._opened.is_preamble)
+            yield self._event("response.output_item.added", output_index=self._index, item=item)
+            yield self._event("response.content_part.added", **self._place, part=text_part(""))
+        self._texts.append(text)
+        yield self._event("response.output_text.delta", **self._place, delta=text, logprobs=[])
+
+    def _close(self, closed: Closed) -> Iterator[Event]:
+        opened, self._opened = self._opened, None
+        if opened is None or not self._texts:
+            return
+        text = "".join(self._texts)
+        yield self._event("response.output_text.done", **self._place, text=text, logprobs=[])
+        yield self._event("response.content_part.done", **self._place, part=text_part(text))
+        status = "completed" if closed.is_whole else "incomplete"
+        yield self._done(message_item(self._key, text, status, is_preamble=closed.is_preamble))
+        self._texts = []
+
+    def _end(self, ended: Ended) -> Iterator[Event]:
+        self.ended = ended
+        yield from self._close(Closed(bool(self._opened and self._opened.is_preamble), is_whole=False))
+        yield from self._end_thinking("completed" if ended.state == "completed" else "incomplete")
+        self.whole = response_object(self._head, self.output, ended, timezone.now())
+        kind = _TERMINAL.get(self.whole["status"], "response.failed")
+        if kind == "response.failed":
+            yield self._event("error", error=of_code(ended.code).body())
+        yield self._event(kind, response=self.whole)
+
+    @property
+    def _index(self) -> int:
+        return len(self.output)
+
+    @property
+    def _key(self) -> str:
+        return f"{self._head.id.hex}_{self._index}"
+
+    @property
+    def _place(self) -> dict[str, Any]:
+        return {"item_id": f"msg_{self._key}", "output_index": self._index, "content_index": 0}
+
+    def _done(self, item: Item) -> Event:
+        event = self._event("response.output_item.done", output_index=self._index, item=item)
+        self.output.append(item)
+        return event
+
+    def _event(self, kind: str, **fields: Any) -> Event:
+        number, self._number = self._number, self._number + 1
+        return {"type": kind, "sequence_number": number, **fields}

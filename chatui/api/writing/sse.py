@@ -1,0 +1,28 @@
+"""Server-sent events as programs read them: one event, one write; a comment where nothing happens; ``[DONE]`` at the end."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Callable, Mapping
+from typing import Any
+
+from django.http import StreamingHttpResponse
+
+DONE = b"data: [DONE]\n\n"
+STILL_HERE = b": \n\n"
+
+
+def event(body: Mapping[str, Any], *, named: bool = True) -> bytes:
+    """An event; ``named`` by its type."""
+    data = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
+    return (f"event: {body['type']}\ndata: {data}\n\n" if named else f"data: {data}\n\n").encode("utf-8", "replace")
+
+
+def streamed(chunks: AsyncIterator[bytes], closed: Callable[[], None]) -> StreamingHttpResponse:
+    """A reply that is sent as it comes, also through proxies that would collect it. ``closed`` is called in a thread when it is over, also
+    where its reader went away before anything of it was asked for."""
+    response = StreamingHttpResponse(chunks, content_type="text/event-stream; charset=utf-8")
+    response.headers["Cache-Control"] = "no-store"
+    response.headers["X-Accel-Buffering"] = "no"
+    response._resource_closers.append(closed)  # what Django calls in any case; an iterator may be left as it is
+    return response

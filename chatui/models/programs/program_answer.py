@@ -1,0 +1,31 @@
+"""An answer that a program asked for: what belongs to its turn besides what any turn has."""
+
+from __future__ import annotations
+
+from django.db import models
+
+from chatui.models.keys import new_key
+from chatui.models.programs.api_key import ApiKey
+from chatui.models.turn import Turn
+
+
+class ProgramAnswer(models.Model):
+    """``key`` is the one that asked. Without ``is_kept`` the conversation is erased as soon as the turn has ended.
+
+    ``orders``: what the program's system and developer messages say, which later turns are given again; ``given``: the settings of the
+    request, as its format has them. Both may hold text of the program's.
+    """
+
+    id = models.UUIDField(primary_key=True, default=new_key, editable=False)
+    turn = models.OneToOneField(Turn, on_delete=models.CASCADE, related_name="program_answer")
+    key = models.ForeignKey(ApiKey, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
+    is_kept = models.BooleanField(default=True, db_default=True)
+    orders = models.TextField(blank=True, default="", db_default="")
+    given = models.JSONField(default=dict)
+
+    class Meta:
+        default_permissions = ()
+        indexes = [models.Index(fields=["id"], name="program_answer_to_erase", condition=models.Q(is_kept=False))]
+
+    def __str__(self) -> str:
+        return f"Answer {self.id} to a program"

@@ -1,0 +1,24 @@
+"""Which answers to programs a person may read: those that were given in their own name, in conversations that are not deleted."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.db.models import F
+
+from chatui.models import ProgramAnswer, User
+from chatui.permissions.access import NotFoundError
+
+
+def answer_of(person: User, answer_id: UUID) -> ProgramAnswer:
+    """The answer with its turn, question and conversation. What is not kept, deleted, or somebody else's is not found alike.
+
+    Raises:
+        NotFoundError: see above.
+    """
+    rows = ProgramAnswer.objects.filter(pk=answer_id, is_kept=True, turn__asked_by=person, turn__conversation__owner=F("turn__asked_by"))
+    rows = rows.filter(turn__conversation__deleted_at=None, turn__asked_by__is_active=True)
+    found = rows.select_related("turn__conversation", "turn__question").defer("turn__request").first()
+    if found is None:
+        raise NotFoundError
+    return found

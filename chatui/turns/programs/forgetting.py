@@ -1,0 +1,41 @@
+"""Erases what a program did not want to be kept, once its turn has ended; also where the process died that ran it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from uuid import UUID
+
+from chatui.database import pools
+from chatui.error_reports import log_without_content
+from chatui.models import ProgramAnswer
+from chatui.models.turn import TurnState
+from chatui.store import erasure
+
+log = logging.getLogger(__name__)
+
+_forgetting: set[asyncio.Task[None]] = set()
+
+
+def begin(turn: asyncio.Task[None], conversation_id: UUID) -> None:
+    """Erase the conversation as soon as ``turn`` is done."""
+    task = asyncio.create_task(_forget(turn, conversation_id), name=f"forget {conversation_id}")
+    _forgetting.add(task)  # the event loop keeps only a weak reference
+    task.add_done_callback(_forgetting.discard)
+
+
+def forget_ended() -> int:
+    """Erase what is left of ended turns of which nothing is to stay; how many conversations. Looks at nothing else."""
+    unkept = ProgramAnswer.objects.filter(is_kept=False).exclude(turn__state=TurnState.RUNNING)
+    left = list(unkept.values_list("turn__conversation", flat=True))
+    for key in left:
+        erasure.erase_conversation(key)
+    return len(left)
+
+
+async def _forget(turn: asyncio.Task[None], conversation_id: UUID) -> None:
+    await asyncio.wait([turn])
+    try:
+        await pools.turns.run_patiently(erasure.erase_conversation, conversation_id)
+    except Exception as error:  # noqa: BLE001 - the next look for what is left finds it
+        log_without_content(log, conversation_id, error)

@@ -1,0 +1,89 @@
+"""Chat completions as programs get them: one text, whole or streamed, and no field for reasoning."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from chatui.models import AuditEvent, User
+from renderer.frames import Terminator
+from tests.chatui.api.asking import Program, json_of, key_of
+from tests.support.scripted import ANALYSIS, FINAL, PREAMBLE, ScriptedBackend, ended, frame
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
+
+PATH = "/v1/chat/completions"
+SECRET = "the hidden marmalade"
+
+
+@pytest.fixture
+def key(ada: User) -> str:
+    return key_of(ada)
+
+
+@pytest.fixture
+def program(key: str, backend: ScriptedBackend) -> Program:
+    backend.script = [*frame(ANALYSIS, SECRET), *frame(PREAMBLE, "I look."), *frame(FINAL, "Four.", Terminator.RETURN), ended()]
+    return Program(key)
+
+
+async def test_a_completion_is_one_text_without_reasoning(program: Program, backend: ScriptedBackend) -> None:
+    messages = [
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": [{"type": "text", "text": "One?"}]},
+        {"role": "assistant", "content": "One.", "reasoning": "I was told", "reasoning_content": "so"},
+        {"role": "user", "content": "Two and two?"},
+    ]
+    answer = await program.ask({"model": "demo", "messages": messages}, PATH)
+    choice = answer["choices"][0]
+    assert (
+        choice["message"] == {"role": "assistant", "content": "I look. \n\nFour. ", "refusal": None} and choice["finish_reason"] == "stop"
+    )
+    assert answer["usage"] == {"prompt_tokens": 10, "completion_tokens": 20, "total_tokens": 30}
+    sent = [(frame.header.role, frame.body) for frame in backend.requests[-1].frames]
+    assert sent == [("developer", "Be brief."), ("user", "One?"), ("assistant", "One."), ("user", "Two and two?")]
+
+
+async def test_a_stream_has_the_same_text_and_ends_with_what_was_counted(program: Program) -> None:
+    chunks = await program.stream({"messages": [{"role": "user", "content": "?"}], "stream_options": {"include_usage": True}}, PATH)
+    assert "".join(chunk["choices"][0]["delta"].get("content", "") for chunk in chunks[:-1]) == "I look. \n\nFour. "
+    assert chunks[-2]["choices"][0]["finish_reason"] == "stop" and chunks[-1]["choices"] == [] and chunks[-1]["usage"]["total_tokens"] == 30
+    assert "marmalade" not in json.dumps(chunks) and "reasoning" not in json.dumps(chunks)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("tools", [{}]),
+        ("n", 2),
+        ("stop", ["x"]),
+        ("logprobs", True),
+        ("response_format", {"type": "json_object"}),
+        ("reasoning_effort", "x"),
+    ],
+)
+async def test_what_is_not_served_is_refused_by_name(field: str, value: object, program: Program, backend: ScriptedBackend) -> None:
+    response = await program.post(PATH, {"messages": [{"role": "user", "content": "?"}], field: value})
+    assert response.status_code == 400 and json_of(response)["error"]["param"] == field and not backend.requests
+
+
+@pytest.mark.parametrize(
+    ("path", "asks", "way"),
+    [
+        (PATH, {"include_reasoning": True}, "program"),
+        (PATH, {"reasoning": {"exclude": False}}, "program"),
+        ("/v1/responses", {"include": ["reasoning.content"]}, "program"),
+        ("/v1/responses", {"include": ["reasoning.encrypted_content"]}, "client library"),
+    ],
+)
+async def test_asking_for_raw_reasoning_is_an_attempt_and_brings_none(
+    path: str, asks: dict[str, object], way: str, program: Program
+) -> None:
+    body = {"messages": [{"role": "user", "content": "?"}], "input": "?"}
+    plain = await program.ask(body, path)
+    assert not await AuditEvent.objects.filter(code="E-PERM-VISIBILITY").aexists()
+    answer = await program.ask(body | asks, path)
+    assert set(answer) == set(plain) and "marmalade" not in json.dumps(answer) and "encrypted_content" not in json.dumps(answer)
+    line = await AuditEvent.objects.aget(code="E-PERM-VISIBILITY")
+    assert (line.actor_name, line.action, line.way) == ("ada", "asked for raw reasoning", way)

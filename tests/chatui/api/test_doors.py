@@ -1,0 +1,119 @@
+"""Who gets in, and how errors look: a key and nothing else, bounded bodies, and the specification's error object each time."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import pytest_django
+from django.test import AsyncClient
+
+from chatui.backends.base import BackendError
+from chatui.codes import ProductCode
+from chatui.models import ApiKey, Conversation, User
+from tests.chatui.api.asking import Program, json_of, key_of
+from tests.support.scripted import FINAL, ScriptedBackend, frame
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
+
+ADDRESSES = [
+    ("get", "/v1/models"),
+    ("get", "/v1/models/demo"),
+    ("post", "/v1/responses"),
+    ("post", "/v1/chat/completions"),
+    ("get", "/v1/responses/resp_x"),
+    ("delete", "/v1/responses/resp_x"),
+    ("post", "/v1/responses/resp_x/cancel"),
+    ("get", "/v1/responses/resp_x/input_items"),
+]
+
+
+@pytest.fixture
+def key(ada: User) -> str:
+    return key_of(ada)
+
+
+@pytest.mark.parametrize(("method", "path"), ADDRESSES)
+async def test_without_a_good_key_there_is_one_error_for_every_address(method: str, path: str, key: str, ada: User) -> None:
+    client = AsyncClient(raise_request_exception=False)
+    await client.aforce_login(ada)
+    for headers in ({}, {"authorization": "Bearer wrong"}, {"authorization": f"Basic {key}"}, {"x-api-key": key}):
+        response = await getattr(client, method)(path, headers=headers)
+        error = json_of(response)["error"]
+        assert (response.status_code, error["type"], error["param"]) == (401, "invalid_request", None)
+        assert response.headers["WWW-Authenticate"] == "Bearer" and key not in response.content.decode()
+    assert (await getattr(client, method)(path, headers={"authorization": f"Bearer {key}"})).status_code != 401
+
+
+async def test_a_revoked_key_gets_no_further(key: str, backend: ScriptedBackend) -> None:
+    program = Program(key)
+    assert (await program.get("/v1/models")).status_code == 200
+    await ApiKey.objects.aupdate(revoked_at="2026-01-01T00:00Z")
+    assert (await program.get("/v1/models")).status_code == 401 and (await program.post("/v1/responses", {"input": "?"})).status_code == 401
+    assert not backend.requests
+
+
+async def test_after_many_wrong_keys_one_has_to_wait(key: str) -> None:
+    for _ in range(21):
+        assert (await Program("wrong").get("/v1/models")).status_code == 401
+    response = await Program("wrong").get("/v1/models")
+    assert response.status_code == 429 and int(response.headers["Retry-After"]) >= 1
+    assert (await Program(key).get("/v1/models")).status_code == 200
+
+
+async def test_a_key_does_only_what_it_was_made_for(ada: User, backend: ScriptedBackend) -> None:
+    from channels.db import database_sync_to_async
+
+    make = database_sync_to_async(key_of)
+    chat, responses, elsewhere = [
+        Program(await make(ada, **wanted)) for wanted in ({"for_responses": False}, {"for_chat": False}, {"models": ("another",)})
+    ]
+    asked = {"input": "?", "messages": [{"role": "user", "content": "?"}]}
+    assert (await chat.post("/v1/responses", asked)).status_code == 403 and (await chat.get("/v1/responses/resp_x")).status_code == 403
+    assert (await responses.post("/v1/chat/completions", asked)).status_code == 403
+    assert (await elsewhere.post("/v1/responses", asked)).status_code == 404 and json_of(await elsewhere.get("/v1/models"))["data"] == []
+    assert not backend.requests
+    assert (await chat.post("/v1/chat/completions", asked)).status_code == (await responses.post("/v1/responses", asked)).status_code == 200
+
+
+async def test_bodies_are_bounded_and_have_to_be_json(key: str) -> None:
+    program = Program(key)
+    wrong = {
+        "no json": ("{", "application/json", 400),
+        "a list": ("[]", "application/json", 400),
+        "deep": ("[" * 100_000, "application/json", 400),
+        "another type": ('{"input":"?"}', "text/plain", 400),
+        "too long": (json.dumps({"input": "x" * 1_100_000}), "application/json", 413),
+    }
+    for name, (body, kind, status) in wrong.items():
+        response = await program.post("/v1/responses", body, content_type=kind)
+        assert (response.status_code, set(json_of(response)["error"])) == (status, {"message", "type", "param", "code"}), name
+    assert not await Conversation.objects.aexists()
+
+
+async def test_a_key_that_asks_too_often_has_to_wait(ada: User) -> None:
+    from channels.db import database_sync_to_async
+
+    program = Program(await database_sync_to_async(key_of)(ada, per_minute=1))
+    assert (await program.get("/v1/models")).status_code == 200
+    response = await program.get("/v1/models")
+    assert response.status_code == 429 and json_of(response)["error"]["type"] == "too_many_requests" and response.headers["Retry-After"]
+
+
+async def test_a_model_server_that_fails_is_an_error_before_and_in_the_stream(key: str, backend: ScriptedBackend) -> None:
+    program = Program(key)
+    secret = "upstream said marmalade"
+    backend.script = [BackendError(ProductCode.BACKEND, secret)]
+    response = await program.post("/v1/responses", {"input": "?"})
+    assert response.status_code == 500 and json_of(response)["error"]["type"] == "model_error"
+    assert response.headers["x-should-retry"] == "false"
+    for path, last in (("/v1/responses", "response.failed"), ("/v1/chat/completions", None)):
+        backend.script = [*frame(FINAL, "Some words")[:-1], BackendError(ProductCode.BACKEND, secret)]
+        events = await program.stream({"input": "?", "messages": [{"role": "user", "content": "?"}]}, path)
+        errors = [event["error"] for event in events if "error" in event]
+        assert errors[0]["type"] == "model_error" and events[-1].get("type") == last and "marmalade" not in json.dumps(events)
+
+
+async def test_the_operator_can_switch_it_off(key: str, settings: pytest_django.Settings) -> None:
+    settings.ENVIRONMENT = settings.ENVIRONMENT.model_copy(update={"api": False})
+    assert (await Program(key).get("/v1/models")).status_code == 404

@@ -1,0 +1,210 @@
+"""Responses as programs get them: whole and streamed, stored and gone on from, and never with what was thought."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+
+import pytest
+from asgiref.sync import sync_to_async
+from channels.db import database_sync_to_async
+
+from chatui.models import Conversation, Message, ProgramAnswer, Turn, TurnPiece, User
+from chatui.turns import running
+from renderer.frames import Terminator
+from tests.chatui.api.asking import Program, json_of, key_of, new_key, text_of, whole
+from tests.support.scripted import ANALYSIS, FINAL, PREAMBLE, ScriptedBackend, answer, ended, frame
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
+
+SECRET = "the hidden marmalade"
+
+
+@pytest.fixture
+def key(ada: User) -> str:
+    return key_of(ada)
+
+
+@pytest.fixture
+def program(key: str, backend: ScriptedBackend) -> Program:
+    backend.script = [
+        *frame(ANALYSIS, SECRET),
+        *frame(PREAMBLE, "I shall look."),
+        *frame(ANALYSIS, SECRET),
+        *answer("It is four.", SECRET)[3:],
+    ]
+    backend.script = [
+        *frame(ANALYSIS, SECRET),
+        *frame(PREAMBLE, "I shall look."),
+        *frame(ANALYSIS, SECRET),
+        *frame(FINAL, "It is four.", Terminator.RETURN),
+        ended(),
+    ]
+    return Program(key)
+
+
+async def test_a_response_has_the_answer_the_preamble_and_no_reasoning(program: Program) -> None:
+    answer = await program.ask({"model": "demo", "input": "What is two and two?"})
+    kinds = [(item["type"], item.get("phase")) for item in answer["output"]]
+    assert kinds == [("reasoning", None), ("message", "commentary"), ("reasoning", None), ("message", "final_answer")]
+    assert text_of(answer) == "It is four. " and answer["status"] == "completed" and answer["usage"]["output_tokens"] == 20
+    assert "marmalade" not in json.dumps(answer) and answer["output"][0]["summary"] == []
+    assert set(answer["output"][0]) == {"id", "type", "status", "summary"}
+
+
+async def test_a_streamed_response_has_its_events_in_order(program: Program) -> None:
+    events = await program.stream({"input": "What is two and two?"})
+    assert [event["sequence_number"] for event in events] == list(range(len(events)))
+    kinds = [event["type"].removeprefix("response.") for event in events]
+    assert kinds[:3] == ["created", "in_progress", "output_item.added"] and kinds[-1] == "completed"
+    assert "marmalade" not in json.dumps(events) and not any("reasoning.delta" in kind or "reasoning_text" in kind for kind in kinds)
+    deltas = "".join(event["delta"] for event in events if event["type"] == "response.output_text.delta")
+    done = [event["text"] for event in events if event["type"] == "response.output_text.done"]
+    assert deltas == "".join(done) == "I shall look. It is four. "
+    items = [event["item"] for event in events if event["type"] == "response.output_item.done"]
+    assert events[-1]["response"]["output"] == items and [item["status"] for item in items] == ["completed"] * 4
+    opened: set[int] = set()
+    for event in events:
+        if event["type"] == "response.output_item.added":
+            assert event["output_index"] not in opened
+            opened.add(event["output_index"])
+        elif "output_index" in event:
+            assert event["output_index"] == max(opened), "items do not interleave"
+
+
+async def test_a_response_goes_on_from_one_before_and_is_read_again_and_deleted(
+    program: Program, ada: User, backend: ScriptedBackend
+) -> None:
+    first = await program.ask({"input": [{"role": "developer", "content": "Be brief."}, {"role": "user", "content": "First?"}]})
+    second = await program.ask({"input": "Second?", "previous_response_id": first["id"], "instructions": "In French."})
+    sent = [(frame.header.role, frame.body) for frame in backend.requests[-1].frames]
+    assert sent[0] == ("developer", "Be brief.\n\nIn French.") and sent[1] == ("user", "First?") and sent[-1] == ("user", "Second?")
+    assert ("assistant", "It is four. ") in sent and SECRET not in str(sent)
+    again = json_of(await program.get(f"/v1/responses/{first['id']}"))
+    assert text_of(again) == text_of(first) and again["status"] == "completed" and "marmalade" not in json.dumps(again)
+    items = json_of(await program.get(f"/v1/responses/{second['id']}/input_items?order=asc"))
+    assert [item["role"] for item in items["data"]] == ["user", "assistant", "assistant", "user"] and "marmalade" not in json.dumps(items)
+    row = await Conversation.objects.aget()
+    assert row.owner_id == ada.pk and row.archived_at is not None, "its person finds it in the archive"
+    assert json_of(await program.delete(f"/v1/responses/{first['id']}")) == {"id": first["id"], "object": "response", "deleted": True}
+    for path in ("", "/input_items"):
+        assert (await program.get(f"/v1/responses/{first['id']}{path}")).status_code == 404
+    refused = await program.post("/v1/responses", {"input": "Third?", "previous_response_id": first["id"]})
+    assert refused.status_code == 404 and json_of(refused)["error"]["code"] == "previous_response_not_found"
+    assert (await program.get(f"/v1/responses/{second['id']}")).status_code == 200
+    await program.delete(f"/v1/responses/{second['id']}")
+    assert (await Conversation.objects.aget()).deleted_at is not None
+
+
+async def test_what_belongs_to_somebody_else_looks_as_if_it_did_not_exist(program: Program, bela: User) -> None:
+    mine = await program.ask({"input": "Mine?"})
+    other = Program(await new_key(bela))
+    for path in ("", "/input_items"):
+        theirs, nothing = [json_of(await other.get(f"/v1/responses/{name}{path}")) for name in (mine["id"], "resp_" + "0" * 32)]
+        assert theirs == nothing
+    assert (await other.delete(f"/v1/responses/{mine['id']}")).status_code == 404
+    assert (await other.post(f"/v1/responses/{mine['id']}/cancel", {})).status_code == 404
+    assert (await other.post("/v1/responses", {"input": "Yours?", "previous_response_id": mine["id"]})).status_code == 404
+
+
+async def test_of_what_is_not_stored_nothing_stays(program: Program, ada: User) -> None:
+    answer = await program.ask({"input": "Keep nothing?", "store": False})
+    assert text_of(answer) == "It is four. " and answer["store"] is False
+    for _ in range(200):
+        if not await Conversation.objects.aexists():
+            break
+        await asyncio.sleep(0.05)
+    for table in (Conversation, Message, Turn, TurnPiece, ProgramAnswer):
+        assert not await table.objects.aexists(), table
+    assert (await program.get(f"/v1/responses/{answer['id']}")).status_code == 404
+
+
+async def test_what_a_crash_left_of_an_answer_that_is_not_stored_is_erased(program: Program) -> None:
+    kept = await program.ask({"input": "Keep this."})
+    from chatui.turns.programs import forgetting
+
+    forget = database_sync_to_async(forgetting.forget_ended)
+    assert await forget() == 0
+    await ProgramAnswer.objects.aupdate(is_kept=False)
+    assert await forget() == 1 and not await Conversation.objects.aexists(), kept["id"]
+
+
+async def test_a_program_that_goes_away_stops_the_model(program: Program, backend: ScriptedBackend) -> None:
+    never = asyncio.Event()
+    backend.script = [*frame(FINAL, "Some words")[:-1], never]
+    response = await program.post("/v1/responses", {"input": "Tell me all.", "stream": True})
+    chunks = aiter(response)  # type: ignore[call-overload]
+    async for chunk in chunks:
+        if b"output_text.delta" in chunk:
+            break
+    await asyncio.wait_for(backend.waiting.wait(), 10)
+    await chunks.aclose()
+    await sync_to_async(response.close)()  # as Django does
+    await asyncio.wait_for(running.settle(), 10)
+    turn = await Turn.objects.aget()
+    assert backend.closed == 1 and turn.state == "stopped"
+
+
+async def test_a_key_that_is_taken_back_ends_a_running_stream(
+    program: Program, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("chatui.api.answering.CHECK_SECONDS", 0.05)
+    backend.script = [*frame(FINAL, "Some words")[:-1], asyncio.Event()]
+    response = await program.post("/v1/responses", {"input": "Tell me all.", "stream": True})
+    await User.objects.aupdate(is_active=False)
+    body = await asyncio.wait_for(whole(response), 20)
+    assert b'"response.failed"' in body and b"invalid_api_key" in body
+    await asyncio.wait_for(running.settle(), 10)
+
+
+async def test_a_response_is_cancelled_from_elsewhere(program: Program, backend: ScriptedBackend) -> None:
+    backend.script = [*frame(FINAL, "Some words")[:-1], asyncio.Event()]
+    response = await program.post("/v1/responses", {"input": "Tell me all.", "stream": True})
+    reading = asyncio.create_task(whole(response))
+    await asyncio.wait_for(backend.waiting.wait(), 10)
+    row = await ProgramAnswer.objects.aget()
+    cancelled = json_of(await program.post(f"/v1/responses/resp_{row.pk.hex}/cancel", {}))
+    assert cancelled["status"] == "cancelled"
+    body = await asyncio.wait_for(reading, 10)
+    assert b"response.incomplete" in body and b'"status":"cancelled"' in body
+    assert (await program.post(f"/v1/responses/resp_{row.pk.hex}/cancel", {})).status_code == 400
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("tools", [{"type": "function", "name": "f", "parameters": {}}]),
+        ("background", True),
+        ("top_logprobs", 3),
+        ("include", ["message.output_text.logprobs"]),
+        ("text", {"format": {"type": "json_schema", "schema": {}}}),
+        ("temperature", 9),
+        ("max_output_tokens", 0),
+        ("input", []),
+        ("input", 5),
+        ("input", [{"role": "assistant", "content": "I end."}]),
+        ("input", [{"type": "function_call_output", "call_id": "c", "output": "x"}]),
+        ("input", [{"role": "wizard", "content": "x"}]),
+        ("metadata", {"a": 1}),
+        ("previous_response_id", "resp_x"),
+        ("model", "no-such-model"),
+    ],
+)
+async def test_what_is_not_served_is_refused_by_name(field: str, value: object, program: Program, backend: ScriptedBackend) -> None:
+    response = await program.post("/v1/responses", {"input": "Hello"} | {field: value})
+    error = json_of(response)["error"]
+    assert response.status_code in (400, 404) and set(error) == {"message", "type", "param", "code"}
+    assert str(error["param"]).startswith(field) and not backend.requests
+    assert not await Conversation.objects.aexists()
+
+
+async def test_settings_reach_the_model_and_come_back(program: Program, backend: ScriptedBackend) -> None:
+    wanted = {"temperature": 0.3, "top_p": 0.5, "max_output_tokens": 77, "reasoning": {"effort": "high"}, "metadata": {"a": "b"}}
+    answer = await program.ask({"input": "Hello"} | wanted)
+    request = backend.requests[-1]
+    assert (dict(request.sampling), request.max_tokens, request.effort) == ({"temperature": 0.3, "top_p": 0.5}, 77, "high")
+    assert request.must_fit and {name: answer[name] for name in wanted if name != "reasoning"} == {
+        name: value for name, value in wanted.items() if name != "reasoning"
+    }
+    again = json_of(await program.get(f"/v1/responses/{answer['id']}"))
+    assert again["metadata"] == {"a": "b"} and again["reasoning"]["effort"] == "high"
