@@ -25,6 +25,7 @@ from chatui.delivery import groups
 from chatui.delivery.bus import bus
 from chatui.env import environment
 from chatui.live.consumer import CLOSE_RESTART
+from chatui.live.early_refusals import refusal_of
 from chatui.turns import running
 
 log = logging.getLogger(__name__)
@@ -96,7 +97,15 @@ def _connection(build: Callable[[object], Any], address: object) -> Any:
 
 
 class _Request(WebRequest):  # type: ignore[misc]
-    """Daphne's, which ends a reply that fails in the middle: its reader sees that it is cut, and does not wait for the rest."""
+    """Daphne's, which refuses early what is too long for a program, and ends a reply that fails in the middle: its reader sees that it is
+    cut, and does not wait for the rest."""
+
+    def gotLength(self, length: int | None) -> None:  # noqa: N802 - Twisted's name
+        """See Twisted: the head has been read, and nothing of the body."""
+        super().gotLength(length)
+        if refusal := refusal_of(self.channel._path, length):
+            self.channel.transport.write(refusal)
+            self.channel.loseConnection()
 
     def handle_exception(self, exception: BaseException) -> None:
         """See Daphne. It would begin a second reply, which raises: from then on it would look after no failed request of this process."""

@@ -19,7 +19,7 @@ from django.utils import timezone
 from chatui.accounts import password_links
 from chatui.accounts.api_keys import making
 from chatui.audit_log.record import Visitor, record
-from chatui.models import AttemptWarning, Conversation, DebugRequest, Folder, Message, StoredBackend, User
+from chatui.models import AttemptWarning, Conversation, DebugRequest, Folder, Message, ProgramAnswer, StoredBackend, User
 from chatui.permissions import debug_requests
 from renderer.frames import Header
 from tests.canary.conftest import World
@@ -73,6 +73,7 @@ def places(world: World) -> dict[str, str]:
     key = making.make(Visitor(owner, ADDRESS, "shell"), making.Wanted("A script", for_responses=True, for_chat=True))
     return {
         "api_key": key.id,
+        "api_answer": str(ProgramAnswer.objects.create(turn=world.hers.turn).pk),
         "folder": str(Folder.objects.create(owner=owner, name="A visible folder", instructions="Be brief.").pk),
         "foreign_folder": str(Folder.objects.create(owner=bystander, name="Somebody's folder").pk),
         "conversation": str(world.hers.conversation.pk),

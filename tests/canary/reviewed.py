@@ -74,6 +74,8 @@ _EVERYBODY = "200 200 200 200 200 200 200 200 200"
 _SIGNS_OUT = "302 " + " ".join(["302*"] * 8)
 _STAFF_SIGN_OUT = "302 302 302 " + " ".join(["302*"] * 6)
 _NOT_THERE = "404 404 404 404 404 404 404 404 404"
+_BY_KEY = "401 401 401 401 401 401 401 401 401"
+"""The addresses for programs: no session opens them. What keys open is in surface/test_programs.py."""
 _NEVER = "405 405 405 405 405 405 405 405 405"
 # The admin pages: whoever is no staff is sent to the sign-in.
 _ALL_STAFF = "302 302 302 200 200 200 200 200 200"
@@ -654,6 +656,45 @@ ROUTES: tuple[Route, ...] = (
             Ask("POST", "/keys/{nothing}/revoke/", _NOBODY),
             Ask("GET", "/keys/{api_key}/revoke/", _NEVER),
         ),
+    ),
+    Route(
+        "v1/models",
+        "Whoever holds a key: the models that it may ask for. A session counts for nothing.",
+        (Ask("GET", "/v1/models", _BY_KEY),),
+    ),
+    Route(
+        "v1/models/<path:model_id>",
+        "Whoever holds a key: one of the models that it may ask for.",
+        (Ask("GET", "/v1/models/demo", _BY_KEY),),
+    ),
+    Route(
+        "v1/responses",
+        "Whoever holds a key: an answer, with what has passed the gate for programs.",
+        (Ask("POST", "/v1/responses", _BY_KEY),),
+    ),
+    Route(
+        "v1/responses/<slug:answer_id>",
+        "Whoever holds a key of the person's in whose name an answer was given: what has passed the gate of it; deletes it.",
+        (
+            Ask("GET", "/v1/responses/{api_answer}", _BY_KEY),
+            Ask("DELETE", "/v1/responses/{api_answer}", _BY_KEY),
+            Ask("GET", "/v1/responses/{turn}", _BY_KEY),
+        ),
+    ),
+    Route(
+        "v1/responses/<slug:answer_id>/cancel",
+        "The same: stops it.",
+        (Ask("POST", "/v1/responses/{api_answer}/cancel", _BY_KEY),),
+    ),
+    Route(
+        "v1/responses/<slug:answer_id>/input_items",
+        "The same: what was said before it, as far as it has passed the gate.",
+        (Ask("GET", "/v1/responses/{api_answer}/input_items", _BY_KEY),),
+    ),
+    Route(
+        "v1/chat/completions",
+        "Whoever holds a key: an answer, with what has passed the gate for programs.",
+        (Ask("POST", "/v1/chat/completions", _BY_KEY),),
     ),
     Route(
         "diagram/",

@@ -1,0 +1,64 @@
+"""Programs as visitors: a key of the owner's, of somebody else's, of staff who may see hidden channels, and one that was taken back."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from asgiref.sync import sync_to_async
+
+from chatui.models import ApiKey, ProgramAnswer
+from renderer.events import FrameClosed, FrameOpened, FrameText
+from renderer.frames import Terminator
+from tests.canary.conftest import World
+from tests.canary.planting import VISIBLE, hidden_headers
+from tests.chatui.api.asking import Program, key_of, whole
+from tests.support.scripted import FINAL, ScriptedBackend, ended, frame
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
+
+ASKED = {"input": "?", "messages": [{"role": "user", "content": "?"}]}
+KINDS = ("owner", "other", "both", "revoked", "anonymous")
+
+
+def requests_for(answer: str) -> list[tuple[str, str, object]]:
+    """Every address of the API, with all that a program could write to get more than it should."""
+    hidden = ["reasoning.encrypted_content", "reasoning.content"]
+    greedy = ASKED | {"include": hidden, "include_reasoning": True, "reasoning": {"exclude": False, "summary": "detailed"}}
+    posts = [
+        ("POST", path, body | {"stream": stream})
+        for path in ("/v1/responses", "/v1/chat/completions")
+        for body in (ASKED, greedy, ASKED | {"previous_response_id": answer})
+        for stream in (False, True)
+    ]
+    reads = ["models", "models/demo", f"responses/{answer}", f"responses/{answer}?include[]=reasoning.encrypted_content"]
+    reads += [f"responses/{answer}/input_items?order={order}&include[]=reasoning" for order in ("asc", "desc")]
+    return [*posts, *(("GET", f"/v1/{path}", None) for path in reads), ("POST", f"/v1/responses/{answer}/cancel", {})]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_no_program_is_sent_anything_hidden_by_any_address(kind: str, world: World, backend: ScriptedBackend) -> None:
+    answer = await ProgramAnswer.objects.acreate(turn=world.hers.turn, given={"format": "responses"})
+    person = world.people.get("owner" if kind == "revoked" else kind)
+    key = await sync_to_async(key_of)(person) if person else ""
+    if kind == "revoked":
+        await ApiKey.objects.aupdate(revoked_at="2026-01-01T00:00Z")
+    program, seen = Program(key), 0
+    for method, path, body in requests_for(f"resp_{answer.pk.hex}"):
+        backend.script = [
+            event
+            for what, header in hidden_headers(world.canary).items()
+            if header.role == "assistant" and "call" not in what and "to a tool" not in what
+            for event in (FrameOpened(header), FrameText(world.canary.plant(what)), FrameClosed(Terminator.END))
+        ]
+        backend.script = [*backend.script, *frame(FINAL, VISIBLE, Terminator.RETURN), ended()]
+        response = await (program.post(path, body) if method == "POST" else program.get(path))
+        sent = await whole(response) + str(dict(response.headers)).encode()
+        assert not world.canary.found(sent), f"{method} {path}"
+        if kind in ("revoked", "anonymous"):
+            assert response.status_code == 401, path
+        elif kind != "owner" and str(answer.pk.hex) in path:
+            assert response.status_code == 404, path
+        seen += VISIBLE.encode() in sent or VISIBLE in json.dumps(sent.decode())
+    premise = {"owner": 9, "other": 5, "both": 5, "revoked": 0, "anonymous": 0}
+    assert (seen >= premise[kind]) if premise[kind] else not seen, "the premise: visible text comes through"
