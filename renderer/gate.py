@@ -18,8 +18,8 @@ from renderer.frames import Channel, Frame, Header, Intent, Role
 
 
 class Audience(StrEnum):
-    """Who is looking. DEBUG needs the permission, an opt-in and an audit row; ``chatui.permissions.access`` demands all three. A PROGRAM asks
-    by a key of its owner's, and sees what an END_USER sees, but for the lines about our own tools."""
+    """Who is looking. DEBUG needs the permission, an opt-in and an audit row; ``chatui.permissions.access`` demands all three. A PROGRAM
+    asks by a key of its owner's, and sees what an END_USER sees, but for the lines about our own tools."""
 
     END_USER = "user"
     PROGRAM = "program"

@@ -50,7 +50,7 @@ def cancel_all() -> None:
 
 def soon(task: Coroutine[Any, Any, None]) -> None:
     """Run what belongs to asynchronous tools on their event loop, from any thread, and do not wait for it. It must not raise."""
-    asyncio.run_coroutine_threadsafe(task, _tools_loop())
+    asyncio.run_coroutine_threadsafe(task, tools_loop())
 
 
 @dataclass(frozen=True, slots=True)

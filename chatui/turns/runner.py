@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import math
 from collections.abc import Coroutine, Mapping
 from dataclasses import replace
 from functools import partial
@@ -16,7 +15,7 @@ from typing import Any
 from django.utils import timezone
 
 from chatui import wire
-from chatui.backends.base import BackendError, Effort, EndReason, SampleRequest
+from chatui.backends.base import BackendError, Effort, SampleRequest
 from chatui.backends.spec.choices import split_choice
 from chatui.backends.spec.definition import BackendSpec
 from chatui.codes import ProductCode
@@ -43,6 +42,7 @@ from chatui.turns.cutting.answer_now import AnswerNow
 from chatui.turns.kept_frames import KeptFrames
 from chatui.turns.leases import Held, leases
 from chatui.turns.ledger import Job, LeaseLostError, Outcome
+from chatui.turns.outcomes.verdict import failed_by, verdict
 from chatui.turns.programs.asked import ProgramAsk
 from chatui.turns.publisher import Publisher
 from chatui.turns.sampling import Sampling, account_of
@@ -137,7 +137,7 @@ class Runner:
             return Outcome(TurnState.INTERRUPTED, Code.STREAM_TRUNCATED)
         except BackendError as error:
             log.warning("turn %s: %s (%s)", self._turn_id, error.code, error.cause or "no cause is known")
-            return _failed_by(error)
+            return failed_by(error)
         except Exception as error:  # noqa: BLE001 - any other failure is the product's own, and the person gets a message for it
             return self._failed_with(error)
 
@@ -170,7 +170,7 @@ class Runner:
                 continue
             following = await conductor.follow(asked, sampling)
             if following is None:
-                return _verdict(sampling, frames)
+                return verdict(sampling, frames)
             request = following
 
     async def _load_pages(self, job: Job) -> None:
@@ -329,35 +329,6 @@ def _first_request(job: Job, spec: BackendSpec, program: ProgramAsk | None) -> S
         return request
     most = min(filter(None, (most, program.max_tokens)), default=None)
     return replace(request, max_tokens=most, sampling=program.sampling, must_fit=program.must_fit)
-
-
-def _verdict(sampling: Sampling, frames: KeptFrames) -> Outcome:
-    """The outcome of a turn whose last sample was complete."""
-    if sampling.end_reason is EndReason.LENGTH:
-        return Outcome(TurnState.INCOMPLETE, ProductCode.CONTEXT_FULL if sampling.is_context_full else ProductCode.LENGTH)
-    if sampling.end_reason is EndReason.CONTENT_FILTER:
-        return Outcome(TurnState.INCOMPLETE if frames.has_answer else TurnState.FAILED, ProductCode.CONTENT_REFUSED)
-    if frames.waits_for_tool:
-        return Outcome(TurnState.INCOMPLETE, ProductCode.TOOL)
-    if frames.has_answer:
-        return Outcome(TurnState.COMPLETED, ProductCode.WITHHELD if frames.is_withheld else None)
-    if frames.is_withheld:
-        return Outcome(TurnState.FAILED, ProductCode.WITHHELD)
-    if sampling.end_reason is EndReason.TOOL_CALLS:
-        return Outcome(TurnState.FAILED, Code.CALL_SCHEMA)
-    return Outcome(TurnState.FAILED, frames.last_error or _nothing_more(frames))
-
-
-def _nothing_more(frames: KeptFrames) -> ProductCode:
-    if frames.continues_text:
-        return ProductCode.NO_MORE
-    return ProductCode.ONLY_THINKING if frames.has_thought else ProductCode.NO_ANSWER
-
-
-def _failed_by(error: BackendError) -> Outcome:
-    """The outcome for a model server's failure."""
-    wait = None if error.retry_after is None else math.ceil(error.retry_after)
-    return Outcome(TurnState.FAILED, error.code, error.detail, error.context, error.cause, wait)
 
 
 def _effort(value: str) -> Effort:

@@ -54,7 +54,6 @@ STAYS = {
     "_apply": "see there",
     "LOW": "a choice that is stored and offered, never named in the code; so are the next two",
     "HIGH": "see there",
-    "SERVER": "see there",
     "is_cancelled": "called by tools that teams write",
     "raise_for_error": "see there",
 }

@@ -47,7 +47,7 @@ async def _sandboxed(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[None]:
     assert availability.verdict().is_on, availability.verdict().reason
     yield
     executor: Any = python_tool.executor()
-    await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(executor.close(), execution._tools_loop()))
+    await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(executor.close(), execution.tools_loop()))
     for each in (availability._examined, python_tool.executor):
         each.cache_clear()
 

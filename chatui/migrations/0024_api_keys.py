@@ -9,7 +9,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('chatui', '0022_tool_calls'),
+        ('chatui', '0023_opened_pages'),
     ]
 
     operations = [

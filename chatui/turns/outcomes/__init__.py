@@ -1,0 +1,1 @@
+"""How turns end."""

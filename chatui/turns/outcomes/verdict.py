@@ -1,0 +1,42 @@
+"""Says how a turn ends: by what its last sampling gave, or by how its model server failed."""
+
+from __future__ import annotations
+
+import math
+
+from chatui.backends.base import BackendError, EndReason
+from chatui.codes import ProductCode
+from chatui.models.turn import TurnState
+from chatui.turns.kept_frames import KeptFrames
+from chatui.turns.ledger import Outcome
+from chatui.turns.sampling import Sampling
+from renderer.errors import Code
+
+
+def verdict(sampling: Sampling, frames: KeptFrames) -> Outcome:
+    """The outcome of a turn whose last sample was complete."""
+    if sampling.end_reason is EndReason.LENGTH:
+        return Outcome(TurnState.INCOMPLETE, ProductCode.CONTEXT_FULL if sampling.is_context_full else ProductCode.LENGTH)
+    if sampling.end_reason is EndReason.CONTENT_FILTER:
+        return Outcome(TurnState.INCOMPLETE if frames.has_answer else TurnState.FAILED, ProductCode.CONTENT_REFUSED)
+    if frames.waits_for_tool:
+        return Outcome(TurnState.INCOMPLETE, ProductCode.TOOL)
+    if frames.has_answer:
+        return Outcome(TurnState.COMPLETED, ProductCode.WITHHELD if frames.is_withheld else None)
+    if frames.is_withheld:
+        return Outcome(TurnState.FAILED, ProductCode.WITHHELD)
+    if sampling.end_reason is EndReason.TOOL_CALLS:
+        return Outcome(TurnState.FAILED, Code.CALL_SCHEMA)
+    return Outcome(TurnState.FAILED, frames.last_error or _nothing_more(frames))
+
+
+def _nothing_more(frames: KeptFrames) -> ProductCode:
+    if frames.continues_text:
+        return ProductCode.NO_MORE
+    return ProductCode.ONLY_THINKING if frames.has_thought else ProductCode.NO_ANSWER
+
+
+def failed_by(error: BackendError) -> Outcome:
+    """The outcome for a model server's failure."""
+    wait = None if error.retry_after is None else math.ceil(error.retry_after)
+    return Outcome(TurnState.FAILED, error.code, error.detail, error.context, error.cause, wait)
