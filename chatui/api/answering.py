@@ -14,7 +14,7 @@ from chatui.database import pools
 from chatui.database.faults import DatabaseBusyError
 from chatui.delivery.bus import PROCESS
 from chatui.turns import running
-from chatui.turns.programs.asked import ProgramAsk
+from chatui.turns.asked.by_program import ProgramAsk
 from chatui.turns.running import Place
 from chatui.turns.start import Started
 from chatui.turns.streams.program import Ended, ProgramEvent

@@ -24,7 +24,7 @@ from chatui.audit_log.record import Cause, Visitor
 from chatui.database import pools
 from chatui.permissions import attempts
 from chatui.permissions.access import NotFoundError
-from chatui.turns.programs.asked import ProgramAsk
+from chatui.turns.asked.by_program import ProgramAsk
 from chatui.turns.programs.starting import NotStoredError, StillRunningError
 from chatui.turns.streams.program import Ended, ProgramStream
 

@@ -10,7 +10,7 @@ from django.http import JsonResponse
 from chatui.codes import ProductCode
 from renderer.errors import Code, ErrorCode
 
-INVALID, NOT_FOUND, TOO_MANY, SERVER, MODEL = "invalid_request", "not_found", "too_many_requests", "server_error", "model_error"
+INVALID, NOT_FOUND, TOO_MANY, SERVER_ERROR, MODEL = "invalid_request", "not_found", "too_many_requests", "server_error", "model_error"
 
 
 class ApiError(Exception):
@@ -64,14 +64,14 @@ _KNOWN: dict[ErrorCode, _Known] = {
     ProductCode.BUSY: _Known(409, INVALID, "conversation_busy"),
     ProductCode.CONTENT_REFUSED: _Known(400, INVALID, "content_filter"),
     ProductCode.EMPTY: _Known(400, INVALID, "empty_input"),
-    ProductCode.INTERNAL: _Known(500, SERVER, "server_error"),
+    ProductCode.INTERNAL: _Known(500, SERVER_ERROR, "server_error"),
     ProductCode.NO_SUCH_MODEL: _Known(404, NOT_FOUND, "model_not_found"),
     ProductCode.NOT_FOUND: _Known(404, NOT_FOUND, "not_found"),
     ProductCode.QUESTION_TOO_LONG: _Known(400, INVALID, "context_length_exceeded"),
     ProductCode.RATE: _Known(429, TOO_MANY, "rate_limit_exceeded"),
-    ProductCode.SERVER_BUSY: _Known(503, SERVER, "server_busy"),
+    ProductCode.SERVER_BUSY: _Known(503, SERVER_ERROR, "server_busy"),
     ProductCode.SIGNED_OUT: _Known(401, INVALID, "invalid_api_key"),
-    ProductCode.STORAGE_FULL: _Known(503, SERVER, "server_busy"),
+    ProductCode.STORAGE_FULL: _Known(503, SERVER_ERROR, "server_busy"),
     ProductCode.TOO_LARGE: _Known(400, INVALID, "input_too_long"),
     ProductCode.TOO_MANY: _Known(429, TOO_MANY, "too_many_at_once"),
     Code.STREAM_TRUNCATED: _Known(500, MODEL, "model_error"),

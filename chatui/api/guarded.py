@@ -13,7 +13,7 @@ from django.views.decorators.csrf import csrf_exempt
 
 from chatui.accounts.api_keys import checking
 from chatui.accounts.api_keys.checking import KeyRefusedError, LiveKey
-from chatui.api.errors import NOT_FOUND, SERVER, TOO_MANY, ApiError, invalid, of_code
+from chatui.api.errors import NOT_FOUND, SERVER_ERROR, TOO_MANY, ApiError, invalid, of_code
 from chatui.codes import ProductCode
 from chatui.database import pools
 from chatui.database.faults import DatabaseBusyError
@@ -84,4 +84,4 @@ async def _key(request: HttpRequest) -> LiveKey:
 def _failed(error: Exception) -> ApiError:
     incident = uuid4()
     log_without_content(log, incident, error)
-    return ApiError(500, SERVER, "server_error", f"Something went wrong on our side. Incident {incident}.")
+    return ApiError(500, SERVER_ERROR, "server_error", f"Something went wrong on our side. Incident {incident}.")

@@ -145,6 +145,11 @@ def loaded(conversation: Conversation, keys: Sequence[UUID]) -> list[Message]:
     return [rows[key] for key in keys if rows[key].conversation_id == conversation.pk]
 
 
+def of_turn(turn: Turn) -> list[Message]:
+    """The messages that a turn has written, in the order in which they were stored."""
+    return list(Message.objects.filter(turn=turn).order_by("position"))
+
+
 def is_on_branch(conversation: Conversation, leaf: Message | None, message: Message) -> bool:
     """Whether ``message`` is on the branch from the root to ``leaf``. Reads no text."""
     return message.pk in _path(conversation, leaf)

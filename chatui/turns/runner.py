@@ -37,13 +37,13 @@ from chatui.store.turn_pieces import Pieces
 from chatui.tools import offered
 from chatui.tools.tool import Tool
 from chatui.turns import ledger
+from chatui.turns.asked.by_program import ProgramAsk
 from chatui.turns.calls.conductor import Conductor
 from chatui.turns.cutting.answer_now import AnswerNow
 from chatui.turns.kept_frames import KeptFrames
 from chatui.turns.leases import Held, leases
 from chatui.turns.ledger import Job, LeaseLostError, Outcome
 from chatui.turns.outcomes.verdict import failed_by, verdict
-from chatui.turns.programs.asked import ProgramAsk
 from chatui.turns.publisher import Publisher
 from chatui.turns.sampling import Sampling, account_of
 from chatui.turns.slots import slots

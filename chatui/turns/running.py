@@ -26,8 +26,8 @@ from chatui.models.turn import TurnState
 from chatui.tools import execution
 from chatui.tools.python import python_tool
 from chatui.turns import leases, ledger, start, sweep
+from chatui.turns.asked.by_program import ProgramAsk
 from chatui.turns.programs import forgetting
-from chatui.turns.programs.asked import ProgramAsk
 from chatui.turns.programs.starting import start_program
 from chatui.turns.runner import Runner
 from chatui.turns.start import Ask, AskRefusedError, Started

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING
 from uuid import UUID
 
 from django.db.models import Count, Exists, OuterRef, Subquery
@@ -26,13 +25,11 @@ from chatui.models.turn import TurnState
 from chatui.permissions import access
 from chatui.store import continuation, transcripts
 from chatui.turns import sweep
+from chatui.turns.asked.by_program import ProgramAsk
 from chatui.turns.leases import LEASE
 from renderer.errors import ErrorCode
 from renderer.frames import Frame, Header, Role
 from renderer.gate import Audience, show
-
-if TYPE_CHECKING:
-    from chatui.turns.programs.asked import ProgramAsk
 
 TITLE_CHARS = 60
 

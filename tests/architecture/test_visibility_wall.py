@@ -26,7 +26,7 @@ READERS = {
     # make new ones; the model that answered last; erase them; the title that a model gave
     "Conversation": (
         *(*_ALWAYS, "chatui/store/unfinished_imports.py", "chatui/turns/start.py", "chatui/turns/ledger.py"),
-        *("chatui/store/erasure.py", "chatui/erasure/", "chatui/turns/titles/keeping.py"),
+        *("chatui/store/erasure.py", "chatui/erasure/", "chatui/turns/titles/keeping.py", "chatui/turns/programs/starting.py"),
     ),
     # collected and read; written once a second, when a process ends, and when a turn ends; erased
     "TurnPiece": (

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from chatui.api.errors import invalid, unsupported
-from chatui.turns.programs.asked import Said
+from chatui.turns.asked.by_program import Said
 
 IMAGE_NOTE = "[an image was attached; this model cannot see images]"
 _TEXTS = {"text", "input_text", "output_text", "refusal"}

@@ -24,5 +24,5 @@ def streamed(chunks: AsyncIterator[bytes], closed: Callable[[], None]) -> Stream
     response = StreamingHttpResponse(chunks, content_type="text/event-stream; charset=utf-8")
     response.headers["Cache-Control"] = "no-store"
     response.headers["X-Accel-Buffering"] = "no"
-    response._resource_closers.append(closed)  # what Django calls in any case; an iterator may be left as it is
+    response._resource_closers.append(closed)  # type: ignore[attr-defined] # what Django calls in any case; an iterator may be left as it is
     return response

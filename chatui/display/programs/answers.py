@@ -55,7 +55,6 @@ def stored_answer(person: User, answer_id: UUID) -> StoredAnswer:
     """A person's stored answer. Raises NotFoundError."""
     row = own_answers.answer_of(person, answer_id)
     turn = row.turn
-    messages = Message.objects.filter(turn=turn).order_by("position")
     return StoredAnswer(
         id=row.pk,
         turn_id=turn.pk,
@@ -68,7 +67,7 @@ def stored_answer(person: User, answer_id: UUID) -> StoredAnswer:
         input_tokens=turn.input_tokens,
         output_tokens=turn.output_tokens,
         given=row.given,
-        parts=tuple(_parts(messages)),
+        parts=tuple(_parts(transcripts.of_turn(turn))),
     )
 
 

@@ -14,7 +14,7 @@ from chatui.models.turn import TurnState
 from chatui.permissions import own_answers
 from chatui.store import transcripts
 from chatui.turns import start
-from chatui.turns.programs.asked import ProgramAsk, Said
+from chatui.turns.asked.by_program import ProgramAsk, Said
 from chatui.turns.start import Ask, Kind, Started, first_title
 from renderer.frame_kinds import ANSWER, PREAMBLE
 from renderer.frames import Frame, Header, Role
@@ -79,7 +79,7 @@ def _conversation(person: User, asked: ProgramAsk) -> Conversation:
 
 
 def _last_of(turn: Turn) -> Message:
-    return Message.objects.filter(turn=turn).order_by("-position").first() or turn.question
+    return next(reversed(transcripts.of_turn(turn)), turn.question)
 
 
 def _say_before(conversation: Conversation, person: User, asked: ProgramAsk) -> None:

@@ -1,0 +1,1 @@
+"""What may be asked of a turn besides what a page asks."""
