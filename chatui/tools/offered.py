@@ -28,10 +28,10 @@ def offered_to(groups: Collection[str], *, is_demo: bool) -> dict[str, Tool]:
 
     ``is_demo``: the built-in demo answers. It has its own tool, which is a script like the demo itself, and no other.
     """
-    servers.keep_fresh()
     known = found.tools()
     if is_demo:
         return {name: each for name, each in known.items() if each.is_for_demo}
+    servers.keep_fresh()
     may = {rule for rule, allowed in _rules().items() if _is_allowed(allowed, groups)}
     named = sorted(name for name, each in known.items() if each.offered_as in may and not each.is_for_demo)
     unasked = set(environment().tools_without_approval)
