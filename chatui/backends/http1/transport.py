@@ -17,6 +17,8 @@ import httpx
 from chatui.backends.http1.exchange import Exchange, GoneError
 from chatui.backends.http1.streams import Stream, connected
 
+ONCE = "chatui.once"
+"""The name of the httpx extension that is true for a request that must not be sent again: it may have been carried out."""
 MOST_IDLE = 20
 IDLE_SECONDS = 5.0
 
@@ -40,6 +42,8 @@ class Transport(httpx.AsyncBaseTransport):
         origin = (request.url.scheme, request.url.host, request.url.port)
         release = partial(self._take_back, origin)
         if stream := self._used_before(origin):
+            if request.extensions.get(ONCE):
+                return await Exchange(stream, request, release).response()
             # A server may close an idle connection in the very moment in which it is used again.
             with contextlib.suppress(GoneError):
                 return await Exchange(stream, request, release).response()

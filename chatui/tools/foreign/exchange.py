@@ -13,7 +13,7 @@ from typing import cast
 
 import httpx
 
-from chatui.backends.http1.transport import Transport
+from chatui.backends.http1.transport import ONCE, Transport
 from chatui.tools.foreign.offer import ServerError
 
 MOST_BYTES = 2_000_000
@@ -43,7 +43,7 @@ class Answer:
 
 
 class Connections:
-    """The connections to one server, for whatever event loop asks."""
+    """The connections to one server, for whatever event loop asks. A request is sent once: a call may have been carried out."""
 
     def __init__(self) -> None:
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -68,7 +68,11 @@ class Connections:
         headers = {"Accept-Encoding": "identity", "User-Agent": "chatui", **ask.headers}
         try:
             request = httpx.Request(
-                ask.method, ask.url, headers=headers, content=ask.body or None, extensions={"timeout": {"connect": CONNECT_SECONDS}}
+                ask.method,
+                ask.url,
+                headers=headers,
+                content=ask.body or None,
+                extensions={"timeout": {"connect": CONNECT_SECONDS}, ONCE: True},
             )
             response = await self._transport.handle_async_request(request)
         except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:

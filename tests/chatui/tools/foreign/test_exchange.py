@@ -1,0 +1,33 @@
+"""A request to a tool server is sent once, also where a connection that was used before is lost with it."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from chatui.tools.foreign.exchange import Ask, Connections
+from chatui.tools.foreign.offer import ServerError
+
+pytestmark = pytest.mark.asyncio
+
+
+async def test_a_call_whose_connection_is_lost_is_not_sent_again() -> None:
+    seen: list[int] = []
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        for number in range(2):
+            await reader.readuntil(b"\r\n\r\n")
+            seen.append(number)
+            if number == 0:
+                writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}")
+        writer.close()  # the second call was read, and maybe carried out
+
+    async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
+        connections = Connections()
+        ask = Ask("POST", f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/", {})
+        assert (await connections.answer(ask)).body == b"{}"
+        with pytest.raises(ServerError, match="GoneError"):
+            await connections.answer(ask)
+        assert seen == [0, 1], "on one connection, each once"
+        await connections.close()
