@@ -35,7 +35,6 @@ STAYS = {
     "clean_*": "called by Django for the field of a form",
     "get_help_text": "called by Django beside the field of a new password",
     "has_confirm_permission": "called by Django for the action of that name",
-    "has_revoke_permission": "the same",
     "async_capable": "asked by Django of a middleware",
     "process_re*": "called by Django of a middleware",
     "OF_RENDERER": "found by those who look for sentences to translate",
@@ -54,6 +53,7 @@ STAYS = {
     "_apply": "see there",
     "LOW": "a choice that is stored and offered, never named in the code; so are the next two",
     "HIGH": "see there",
+    "SERVER": "see there",
     "is_cancelled": "called by tools that teams write",
     "raise_for_error": "see there",
 }

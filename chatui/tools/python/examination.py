@@ -10,6 +10,7 @@ import socket
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 from chatui.tools.python import system_calls
@@ -61,6 +62,7 @@ def _code(launch: Launch, tcp: int, abstract: str) -> str:
     tables = (system_calls.REFUSED, system_calls.MISSING, system_calls.EXAMINED)
     host: dict[str, Any] = {
         "readable": launch.hidden,
+        "shown": sorted({str(parent) for tree in launch.trees for parent in Path(tree).parents}),
         "tcp": tcp,
         "abstract": abstract,
         "numbers": {name: number for table in tables for name, number in system_calls.numbers(table, machine).items()},

@@ -115,7 +115,7 @@ class Interpreter:
             await self.end()
             raise CannotLaunchError(f"the sandbox cannot be watched ({type(error).__name__})") from None
         except BaseException:
-            self.kill()
+            await self.end()
             raise
         self._signal(signal.SIGSTOP)
 

@@ -33,7 +33,7 @@ async def started(launch: Launch) -> tuple[asyncio.subprocess.Process, int]:
         try:
             said = await _all_of(info)
         except BaseException:
-            _kill(process)
+            await ended(process)
             raise
     try:
         return process, int(json.loads(said)["child-pid"])
@@ -45,18 +45,14 @@ async def started(launch: Launch) -> tuple[asyncio.subprocess.Process, int]:
 
 async def ended(process: asyncio.subprocess.Process) -> None:
     """Kill a sandbox that is of no use, and wait until there is nothing left of it. Nobody else may read from it."""
-    _kill(process)
+    if process.returncode is None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
     if process.stdin is not None and process.stdout is not None:
         process.stdin.close()
         while await process.stdout.read(READ_BYTES):
             pass
     await process.wait()
-
-
-def _kill(process: asyncio.subprocess.Process) -> None:
-    if process.returncode is None:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
 
 
 async def _all_of(pipe: IO[bytes]) -> bytes:

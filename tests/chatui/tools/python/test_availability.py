@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
+import subprocess
+import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -144,6 +146,16 @@ def test_an_interpreter_beside_the_data_of_the_product_is_refused(tmp_path: Path
         with pytest.raises(CannotLaunchError, match="use an interpreter elsewhere"):
             launch.found(str(program), (hidden,), 256, 16)
     assert launch.found(str(program), (tmp_path.parent / "var",), 256, 16).trees == (str(tmp_path),)
+
+
+def test_a_virtual_environment_elsewhere_can_be_used() -> None:
+    """Not in /tmp: the sandbox has one of its own."""
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as directory:
+        Path(directory).chmod(0o755)
+        subprocess.run(["/usr/bin/python3", "-m", "venv", "--without-pip", f"{directory}/science"], check=True, env={}, timeout=60)
+        found = launch.found(f"{directory}/science/bin/python3", (BASE_DIR,), 256, 16)
+        found = replace(found, user=sandbox().user)
+        assert found.trees == (f"{directory}/science",) and asyncio.run(examination.attempts(found)).ways_out == []
 
 
 def test_what_lies_in_a_directory_of_the_system_is_covered() -> None:

@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import subprocess
+from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 
@@ -13,6 +14,7 @@ import pytest
 
 from chatui.env import BASE_DIR
 from chatui.tools.python import examination
+from chatui.tools.python.interpreter import Interpreter
 from tests.chatui.tools.python.sandbox import answers, as_nobody, sandbox, texts
 from tests.support.cases import for_each
 
@@ -77,11 +79,35 @@ def test_each_probe_that_is_known_is_among_them(name: str) -> None:
     assert made()[NAMED[name]] is False
 
 
+def test_the_way_to_an_interpreter_elsewhere_is_no_way_out() -> None:
+    """Its directories are there, with nothing in them but the next one."""
+    found = replace(sandbox(), trees=("/var/tmp",))
+
+    async def run() -> tuple[str, list[str]]:
+        interpreter = await Interpreter.start(found)
+        try:
+            listed = await interpreter.run("import os; os.listdir('/var')", 20, 500)
+        finally:
+            await interpreter.end()
+        return listed.text, list((await examination.attempts(found)).ways_out)
+
+    assert asyncio.run(run()) == ("['tmp']\n", [])
+    assert "'/srv', '/srv/ada'" in examination._code(replace(found, trees=("/srv/ada/python",)), 9, "x")
+
+
 def test_outside_the_sandbox_the_same_attempts_succeed() -> None:
     """Otherwise their failure would show nothing."""
     code = (files("chatui.tools.python") / "inside" / "probes.py").read_text("utf-8")
     numbers = {"memfd_create": 319} if os.uname().machine == "x86_64" else {}
-    host = {"readable": [str(BASE_DIR / "manage.py")], "tcp": 9, "abstract": "x", "numbers": numbers, "memory": 1000, "data": 2**20}
+    host = {
+        "readable": [str(BASE_DIR / "manage.py")],
+        "shown": [],
+        "tcp": 9,
+        "abstract": "x",
+        "numbers": numbers,
+        "memory": 1000,
+        "data": 2**20,
+    }
     code = code.replace("HOST: dict[str, Any] = {}\n", f"HOST = {host!r}\n", 1).replace('("/mnt/data", "/tmp")', "()")
     nobody = as_nobody()
     done = subprocess.run(["/usr/bin/python3", "-c", code], capture_output=True, text=True, timeout=60, check=True, cwd="/", **nobody)
