@@ -13,6 +13,7 @@ from chatui.backends.base import Backend, Endpoint
 from chatui.backends.chat.backend import ChatCompletionsBackend
 from chatui.backends.harmony.backend import HarmonyCompletionsBackend
 from chatui.backends.responses.backend import ResponsesBackend
+from chatui.display import fragments
 from chatui.display.conversation import ShownAnswer, shown_exchange
 from chatui.models import OpenedPage, ToolCall, Turn, User
 from chatui.store import erasure
@@ -113,9 +114,16 @@ async def test_a_citation_over_each_wire_format(format_: str, ada: User, monkeyp
     html = "".join(block.html for block in answer.parts[-1].blocks)
     assert f'href="{tea}"' in html and "†" not in html and "Nor is this." in html
     assert answer.sources == (Cited(tea, "All about tea"),)
+    below = await database_sync_to_async(end_of)(turn, answer)
+    assert f'<a href="{tea}" rel="noopener noreferrer nofollow ugc" target="_blank">' in below and "<bdi>All about tea</bdi>" in below
     [live] = streams
     assert live.snapshot(0).messages[-1].blocks == answer.parts[-1].blocks, "as it was written"
     assert SECRET not in html and not await OpenedPage.objects.filter(title__contains=SECRET).aexists()
+
+
+def end_of(turn: Turn, answer: ShownAnswer) -> str:
+    row = Turn.objects.select_related("conversation", "question", "continued_message").get(pk=turn.pk)
+    return fragments.answer_end(row, (), "en", is_first=True, sources=answer.sources).html
 
 
 def browser_tools() -> list[Any]:
