@@ -9,7 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-_WRITTEN = re.compile(r"(?:https?://)?(?:[\w-]+\.)+[^\W\d_]{2,24}(?::\d{1,5})?(?:[/?#][^\s<>\"`|\\^{}【】]*)?", re.IGNORECASE)
+_WRITTEN = re.compile(
+    r"(?:https?://|(?<![\w.-]))(?:[\w-]{1,63}\.){1,10}[^\W\d_]{2,24}(?![\w-])(?::\d{1,5})?(?:[/?#][^\s<>\"`|\\^{}【】]{0,2000})?",
+    re.IGNORECASE,
+)
+"""Every part is bounded, and it begins only where a name can begin: a question may be very long."""
 _TAIL = ".,;:!?)]}'\"*_~>»”’、。）】"
 
 

@@ -79,10 +79,13 @@ def _tool(name: str) -> Tool:
 
 
 def _begin(name: str, turn: CallingTurn) -> Callable[[Mapping[str, Any]], Any]:
-    """The function as this turn calls it. All three share one browser."""
-    browser: Browser = turn.shared.setdefault("browser", new_browser(turn))
-    function = getattr(browser, name)
-    return lambda arguments: function(**{key: arguments[key] for key in _READ[name] if key in arguments})
+    """The function as this turn calls it. All three share one browser, which is made with the first call."""
+
+    def call(arguments: Mapping[str, Any]) -> Any:
+        browser: Browser = turn.shared.get("browser") or turn.shared.setdefault("browser", new_browser(turn))
+        return getattr(browser, name)(**{key: arguments[key] for key in _READ[name] if key in arguments})
+
+    return call
 
 
 async def _outside_of_a_turn(arguments: Mapping[str, Any]) -> str:

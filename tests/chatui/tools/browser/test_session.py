@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from chatui.tools.browser.reach import Reach
@@ -65,6 +67,21 @@ async def test_what_a_person_writes_without_a_scheme_counts() -> None:
     told = ["https://example.org/a", "http://example.org/a/", "https://example.com", "http://b.example/x?y=1#z"]
     assert all(map(reach.allows, told))
     assert not any(map(reach.allows, ["https://example.org/", "https://example.org/ab", "https://b.example/x", "https://b.example/X?y=1"]))
+
+
+async def test_no_question_takes_long_to_look_through() -> None:
+    began = time.monotonic()
+    for hostile in (
+        "a" * 64_000,
+        "a." * 32_000,
+        "a-" * 32_000,
+        "http://" * 9_000,
+        "a.b/" * 16_000,
+        "http://a.bc/(" * 5_000,
+        "é。" * 32_000,
+    ):
+        Reach([hostile] * 5)
+    assert time.monotonic() - began < 10
 
 
 async def test_pages_of_earlier_answers_can_be_opened_again_and_cursors_go_on() -> None:
