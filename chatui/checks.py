@@ -15,6 +15,7 @@ from chatui.env import environment
 from chatui.languages.catalogues import not_compiled
 from chatui.model_servers import vocabulary
 from chatui.tools import found
+from chatui.tools.browser import engines
 from chatui.tools.python import availability
 from chatui.tools.servers import reading
 
@@ -114,6 +115,16 @@ def python_sandbox(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     if availability.RECIPIENT not in environment().tools or (verdict := availability.verdict()).is_on:
         return []
     return [checks.Warning(f"CHATUI_TOOLS: python is off, because {verdict.reason}.", id="chatui.W040")]
+
+
+@register()
+def search_engine(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+    """A search engine that is named needs an address or a key, or models cannot search."""
+    env = environment()
+    if env.search == "none" or engines.is_configured(env):
+        return []
+    missing = "CHATUI_SEARCH_URL" if env.search == "searxng" else "CHATUI_SEARCH_KEY"
+    return [checks.Warning(f"CHATUI_SEARCH={env.search} needs {missing}; models cannot search until it is set.", id="chatui.W033")]
 
 
 @register()

@@ -17,7 +17,15 @@ from chatui import checks
 from chatui.env import BASE_DIR, Environment
 from tests.support.environment import change
 
-CHECKS = (checks.backend_address, checks.key_file, checks.backend_kind, checks.origins, checks.offered_tools, checks.pages_directory)
+CHECKS = (
+    checks.backend_address,
+    checks.key_file,
+    checks.backend_kind,
+    checks.origins,
+    checks.offered_tools,
+    checks.search_engine,
+    checks.pages_directory,
+)
 
 
 def test_every_variable_is_documented_with_its_meaning_and_none_that_does_not_exist() -> None:
@@ -97,6 +105,8 @@ def test_the_key_of_a_model_server_comes_from_its_file_and_shows_in_no_repr(tmp_
         ("pages_dir", Path("/no/such/directory"), "chatui.W001"),
         ("tools", {"no_such_tool": ()}, "chatui.W030"),
         ("tools", {"current_time": ("staff",)}, "chatui.W031"),
+        ("search", "searxng", "chatui.W032"),
+        ("search", "exa", "chatui.W032"),
     ],
 )
 def test_manage_py_check_says_what_is_wrong(
