@@ -1,4 +1,5 @@
-"""The loop of a tool against a real llama.cpp server, over each wire format: it calls what is offered, and answers with the reply."""
+"""The loop of a tool against a real llama.cpp server, over each wire format: it calls what is offered, and answers with the reply. Over
+token ids it also calls the browser that it was trained with, and cites it."""
 
 from __future__ import annotations
 
@@ -14,12 +15,18 @@ from chatui.backends.base import Backend, Endpoint, EndReason
 from chatui.backends.chat.backend import ChatCompletionsBackend
 from chatui.backends.harmony.backend import HarmonyCompletionsBackend
 from chatui.backends.responses.backend import ResponsesBackend
+from chatui.tools.browser.tools import browser_tools
+from chatui.tools.replies import Reply
+from chatui.turns.calls.requested import Requested, reply_frame, requested
 from renderer.frames import Frame, Header, Role, Terminator
 from renderer.harmony.vocabulary import Vocabulary
 from renderer.history import seen_again
+from renderer.markup import html
+from renderer.markup.citations import Cited
 from tests.chatui.backends.chat.test_recordings import PARIS, PLAN, TOKYO
 from tests.llama.test_chat import LIMITS
 from tests.llama.test_harmony import WEATHER
+from tests.support import environment
 from tests.support.sampling import asked, outcome
 
 pytestmark = [pytest.mark.llama, pytest.mark.asyncio]
@@ -52,3 +59,28 @@ async def test_weather_with_and_without_a_preamble(backend: Backend, question: s
     given = {called.header.call_id or "": first.ended.reasoning} if first.ended.reasoning else {}
     second = await outcome(backend, replace(request, frames=seen_again((*request.frames, *written, reply)), given_back=given))
     assert second.error is None and second.visible
+
+
+async def test_the_browser_is_called_on_analysis_and_its_page_is_cited(
+    llama_server: str, vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    backend = HarmonyCompletionsBackend(
+        Endpoint(llama_server, limits=LIMITS), vocabulary=lambda: vocabulary, today=lambda: date(2026, 11, 20)
+    )
+    environment.change(monkeypatch, {"search": "searxng", "search_url": "http://127.0.0.1:9"})
+    tools = {each.name: each for each in browser_tools()}
+    request = replace(asked("Search the web for the Harmony format."), tools=tuple(each.definition for each in tools.values()))
+    first = await outcome(backend, request)
+    assert first.ended is not None and first.ended.reason is EndReason.TOOL_CALLS and first.visible == ""
+    written = [done.frame for done in first.finished]
+    [called] = [frame for frame in written if frame.terminator is Terminator.CALL]
+    assert (called.header.channel, called.header.recipient) == ("analysis", "browser.search")
+    read = requested(called, tools)
+    assert isinstance(read, Requested) and read.tool.recipient == "browser.search"
+    page = "[0] Harmony (https://harmony.example/)\n**viewing lines [0 - 1] of 1**\n\nL0: The Harmony format.\nL1: It has channels."
+    reply = reply_frame(called.header, Reply(page))
+    second = await outcome(backend, replace(request, frames=seen_again((*request.frames, *written, reply))))
+    assert second.error is None and "【0†" in second.visible
+    [shown, *_] = html.render_blocks(second.visible, pages={0: Cited("https://harmony.example/", "Harmony")})
+    assert 'href="https://harmony.example/"' in shown.html and "†" not in shown.html
+    await backend.aclose()
