@@ -43,6 +43,10 @@ FIXED: Values = {
     "request_id": _NO_ID,
     "folder_id": _NO_ID,
     "warning_id": _NO_ID,
+    "key_id": _NO_ID,
+    # Of the addresses for programs, which look at the key first, and at no session.
+    "model_id": "demo",
+    "answer_id": "resp_0000000000007000800000000000cafe",
     # Of the admin pages, which send people away before they look at these.
     "app_label": "chatui",
     "content_type_id": "1",
@@ -72,6 +76,10 @@ FORMS: Mapping[str, Values] = {
     "audit_export": {},
     "audit_acknowledge": {},
     "language": {"language": "", "next": "/"},
+    "api_key_revoke": {},
+    "api_responses": {},
+    "api_cancel": {},
+    "api_chat": {},
     "share_revoke": {},
     "share_revoke_of": {},
     "share_revoke_all": {},
