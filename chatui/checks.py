@@ -14,7 +14,7 @@ from chatui.backends import registry
 from chatui.env import environment
 from chatui.languages.catalogues import not_compiled
 from chatui.model_servers import vocabulary
-from chatui.tools import found
+from chatui.tools import combinations, found, offered
 from chatui.tools.browser import engines
 from chatui.tools.python import availability
 from chatui.tools.servers import reading
@@ -89,15 +89,16 @@ def compiled_catalogues(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
 
 @register()
 def offered_tools(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    """The tools of CHATUI_TOOLS should exist, and be declared harmless, or they are not offered."""
+    """The tools of CHATUI_TOOLS should exist, and go together."""
     env = environment()
-    unknown = sorted(set(env.tools) - {each.offered_as for each in found.tools().values()}) if env.tools else []
-    unasked = sorted(set(env.tools) - set(unknown) - set(env.tools_without_approval))
+    named = set(env.tools) | set(env.tool_facts)
+    unknown = sorted(named - {each.offered_as for each in found.tools().values()}) if named else []
     no_tool = "CHATUI_TOOLS: there is no tool {!r}; no package brings one that can be offered, and none of the tools file is confirmed."
-    asking = "CHATUI_TOOLS: {!r} is not in CHATUI_TOOLS_WITHOUT_APPROVAL, and people cannot be asked yet, so it is not offered."
+    left_out = combinations.together(offered.all_named()).left_out
+    apart = "CHATUI_TOOLS: {!r} is not offered together with {}: one reads private data, another sends something out (docs/tools.md)."
     return [
         *(checks.Warning(no_tool.format(name), id="chatui.W030") for name in unknown),
-        *(checks.Warning(asking.format(name), id="chatui.W031") for name in unasked),
+        *(checks.Info(apart.format(name, ", ".join(map(repr, others))), id="chatui.I031") for name, others in sorted(left_out.items())),
     ]
 
 

@@ -45,6 +45,7 @@ class ProductCode(ErrorCode):
     SUMMARY_BLOCKED = "E-X-SUMMARY-BLOCKED"
     TIMEOUT = "E-X-TIMEOUT"
     TOOL = "E-X-TOOL"
+    TOOL_DECLINED = "E-X-TOOL-DECLINED"
     TOOL_FAILED = "E-X-TOOL-FAILED"
     TOO_LARGE = "E-X-TOO-LARGE"
     TOO_MANY = "E-X-TOO-MANY"
@@ -107,6 +108,7 @@ _SENTENCES: dict[ProductCode, str] = {
     ProductCode.SUMMARY_BLOCKED: noop("A line of a reasoning summary could not be shown."),
     ProductCode.TIMEOUT: noop("The model server took too long."),
     ProductCode.TOOL: noop("The answer could not be finished: the model kept asking for tools that it cannot use here."),
+    ProductCode.TOOL_DECLINED: noop("A call of a tool was declined."),
     ProductCode.TOOL_FAILED: noop("A tool failed."),
     ProductCode.TOO_LARGE: noop("The message is too long."),
     ProductCode.TOO_MANY: noop("Several answers are still being written for you. Wait for one of them, or stop it."),

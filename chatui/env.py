@@ -104,7 +104,18 @@ class Environment(BaseSettings):
         description="Tools that a model may call, with commas between their names. wiki_search=staff|research: only for these groups.",
     )
     tools_without_approval: CommaList = Field(
-        [], description="Which of these tools are harmless, so that people are not asked before each call. Others are not offered yet."
+        [],
+        description="Which of these tools are harmless, so that people are not asked before each call. For any other they are.",
+    )
+    tool_facts: GroupsByTool = Field(
+        {},
+        description="What tools do, whatever their authors say: wiki_search=private,send_mail=private|outside,calculate=neither.",
+    )
+    tool_combinations: Literal["one-side", "any"] = Field(
+        "one-side", description="Whether tools that read private data go together with tools that send something out: one-side or any."
+    )
+    tool_approval_seconds: float = Field(
+        600.0, gt=0, le=86_400, description="How long a call waits for the person's decision. Then it is declined."
     )
     tools_file: Path | None = Field(
         None, description="TOML file with servers whose tools can be offered: OpenAPI documents and MCP servers."
@@ -163,7 +174,7 @@ class Environment(BaseSettings):
             raise ValueError("must be names of groups with numbers, such as students=20,staff=100")
         return {name.strip(): number.strip() for name, _, number in pairs}
 
-    @field_validator("tools", mode="before")
+    @field_validator("tools", "tool_facts", mode="before")
     @classmethod
     def _split_tools(cls, value: Any) -> Any:
         if not isinstance(value, str):
@@ -173,6 +184,13 @@ class Environment(BaseSettings):
         if not all(named) or not all(group for groups in named.values() for group in groups):
             raise ValueError("must be names of tools, such as current_time,wiki_search=staff|research")
         return named
+
+    @field_validator("tool_facts")
+    @classmethod
+    def _known_facts(cls, value: dict[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
+        if not all(facts == ("neither",) or (facts and set(facts) <= {"private", "outside"}) for facts in value.values()):
+            raise ValueError("must say private, outside, private|outside or neither of each tool")
+        return value
 
     def key(self) -> str:
         """The model server's key: from the environment, else from its file, else empty."""

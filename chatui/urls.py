@@ -28,6 +28,8 @@ from chatui.web.language import choice
 from chatui.web.lists import archive as archive_pages
 from chatui.web.lists import bin as bin_pages
 from chatui.web.lists import folders as folder_pages
+from chatui.web.tools import approvals
+from chatui.web.tools import choice as tools_choice
 
 urlpatterns = [
     path("", conversations.home, name="home"),
@@ -35,6 +37,10 @@ urlpatterns = [
     path("c/<uuid:conversation_id>/", conversations.conversation, name="conversation"),
     path("c/<uuid:conversation_id>/exchanges/", conversations.exchanges, name="exchanges"),
     path("c/<uuid:conversation_id>/turns/<uuid:turn_id>/", conversations.exchange, name="exchange"),
+    path("c/<uuid:conversation_id>/turns/<uuid:turn_id>/calls/", approvals.waiting_calls, name="waiting_calls"),
+    path("c/<uuid:conversation_id>/calls/<uuid:approval_id>/", approvals.decide, name="decide"),
+    path("c/<uuid:conversation_id>/tools/", tools_choice.tools, name="tools"),
+    path("tools/", tools_choice.new_tools, name="new_tools"),
     path("c/<uuid:conversation_id>/rename/", conversations.rename, name="rename"),
     path("c/<uuid:conversation_id>/delete/", conversations.delete, name="delete"),
     path("c/<uuid:conversation_id>/restore/", conversations.restore, name="restore"),

@@ -102,6 +102,12 @@ def as_debug_text(text: str) -> VisibleText:
     return VisibleText(text)
 
 
+def to_be_approved(text: str) -> VisibleText:
+    """A part of a tool call about which the owner of its conversation decides, for that person alone: the one exception to the table,
+    because nobody can allow what they cannot read. The frame of the call stays hidden, from them as well."""
+    return VisibleText(text)
+
+
 def visible(frames: Iterable[Frame], audience: Audience) -> Iterator[Frame]:
     """The frames that this audience may see, in order. Leaving the others out does not count as an attempt to see them."""
     return (frame for frame in frames if may_see(frame.header, audience))

@@ -13,6 +13,8 @@ from chatui.backends.demo.backend import DemoBackend
 from chatui.backends.spec.choices import split_choice
 from chatui.codes import code_of
 from chatui.display import failures
+from chatui.display.tools import cards
+from chatui.display.tools.cards import ShownCard
 from chatui.model_servers import connected
 from chatui.models import Conversation, Message, Turn
 from chatui.models.conversation import Effort
@@ -22,6 +24,7 @@ from chatui.permissions import access
 from chatui.store import context_use, continuation, transcripts
 from chatui.store.browsing import opened_pages
 from renderer.frame_kinds import SUMMARY_NAME, is_preamble, is_tool_line
+from renderer.frames import Terminator
 from renderer.gate import Audience, VisibleText, show
 from renderer.markup import citations, html, questions
 from renderer.markup.citations import Cited, Pages
@@ -86,7 +89,8 @@ class ShownAnswer:
 
     ``label`` is what people call its back end, where there are several; ``is_scripted``: the demo wrote it. ``context``: how full the
     model's context was afterwards, in per cent; None if unknown. ``continuation``: how it can be continued, a value of ``Continuation``;
-    empty for an answer that is whole. ``sources``: the pages that it cites, each once.
+    empty for an answer that is whole. ``sources``: the pages that it cites, each once. ``cards``: calls about which the person decides or
+    has decided.
     """
 
     turn_id: str
@@ -102,6 +106,7 @@ class ShownAnswer:
     context: int | None
     continuation: str
     sources: tuple[Cited, ...] = ()
+    cards: tuple[ShownCard, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,6 +188,8 @@ class _Page:
             self._latest[turn.question_id] = turn
         self._labels = _labels()
         self._pages = opened_pages.cited_by(row.pk, (message.text for message in messages if message.is_visible))
+        # A call is stored before its person is asked about it: a page without calls needs no statement for this.
+        self._cards = cards.of_turns(message.turn_id for message in messages if message.terminator == Terminator.CALL and message.turn_id)
 
     def exchanges(self) -> list[ShownExchange]:
         groups: list[tuple[Message | None, list[Message]]] = []
@@ -213,6 +220,7 @@ class _Page:
             sources=tuple(citations.cited("\n".join(answers), self._pages)),
             siblings=_answer_siblings(question, messages, self._versions, self._children),
             thought=_thought({turn, *(message.turn for message in messages if message.turn)}, messages) if turn else None,
+            cards=tuple(card for key in dict.fromkeys(m.turn_id for m in messages if m.turn_id) for card in self._cards.get(key, ())),
         )
 
 

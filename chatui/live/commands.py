@@ -20,6 +20,7 @@ from chatui.codes import ProductCode
 from chatui.display import conversation_actions
 from chatui.permissions import access
 from chatui.permissions.access import NotFoundError
+from chatui.tools import switched
 from chatui.turns import running, sweep
 from chatui.turns.running import Place
 from chatui.turns.start import Ask, AskRefusedError, Kind, Started
@@ -152,10 +153,11 @@ def _person(visitor: Visitor) -> User:
 def _wanted(command: wire.Ask) -> Ask:
     client_id = _client_id(command)
     match command:
-        case wire.Send(conversation=conversation, folder=folder, text=text, effort=effort, choice=choice):
+        case wire.Send(conversation=conversation, folder=folder, text=text, effort=effort, choice=choice, tools_off=names):
             where = None if conversation is None else _uuid(conversation)
             inside = None if folder is None else _uuid(folder)
-            return Ask(Kind.SEND, client_id, effort, conversation=where, folder=inside, choice=choice, text=text)
+            off = switched.names_of(names or "")
+            return Ask(Kind.SEND, client_id, effort, conversation=where, folder=inside, tools_off=off, choice=choice, text=text)
         case wire.Edit(conversation=conversation, question=question, text=text, effort=effort, choice=choice):
             place, of = _uuid(conversation), _uuid(question)
             return Ask(Kind.EDIT, client_id, effort, conversation=place, question=of, choice=choice, text=text)

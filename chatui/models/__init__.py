@@ -20,6 +20,8 @@ from chatui.models.search_entry import SearchEntry
 from chatui.models.share_link import ShareLink
 from chatui.models.stored_backend import StoredBackend
 from chatui.models.tool_call import ToolCall
+from chatui.models.tools.approval import ToolApproval
+from chatui.models.tools.rule import ToolRule
 from chatui.models.turn import FailedAnswer, Turn, TurnPiece
 from chatui.models.user import User
 
@@ -42,7 +44,9 @@ __all__ = [
     "SearchEntry",
     "ShareLink",
     "StoredBackend",
+    "ToolApproval",
     "ToolCall",
+    "ToolRule",
     "Turn",
     "TurnPiece",
     "User",

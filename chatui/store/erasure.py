@@ -23,7 +23,9 @@ from chatui.models import (
     ProgramAnswer,
     SearchEntry,
     ShareLink,
+    ToolApproval,
     ToolCall,
+    ToolRule,
     Turn,
     TurnPiece,
 )
@@ -34,7 +36,13 @@ BATCH_MESSAGES = 100
 """In one transaction. A turn can hold 4 MB of what was sent to the model, and goes with its question."""
 
 
-_OF_TURN: tuple[type[TurnPiece | ToolCall | OpenedPage | ProgramAnswer], ...] = (TurnPiece, ToolCall, OpenedPage, ProgramAnswer)
+_OF_TURN: tuple[type[TurnPiece | ToolCall | ToolApproval | OpenedPage | ProgramAnswer], ...] = (
+    TurnPiece,
+    ToolCall,
+    ToolApproval,
+    OpenedPage,
+    ProgramAnswer,
+)
 """What hangs on a turn, and goes before it."""
 
 
@@ -52,7 +60,7 @@ def erase_conversation(key: UUID, *, only_from_bin: bool = False) -> int:
     with short_transaction():
         for rows in _OF_TURN:
             delete_rows(rows.objects.filter(turn__conversation=key))
-        for table in (SearchEntry, ActiveLeaf, ShareLink, DebugRequest, Turn):
+        for table in (SearchEntry, ActiveLeaf, ShareLink, DebugRequest, ToolRule, Turn):
             delete_rows(table.objects.filter(conversation=key))
         delete_rows(Conversation.objects.filter(pk=key))
     return erased

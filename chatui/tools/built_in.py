@@ -1,4 +1,5 @@
-"""Two harmless tools of the product's own: the current time, which is off until the operator offers it, and the weather of the demo."""
+"""The product's own tools: the current time, which is off until the operator offers it, and those of the demo: the weather, and a note,
+about which the person is asked."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ from chatui.tools.tool import ToolError
 _DEMO_CELSIUS = 20
 
 
-@tool(label="Looking at the clock")
+@tool(label="Looking at the clock", title="Clock", reads_private_data=False, sends_outside=False)
 def current_time(zone: Annotated[str, Field(description="IANA time zone such as Europe/Berlin", max_length=64)] = "UTC") -> dict[str, str]:
     """The current date and time in a time zone."""
     try:
@@ -24,10 +25,16 @@ def current_time(zone: Annotated[str, Field(description="IANA time zone such as 
     return {"time": now.isoformat(timespec="seconds"), "weekday": now.strftime("%A"), "zone": zone}
 
 
-@tool(label="Looking up the weather in {city}")
+@tool(label="Looking up the weather in {city}", title="Weather", reads_private_data=False, sends_outside=False)
 async def get_current_weather(
     city: Annotated[str, Field(description="The name of the city", max_length=80)], unit: Literal["celsius", "fahrenheit"] = "celsius"
 ) -> dict[str, object]:
     """Gets the current weather in a city. (A demo: it is always the same.)"""
     degrees = _DEMO_CELSIUS if unit == "celsius" else round(_DEMO_CELSIUS * 9 / 5 + 32)
     return {"city": city, "temperature": degrees, "unit": unit, "sky": "sunny"}
+
+
+@tool(label="Keeping a note", title="Notes", reads_private_data=False, sends_outside=True)
+async def keep_note(text: Annotated[str, Field(description="The note", max_length=2000)]) -> dict[str, object]:
+    """Keeps a note. (A demo: it is kept nowhere, so that the call has no effect.)"""
+    return {"kept": True, "characters": len(text)}

@@ -29,7 +29,7 @@ def tools() -> dict[str, Tool]:
 def installed() -> dict[str, Tool]:
     """By name. What cannot be offered is left out, and logged with the reason; of two tools with one name, the second is."""
     clock = tool_of(built_in.current_time, "current_time", _OWN)
-    found = {each.name: each for each in (clock, _demo_weather(), PYTHON, *browser_tools())}
+    found = {each.name: each for each in (clock, *_demo_tools(), PYTHON, *browser_tools())}
     for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
         if (loaded := _loaded(entry)) is None:
             continue
@@ -40,8 +40,8 @@ def installed() -> dict[str, Tool]:
     return found
 
 
-def _demo_weather() -> Tool:
-    return tool_of(built_in.get_current_weather, "get_current_weather", _OWN, is_for_demo=True)
+def _demo_tools() -> list[Tool]:
+    return [tool_of(function, function.__name__, _OWN, is_for_demo=True) for function in (built_in.get_current_weather, built_in.keep_note)]
 
 
 def _loaded(entry: EntryPoint) -> Tool | None:

@@ -20,16 +20,22 @@ SCHEMA_CHARS = 16_000
 DEFAULT_LABEL = "Using a tool"
 """Without a word of the tool's author: its name is for the model, and may say more than people are to know."""
 _ABOUT = "__chatui_tool__"
+_FACTS = ("reads_private_data", "sends_outside")
 _PROPERTY = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 _NOT_SAID = ("pattern", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "minLength", "maxLength", "minItems", "maxItems")
 """What gpt-oss is not told by a schema: the model reads it in the description of the argument."""
 
 
-def tool(*, name: str | None = None, label: str = "", seconds: float | None = None) -> Callable[[F], F]:
-    """Says more of a function that is a tool; see ``Tool``. Nothing needs it: a plain function is a tool as well."""
+def tool(*, name: str | None = None, label: str = "", seconds: float | None = None, title: str = "", **facts: bool) -> Callable[[F], F]:
+    """Says more of a function that is a tool; see ``Tool``. Nothing needs it: a plain function is a tool as well.
+
+    ``facts``: ``reads_private_data`` and ``sends_outside``; one that is not said is taken for true.
+    """
+    if unknown := set(facts) - set(_FACTS):
+        raise TypeError(f"a tool has no {', '.join(sorted(unknown))}")
 
     def note(function: F) -> F:
-        setattr(function, _ABOUT, {"name": name, "label": label, "seconds": seconds})
+        setattr(function, _ABOUT, {"name": name, "label": label, "seconds": seconds, "title": title, **facts})
         return function
 
     return note
@@ -61,6 +67,8 @@ def tool_of(function: Callable[..., Any], name: str, source: str = "", *, is_for
         source=source,
         seconds=about.get("seconds"),
         is_for_demo=is_for_demo,
+        title=one_line(about.get("title") or "")[:LABEL_CHARS],
+        **{fact: bool(about.get(fact, True)) for fact in _FACTS},
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 
 from chatui.env import environment
 from chatui.tools import found
@@ -26,7 +27,7 @@ def go_by_groups(*, is_demo: bool) -> bool:
 def offered_to(groups: Collection[str], *, is_demo: bool) -> dict[str, Tool]:
     """The tools by name, in the order of their names, so that the prompt begins with the same text each time. ``groups``: the person's.
 
-    ``is_demo``: the built-in demo answers. It has its own tool, which is a script like the demo itself, and no other.
+    ``is_demo``: the built-in demo answers. It has its own tools, which are scripts like the demo itself, and no others.
     """
     known = found.tools()
     if is_demo:
@@ -34,9 +35,28 @@ def offered_to(groups: Collection[str], *, is_demo: bool) -> dict[str, Tool]:
     servers.keep_fresh()
     may = {rule for rule, allowed in _rules().items() if _is_allowed(allowed, groups)}
     named = sorted(name for name, each in known.items() if each.offered_as in may and not each.is_for_demo)
-    unasked = set(environment().tools_without_approval)
-    # Whatever is not declared harmless would have to be approved by the person, call by call; until that is possible, it is not offered.
-    return {name: known[name] for name in named[:MOST_OFFERED] if known[name].offered_as in unasked and known[name].is_usable}
+    return {name: _with_facts(known[name]) for name in named[:MOST_OFFERED] if known[name].is_usable}
+
+
+def all_named() -> dict[str, Tool]:
+    """Those that the operator offers to anybody."""
+    known = found.tools()
+    return {name: _with_facts(each) for name, each in sorted(known.items()) if each.offered_as in _rules() and not each.is_for_demo}
+
+
+def asks_first(tool: Tool) -> bool:
+    """Whether each call waits for the person: always, unless the operator has declared the tool harmless."""
+    if tool.is_for_demo:
+        return tool.reads_private_data or tool.sends_outside
+    return tool.offered_as not in environment().tools_without_approval
+
+
+def _with_facts(tool: Tool) -> Tool:
+    """The tool, with what the operator says of it: they know what their wiki holds, and its author does not."""
+    facts = environment().tool_facts.get(tool.offered_as)
+    if facts is None:
+        return tool
+    return replace(tool, reads_private_data="private" in facts, sends_outside="outside" in facts)
 
 
 def _rules() -> Mapping[str, Collection[str]]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -59,6 +61,9 @@ class Tool:
     analysis or commentary, and it replies in plain text, as trained. ``code_argument``: such a call has code as its body, which becomes
     this argument. ``begin``: called once for each turn; returns what is then called in the place of ``run``. ``is_ready``: whether it can
     be used at the moment; never waits. What cannot is not offered.
+
+    ``title``: what people call it; empty for its name in words. ``reads_private_data``: it can return what not everybody may know.
+    ``sends_outside``: what it is given can leave the house. Unless somebody says otherwise, a tool does both (``combinations``).
     """
 
     name: str
@@ -74,6 +79,20 @@ class Tool:
     code_argument: str | None = None
     begin: Callable[[CallingTurn], Callable[[Mapping[str, Any]], Any]] | None = field(default=None, repr=False)
     is_ready: Callable[[], bool] | None = field(default=None, repr=False)
+    title: str = ""
+    reads_private_data: bool = True
+    sends_outside: bool = True
+
+    @property
+    def shown_title(self) -> str:
+        """What people call it."""
+        return self.title or self.name.replace("_", " ").capitalize()
+
+    @property
+    def fingerprint(self) -> str:
+        """Of everything that the model is told: another one is another tool, whatever its name is."""
+        told = json.dumps([self.source, self.name, self.description, self.parameters], sort_keys=True, default=str)
+        return hashlib.sha256(told.encode()).hexdigest()[:32]
 
     @property
     def definition(self) -> FunctionTool:

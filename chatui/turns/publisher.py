@@ -163,6 +163,11 @@ class Publisher:
         if self._people.queue(place):
             self._flush_soon()
 
+    def calls_wait(self, count: int) -> None:
+        """So many calls wait for the person now: pages fetch their cards. The calls themselves never come this way."""
+        self._people.calls_wait(count, self.elapsed())
+        self._flush_soon()
+
     def answers_now(self) -> None:
         """The person asked for the answer at once, and cannot do so again."""
         self._people.answers_now(self.elapsed())

@@ -30,7 +30,7 @@ from chatui.error_reports import log_without_content
 from chatui.model_servers import connected
 from chatui.models import Turn
 from chatui.models.turn import TurnState
-from chatui.permissions import access
+from chatui.permissions.tools import tools_in
 from chatui.store import context_use
 from chatui.store.browsing import opened_pages
 from chatui.store.turn_pieces import Pieces
@@ -159,7 +159,7 @@ class Runner:
         frames = self._frames = KeptFrames(job, self._publisher, summary, self._pieces, self._fail)
         answer_now = self._answer_now = AnswerNow(frames, is_offered=self._started.continued_turn is None)
         tools = await self._tools(spec)
-        conductor = self._conductor = Conductor(job, frames, tools, self._publisher.pages)
+        conductor = self._conductor = Conductor(job, frames, tools, self._publisher.calls_wait, self._publisher.pages)
         request = replace(_first_request(job, spec, program), tools=tuple(tool.definition for tool in tools.values()))
         while True:
             asked = answer_now.heeded(request)
@@ -184,8 +184,9 @@ class Runner:
         what packages bring."""
         if self._job.cut_answer is not None or self._started.program or not offered.are_any(is_demo=spec.is_demo):
             return {}
-        person = self._started.turn.asked_by
-        return await pools.turns.run_patiently(partial(access.usable_tools, person, is_demo=spec.is_demo))
+        turn = self._started.turn
+        found = await pools.turns.run_patiently(partial(tools_in, turn.asked_by, turn.conversation, is_demo=spec.is_demo))
+        return found.offered
 
     async def _saved(self, outcome: Outcome) -> Outcome:
         """Store all frames; the outcome, which is another one where that failed."""
@@ -279,6 +280,8 @@ class Runner:
             self.stop()
         elif message["type"] == "turn.answer_now":
             self._press_answer_now()
+        elif message["type"] == "turn.decided":
+            self._look_at_decisions()
         elif message["type"] == "turn.followed":
             self._publisher.followed(audience)
         elif message["type"] == "turn.snapshot":
@@ -287,6 +290,12 @@ class Runner:
     def _press_answer_now(self) -> None:
         if self._answer_now is not None and not self._is_stopped and self._answer_now.press():
             self._publisher.answers_now()
+            if self._conductor is not None:
+                self._conductor.waiting.give_up()
+
+    def _look_at_decisions(self) -> None:
+        if self._conductor is not None:
+            self._conductor.waiting.look()
 
     def _cancel(self) -> None:
         if self._work is not None:

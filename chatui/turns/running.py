@@ -146,6 +146,12 @@ def stop_from_thread(place: Place) -> None:
     send_to_from_thread(place.process, groups.control(place.turn_id), {"type": "turn.stop"})
 
 
+def decided_from_thread(place: Place) -> None:
+    """The person has decided about a call of a turn, from synchronous code: wherever it runs, it looks at once, or within seconds where
+    Redis is away."""
+    send_to_from_thread(place.process, groups.control(place.turn_id), {"type": "turn.decided"})
+
+
 def stop_all_from_thread(conversation_id: UUID) -> None:
     """Stop whatever runs in a conversation, and end its interpreter. Best effort: its process also sees within a second that the
     conversation was deleted."""

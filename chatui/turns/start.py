@@ -18,7 +18,7 @@ from chatui.codes import ProductCode
 from chatui.database import clock
 from chatui.env import environment
 from chatui.model_servers import model_choice
-from chatui.models import Conversation, Message, Turn, User
+from chatui.models import Conversation, Message, ToolRule, Turn, User
 from chatui.models.conversation import Effort
 from chatui.models.message import Author
 from chatui.models.turn import TurnState
@@ -49,7 +49,8 @@ class Ask:
     """What a person asks for. ``client_id`` makes it idempotent; ``conversation`` None starts a new one, in ``folder``.
 
     ``continued_turn``: the turn whose answer is to be continued, with the settings of that turn. ``choice``: a back end or one of its
-    models; empty for the person's default, None for the conversation's current choice.
+    models; empty for the person's default, None for the conversation's current choice. ``tools_off``: names of tools that a new
+    conversation does without.
     """
 
     kind: Kind
@@ -60,6 +61,7 @@ class Ask:
     continued_turn: object | None = None
     choice: str | None = None
     folder: UUID | None = None
+    tools_off: frozenset[str] = frozenset()
     text: str = field(default="", repr=False)
     session: SignedIn | None = field(default=None, repr=False)
     """Checked once more where it is given."""
@@ -288,7 +290,9 @@ def first_title(text: str) -> str:
 def _new_conversation(person: User, wanted: _Wanted, choice: str) -> Conversation:
     folder = access.own_folder(person, wanted.ask.folder, held=True) if wanted.ask.folder else None
     title = first_title(wanted.text)
-    return Conversation.objects.create(owner=person, title=title, effort=wanted.ask.effort, choice=choice, folder=folder)
+    row = Conversation.objects.create(owner=person, title=title, effort=wanted.ask.effort, choice=choice, folder=folder)
+    ToolRule.objects.bulk_create(ToolRule(conversation=row, tool=name, is_allowed=False) for name in sorted(wanted.ask.tools_off))
+    return row
 
 
 def _question(tree: _Tree, wanted: _Wanted) -> tuple[Message, UUID | None]:

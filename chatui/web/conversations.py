@@ -29,6 +29,7 @@ from chatui.display.conversation import (
 from chatui.display.conversation_links import ConversationLink, conversation_link, shown_conversation
 from chatui.display.folders.shown import shown_folders
 from chatui.display.operator_pages import examples, welcome
+from chatui.display.tools import menu
 from chatui.display.versions import shown_versions
 from chatui.display.windows import ShownWindow
 from chatui.env import environment
@@ -155,6 +156,7 @@ def _page(request: HttpRequest, person: User, row: Conversation | None, shown: S
         "deleted": _just_deleted(request, person),
         "limits": {"text_chars": environment().max_message_chars},
         "efforts": EFFORTS,
+        "has_tools": menu.has_tools(person, is_demo=connected.is_demo()),
         **_choice(person, row),
     }
     return render_to_string("chat/chat.html", context, request)

@@ -49,6 +49,7 @@ from chatui.wire.turn_events import (
     BlockFlushed,
     BlockGrew,
     BlockReplaced,
+    CallsWait,
     DeltaType,
     EndType,
     MessageBegan,
@@ -67,7 +68,7 @@ from chatui.wire.turn_events import (
     WorkingBegan,
 )
 
-PROTOCOL = 4
+PROTOCOL = 5
 """The version of the protocol. A page of another version is told to reload, so every change that such a page would not bear raises it."""
 
 END_USER_EVENTS: tuple[type[Event], ...] = (
@@ -96,6 +97,7 @@ END_USER_EVENTS: tuple[type[Event], ...] = (
     BlockGrew,
     BlockFlushed,
     Queued,
+    CallsWait,
     Saving,
     TurnEnded,
     Beat,
@@ -127,6 +129,7 @@ __all__ = [
     "BlockFlushed",
     "BlockGrew",
     "BlockReplaced",
+    "CallsWait",
     "Closing",
     "Command",
     "Compactor",

@@ -27,7 +27,8 @@ class Ask(Command):
 
 @dataclass(frozen=True, slots=True)
 class Send(Ask):
-    """A new message. Without a ``conversation`` it begins a new one, in ``folder`` where one is named."""
+    """A new message. Without a ``conversation`` it begins a new one, in ``folder`` where one is named, and without the tools whose names
+    are in ``tools_off``, with commas between them."""
 
     type = "send"
     conversation: Reference | None
@@ -35,6 +36,7 @@ class Send(Ask):
     text: str
     effort: str
     choice: str | None
+    tools_off: str | None
 
 
 @dataclass(frozen=True, slots=True)

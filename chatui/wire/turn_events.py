@@ -163,6 +163,15 @@ class Queued(TurnEvent):
 
 
 @dataclass(frozen=True, slots=True)
+class CallsWait(TurnEvent):
+    """The number of tool calls that wait for the person is now ``count``, or another one of them was decided. The page fetches their cards:
+    nothing of a call is in any event."""
+
+    types = ("chatui:calls_wait",)
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
 class Saving(TurnEvent):
     """The answer is whole, but the database is slow to take it. The end follows when it is stored."""
 
@@ -192,7 +201,7 @@ class Snapshot(Event):
     """The running turn so far; everything up to and including ``sequence_number`` is in it. ``place``: as in Queued.
 
     ``thought`` is None until the answer begins. Then it counts the seconds, and ``steps`` holds the lines, of the continued answer, too.
-    ``can_answer_now``: as in WorkingBegan.
+    ``can_answer_now``: as in WorkingBegan. ``calls_wait``: as in CallsWait.
     """
 
     types = ("chatui:snapshot",)
@@ -205,3 +214,4 @@ class Snapshot(Event):
     messages: tuple[MessageSoFar, ...]
     place: int
     can_answer_now: bool
+    calls_wait: int

@@ -34,6 +34,13 @@ READERS = {
         *("chatui/turns/leases.py", "chatui/turns/ledger.py"),
     ),
 }
+READERS |= {
+    # asked and lapsed; looked for by its owner; shown to its owner, and decided; erased
+    "ToolApproval": (
+        *("chatui/models/", "chatui/migrations/", "chatui/turns/calls/approvals.py", "chatui/permissions/tools.py"),
+        *("chatui/display/tools/cards.py", "chatui/display/tools/decisions.py", "chatui/store/erasure.py"),
+    ),
+}
 LIBRARIES_OF_HARMONY = {
     "openai_harmony": {"renderer/harmony/system_messages.py", "chatui/second_reader/worker.py"},
     "tiktoken": {"renderer/harmony/vocabulary.py"},

@@ -19,7 +19,7 @@ from django.utils import timezone
 from chatui.accounts import password_links
 from chatui.accounts.api_keys import making
 from chatui.audit_log.record import Visitor, record
-from chatui.models import AttemptWarning, Conversation, DebugRequest, Folder, Message, ProgramAnswer, StoredBackend, User
+from chatui.models import AttemptWarning, Conversation, DebugRequest, Folder, Message, ProgramAnswer, StoredBackend, ToolApproval, User
 from chatui.permissions import debug_requests
 from renderer.frames import Header
 from tests.canary.conftest import World
@@ -69,6 +69,14 @@ def places(world: World) -> dict[str, str]:
         for row in (world.hers.conversation, second)
     )
     password = password_links.make(Visitor(None, ADDRESS, "shell"), bystander, voids_password=False).split("/")
+    call = ToolApproval.objects.create(
+        turn=world.hers.turn,
+        call_id="decided",
+        tool="mail",
+        title="Mail",
+        arguments='{"to": "a visible address"}',
+        lapses_at=timezone.now(),
+    )
     foreign = append(second, None, Header("user"), "Elsewhere")
     key = making.make(Visitor(owner, ADDRESS, "shell"), making.Wanted("A script", for_responses=True, for_chat=True))
     return {
@@ -80,6 +88,7 @@ def places(world: World) -> dict[str, str]:
         "deleted": str(world.deleted.conversation.pk),
         "nothing": str(uuid4()),
         "turn": str(world.hers.turn.pk),
+        "call": str(call.pk),
         "failed": str(world.hers.failed.pk),
         "other_turn": str(world.deleted.turn.pk),
         "question": str(world.hers.question.pk),

@@ -194,6 +194,41 @@ ROUTES: tuple[Route, ...] = (
         ),
     ),
     Route(
+        "c/<uuid:conversation_id>/turns/<uuid:turn_id>/calls/",
+        "The owner: calls about which they decide or have decided, with their arguments. Nobody else, and not whoever may see all.",
+        (
+            Ask("GET", "/c/{conversation}/turns/{turn}/calls/", _OWNER_ONLY),
+            Ask("GET", "/c/{conversation}/turns/{other_turn}/calls/", _NOBODY),
+            Ask("GET", "/c/{nothing}/turns/{turn}/calls/", _NOBODY),
+            Ask("POST", "/c/{conversation}/turns/{turn}/calls/", _NEVER),
+        ),
+    ),
+    Route(
+        "c/<uuid:conversation_id>/calls/<uuid:approval_id>/",
+        "The owner decides about a call that waits; a decision that counts is recorded. This one waits no more, so nothing happens.",
+        (
+            Ask("POST", "/c/{conversation}/calls/{call}/", _OWNER_ACTS, {"decision": "once"}),
+            Ask("POST", "/c/{deleted}/calls/{call}/", _NOBODY, {"decision": "once"}),
+            Ask("POST", "/c/{conversation}/calls/{nothing}/", _NOBODY, {"decision": "once"}),
+            Ask("GET", "/c/{conversation}/calls/{call}/", _NEVER),
+        ),
+    ),
+    Route(
+        "c/<uuid:conversation_id>/tools/",
+        "The owner: which tools they are offered there, and switches one. Nothing of any call.",
+        (
+            Ask("GET", "/c/{conversation}/tools/", _OWNER_ONLY),
+            Ask("POST", "/c/{conversation}/tools/", _OWNER_ONLY, {"tool": "current_time", "state": "off"}),
+            Ask("POST", "/c/{conversation}/tools/", _NOBODY, {"tool": "current_time", "state": "for good"}),
+            Ask("GET", "/c/{deleted}/tools/", _NOBODY),
+        ),
+    ),
+    Route(
+        "tools/",
+        "Anybody signed in: which tools they are offered.",
+        (Ask("GET", "/tools/?off=current_time", _SIGNED_IN), Ask("POST", "/tools/", _NEVER)),
+    ),
+    Route(
         "c/<uuid:conversation_id>/rename/",
         "The owner renames.",
         (
@@ -968,6 +1003,7 @@ END_USER_EVENTS: dict[str, set[str]] = {
     "chatui:beat": _OF_A_TURN,
     "chatui:saving": _OF_A_TURN,
     "chatui:queued": _OF_A_TURN | {"place"},
+    "chatui:calls_wait": _OF_A_TURN | {"count"},
     "chatui:title": {"type", "conversation", "title"},
     "chatui:working": _OF_A_TURN | {"elapsed", "can_answer_now"},
     "chatui:summary": _OF_A_TURN | {"text"},
@@ -976,7 +1012,7 @@ END_USER_EVENTS: dict[str, set[str]] = {
     "chatui:relabelled": _OF_A_TURN | {"message_id", "kind"},
     "chatui:withdrawn": _OF_A_TURN | {"message_id"},
     "chatui:preamble.delta": _OF_A_TURN | {"message_id", "block", "html", "text"},
-    "chatui:snapshot": _OF_A_TURN | {"elapsed", "working", "steps", "thought", "messages", "place", "can_answer_now"},
+    "chatui:snapshot": _OF_A_TURN | {"elapsed", "working", "steps", "thought", "messages", "place", "can_answer_now", "calls_wait"},
     "response.created": _OF_A_TURN | {"conversation", "question", "after", "kind", "continued_turn", "html", "language"},
     "response.delta": _OF_A_TURN | {"message_id", "block", "html", "text"},
     "response.delta.flush": _OF_A_TURN | {"message_id", "block", "html"},

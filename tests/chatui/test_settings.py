@@ -104,9 +104,9 @@ def test_the_key_of_a_model_server_comes_from_its_file_and_shows_in_no_repr(tmp_
         ("origins", ["chat.example.org"], "chatui.E004"),
         ("pages_dir", Path("/no/such/directory"), "chatui.W001"),
         ("tools", {"no_such_tool": ()}, "chatui.W030"),
-        ("tools", {"current_time": ("staff",)}, "chatui.W031"),
         ("search", "searxng", "chatui.W033"),
         ("search", "exa", "chatui.W033"),
+        ("tool_facts", {"no_such_tool": ("private",)}, "chatui.W030"),
     ],
 )
 def test_manage_py_check_says_what_is_wrong(

@@ -33,6 +33,7 @@ _KEYWORDS = {
     "recursion": re.compile(r"\brecursi", re.IGNORECASE),
     "reminder": re.compile(r"\b(?:reminder|invoice)", re.IGNORECASE),
     "plan": re.compile(r"\b(?:plan|tool)", re.IGNORECASE),
+    "note": re.compile(r"\bnote\b", re.IGNORECASE),
     "weather": re.compile(r"\bweather\b", re.IGNORECASE),
     "refuse": re.compile(r"\brefus", re.IGNORECASE),
     "cut": re.compile(r"\b(?:cut|truncate)", re.IGNORECASE),

@@ -14,6 +14,7 @@ _STEPS: dict[str, tuple[str, ...]] = {
     "reminder": ("Thought about the right tone", "Collected what the letter needs"),
     "plan": ("Thought about what a plan depends on", "Put the steps in order", "Noticed a gap worth settling"),
     "explain": ("Looked for the parts that need words", "Ordered the sections from simple to hard", "Picked one example of each kind"),
+    "note": ("Saw that the person has to decide",),
     "weather": ("Saw that this must be looked up",),
     "refuse": ("Considered what can be offered instead",),
     "cut": ("Began to collect good habits",),

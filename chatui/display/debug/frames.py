@@ -9,6 +9,7 @@ from uuid import UUID
 
 from chatui.display.debug import branches, turns
 from chatui.display.debug.shown import Group, Partner, ShownFrame, ShownTurn, View
+from chatui.display.tools import cards
 from chatui.languages.sentences import translated
 from chatui.model_servers import connected
 from chatui.models import Conversation, Message, Turn, User
@@ -73,6 +74,7 @@ class _Page:
                 self._calls.setdefault(message.call_id, message)
             elif message.call_id and message.role == Role.TOOL:
                 self._replies.setdefault(message.call_id, message)
+        self._decisions = cards.decisions_of(row) if self._calls else {}
 
     def groups(self) -> tuple[Group, ...]:
         cut: list[tuple[Turn | None, list[Message]]] = []
@@ -138,6 +140,7 @@ class _Page:
             tokens=self._counter.count(frame.body),
             reply=_partner(message, self._replies.get(message.call_id)) if message.terminator == Terminator.CALL else None,
             call=_partner(message, self._calls.get(message.call_id)) if message.role == Role.TOOL else None,
+            decision=self._decisions.get((message.turn_id, message.call_id), "") if message.terminator == Terminator.CALL else "",
         )
 
 

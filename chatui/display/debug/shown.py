@@ -30,7 +30,8 @@ class ShownFrame:
     """One frame. ``seen`` is what the end user saw of it; where that is None, ``why_hidden`` says why.
 
     ``offset``: seconds from the beginning of its turn until it was stored; ``took``: seconds since the frame before it, or the beginning.
-    ``laid_out``: a JSON body with line breaks. ``tokens`` is None where there is no vocabulary to count with.
+    ``laid_out``: a JSON body with line breaks. ``decision``: how a call stands about which its person is or was asked. ``tokens`` is None
+    where there is no vocabulary to count with.
     """
 
     message_id: str
@@ -51,6 +52,7 @@ class ShownFrame:
     tokens: int | None
     reply: Partner | None
     call: Partner | None
+    decision: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,6 +48,7 @@ _DESCRIBED: dict[str, tuple[str, str, dict[str, Any], list[str]]] = {
         ["pattern"],
     ),
 }
+_TITLES = {"search": "Web search", "open": "Web pages", "find": "Search in web pages"}
 _READ = {"search": ("query", "topn"), "open": ("id", "cursor", "loc", "num_lines"), "find": ("pattern", "cursor")}
 """What is used of the trained arguments. ``source`` has one value, and a page's own source is never shown."""
 
@@ -75,6 +76,9 @@ def _tool(name: str) -> Tool:
         source="chatui",
         recipient=f"browser.{name}",
         begin=partial(_begin, name),
+        title=_TITLES[name],
+        reads_private_data=False,
+        sends_outside=True,
     )
 
 

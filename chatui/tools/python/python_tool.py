@@ -88,4 +88,7 @@ PYTHON = Tool(
     code_argument=_CODE,
     begin=_begin,
     is_ready=availability.is_on,
+    title="Python",
+    reads_private_data=False,
+    sends_outside=False,
 )

@@ -12,6 +12,7 @@ from chatui.store.browsing import opened_pages
 from chatui.tools import replies
 from chatui.tools.replies import Provenance
 from chatui.turns import ledger
+from chatui.turns.calls import approvals
 from chatui.turns.calls.requested import reply_frame, unanswered
 from chatui.turns.ledger import Job, LeaseLostError
 from renderer.errors import Code
@@ -48,6 +49,7 @@ def keep_pages(job: Job, pages: Mapping[int, Cited]) -> None:
 
 def answer_abandoned(turn: Turn) -> None:
     """Reply to the calls of a turn whose process died, in words that are true: nobody knows what became of one that had been claimed."""
+    approvals.lapse(turn.pk)
     traffic = turn.messages.filter(terminator=Terminator.CALL) | turn.messages.filter(role=Role.TOOL)
     calls = unanswered([transcripts.frame_of(message) for message in traffic.order_by("position")])
     if not calls:

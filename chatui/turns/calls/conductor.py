@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from chatui.backends.base import EndReason, GivenReasoning, SampleRequest
@@ -17,13 +17,16 @@ from chatui.database.writer import writer
 from chatui.env import environment
 from chatui.error_reports import log_without_content
 from chatui.models.keys import new_key
-from chatui.tools import replies
+from chatui.models.tools.approval import Decision
+from chatui.tools import offered, replies
 from chatui.tools.execution import Execution, ToolFailedError, ToolsBusyError
 from chatui.tools.labels import line_of
 from chatui.tools.replies import Provenance, Reply
 from chatui.tools.tool import CallingTurn, Tool, ToolError
 from chatui.turns.calls import claims
 from chatui.turns.calls.requested import Requested, questions_of, reply_frame, requested, unanswered
+from chatui.turns.calls.tool_time import ToolTime
+from chatui.turns.calls.waiting import Waiting
 from chatui.turns.kept_frames import KeptFrames
 from chatui.turns.ledger import Job
 from chatui.turns.sampling import Sampling
@@ -41,13 +44,23 @@ CLAIM_PATIENCE = 20.0
 """How long a call waits for a database that is locked or away, in seconds, before it is refused."""
 ERROR_CHARS = 1000
 _NO_MORE = "No more calls are possible in this answer. Answer with what you have."
+_BROKEN_OFF = "The call was cancelled. Whether it had an effect is not known."
+_DECLINED = {
+    Decision.DECLINED: "The person declined this call, and it was not run. Do not repeat it. Go on without it, or say what you would need.",
+    Decision.NEVER: "The person does not want this tool in this conversation. The call was not run. Go on without it.",
+    Decision.LAPSED: "Nobody decided about this call in time, so it was declined and not run. Go on without it.",
+}
 
 
 class Conductor:
     """One for each turn. ``follow`` after each sampling. ``tools``: what the person is offered, by name. ``pages``: what may be cited, to
     which tools add."""
 
-    def __init__(self, job: Job, frames: KeptFrames, tools: Mapping[str, Tool], pages: dict[int, Cited]) -> None:
+    def __init__(
+        self, job: Job, frames: KeptFrames, tools: Mapping[str, Tool], told: Callable[[int], None], pages: dict[int, Cited]
+    ) -> None:
+        """``told`` is called with the number of calls that wait for the person, whenever that changes."""
+        self.waiting = Waiting(job, told)
         self._job = job
         self._frames = frames
         turn = CallingTurn(job.turn_id, job.conversation_id, job.asked_by_id, questions_of(job.frames), pages=pages)
@@ -56,8 +69,10 @@ class Conductor:
         self._tools = {name: tool.begun(turn) for name, tool in tools.items()}
         self._given_back: dict[str, GivenReasoning] = {}
         self._calls_left = environment().tool_calls
-        self._seconds_left = environment().tool_turn_seconds
+        self._time = ToolTime(environment().tool_turn_seconds)
         self._vain_rounds = 0
+        self._carried_out = 0
+        self._begun: set[str] = set()
 
     async def follow(self, request: SampleRequest, sampling: Sampling) -> SampleRequest | None:
         """Answer the calls of the sampling. Returns the next request; None where the turn ends: nothing was called, or it is hopeless."""
@@ -69,7 +84,7 @@ class Conductor:
         try:
             has_run = await self._answer(calls, self._tools if request.tools else {})
         except asyncio.CancelledError:
-            self._cancel("The call was cancelled. Whether it had an effect is not known.")
+            self._cancel()
             raise
         await self._keep_pages()
         self._vain_rounds += not has_run
@@ -101,21 +116,46 @@ class Conductor:
         ``tools``: what the model was offered when it called.
         """
         runnable = [call for frame in calls if (call := self._prepared(frame, tools)) is not None]
-        if not runnable:
-            return False
-        for call in runnable:
-            self._frames.add(Frame(TOOL_LINE, line_of(call.tool, call.arguments)))
-        claimed = await self._claimed(runnable)
-        began = asyncio.get_running_loop().time()
+        asked = [call for call in runnable if offered.asks_first(call.tool)]
+        before = self._carried_out
+        # What is harmless runs while the person decides about the rest.
         async with asyncio.TaskGroup() as group:
-            for call in claimed:
-                group.create_task(self._carry_out(call))
-        self._seconds_left -= asyncio.get_running_loop().time() - began
-        return bool(claimed)
+            if asked:
+                group.create_task(self._ask(asked, group))
+            await self._begin([call for call in runnable if call not in asked], group)
+        return self._carried_out > before
+
+    async def _ask(self, calls: Sequence[Requested], group: asyncio.TaskGroup) -> None:
+        """Have the person decide about these calls, and run each that they allow."""
+
+        def settled(call: Requested, decision: Decision) -> None:
+            if decision.allows:
+                group.create_task(self._begin([call], group))
+            else:
+                self._reply(call.frame, replies.failed(ProductCode.TOOL_DECLINED, _DECLINED[decision], call.provenance()))
+
+        # A page that is loaded now shows the cards beside what the model announced.
+        self._frames.keep_now()
+        try:
+            await self.waiting.settle(calls, settled)
+        except DatabaseBusyError:
+            for call in calls:
+                self._reply(call.frame, replies.failed(ProductCode.TOOL_FAILED, "The person could not be asked.", call.provenance()))
+
+    async def _begin(self, calls: Sequence[Requested], group: asyncio.TaskGroup) -> None:
+        """Run these calls, each in a task of its own."""
+        if not calls:
+            return
+        for call in calls:
+            self._frames.add(Frame(TOOL_LINE, line_of(call.tool, call.arguments)))
+        for call in await self._claimed(calls):
+            self._carried_out += 1
+            self._begun.add(call.call_id)
+            group.create_task(self._carry_out(call))
 
     def _prepared(self, frame: Frame, tools: Mapping[str, Tool]) -> Requested | None:
         """The call, if it may run. Else its reply is written here."""
-        if self._calls_left <= 0 or self._seconds_left <= 0:
+        if self._calls_left <= 0 or not self._time.left:
             found: Requested | Reply = replies.failed(ProductCode.TOOL, _NO_MORE, Provenance("chatui"))
         else:
             found = requested(frame, tools)
@@ -139,7 +179,8 @@ class Conductor:
 
     async def _carry_out(self, call: Requested) -> None:
         began = asyncio.get_running_loop().time()
-        result = await self._result(call)
+        with self._time.spent():
+            result = await self._result(call)
         took = round((asyncio.get_running_loop().time() - began) * 1000)
         if isinstance(result, str):
             is_plain = call.tool.recipient is not None
@@ -150,7 +191,9 @@ class Conductor:
 
     async def _result(self, call: Requested) -> str | tuple[Code | ProductCode, str]:
         """What the tool returned, as JSON; or a code and a sentence for the model."""
-        seconds = min(call.seconds, self._seconds_left)
+        seconds = min(call.seconds, self._time.left)
+        if not seconds:
+            return ProductCode.TOOL, _NO_MORE
         try:
             return await Execution(call.call_id, call.tool, call.arguments, environment().tool_reply_chars).result(seconds)
         except TimeoutError:
@@ -179,12 +222,13 @@ class Conductor:
     def close(self) -> None:
         """The turn has ended. A call that it did not come to gets a reply that says so, so that the record is whole. Never raises."""
         try:
-            self._cancel("The answer ended before the tool was run. It had no effect.")
+            self._cancel()
         except Exception as error:  # noqa: BLE001 - a reply that cannot be written must not keep the turn from ending
             log_without_content(log, self._job.turn_id, error)
 
-    def _cancel(self, sentence: str) -> None:
+    def _cancel(self, not_run: str = "The answer ended before the tool was run. It had no effect.") -> None:
         if calls := unanswered(self._frames.written):
             self._frames.break_off()
         for frame in calls:
-            self._reply(frame, replies.failed(Code.TOOL_CANCELLED, sentence, Provenance("chatui")))
+            said = _BROKEN_OFF if frame.header.call_id in self._begun else not_run
+            self._reply(frame, replies.failed(Code.TOOL_CANCELLED, said, Provenance("chatui")))

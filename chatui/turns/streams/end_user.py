@@ -50,6 +50,7 @@ class EndUserStream:
         self._cut: str | None = None
         self._working = False
         self._place = 0
+        self._waiting_calls = self._waits_since = self._waited = 0
         self._steps: list[VisibleText] = []
         self._is_thinking = self._has_answer = False
         self._seconds_before = 0
@@ -96,13 +97,22 @@ class EndUserStream:
         """The answer begins, or the turn ends. Later hidden work is not counted."""
         if self._is_thinking:
             self._is_thinking = False
-            self.thought_seconds = round(elapsed / 1000)
+            self.thought_seconds = round(max(0, elapsed - self._waited) / 1000)
             self._pending.append(wire.ThoughtEnded(self._seconds_before + self.thought_seconds))
 
     def answers_now(self, elapsed: int) -> None:
         """The person has ended the thinking: every page takes the button away."""
         self._can_answer_now = False
         self._pending.append(wire.WorkingBegan(elapsed, can_answer_now=False))
+
+    def calls_wait(self, count: int, elapsed: int) -> None:
+        """So many calls wait for the person now. What they take to decide is no thinking."""
+        if count and not self._waiting_calls:
+            self._waits_since = elapsed
+        elif self._waiting_calls and not count:
+            self._waited += elapsed - self._waits_since
+        self._waiting_calls = count
+        self._pending.append(wire.CallsWait(count))
 
     def flush(self) -> list[wire.Numbered]:
         """Everything new since the last flush, numbered. Then ``take_rendering``, if there is more."""
@@ -155,7 +165,8 @@ class EndUserStream:
         thought = self._seconds_before + self.thought_seconds if self.thought_seconds is not None else None
         steps = (*(self._steps_before if is_over else ()), *self._steps)
         can_answer_now = self._can_answer_now and self._is_thinking
-        return wire.Snapshot(self._turn, self._number, elapsed, is_working, steps, thought, tuple(messages), self._place, can_answer_now)
+        more = (tuple(messages), self._place, can_answer_now, self._waiting_calls)
+        return wire.Snapshot(self._turn, self._number, elapsed, is_working, steps, thought, *more)
 
     def _show_arrived(self) -> None:
         """Show what has arrived, up to something that takes too long, or that is too much together with what was shown already."""

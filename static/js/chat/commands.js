@@ -6,6 +6,8 @@ import { find, listen } from "../page/dom.js";
 import { newId } from "../models/client-id.js";
 import { Outbox } from "../models/outbox.js";
 import { Seen } from "../sidebar/seen.js";
+import { listenToToolsMenu } from "../tools/first-open.js";
+import { toolsOff } from "../tools/switched-off.js";
 
 /** @import { Connection } from "../page/connection.js" */
 /** @import { Ask } from "../wire/wire.js" */
@@ -38,6 +40,7 @@ export class Commands {
   /** @param {Around} around */
   constructor(around) {
     this.#around = around;
+    listenToToolsMenu();
     this.#seen = new Seen(around.connection, around.open);
     around.transcript.addEventListener("chat:edited", () => this.#focusStop());
     around.transcript.addEventListener("chat:answered", () => this.#seen.answered());
@@ -58,7 +61,8 @@ export class Commands {
   send({ text, effort, choice, clientId }) {
     this.#around.transcript.send(clientId, text);
     const { id: conversation, folder } = this.#around.open;
-    this.#ask({ type: "send", client_id: clientId, conversation, folder, text, effort, choice });
+    const off = conversation ? null : toolsOff();
+    this.#ask({ type: "send", client_id: clientId, conversation, folder, text, effort, choice, tools_off: off });
   }
 
   /** @param {EditAsked} asked */

@@ -5,6 +5,7 @@ import { noticeOf } from "../exchange/notice.js";
 import { refusal } from "../language/refusals.js";
 import { LANGUAGE } from "../language/words.js";
 import { parse } from "../page/dom.js";
+import { callsWait } from "../tools/waiting.js";
 import { STATE_OF, unhandled } from "../wire/protocol.js";
 import { EventQueue } from "./event-queue.js";
 
@@ -78,6 +79,8 @@ export class ServerEvents {
         return open.changed(event);
       case "chatui:queued":
         return transcript.byTurn(event.turn)?.thinking.showQueued(event.place);
+      case "chatui:calls_wait":
+        return callsWait(transcript.byTurn(event.turn), event.count);
       case "chatui:saving":
         return transcript.byTurn(event.turn)?.thinking.showSaving();
       case "chatui:closing":
@@ -153,6 +156,7 @@ export class ServerEvents {
     const exchange = transcript.byTurn(event.turn);
     const html = event.language === LANGUAGE ? event.html : null;
     exchange?.end(event.state, html);
+    callsWait(exchange, 0);
     if (exchange) noteContext(exchange.element, event.context, event.left_out);
     this.#showRunning();
     // What went wrong is said when its sentence is on the page.
@@ -168,6 +172,7 @@ export class ServerEvents {
     this.#queue.resume(snapshot);
     const exchange = transcript.byTurn(snapshot.turn);
     exchange?.showSnapshot(snapshot);
+    callsWait(exchange, snapshot.calls_wait);
     if (exchange && !exchange.isQuestionWhole) void this.#fetch(exchange);
     composer.running = transcript.running.length > 0;
     if (snapshot.working) announcer.thinking(snapshot.turn);

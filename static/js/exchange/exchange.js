@@ -178,8 +178,7 @@ export class Exchange {
 
   /**
    * Takes question, notice and tools from the server's rendering of this exchange. Unchanged blocks stay as they are.
-   * While an answer is being written, only the socket has its text; and a rendering that was requested before the end
-   * of the answer may arrive after it.
+   * While an answer is written, only the socket has its text, and a rendering from before its end may arrive later.
    * @param {string} html
    */
   adopt(html) {
@@ -191,9 +190,10 @@ export class Exchange {
     if (!answer) return;
     this.parts.adopt(answer);
     // Details that the reader has opened stay open.
-    const before = find(this.element, ".before", HTMLElement);
-    if (!before.childElementCount) before.replaceWith(find(answer, ".before", HTMLElement));
-    find(this.element, ".answer-end", HTMLElement).replaceWith(find(answer, ".answer-end", HTMLElement));
+    const kept = find(this.element, ".before", HTMLElement).childElementCount > 0;
+    for (const name of [...(kept ? [] : [".before"]), ".approvals", ".answer-end"]) {
+      find(this.element, name, HTMLElement).replaceWith(find(answer, name, HTMLElement));
+    }
     noteContext(this.element, fresh.dataset.context, fresh.dataset.leftOut);
     this.end(fresh.dataset.state ?? "");
   }

@@ -7,7 +7,7 @@
  * @typedef {{ message_id: string, header: Record<string, string>, why_hidden?: string | null, text: string,
  *   open: boolean }} FrameSoFar
  * @typedef {{ type: "send", client_id: string, conversation: string | null, folder: string | null, text: string,
- *   effort: string, choice: string | null }} Send
+ *   effort: string, choice: string | null, tools_off: string | null }} Send
  * @typedef {{ type: "edit", client_id: string, conversation: string, question: string, text: string, effort: string,
  *   choice: string | null }} Edit
  * @typedef {{ type: "regenerate", client_id: string, conversation: string, question: string, effort: string,
@@ -57,14 +57,15 @@
  * @typedef {{ type: "response.delta.flush", turn: string, sequence_number: number, message_id: string, block: number,
  *   html: string }} BlockFlushed
  * @typedef {{ type: "chatui:queued", turn: string, sequence_number: number, place: number }} Queued
+ * @typedef {{ type: "chatui:calls_wait", turn: string, sequence_number: number, count: number }} CallsWait
  * @typedef {{ type: "chatui:saving", turn: string, sequence_number: number }} Saving
  * @typedef {{ type: "response.completed" | "response.incomplete" | "response.failed" | "response.cancel", turn: string,
  *   sequence_number: number, state: string, code?: string | null, elapsed: number, context?: number | null,
  *   left_out?: number | null, html?: string | null, language?: string | null }} TurnEnded
  * @typedef {{ type: "chatui:beat", turn: string, sequence_number: number }} Beat
  * @typedef {{ type: "chatui:snapshot", turn: string, sequence_number: number, elapsed: number, working: boolean,
- *   steps: string[], thought?: number | null, messages: MessageSoFar[], place: number, can_answer_now: boolean }}
- *   Snapshot
+ *   steps: string[], thought?: number | null, messages: MessageSoFar[], place: number, can_answer_now: boolean,
+ *   calls_wait: number }} Snapshot
  * @typedef {{ type: "chatui:frame.opened", turn: string, sequence_number: number, message_id: string,
  *   header: Record<string, string>, why_hidden?: string | null }} FrameBegan
  * @typedef {{ type: "chatui:frame.delta", turn: string, sequence_number: number, message_id: string, text: string }}
@@ -76,26 +77,26 @@
  * @typedef {{ type: "chatui:debug.snapshot", turn: string, sequence_number: number, frames: FrameSoFar[] }}
  *   DebugSnapshot
  * @typedef {TurnCreated | WorkingBegan | SummaryStep | ThoughtEnded | MessageBegan | MessageRelabelled |
- *   MessageWithdrawn | BlockReplaced | BlockGrew | BlockFlushed | Queued | Saving | TurnEnded | FrameBegan | FrameGrew
- *   | FrameHidden | FrameEnded} TurnEvent
+ *   MessageWithdrawn | BlockReplaced | BlockGrew | BlockFlushed | Queued | CallsWait | Saving | TurnEnded | FrameBegan
+ *   | FrameGrew | FrameHidden | FrameEnded} TurnEvent
  * @typedef {Accepted | Refused | Idle | TitleChanged | Listed | Answered | AnswerSeen | Archived | Unlisted |
  *   FolderKept | FolderGone | Closing | Ping | Alive | TurnCreated | WorkingBegan | SummaryStep | ThoughtEnded |
- *   MessageBegan | MessageRelabelled | MessageWithdrawn | BlockReplaced | BlockGrew | BlockFlushed | Queued | Saving |
- *   TurnEnded | Beat | Snapshot} EndUserEvent
+ *   MessageBegan | MessageRelabelled | MessageWithdrawn | BlockReplaced | BlockGrew | BlockFlushed | Queued | CallsWait
+ *   | Saving | TurnEnded | Beat | Snapshot} EndUserEvent
  * @typedef {Refused | Idle | TitleChanged | Closing | Ping | Alive | FrameBegan | FrameGrew | FrameHidden | FrameEnded
  *   | DebugSnapshot} DebugPageEvent
  * @typedef {EndUserEvent | DebugPageEvent} ServerEvent
  */
 
-export const PROTOCOL = 4;
+export const PROTOCOL = 5;
 
 export const END_USER_TYPES = /** @type {readonly string[]} */ (Object.freeze([
   "chatui:accepted", "chatui:refused", "chatui:idle", "chatui:title", "chatui:listed", "chatui:answered", "chatui:seen",
     "chatui:archived", "chatui:unlisted", "chatui:folder", "chatui:folder.gone", "chatui:closing", "chatui:ping",
     "chatui:alive", "response.created", "chatui:working", "chatui:summary", "chatui:thought", "chatui:message",
     "chatui:relabelled", "chatui:withdrawn", "response.delta", "chatui:preamble.delta", "response.delta.flush",
-    "chatui:queued", "chatui:saving", "response.completed", "response.incomplete", "response.failed", "response.cancel",
-    "chatui:beat", "chatui:snapshot",
+    "chatui:queued", "chatui:calls_wait", "chatui:saving", "response.completed", "response.incomplete",
+    "response.failed", "response.cancel", "chatui:beat", "chatui:snapshot",
 ]));
 
 export const DEBUG_PAGE_TYPES = /** @type {readonly string[]} */ (Object.freeze([
@@ -107,8 +108,8 @@ export const DEBUG_PAGE_TYPES = /** @type {readonly string[]} */ (Object.freeze(
 export const TURN_TYPES = /** @type {readonly string[]} */ (Object.freeze([
   "response.created", "chatui:working", "chatui:summary", "chatui:thought", "chatui:message", "chatui:relabelled",
     "chatui:withdrawn", "response.delta", "chatui:preamble.delta", "response.delta.flush", "chatui:queued",
-    "chatui:saving", "response.completed", "response.incomplete", "response.failed", "response.cancel",
-    "chatui:frame.opened", "chatui:frame.delta", "chatui:frame.withdrawn", "chatui:frame.closed",
+    "chatui:calls_wait", "chatui:saving", "response.completed", "response.incomplete", "response.failed",
+    "response.cancel", "chatui:frame.opened", "chatui:frame.delta", "chatui:frame.withdrawn", "chatui:frame.closed",
 ]));
 
 /**
@@ -148,6 +149,7 @@ export const FIELDS = {
   "response.delta.flush": [{ turn: "string", sequence_number: "number", message_id: "string", block: "number",
     html: "string" }],
   "chatui:queued": [{ turn: "string", sequence_number: "number", place: "number" }],
+  "chatui:calls_wait": [{ turn: "string", sequence_number: "number", count: "number" }],
   "chatui:saving": [{ turn: "string", sequence_number: "number" }],
   "response.completed": [{ turn: "string", sequence_number: "number", state: "string", elapsed: "number" }],
   "response.incomplete": [{ turn: "string", sequence_number: "number", state: "string", elapsed: "number" }],
@@ -155,7 +157,7 @@ export const FIELDS = {
   "response.cancel": [{ turn: "string", sequence_number: "number", state: "string", elapsed: "number" }],
   "chatui:beat": [{ turn: "string", sequence_number: "number" }],
   "chatui:snapshot": [{ turn: "string", sequence_number: "number", elapsed: "number", working: "boolean",
-    steps: "array", messages: "array", place: "number", can_answer_now: "boolean" }],
+    steps: "array", messages: "array", place: "number", can_answer_now: "boolean", calls_wait: "number" }],
   "chatui:frame.opened": [{ turn: "string", sequence_number: "number", message_id: "string", header: "object" }],
   "chatui:frame.delta": [{ turn: "string", sequence_number: "number", message_id: "string", text: "string" }],
   "chatui:frame.withdrawn": [{ turn: "string", sequence_number: "number", message_id: "string", header: "object" }],

@@ -6,6 +6,7 @@ import { openStorage, remember } from "../page/storage.js";
 const LEFT = "chatui:left";
 const PERSONAL = [
   "chatui:draft:", "chatui:next", "chatui:find", "chatui:choice", "chatui:notice", "chatui:folders",
+  "chatui:tools",
 ];
 
 /** @type {(() => void)[]} */

@@ -244,6 +244,7 @@ def places_names() -> list[str]:
         "nothing",
         "turn",
         "failed",
+        "call",
         "other_turn",
         "asked",
         "asked_elsewhere",

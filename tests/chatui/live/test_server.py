@@ -16,7 +16,7 @@ from chatui.models import User
 from tests.support.browser_socket import BrowserSocket
 from tests.tools import wire_types
 
-CONTRACTS = {4: "d954c36ae15a4cd4"}
+CONTRACTS = {5: "d1aa6cd626b8ba64"}
 """The digest of the contract that each version stands for. The newest only; a change that older pages bear changes the digest alone."""
 
 

@@ -1,4 +1,4 @@
-"""Tools for tests: offered to everybody, as if the operator had declared them harmless."""
+"""Tools for tests: offered to everybody, as if the operator had declared them harmless, and able to read or send nothing that matters."""
 
 from __future__ import annotations
 
@@ -17,5 +17,11 @@ def offer(monkeypatch: pytest.MonkeyPatch, *functions: Callable[..., Any], **val
     tools = {function.__name__: tool_of(function, function.__name__, "tests") for function in functions}
     monkeypatch.setattr(found, "tools", lambda: tools)
     # Any address: with the demo, only its own tool is offered.
-    settings = {"backend_url": "http://127.0.0.1:9", "tools": dict.fromkeys(tools, ()), "tools_without_approval": list(tools), **values}
+    settings = {
+        "backend_url": "http://127.0.0.1:9",
+        "tools": dict.fromkeys(tools, ()),
+        "tools_without_approval": list(tools),
+        "tool_facts": dict.fromkeys(tools, ("neither",)),
+        **values,
+    }
     environment.change(monkeypatch, settings)

@@ -157,6 +157,6 @@ def test_the_clock_tells_the_time_of_a_zone_and_says_what_is_wrong() -> None:
             built_in.current_time(zone)
 
 
-def test_the_product_brings_a_clock_and_the_weather_of_the_demo() -> None:
+def test_the_product_brings_a_clock_and_the_tools_of_the_demo() -> None:
     own = {name: each.is_for_demo for name, each in found.tools().items() if each.recipient is None}
-    assert own == {"current_time": False, "get_current_weather": True}
+    assert own == {"current_time": False, "get_current_weather": True, "keep_note": True}

@@ -31,9 +31,23 @@ def test_nothing_is_offered_unless_the_operator_says_so(monkeypatch: pytest.Monk
     assert offered.offered_to({"staff"}, is_demo=False) == {} and not offered.are_any(is_demo=False)
 
 
-def test_a_tool_that_is_not_declared_harmless_is_not_offered(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_tool_that_is_not_declared_harmless_is_offered_and_asks_first(monkeypatch: pytest.MonkeyPatch) -> None:
     offering.offer(monkeypatch, one, two, tools_without_approval=["two"])
-    assert list(offered.offered_to((), is_demo=False)) == ["two"]
+    asks = {name: offered.asks_first(tool) for name, tool in offered.offered_to((), is_demo=False).items()}
+    assert asks == {"one": True, "two": False}
+
+
+def test_the_operator_says_what_a_tool_does_whatever_its_author_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    offering.offer(monkeypatch, one, two, tool_facts={"one": ("private",)})
+    facts = {name: (tool.reads_private_data, tool.sends_outside) for name, tool in offered.offered_to((), is_demo=False).items()}
+    assert facts == {"one": (True, False), "two": (True, True)}, "and what nobody says is taken for both"
+
+
+@pytest.mark.parametrize("line", ["wiki=secret", "wiki", "wiki=private|neither", "wiki="])
+def test_facts_that_could_be_misread_are_refused(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CHATUI_TOOL_FACTS", line)
+    with pytest.raises(ValidationError):
+        Environment()
 
 
 def test_a_tool_of_a_group_is_for_its_members(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -49,11 +63,11 @@ def test_at_most_twenty_are_offered_always_the_same(monkeypatch: pytest.MonkeyPa
     assert list(offered.offered_to((), is_demo=False)) == list(tools)[:20]
 
 
-def test_the_demo_has_its_own_tool_and_no_server_gets_that(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_demo_has_its_own_tools_and_no_server_gets_them(monkeypatch: pytest.MonkeyPatch) -> None:
     named = {"get_current_weather": (), "current_time": ()}
     environment.change(monkeypatch, {"tools": named, "tools_without_approval": ["get_current_weather"]})
-    assert list(offered.offered_to((), is_demo=True)) == ["get_current_weather"]
-    assert offered.offered_to((), is_demo=False) == {}
+    assert list(offered.offered_to((), is_demo=True)) == ["get_current_weather", "keep_note"]
+    assert list(offered.offered_to((), is_demo=False)) == ["current_time"]
 
 
 def test_the_setting_is_read_from_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -81,7 +95,7 @@ def test_packages_bring_tools_and_one_that_cannot_be_loaded_keeps_nothing_from_s
     monkeypatch.setattr(found, "entry_points", lambda group: entries)
     caplog.set_level(logging.ERROR)
     tools: Any = found.installed.__wrapped__()
-    own = {"current_time", "get_current_weather", "browser_find", "browser_open", "run_python"}
+    own = {"current_time", "get_current_weather", "keep_note", "browser_find", "browser_open", "run_python"}
     assert set(tools) == {*own, "mine"} and tools["current_time"].source == "chatui"
     said = [record.getMessage() for record in caplog.records]
     assert [next((name for name in ("current_time", "gone", "unusable") if f"tool {name} " in line), "") for line in said] == [

@@ -22,7 +22,8 @@ from tests.support.scripted import FINAL, ScriptedBackend, answer, frame
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
 
-BEFORE_FIRST_TOKEN, IN_ALL = 10, 20
+BEFORE_FIRST_TOKEN, IN_ALL = 11, 21
+"""One of them says which tools are switched off in the conversation: the demo offers some. Where none are offered, it is not sent."""
 
 
 class Statements(list[str]):

@@ -16,6 +16,7 @@ speak({
     "%(some)s of %(all)s frames": "%(some)s von %(all)s Frames",
     "A person's message has no intent; this one says that it has.": "Die Nachricht einer Person hat keine Absicht (intent); diese gibt eine an.",
     "A person's message stands on no channel but final; this one does.": "Die Nachricht einer Person steht auf keinem anderen Kanal als „final“; diese schon.",
+    "A tool waits for your decision.": "Ein Werkzeug wartet auf Ihre Entscheidung.",
     "About %(share)s of what the model can read at once": "Etwa %(share)s dessen, was das Modell auf einmal lesen kann",
     "All shortcuts have their usual keys again.": "Alle Kürzel haben wieder ihre üblichen Tasten.",
     "An answer is ready": "Eine Antwort ist fertig",

@@ -16,6 +16,7 @@ speak({
     "%(some)s of %(all)s frames": "프레임 %(all)s개 중 %(some)s개",
     "A person's message has no intent; this one says that it has.": "사람의 메시지에는 의도(intent)가 없는데, 이 메시지에는 있습니다.",
     "A person's message stands on no channel but final; this one does.": "사람의 메시지는 final 채널에만 있을 수 있는데, 이 메시지는 그렇지 않습니다.",
+    "A tool waits for your decision.": "도구가 결정을 기다리고 있습니다.",
     "About %(share)s of what the model can read at once": "모델이 한 번에 읽을 수 있는 양의 약 %(share)s",
     "All shortcuts have their usual keys again.": "모든 단축키가 기본 키로 돌아왔습니다.",
     "An answer is ready": "답변이 완료되었습니다",

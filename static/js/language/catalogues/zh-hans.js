@@ -16,6 +16,7 @@ speak({
     "%(some)s of %(all)s frames": "%(all)s 个帧中的 %(some)s 个",
     "A person's message has no intent; this one says that it has.": "人的消息没有意图（intent），而这条声明了意图。",
     "A person's message stands on no channel but final; this one does.": "人的消息只能在 final 通道上，而这条不是。",
+    "A tool waits for your decision.": "有工具正在等待您的决定。",
     "About %(share)s of what the model can read at once": "约占模型一次可读内容的 %(share)s",
     "All shortcuts have their usual keys again.": "所有快捷键均已恢复默认。",
     "An answer is ready": "有一条回答已完成",

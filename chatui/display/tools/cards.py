@@ -1,0 +1,138 @@
+"""The cards of calls about which a person decides, or has decided. They are for the owner of the conversation alone: no share link, no
+search, no event and no file has them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from django.utils.formats import number_format
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from chatui.display.tools.inert import visible
+from chatui.env import environment
+from chatui.models import Conversation, ToolApproval
+from chatui.models.tools.approval import Decision
+from chatui.models.turn import TurnState
+from chatui.permissions import access
+from renderer.gate import VisibleText, to_be_approved
+
+MOST_CHARS = 20_000
+"""Of all arguments of a call together. Nobody reads more, and a page with a hundred thousand marked characters is slow."""
+NAME_CHARS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class ShownArgument:
+    """One argument of a call: a text as it is, anything else as JSON."""
+
+    name: VisibleText = field(repr=False)
+    text: VisibleText = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ShownCard:
+    """A call. ``outcome``: what was decided, in words; empty while it waits. ``left_out``: how many characters of the arguments are not
+    shown. ``has_escapes``: characters that cannot be seen are shown as escapes. ``hint``: what happens without a decision."""
+
+    id: str
+    title: VisibleText
+    outcome: str
+    arguments: tuple[ShownArgument, ...]
+    left_out: int
+    has_escapes: bool
+    hint: str
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether it can still be decided."""
+        return not self.outcome
+
+
+def of_turns(keys: Iterable[UUID]) -> dict[UUID, list[ShownCard]]:
+    """The cards of some turns, oldest first, by the key of the turn. One statement; none where there is no turn."""
+    wanted = set(keys)
+    found: dict[UUID, list[ShownCard]] = {}
+    rows = ToolApproval.objects.filter(turn__in=wanted).exclude(arguments="").select_related("turn").defer("turn__request")
+    for row in rows.order_by("asked_at", "pk") if wanted else ():
+        found.setdefault(row.turn_id, []).append(card(row))
+    return found
+
+
+def of_turn(conversation: Conversation, turn_id: object) -> list[ShownCard]:
+    """The cards of one turn of a conversation."""
+    turn = access.turn_of(conversation, turn_id)
+    return of_turns([turn.pk]).get(turn.pk, [])
+
+
+def decisions_of(conversation: Conversation) -> dict[tuple[UUID | None, str], str]:
+    """What was decided about each call of a conversation, in words for staff, by turn and call id. Without arguments."""
+    rows = ToolApproval.objects.filter(turn__conversation=conversation).only("turn", "call_id", "decision", "asked_at", "decided_at")
+    return {(row.turn_id, row.call_id): _for_staff(row) for row in rows}
+
+
+def _for_staff(row: ToolApproval) -> str:
+    words = str(Decision(row.decision).label)
+    if row.decided_at is None:
+        return words
+    seconds = number_format((row.decided_at - row.asked_at).total_seconds(), 1)
+    return _("%(decision)s, after %(seconds)s s") % {"decision": words, "seconds": seconds}
+
+
+def card(row: ToolApproval) -> ShownCard:
+    """The card of one call. ``row`` comes with its turn."""
+    values = json.loads(row.arguments)
+    arguments, left_out, has_escapes = _arguments(values)
+    decision = Decision(row.decision)
+    if decision is Decision.WAITING and row.turn.state != TurnState.RUNNING:
+        decision = Decision.LAPSED
+    return ShownCard(
+        id=str(row.pk),
+        title=to_be_approved(visible(row.title)),
+        outcome="" if decision is Decision.WAITING else _outcome(decision),
+        arguments=arguments,
+        left_out=left_out,
+        has_escapes=has_escapes,
+        hint=_hint(environment().tool_approval_seconds),
+    )
+
+
+def _arguments(values: Mapping[str, object]) -> tuple[tuple[ShownArgument, ...], int, bool]:
+    room, left_out, has_escapes = MOST_CHARS, 0, False
+    shown = []
+    for name, value in values.items():
+        written = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2)
+        # Cut before it is looked through, so that a long one costs no more than what is shown of it.
+        kept, label = written[:room], name[:NAME_CHARS]
+        left_out += len(written) - len(kept) + len(name) - len(label)
+        room -= len(kept)
+        text, title = visible(kept), visible(label)
+        has_escapes = has_escapes or (text, title) != (kept, label)
+        shown.append(ShownArgument(to_be_approved(title), to_be_approved(text)))
+        if len(shown) == NAME_CHARS:
+            left_out += sum(len(str(each)) for each in list(values.values())[NAME_CHARS:])
+            break
+    return tuple(shown), left_out, has_escapes
+
+
+def _outcome(decision: Decision) -> str:
+    return {
+        Decision.ONCE: _("You allowed this call."),
+        Decision.ALWAYS: _("You allowed this tool for the whole conversation."),
+        Decision.DECLINED: _("You declined this call."),
+        Decision.NEVER: _("You declined this call, and switched the tool off in this conversation."),
+        Decision.LAPSED: _("Nobody decided in time, so the call was declined."),
+    }.get(decision, "")
+
+
+def _hint(seconds: float) -> str:
+    minutes = max(1, round(seconds / 60))
+    words = ngettext(
+        "Without a decision, the call is declined after %(count)d minute.",
+        "Without a decision, the call is declined after %(count)d minutes.",
+        minutes,
+    )
+    return words % {"count": minutes}

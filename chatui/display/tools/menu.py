@@ -1,0 +1,104 @@
+"""The tools at the message box: which of those that a person is offered are on in a conversation, and which cannot be together."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from django.utils.translation import gettext as _
+
+from chatui.display.tools.inert import visible
+from chatui.models import Conversation, ToolRule, User
+from chatui.permissions import access
+from chatui.permissions.tools import tools_in
+from chatui.tools import combinations, offered, switched
+from chatui.tools.combinations import Together
+from chatui.tools.tool import Tool
+
+STATES = ("on", "off", "ask")
+"""What a person can make of a tool: switch it on or off, or be asked again before each call."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownTool:
+    """``note``: what is to be known about it, in words. ``is_allowed``: it runs without asking, because the person said so here."""
+
+    name: str
+    title: str
+    is_on: bool
+    is_allowed: bool
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class ShownTools:
+    """All tools that a person is offered, by title. ``count``: how many of them the model may call."""
+
+    all: tuple[ShownTool, ...]
+    count: int
+
+
+def has_tools(person: User, *, is_demo: bool) -> bool:
+    """Whether a person is offered any. At most one statement."""
+    return offered.are_any(is_demo=is_demo) and bool(access.usable_tools(person, is_demo=is_demo))
+
+
+def shown_tools(person: User, row: Conversation | None, *, is_demo: bool, off: Collection[str] = ()) -> ShownTools:
+    """Those for a conversation, or (None) for a new one, where ``off`` names those that are switched off."""
+    known = access.usable_tools(person, is_demo=is_demo)
+    if not known:
+        return ShownTools((), 0)
+    rules = {rule.tool: rule for rule in ToolRule.objects.filter(conversation=row)} if row else {}
+    if row is not None:
+        off = {name for name, rule in rules.items() if not rule.is_allowed}
+        together = tools_in(person, row, is_demo=is_demo)
+    else:
+        together = combinations.together({name: tool for name, tool in known.items() if name not in off})
+    shown = [_shown(tool, known, together, off, rules.get(tool.name)) for tool in known.values()]
+    return ShownTools(tuple(sorted(shown, key=lambda each: each.title.casefold())), len(together.offered))
+
+
+def _shown(tool: Tool, known: dict[str, Tool], together: Together, off: Collection[str], rule: ToolRule | None) -> ShownTool:
+    is_on = tool.name not in off
+    is_allowed = rule is not None and rule.is_allowed and rule.fingerprint == tool.fingerprint and offered.asks_first(tool)
+    note = ""
+    if is_on and tool.name in together.left_out:
+        note = _why(tool, [_title(known[name]) for name in together.left_out[tool.name] if name in known])
+    elif is_on and is_allowed:
+        note = _("Runs without asking you in this conversation.")
+    elif is_on and offered.asks_first(tool):
+        note = _("You are asked before each call.")
+    return ShownTool(tool.name, _title(tool), is_on, is_allowed, note)
+
+
+def _why(tool: Tool, others: list[str]) -> str:
+    if not others:
+        return _("Not available: private data was read in this conversation, and this tool could send it out.")
+    named = {"others": ", ".join(others)}
+    if tool.sends_outside and not tool.reads_private_data:
+        return _("Not available together with %(others)s: private data could be sent out. Switch that off to use this.") % named
+    return _("Not available together with %(others)s: one could send out what the other reads. Switch that off to use this.") % named
+
+
+def _title(tool: Tool) -> str:
+    return visible(tool.shown_title)
+
+
+def switch(person: User, conversation_id: object, name: str, state: str) -> Conversation:
+    """Switch a tool on or off in one's own conversation, or be asked again. NotFoundError for a tool or state that there is not."""
+    row = access.own_conversation(person, conversation_id)
+    # One that is not offered at the moment may be switched, too: the name was a tool's when the page was made.
+    if state not in STATES or not _is_name(name):
+        raise access.NotFoundError
+    rules = ToolRule.objects.filter(conversation=row, tool=name)
+    if state == "off":
+        ToolRule.objects.update_or_create(conversation=row, tool=name, defaults={"is_allowed": False, "fingerprint": ""})
+    elif state == "on":
+        rules.filter(is_allowed=False).delete()
+    else:
+        rules.filter(is_allowed=True).delete()
+    return row
+
+
+def _is_name(name: str) -> bool:
+    return bool(switched.names_of(name)) and "," not in name

@@ -1,0 +1,52 @@
+"""A call of a tool that waits for its person's decision, or has waited for it."""
+
+from __future__ import annotations
+
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+from chatui.models.keys import new_key
+from chatui.models.turn import Turn
+
+
+class Decision(models.TextChoices):
+    """``waiting``, or exactly one that counts. ``ruled``: nobody was asked, because the person had allowed the tool earlier."""
+
+    WAITING = "waiting", _("Waits for the person")
+    ONCE = "once", _("Allowed once")
+    ALWAYS = "always", _("Allowed in this conversation")
+    DECLINED = "declined", _("Declined")
+    NEVER = "never", _("Declined and switched off in this conversation")
+    LAPSED = "lapsed", _("Declined, because nobody decided in time")
+    RULED = "ruled", _("Allowed earlier in this conversation")
+
+    @property
+    def allows(self) -> bool:
+        """Whether the call may run."""
+        return self in (Decision.ONCE, Decision.ALWAYS, Decision.RULED)
+
+
+class ToolApproval(models.Model):
+    """``arguments``: JSON, as they were checked and would run; for the conversation's owner alone. Empty where nobody is asked.
+
+    ``title``: what people call the tool. ``fingerprint``: of the tool that was shown. ``lapses_at``: by the database's clock.
+    """
+
+    id = models.UUIDField(primary_key=True, default=new_key, editable=False)
+    turn = models.ForeignKey(Turn, on_delete=models.CASCADE, related_name="approvals")
+    call_id = models.CharField(max_length=128)
+    tool = models.CharField(max_length=64)
+    title = models.CharField(max_length=80)
+    fingerprint = models.CharField(max_length=32)
+    arguments = models.TextField(blank=True)
+    decision = models.CharField(max_length=8, choices=Decision, default=Decision.WAITING)
+    asked_at = models.DateTimeField(auto_now_add=True)
+    lapses_at = models.DateTimeField()
+    decided_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        default_permissions = ()
+        constraints = [models.UniqueConstraint(fields=["turn", "call_id"], name="one_approval_per_call")]
+
+    def __str__(self) -> str:
+        return f"Tool approval {self.id}"

@@ -1,0 +1,42 @@
+"""Decides which tools may be called in a conversation, and who may answer for a call: its owner, and nobody else."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from chatui.audit_log.record import Visitor
+from chatui.models import Conversation, ToolApproval, ToolCall, ToolRule, User
+from chatui.permissions import access
+from chatui.tools import combinations
+from chatui.tools.combinations import Together
+
+
+def switched_off(conversation: Conversation | None) -> set[str]:
+    """The names of the tools that its owner does not want in a conversation."""
+    if conversation is None:
+        return set()
+    return set(ToolRule.objects.filter(conversation=conversation, is_allowed=False).values_list("tool", flat=True))
+
+
+def tools_in(person: User, conversation: Conversation | None, *, is_demo: bool) -> Together:
+    """What a model may call for this person there: what they are offered, without what they switched off, and one side of what does not go
+    together. None: a new conversation. At most three statements, and none where nothing is offered."""
+    offered = access.usable_tools(person, is_demo=is_demo)
+    if not offered:
+        return Together({}, {})
+    off = switched_off(conversation)
+    wanted = {name: tool for name, tool in offered.items() if name not in off}
+    used: set[str] = set()
+    if conversation is not None and not is_demo and any(tool.sends_outside for tool in wanted.values()):
+        used = set(ToolCall.objects.filter(turn__conversation=conversation).values_list("tool", flat=True).distinct())
+    return combinations.together(wanted, used)
+
+
+def own_approval(visitor: Visitor, conversation_id: UUID, approval_id: UUID) -> ToolApproval:
+    """A call that waits for this person, or has waited, with its turn and conversation. NotFoundError for everything else."""
+    conversation = access.own_conversation(visitor.user, conversation_id)
+    found = ToolApproval.objects.filter(pk=approval_id, turn__conversation=conversation).exclude(arguments="")
+    row = found.select_related("turn__conversation__owner").defer("turn__request").first()
+    if row is None:
+        raise access.NotFoundError
+    return row

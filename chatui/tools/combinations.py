@@ -1,0 +1,56 @@
+"""Which tools go together: one that reads private data, and another that sends something out, are not offered in one conversation.
+
+A model that has read what a stranger wrote may do what that stranger wants. With both it could carry the data away; with one side alone it
+cannot. A tool that does both by itself is a combination with every other tool of either kind, but not with itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+
+from chatui.env import environment
+from chatui.tools.tool import Tool
+
+
+@dataclass(frozen=True, slots=True)
+class Together:
+    """``offered``: by name, in the order in which they came. ``left_out``: by name, with the names of those that are the reason; none where
+    the reason is a tool that was used and is not offered any more."""
+
+    offered: dict[str, Tool]
+    left_out: dict[str, tuple[str, ...]]
+
+
+def together(tools: Mapping[str, Tool], used: Collection[str] = ()) -> Together:
+    """Those that may be offered in one conversation. ``used``: the names of all tools that were called in it before, because what one of
+    them has read may be in every later prompt.
+
+    Those that only read come first, then those that only send, then those that do both: the most of what people look things up with stays.
+    """
+    if environment().tool_combinations == "any":
+        return Together(dict(tools), {})
+    kept: list[Tool] = []
+    left_out: dict[str, tuple[str, ...]] = {}
+    readers = {name for name in used if name not in tools or tools[name].reads_private_data}
+    for tool in sorted(tools.values(), key=_order):
+        against = _against(tool, kept)
+        if against or (tool.sends_outside and readers - {tool.name}):
+            left_out[tool.name] = tuple(each.name for each in against) or tuple(sorted((readers - {tool.name}) & set(tools)))
+        else:
+            kept.append(tool)
+    names = {tool.name for tool in kept}
+    return Together({name: tool for name, tool in tools.items() if name in names}, left_out)
+
+
+def _against(tool: Tool, others: Iterable[Tool]) -> list[Tool]:
+    """The others of which one side and this tool's other side are a combination."""
+    return [
+        other for other in others if (tool.reads_private_data and other.sends_outside) or (tool.sends_outside and other.reads_private_data)
+    ]
+
+
+def _order(tool: Tool) -> tuple[int, str]:
+    if tool.reads_private_data and tool.sends_outside:
+        return 2, tool.name
+    return int(tool.sends_outside), tool.name

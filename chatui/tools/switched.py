@@ -1,0 +1,14 @@
+"""Reads which tools a page says are switched off."""
+
+from __future__ import annotations
+
+from chatui.tools.tool import NAME
+
+MOST = 40
+"""More than are ever offered."""
+
+
+def names_of(line: str) -> frozenset[str]:
+    """The names in a line with commas between them; what cannot be the name of a tool is left out."""
+    names = (name.strip() for name in line[:4000].split(","))
+    return frozenset([name for name in names if NAME.fullmatch(name)][:MOST])

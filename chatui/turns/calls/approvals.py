@@ -1,0 +1,78 @@
+"""Has calls wait for their person in the database. Writes for the writer, in its transaction, but for ``decisions``, which only reads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from uuid import UUID
+
+from chatui.database import clock
+from chatui.env import environment
+from chatui.models import ToolApproval, ToolRule
+from chatui.models.tools.approval import Decision
+from chatui.turns import ledger
+from chatui.turns.ledger import Job, LeaseLostError
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A call about which its person is to be asked. ``arguments``: JSON, as they would run."""
+
+    key: UUID
+    call_id: str
+    tool: str
+    title: str
+    fingerprint: str
+    arguments: str = field(repr=False)
+
+
+def ask(job: Job, wanted: Sequence[Wanted]) -> dict[str, Decision]:
+    """Have calls wait, each by its call id; or find what the person has settled for the conversation. May be run again.
+
+    Raises:
+        LeaseLostError: the turn has ended, or another process has it.
+    """
+    if not ledger.is_ours(job):
+        raise LeaseLostError
+    settled = ToolRule.objects.filter(conversation=job.conversation_id, tool__in={each.tool for each in wanted})
+    rules = {rule.tool: rule for rule in settled}
+    ToolApproval.objects.bulk_create([_row(job, each, rules.get(each.tool)) for each in wanted], ignore_conflicts=True)
+    return decisions(job.turn_id)
+
+
+def _row(job: Job, wanted: Wanted, rule: ToolRule | None) -> ToolApproval:
+    decision = _ruled(wanted, rule)
+    return ToolApproval(
+        pk=wanted.key,
+        turn_id=job.turn_id,
+        call_id=wanted.call_id,
+        tool=wanted.tool,
+        title=wanted.title[:80],
+        fingerprint=wanted.fingerprint,
+        arguments=wanted.arguments if decision is Decision.WAITING else "",
+        decision=decision,
+        lapses_at=clock.after(timedelta(seconds=environment().tool_approval_seconds)),
+    )
+
+
+def _ruled(wanted: Wanted, rule: ToolRule | None) -> Decision:
+    if rule is None:
+        return Decision.WAITING
+    if not rule.is_allowed:
+        return Decision.NEVER
+    # A tool that changed since it was allowed is another one: a server may describe its tool anew once people trust it.
+    return Decision.RULED if rule.fingerprint == wanted.fingerprint else Decision.WAITING
+
+
+def decisions(turn_id: UUID) -> dict[str, Decision]:
+    """How each call of a turn about which somebody was or is asked stands, by its call id."""
+    found = ToolApproval.objects.filter(turn=turn_id).values_list("call_id", "decision")
+    return {call_id: Decision(decision) for call_id, decision in found}
+
+
+def lapse(turn_id: UUID) -> dict[str, Decision]:
+    """Nobody waits any more: what is not decided is declined. Returns how each call stands; a decision that was faster counts."""
+    waiting = ToolApproval.objects.filter(turn=turn_id, decision=Decision.WAITING)
+    waiting.update(decision=Decision.LAPSED, decided_at=clock.now())
+    return decisions(turn_id)

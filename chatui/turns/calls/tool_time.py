@@ -1,0 +1,39 @@
+"""The time that the tools of a turn may take together. It runs while a tool is at work, and not while a person decides."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+class ToolTime:
+    """One for each turn. Several tools at once cost as much as one."""
+
+    def __init__(self, seconds: float) -> None:
+        self._left = seconds
+        self._at_work = 0
+        self._began = 0.0
+
+    @property
+    def left(self) -> float:
+        """In seconds, 0 at least."""
+        spent = _now() - self._began if self._at_work else 0.0
+        return max(0.0, self._left - spent)
+
+    @contextmanager
+    def spent(self) -> Iterator[None]:
+        """A tool is at work for as long as the block lasts."""
+        if not self._at_work:
+            self._began = _now()
+        self._at_work += 1
+        try:
+            yield
+        finally:
+            self._at_work -= 1
+            if not self._at_work:
+                self._left -= _now() - self._began
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()

@@ -1,0 +1,1 @@
+"""The addresses about tools: calls that wait for their person, and the choice of tools."""

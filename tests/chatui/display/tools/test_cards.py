@@ -1,0 +1,142 @@
+"""The card of a call: everything in it can be seen, nothing in it does anything, and it is its owner's alone."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from chatui.display.tools import cards
+from chatui.display.tools.inert import visible
+from chatui.models import Conversation, ToolApproval, ToolCall, ToolRule, Turn, User
+from tests.chatui.conftest import store
+from tests.chatui.tools import offering
+from tests.chatui.turns.test_turns import ask
+from tests.support.cases import for_each
+
+pytestmark = pytest.mark.django_db
+
+HOSTILE = '</pre><script>alert(1)</script><img src=x onerror=alert(2)>{{ 7*7 }}{% now "Y" %}'
+
+
+@for_each([
+    ("plain text, ümläut, 漢字, שלום, 😀\n\tsecond line", "plain text, ümläut, 漢字, שלום, 😀\n\tsecond line"),
+    ("a\u202eb", "a\\u202eb"),
+    ("a\u200bb\u2066c", "a\\u200bb\\u2066c"),
+    ("\x00\x1b[31m\r\x7f", "\\u0000\\u001b[31m\\u000d\\u007f"),
+    ("\U000e0041\U000e0042", "\\udb40\\udc41\\udb40\\udc42"),
+    ("x\ufe01\U000e0101\u3164\u2800", "x\\ufe01\\udb40\\udd01\\u3164\\u2800"),
+    ("\u00a0\u2028\u2029\ufeff\ue000\ud800", "\\u00a0\\u2028\\u2029\\ufeff\\ue000\\ud800"),
+])  # fmt: skip
+def test_what_cannot_be_seen_is_shown_as_a_code(text: str, expected: str) -> None:
+    assert visible(text) == expected
+
+
+def test_no_character_of_a_hidden_kind_gets_through() -> None:
+    import unicodedata
+
+    shown = visible("".join(map(chr, range(0x110000))))
+    kinds = {unicodedata.category(char) for char in shown if char not in " \n\t"}
+    assert not kinds & {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"}
+
+
+def a_row(conversation: Conversation, arguments: dict[str, Any], **fields: Any) -> ToolApproval:
+    turn = Turn.objects.get(conversation=conversation)
+    return ToolApproval.objects.create(
+        turn=turn, call_id=f"c{ToolApproval.objects.count()}", tool="send", title="Send", lapses_at=timezone.now(),
+        arguments=json.dumps(arguments), **fields,
+    )  # fmt: skip
+
+
+@pytest.fixture
+def talk(ada: User) -> Conversation:
+    turn = store(ada, ask()).turn
+    Turn.objects.filter(pk=turn.pk).update(state="completed")
+    return turn.conversation
+
+
+def test_huge_arguments_are_cut_and_the_card_says_by_how_much(talk: Conversation) -> None:
+    shown = cards.card(a_row(talk, {"a": "x" * 30_000, "b": ["y" * 10] * 100, "n" * 500: 1, "c": None}))
+    assert sum(len(each.text) for each in shown.arguments) == cards.MOST_CHARS
+    assert shown.left_out > 11_000 and not shown.has_escapes
+    many = cards.card(a_row(talk, {f"name {n}": "v" for n in range(5000)}))
+    assert len(many.arguments) == 100 and many.left_out > 4000
+
+
+def test_a_text_is_shown_as_it_is_and_anything_else_as_json(talk: Conversation) -> None:
+    shown = cards.card(a_row(talk, {"text": "one\ntwo", "flag": True, "list": [1, {"a": "b"}], "empty": ""}))
+    assert [str(each.text) for each in shown.arguments] == ["one\ntwo", "true", '[\n  1,\n  {\n    "a": "b"\n  }\n]', ""]
+
+
+def test_hostile_arguments_names_and_titles_do_nothing_on_the_page(client: Client, ada: User, talk: Conversation) -> None:
+    row = a_row(talk, {HOSTILE: HOSTILE, "reversed": "\u202eevil"})
+    ToolApproval.objects.filter(pk=row.pk).update(title="<b>\u202eSend</b>")
+    client.force_login(ada)
+    page = client.get(f"/c/{talk.pk}/turns/{row.turn_id}/calls/").content.decode()
+    assert "<script" not in page and "<img" not in page and "<b>" not in page and "\u202e" not in page
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page and "{{ 7*7 }}" in page and "\\u202eevil" in page
+    assert "backslash" in page, "and it says that there are codes"
+
+
+def test_a_waiting_call_of_an_answer_that_has_ended_is_shown_as_declined(talk: Conversation) -> None:
+    shown = cards.card(a_row(talk, {}))
+    assert not shown.is_waiting and "Nobody decided" in shown.outcome
+
+
+def read() -> str:
+    """Reads."""
+    return ""
+
+
+def send() -> str:
+    """Sends."""
+    return ""
+
+
+@pytest.fixture
+def offered(monkeypatch: pytest.MonkeyPatch) -> None:
+    offering.offer(monkeypatch, read, send, tools_without_approval=[], tool_facts={"read": ("private",), "send": ("outside",)})
+
+
+def test_the_menu_says_what_is_left_out_and_why_and_the_other_side_can_be_chosen(
+    client: Client, ada: User, talk: Conversation, offered: None
+) -> None:
+    client.force_login(ada)
+    at = f"/c/{talk.pk}/tools/"
+    assert "Not available together with Read: private data could be sent out." in client.get(at).content.decode()
+    chosen = client.post(at, {"tool": "read", "state": "off"}).content.decode()
+    assert "Not available" not in chosen and "You are asked before each call." in chosen
+    assert "Not available" not in client.get("/tools/?off=read").content.decode(), "also before there is a conversation"
+    client.post(at, {"tool": "read", "state": "on"})
+    assert "Not available together with Read" in client.get(at).content.decode()
+
+
+def test_after_private_data_was_read_the_menu_says_that_no_way_out_is_left(
+    client: Client, ada: User, talk: Conversation, offered: None
+) -> None:
+    row = a_row(talk, {})
+    ToolCall.objects.create(turn=row.turn, call_id="c1", tool="read")
+    client.force_login(ada)
+    page = client.post(f"/c/{talk.pk}/tools/", {"tool": "read", "state": "off"}).content.decode()
+    assert "Not available together with Read" in page or "private data was read" in page
+
+
+def test_what_was_allowed_in_a_conversation_can_be_taken_back(client: Client, ada: User, talk: Conversation, offered: None) -> None:
+    from chatui.tools import found
+
+    ToolRule.objects.create(conversation=talk, tool="read", is_allowed=True, fingerprint=found.tools()["read"].fingerprint)
+    client.force_login(ada)
+    at = f"/c/{talk.pk}/tools/"
+    assert "Runs without asking you in this conversation." in client.get(at).content.decode()
+    assert "Runs without asking" not in client.post(at, {"tool": "read", "state": "ask"}).content.decode()
+    assert not ToolRule.objects.exists()
+
+
+@for_each(["../x", "read,send", "", "READ", "x" * 65])
+def test_what_cannot_be_a_tool_is_not_switched(name: str) -> None:
+    from chatui.display.tools.menu import _is_name
+
+    assert not _is_name(name) and _is_name("read")
