@@ -62,6 +62,12 @@ class ListedKey:
     models: tuple[str, ...]
     per_minute: int
 
+    @property
+    def formats(self) -> str:
+        """The names of the formats that it may speak."""
+        spoken = {"Responses": self.for_responses, "Chat Completions": self.for_chat}
+        return " · ".join(name for name, is_spoken in spoken.items() if is_spoken)
+
 
 def make(visitor: Visitor, wanted: Wanted) -> MadeKey:
     """A new key of the visitor's own. Recorded.

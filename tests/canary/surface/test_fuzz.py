@@ -237,6 +237,8 @@ def test_no_id_in_an_address_is_answered_with_a_500(world: World) -> None:
 
 def places_names() -> list[str]:
     return [
+        "api_answer",
+        "api_key",
         "conversation",
         "folder",
         "foreign_folder",
