@@ -68,7 +68,8 @@ def tool_of(function: Callable[..., Any], name: str, source: str = "", *, is_for
         seconds=about.get("seconds"),
         is_for_demo=is_for_demo,
         title=one_line(about.get("title") or "")[:LABEL_CHARS],
-        **{fact: bool(about.get(fact, True)) for fact in _FACTS},
+        reads_private_data=bool(about.get("reads_private_data", True)),
+        sends_outside=bool(about.get("sends_outside", True)),
     )
 
 

@@ -54,6 +54,7 @@ STAYS = {
     "LOW": "a choice that is stored and offered, never named in the code; so are the next two",
     "HIGH": "see there",
     "SERVER": "see there",
+    "has_revoke_permission": "called by Django's admin, by the name of an action",
     "is_cancelled": "called by tools that teams write",
     "raise_for_error": "see there",
 }
