@@ -19,7 +19,7 @@ from tests.support.served import Server
 
 pytestmark = pytest.mark.browser
 
-MOST_BYTES = 65_000
+MOST_BYTES = 65 * 1024
 MOST_REQUESTS = 24
 MOST_TASK_MS = 100
 LATER = ("/static/vendor/", "/static/languages/")
