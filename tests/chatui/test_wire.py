@@ -30,6 +30,7 @@ FIELDS = {
     "question": "q",
     "turn": "t",
     "folder": "f",
+    "tools_off": "one,another",
     "text": "words",
     "effort": "low",
     "choice": "a",

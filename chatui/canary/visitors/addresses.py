@@ -44,6 +44,7 @@ FIXED: Values = {
     "folder_id": _NO_ID,
     "warning_id": _NO_ID,
     "key_id": _NO_ID,
+    "approval_id": _NO_ID,
     # Of the addresses for programs, which look at the key first, and at no session.
     "model_id": "demo",
     "answer_id": "resp_0000000000007000800000000000cafe",
@@ -77,6 +78,7 @@ FORMS: Mapping[str, Values] = {
     "audit_acknowledge": {},
     "language": {"language": "", "next": "/"},
     "api_key_revoke": {},
+    "decide": {"decision": "declined"},
     "api_responses": {},
     "api_cancel": {},
     "api_chat": {},

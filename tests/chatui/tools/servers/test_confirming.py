@@ -6,6 +6,7 @@ import io
 import json
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -112,7 +113,7 @@ def test_confirmations_that_somebody_changed_by_hand_or_that_are_damaged_count_f
 
 def test_an_installed_tool_keeps_its_name(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run("wiki_search_pages", "--confirm")
-    own = found.installed()["current_time"]
+    own = replace(found.installed()["current_time"], name="wiki_search_pages")
     monkeypatch.setattr(found, "installed", lambda: {"wiki_search_pages": own})
     assert seen() is own
 

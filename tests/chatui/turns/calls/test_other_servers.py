@@ -42,6 +42,7 @@ def offer_both(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, wiki: Peer, demo
     }
     monkeypatch.setattr(found, "tools", lambda: tools)
     settings = {"backend_url": "http://127.0.0.1:9", "tools": dict.fromkeys(tools, ()), "tools_without_approval": list(tools)}
+    settings["tool_combinations"] = "any"
     environment.change(monkeypatch, settings)
 
 
