@@ -2,7 +2,7 @@
 // those of any form.
 
 import { t } from "../language/words.js";
-import { around, fill, find, seek } from "../page/dom.js";
+import { around, find, parse, seek } from "../page/dom.js";
 import { RequestFailed, act, read } from "../page/server.js";
 import { toast } from "../page/toasts.js";
 
@@ -16,18 +16,27 @@ const asked = /** @type {WeakMap<HTMLElement, number>} */ (new WeakMap());
 export async function showCards(exchange) {
   const number = (asked.get(exchange) ?? 0) + 1;
   asked.set(exchange, number);
-  let html;
+  let cards;
   try {
-    html = await read(`${location.pathname}turns/${exchange.dataset.turn}/calls/`);
+    cards = parse(await read(`${location.pathname}turns/${exchange.dataset.turn}/calls/`));
   } catch {
     return; // the next event or the end of the answer shows them
   }
   if (asked.get(exchange) !== number) return;
   const place = find(exchange, ".approvals", HTMLElement);
-  const had = heldBy(place);
-  fill(place, html);
-  if (had) focusOn(place);
+  // The same cards once more: who has the focus on a button keeps it.
+  if (stateOf(cards) !== stateOf(place)) {
+    const had = heldBy(place);
+    place.replaceChildren(cards);
+    if (had) focusOn(place);
+  }
   announce(exchange, place);
+}
+
+/** @param {ParentNode} place @returns {string} which calls wait in it, and which are decided */
+function stateOf(place) {
+  const cards = /** @type {HTMLElement[]} */ ([...place.querySelectorAll("[data-waiting], [data-decided]")]);
+  return cards.map((card) => `${card.dataset.waiting ?? ""}/${card.dataset.decided ?? ""}`).join();
 }
 
 /** @param {HTMLElement} place @returns {boolean} whether the focus is in it */
