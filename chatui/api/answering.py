@@ -39,12 +39,12 @@ class Answering:
         next_check = loop.time() + CHECK_SECONDS
         try:
             while not has_ended:
-                found = await self._next(next_check - loop.time())
-                for event in found:
+                event = await self._next(next_check - loop.time())
+                if event is not None:
                     has_ended = isinstance(event, Ended)
                     yield event
-                if loop.time() >= next_check:
-                    if not found:
+                if loop.time() >= next_check and not has_ended:
+                    if event is None:
                         yield None
                     next_check = loop.time() + CHECK_SECONDS
                     await self._check_key()
@@ -52,12 +52,12 @@ class Answering:
             if not has_ended:
                 await stop(self.started)
 
-    async def _next(self, seconds: float) -> list[ProgramEvent]:
+    async def _next(self, seconds: float) -> ProgramEvent | None:
         try:
             async with asyncio.timeout(max(seconds, 0)):
                 return await self.asked.stream.next()
         except TimeoutError:
-            return []
+            return None
 
     async def _check_key(self) -> None:
         """A key that was taken back, or whose owner's account was closed, gets no more."""

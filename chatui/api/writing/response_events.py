@@ -17,10 +17,6 @@ Event = dict[str, Any]
 _TERMINAL = {"completed": "response.completed", "incomplete": "response.incomplete", "cancelled": "response.incomplete"}
 
 
-_WITHHELD = Ended("failed", ProductCode.WITHHELD)
-"""What was sent cannot be taken back, so the response fails."""
-
-
 class ResponseEvents:
     """``begin`` once, ``feed`` with each event of the turn; ``whole`` is the object at the end. ``output`` holds the closed items."""
 
@@ -56,7 +52,7 @@ class ResponseEvents:
             case Closed():
                 yield from self._close(event)
             case Withdrawn() | Ended():
-                yield from self._end(event if isinstance(event, Ended) else _WITHHELD)
+                yield from self._end(event if isinstance(event, Ended) else self._withheld())
 
     def _think(self) -> Iterator[Event]:
         if self._steps is None:
@@ -99,6 +95,11 @@ class ResponseEvents:
         status = "completed" if closed.is_whole else "incomplete"
         yield self._done(message_item(self._key, text, status, is_preamble=closed.is_preamble))
         self._texts = []
+
+    def _withheld(self) -> Ended:
+        """What was sent cannot be taken back, so the response fails; at least the message is not told a second time."""
+        self._opened, self._texts = None, []
+        return Ended("failed", ProductCode.WITHHELD)
 
     def _end(self, ended: Ended) -> Iterator[Event]:
         self.ended = ended

@@ -77,7 +77,7 @@ class ProgramStream:
         self._waiting: deque[ProgramEvent] = deque()
         self._texts: list[VisibleText] = []
         self._filled = asyncio.Event()
-        self._is_open = self._is_preamble = self._has_answer = self._has_ended = False
+        self._is_open = self._is_preamble = self._has_answer = self._has_ended = self._is_told = False
 
     def take(self, event: RawEvent) -> None:
         """A raw event of the turn, through the gate."""
@@ -109,14 +109,16 @@ class ProgramStream:
             self._has_ended = True
             self._add(ended)
 
-    async def next(self) -> list[ProgramEvent]:
-        """All that is new; waits until something is."""
+    async def next(self) -> ProgramEvent | None:
+        """What comes next; waits until something does. None where it was withdrawn meanwhile. One at a time: the rest can still be
+        withdrawn while a slow reader takes this one."""
         await self._filled.wait()
-        self._filled.clear()
         self._join()
-        found = list(self._waiting)
-        self._waiting.clear()
-        return found
+        event = self._waiting.popleft() if self._waiting else None
+        if not self._waiting:
+            self._filled.clear()
+        self._is_told = isinstance(event, MoreText) or (self._is_told and not isinstance(event, Opened))
+        return event
 
     def _add(self, event: ProgramEvent) -> None:
         self._join()
@@ -129,12 +131,12 @@ class ProgramStream:
             self._texts.clear()
 
     def _withdraw(self) -> None:
-        """What was not told yet is never told; a message of which something was told is withdrawn there."""
+        """What was not told yet is never told, also where lines of the summary wait behind it; a message of which something was told is
+        withdrawn there."""
         self._is_open = False
         self._texts.clear()
-        while self._waiting and isinstance(self._waiting[-1], MoreText):
-            self._waiting.pop()
-        if self._waiting and isinstance(self._waiting[-1], Opened):
-            self._waiting.pop()
-        else:
-            self._add(Withdrawn())
+        opened = max((place for place, event in enumerate(self._waiting) if isinstance(event, Opened)), default=-1)
+        kept = [event for place, event in enumerate(self._waiting) if place < opened or not isinstance(event, Opened | MoreText)]
+        self._waiting = deque(kept)
+        if opened < 0:
+            self._add(Withdrawn() if self._is_told else Closed(self._is_preamble, is_whole=False))

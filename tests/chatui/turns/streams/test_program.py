@@ -1,0 +1,64 @@
+"""What a program has not taken yet can still be withdrawn, and then is never told."""
+
+from __future__ import annotations
+
+import pytest
+
+from chatui.turns.streams.program import Closed, Ended, MoreText, Opened, ProgramEvent, ProgramStream, Step, Withdrawn
+from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn
+from renderer.frame_kinds import ANSWER, PREAMBLE
+from renderer.frames import Frame, Terminator
+from renderer.gate import Audience, show
+
+pytestmark = pytest.mark.asyncio
+
+LINE = show(Frame(PREAMBLE, "Looked it up"), Audience.PROGRAM)
+
+
+async def told(stream: ProgramStream) -> list[ProgramEvent]:
+    """All that a program takes up to the end."""
+    stream.end(Ended("completed"))
+    events: list[ProgramEvent] = []
+    while not events or not isinstance(events[-1], Ended):
+        event = await stream.next()
+        events += [event] if event is not None else []
+    return events[:-1]
+
+
+def open_preamble() -> ProgramStream:
+    stream = ProgramStream()
+    stream.take(FrameOpened(PREAMBLE))
+    stream.take(FrameText("marmalade"))
+    return stream
+
+
+async def test_a_line_of_the_summary_in_between_does_not_save_what_is_withdrawn() -> None:
+    stream = open_preamble()
+    stream.step(LINE)
+    stream.take(FrameText(" and more marmalade"))
+    stream.take(FrameWithdrawn())
+    assert await told(stream) == [Step(LINE)]
+
+
+async def test_what_waits_behind_the_beginning_of_a_message_is_withdrawn_without_a_word() -> None:
+    stream = open_preamble()
+    assert isinstance(await stream.next(), Opened)
+    stream.take(FrameWithdrawn())
+    assert await told(stream) == [Closed(is_preamble=True, is_whole=False)]
+
+
+async def test_after_a_part_of_a_message_the_withdrawal_is_told_and_the_rest_is_not() -> None:
+    stream = open_preamble()
+    assert [type(await stream.next()) for _ in range(2)] == [Opened, MoreText]
+    stream.take(FrameText(" and more marmalade"))
+    stream.take(FrameWithdrawn())
+    assert await told(stream) == [Withdrawn()]
+
+
+async def test_messages_before_the_withdrawn_one_stay() -> None:
+    stream = open_preamble()
+    stream.take(FrameClosed(Terminator.END, None))
+    stream.take(FrameOpened(ANSWER))
+    stream.take(FrameText("hidden"))
+    stream.take(FrameWithdrawn())
+    assert [type(event) for event in await told(stream)] == [Opened, MoreText, Closed]
