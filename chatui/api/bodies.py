@@ -10,6 +10,7 @@ from django.http import HttpRequest
 from pydantic import BaseModel, ValidationError
 
 from chatui.api.errors import invalid
+from chatui.store import transcripts
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -28,7 +29,7 @@ def json_of(request: HttpRequest) -> dict[str, Any]:
     if int(length) > settings.DATA_UPLOAD_MAX_MEMORY_SIZE:
         raise invalid(f"The body may have {settings.DATA_UPLOAD_MAX_MEMORY_SIZE} bytes.", code="body_too_large", status=413)
     try:
-        found = json.loads(request.body)
+        found = _storable(json.loads(request.body))
     except (ValueError, RecursionError):
         raise invalid("The body is not valid JSON.", code="invalid_json") from None
     if not isinstance(found, dict):
@@ -44,3 +45,16 @@ def checked(model: type[Model], body: dict[str, Any]) -> Model:
         first = error.errors(include_url=False, include_input=False, include_context=False)[0]
         param = ".".join(str(part) for part in first["loc"][:3])
         raise invalid(f"{param}: {first['msg']}.", param=param) from None
+
+
+def _storable(value: Any) -> Any:
+    """The same without what a database or UTF-8 refuses, in all texts and names: settings and orders are stored and sent like messages."""
+    match value:
+        case str():
+            return transcripts.storable(value)
+        case list():
+            return [_storable(item) for item in value]
+        case dict():
+            return {transcripts.storable(name): _storable(item) for name, item in value.items()}
+        case _:
+            return value

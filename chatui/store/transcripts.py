@@ -70,6 +70,11 @@ def append(conversation: Conversation, parent: Message | None, frame: Frame, aut
     return append_at(conversation, Place(parent.pk if parent else None, _next_position(conversation)), frame, author, kept)
 
 
+def append_chain(conversation: Conversation, parent: Message | None, frames: Sequence[tuple[Frame, Author, Kept]]) -> Message:
+    """The same for some frames, each under the one before it. Returns the last message."""
+    return append_chain_at(conversation, Place(parent.pk if parent else None, _next_position(conversation)), frames)
+
+
 def append_at(conversation: Conversation, place: Place, frame: Frame, author: Author, kept: Kept = _BY_ITSELF) -> Message:
     """Keep a frame at a place that was read in the same transaction. Reads nothing: of ``conversation`` it needs the keys only."""
     return append_chain_at(conversation, place, [(frame, author, kept)])

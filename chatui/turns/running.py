@@ -221,6 +221,8 @@ def _never_launched() -> list[Started]:
     known = [*_runners, *_ended, *leases.leases.keys()]
     lease = clock.after(leases.LEASE - LAUNCH_GRACE)  # a lease that was given before, and never renewed
     turns = Turn.objects.filter(state=TurnState.RUNNING, lease_owner=leases.OWNER, lease_until__lt=lease).exclude(pk__in=known)
+    # A program's are closed instead: nobody waits for them, and what it asked for besides the question is not known any more.
+    turns = turns.filter(program_answer=None)
     return [start.started_again(turn) for turn in turns.select_related("conversation", "question", "continued_message", "asked_by")]
 
 

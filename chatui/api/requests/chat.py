@@ -20,8 +20,8 @@ class ChatRequest(BaseModel):
     store: bool | None = None
     stream: bool | None = None
     stream_options: dict[str, Any] | None = None
-    max_tokens: Annotated[int, Field(gt=0)] | None = None
-    max_completion_tokens: Annotated[int, Field(gt=0)] | None = None
+    max_tokens: Annotated[int, Field(gt=0, le=2**31 - 1)] | None = None
+    max_completion_tokens: Annotated[int, Field(gt=0, le=2**31 - 1)] | None = None
     temperature: Annotated[float, Field(ge=0, le=2)] | None = None
     top_p: Annotated[float, Field(gt=0, le=1)] | None = None
     n: int | None = None
@@ -57,7 +57,7 @@ class ChatRequest(BaseModel):
         wished = self.reasoning_effort or (self.reasoning or {}).get("effort")
         if wished is None:
             return None
-        if wished not in EFFORTS:
+        if not isinstance(wished, str) or wished not in EFFORTS:
             raise invalid("The effort has to be low, medium or high.", param="reasoning_effort")
         return EFFORTS[wished]
 

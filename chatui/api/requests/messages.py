@@ -9,6 +9,8 @@ from chatui.api.errors import invalid, unsupported
 from chatui.turns.asked.by_program import Said
 
 IMAGE_NOTE = "[an image was attached; this model cannot see images]"
+MOST_MESSAGES = 1000
+"""In one request. Each is a row of its own, and is walked over by every later turn."""
 _TEXTS = {"text", "input_text", "output_text", "refusal"}
 _IMAGES = {"image_url", "input_image"}
 
@@ -35,7 +37,9 @@ class Read:
                 raise invalid("The role has to be user, assistant, system or developer.", param=f"{where}.role")
 
     def question(self, where: str) -> tuple[tuple[Said, ...], str]:
-        """What was said before, and the question. ApiError where the last message is not a person's."""
+        """What was said before, and the question. ApiError where the last message is not a person's, or there are too many."""
+        if len(self.said) > MOST_MESSAGES:
+            raise invalid(f"A request may have {MOST_MESSAGES} messages.", param=where, code="too_many_messages")
         if not self.said or not self.said[-1].is_person:
             raise invalid("The last message has to be one of the user.", param=where)
         return tuple(self.said[:-1]), self.said[-1].text
@@ -54,6 +58,7 @@ def text_of(content: object, where: str) -> str:
 
 def _part(part: Any, where: str) -> str:
     kind = part.get("type") if isinstance(part, dict) else None
+    kind = kind if isinstance(kind, str) else None
     if kind in _TEXTS:
         text = part.get("refusal" if kind == "refusal" else "text")
         if isinstance(text, str):

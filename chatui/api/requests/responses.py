@@ -37,7 +37,7 @@ class ResponsesRequest(BaseModel):
     store: bool | None = None
     stream: bool | None = None
     background: bool | None = None
-    max_output_tokens: Annotated[int, Field(gt=0)] | None = None
+    max_output_tokens: Annotated[int, Field(gt=0, le=2**31 - 1)] | None = None
     temperature: Annotated[float, Field(ge=0, le=2)] | None = None
     top_p: Annotated[float, Field(gt=0, le=1)] | None = None
     presence_penalty: float | None = None

@@ -85,10 +85,11 @@ def _last_of(turn: Turn) -> Message:
 def _say_before(conversation: Conversation, person: User, asked: ProgramAsk) -> None:
     """Store the instructions, as a record of what the model was told, and the messages before the question."""
     leaf = transcripts.active_leaf(conversation, person)
-    for frame, author in _frames_before(asked, is_first=leaf is None):
-        leaf = transcripts.append(conversation, leaf, frame, author)
-    if leaf is not None:
-        transcripts.activate(conversation, person, leaf)
+    frames = [(frame, author, transcripts.Kept()) for frame, author in _frames_before(asked, is_first=leaf is None)]
+    if frames:
+        # Together: one by one, thousands of them would keep all other writes of the process waiting, and cost other turns their leases.
+        last = transcripts.append_chain(conversation, leaf, frames)
+        transcripts.activate(conversation, person, last)
 
 
 def _frames_before(asked: ProgramAsk, *, is_first: bool) -> Iterator[tuple[Frame, Author]]:

@@ -1,0 +1,96 @@
+"""Bodies that are meant to do harm: they are refused or cleaned, and hold up nobody else."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from chatui.api.requests.messages import MOST_MESSAGES
+from chatui.api.writing.response_events import ResponseEvents
+from chatui.api.writing.response_object import Head
+from chatui.models import Conversation, Message, ProgramAnswer, User
+from chatui.turns import running
+from chatui.turns.programs import starting
+from chatui.turns.streams.program import MoreText, Opened, Withdrawn
+from renderer.frame_kinds import PREAMBLE
+from renderer.frames import Frame, Terminator
+from renderer.gate import Audience, show
+from tests.chatui.api.asking import Program, json_of, key_of
+from tests.support.scripted import FINAL, ScriptedBackend, ended, frame
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
+
+
+@pytest.fixture
+def program(ada: User, backend: ScriptedBackend) -> Program:
+    backend.script = [*frame(FINAL, "Yes.", Terminator.RETURN), ended()]
+    return Program(key_of(ada))
+
+
+@pytest.mark.parametrize("bad", ["\x00", "\ud800"])
+async def test_no_text_of_a_request_holds_what_a_database_refuses(bad: str, program: Program, backend: ScriptedBackend) -> None:
+    items = [{"role": role, "content": f"a{bad}b"} for role in ("developer", "user")]
+    answer = await program.ask({"input": items, "instructions": f"i{bad}", "metadata": {f"n{bad}": bad}})
+    row = await ProgramAnswer.objects.aget()
+    for text in (str(answer), row.orders, str(row.given), str([each.body for each in backend.requests[-1].frames])):
+        assert bad not in text and repr(bad)[1:-1] not in text
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"input": [{"role": "user", "content": [{"type": []}]}]},
+        {"input": [{"role": "user", "content": [{"type": {"a": 1}}]}]},
+        {"input": [{"role": ["user"], "content": "x"}]},
+        {"input": [{"type": [], "role": "user", "content": "x"}]},
+        {"input": "x", "max_output_tokens": 10**100},
+        {"messages": [{"role": "user", "content": "x"}], "reasoning": {"effort": []}},
+        {"messages": [{"role": {"a": 1}, "content": "x"}]},
+    ],
+)
+async def test_wrong_types_are_the_programs_mistake(body: dict[str, Any], program: Program) -> None:
+    response = await program.post("/v1/chat/completions" if "messages" in body else "/v1/responses", body)
+    assert response.status_code == 400 and not await Conversation.objects.aexists()
+
+
+async def test_messages_are_stored_in_few_statements_and_bounded(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+    chains: list[int] = []
+    append = starting.transcripts.append_chain
+
+    def counted(conversation: Conversation, parent: Message | None, frames: Any) -> Message:
+        chains.append(len(frames))
+        return append(conversation, parent, frames)
+
+    monkeypatch.setattr(starting.transcripts, "append_chain", counted)
+    said = [{"role": "user", "content": "a"}]
+    await program.ask({"input": said * 200})
+    assert chains == [199]
+    refused = await program.post("/v1/responses", {"input": said * (MOST_MESSAGES + 1)})
+    assert refused.status_code == 400 and json_of(refused)["error"]["code"] == "too_many_messages"
+
+
+async def test_what_was_withdrawn_is_not_repeated_at_the_end(program: Program) -> None:
+    answer = await program.ask({"input": "x"})
+    row = await ProgramAnswer.objects.select_related("turn").aget()
+    assert answer["id"] == f"resp_{row.pk.hex}"
+    events = ResponseEvents(Head(row.pk, "demo", row.turn.started_at, {}), wants_summary=False)
+    text = show(Frame(PREAMBLE, "marmalade"), Audience.PROGRAM)
+    for event in (Opened(is_preamble=True), MoreText(text)):
+        list(events.feed(event))
+    end = list(events.feed(Withdrawn()))
+    assert end[-1]["type"] == "response.failed" and "marmalade" not in json.dumps(end)
+
+
+async def test_a_turn_of_a_programs_is_not_launched_again_without_its_program(program: Program) -> None:
+    await program.ask({"input": "x"})
+    await running.settle()
+    from channels.db import database_sync_to_async
+
+    from chatui.models import Turn
+    from chatui.turns import leases
+
+    await Turn.objects.aupdate(state="running", lease_owner=leases.OWNER, lease_until="2026-01-01T00:00Z")
+    running._ended.clear()
+    assert await database_sync_to_async(running._never_launched)() == []
