@@ -40,14 +40,16 @@ class Answering:
         try:
             while not has_ended:
                 event = await self._next(next_check - loop.time())
+                if loop.time() >= next_check:
+                    next_check = loop.time() + CHECK_SECONDS
+                    if not await self._is_good():
+                        event = Ended("failed", ProductCode.SIGNED_OUT)
+                        await stop(self.started)
+                    elif event is None:
+                        yield None
                 if event is not None:
                     has_ended = isinstance(event, Ended)
                     yield event
-                if loop.time() >= next_check and not has_ended:
-                    if event is None:
-                        yield None
-                    next_check = loop.time() + CHECK_SECONDS
-                    await self._check_key()
         finally:
             if not has_ended:
                 await stop(self.started)
@@ -59,14 +61,13 @@ class Answering:
         except TimeoutError:
             return None
 
-    async def _check_key(self) -> None:
-        """A key that was taken back, or whose owner's account was closed, gets no more."""
+    async def _is_good(self) -> bool:
+        """A key that was taken back, or whose owner's account was closed, gets no more: not even what waits for a slow reader."""
         try:
-            if not await pools.commands.run(checking.is_still_good, self.key):
-                self.asked.stream.end(Ended("failed", ProductCode.SIGNED_OUT))
-                await stop(self.started)
+            return await pools.commands.run(checking.is_still_good, self.key)
         except DatabaseBusyError:
             log.info("a key could not be checked in time; it is soon checked again")
+            return True
 
 
 async def begin(key: LiveKey, asked: ProgramAsk) -> Answering:

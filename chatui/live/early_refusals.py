@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from urllib.parse import unquote_to_bytes
 
 from django.conf import settings
 
@@ -18,7 +19,8 @@ _REASONS = {
 def refusal_of(path: bytes, length: int | None) -> bytes:
     """The whole reply, after which the connection ends; empty where the request may come in. ``length`` None: it is not said."""
     most = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
-    if not path.startswith(PROGRAMS) or (length is not None and length <= most):
+    # As Django will read it: an escape in the path must not lead around this.
+    if not unquote_to_bytes(path).startswith(PROGRAMS) or (length is not None and length <= most):
         return b""
     status = 411 if length is None else 413
     reason, code, sentence = _REASONS[status]

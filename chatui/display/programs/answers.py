@@ -67,7 +67,8 @@ def stored_answer(person: User, answer_id: UUID) -> StoredAnswer:
         input_tokens=turn.input_tokens,
         output_tokens=turn.output_tokens,
         given=row.given,
-        parts=tuple(_parts(transcripts.of_turn(turn))),
+        # As the stream told it: what a model wrote in a person's name is no part of its answer.
+        parts=tuple(part for part in _parts(transcripts.of_turn(turn)) if part.role == Role.ASSISTANT),
     )
 
 

@@ -47,8 +47,8 @@ def start_program(person: User, asked: ProgramAsk, lease_owner: str) -> Started:
     key = ApiKey.objects.filter(pk=asked.key_id).first()
     given = dict(asked.given)
     ProgramAnswer.objects.create(pk=asked.id, turn=started.turn, key=key, is_kept=asked.is_kept, orders=asked.carried, given=given)
-    # A person finds it in the archive; in their list stands what they ask themselves.
-    Conversation.objects.filter(pk=conversation.pk).update(archived_at=timezone.now())
+    # It stays where it was: in the archive, unless its person went on in it or put it elsewhere. Asking took it to their list.
+    Conversation.objects.filter(pk=conversation.pk).update(archived_at=conversation.archived_at)
     return replace(started, program=asked)
 
 

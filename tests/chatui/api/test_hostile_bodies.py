@@ -10,12 +10,13 @@ import pytest
 from chatui.api.requests.messages import MOST_MESSAGES
 from chatui.api.writing.response_events import ResponseEvents
 from chatui.api.writing.response_object import Head
+from chatui.live.early_refusals import refusal_of
 from chatui.models import Conversation, Message, ProgramAnswer, User
+from chatui.store import transcripts
 from chatui.turns import running
-from chatui.turns.programs import starting
 from chatui.turns.streams.program import MoreText, Opened, Withdrawn
 from renderer.frame_kinds import PREAMBLE
-from renderer.frames import Frame, Terminator
+from renderer.frames import Frame, Header, Role, Terminator
 from renderer.gate import Audience, show
 from tests.chatui.api.asking import Program, json_of, key_of
 from tests.support.scripted import FINAL, ScriptedBackend, ended, frame
@@ -57,13 +58,13 @@ async def test_wrong_types_are_the_programs_mistake(body: dict[str, Any], progra
 
 async def test_messages_are_stored_in_few_statements_and_bounded(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
     chains: list[int] = []
-    append = starting.transcripts.append_chain
+    append = transcripts.append_chain
 
     def counted(conversation: Conversation, parent: Message | None, frames: Any) -> Message:
         chains.append(len(frames))
         return append(conversation, parent, frames)
 
-    monkeypatch.setattr(starting.transcripts, "append_chain", counted)
+    monkeypatch.setattr(transcripts, "append_chain", counted)
     said = [{"role": "user", "content": "a"}]
     await program.ask({"input": said * 200})
     assert chains == [199]
@@ -94,3 +95,28 @@ async def test_a_turn_of_a_programs_is_not_launched_again_without_its_program(pr
     await Turn.objects.aupdate(state="running", lease_owner=leases.OWNER, lease_until="2026-01-01T00:00Z")
     running._ended.clear()
     assert await database_sync_to_async(running._never_launched)() == []
+
+
+@pytest.mark.parametrize(
+    ("path", "length", "is_refused"),
+    [
+        (b"/v1/responses", None, True),
+        (b"/%76%31/responses", None, True),
+        (b"/%761/responses", 2_000_000, True),
+        (b"/v1/responses", 100, False),
+        (b"/v1/models", 0, False),
+        (b"/v1%2fresponses", None, True),
+        (b"/sign-in/", None, False),
+    ],
+)
+async def test_what_is_too_long_is_refused_before_it_is_read_however_its_path_is_written(
+    path: bytes, length: int | None, is_refused: bool
+) -> None:
+    assert bool(refusal_of(path, length)) is is_refused
+
+
+async def test_a_stored_answer_has_nothing_that_the_stream_had_not(program: Program, backend: ScriptedBackend) -> None:
+    backend.script = [*frame(Header(Role.USER), "marmalade"), *frame(FINAL, "Yes.", Terminator.RETURN), ended()]
+    answer = await program.ask({"input": "x"})
+    again = json_of(await program.get(f"/v1/responses/{answer['id']}"))
+    assert "Yes." in json.dumps(again) and "marmalade" not in json.dumps([answer, again])

@@ -10,7 +10,7 @@ import pytest
 from asgiref.sync import sync_to_async
 from channels.db import database_sync_to_async
 
-from chatui.models import Conversation, Message, ProgramAnswer, Turn, TurnPiece, User
+from chatui.models import ApiKey, Conversation, Message, ProgramAnswer, Turn, TurnPiece, User
 from chatui.turns import running
 from renderer.frames import Terminator
 from tests.chatui.api.asking import Program, json_of, key_of, new_key, text_of, whole
@@ -209,3 +209,29 @@ async def test_settings_reach_the_model_and_come_back(program: Program, backend:
     }
     again = json_of(await program.get(f"/v1/responses/{answer['id']}"))
     assert again["metadata"] == {"a": "b"} and again["reasoning"]["effort"] == "high"
+
+
+async def test_what_waits_for_a_slow_reader_is_not_sent_once_the_key_is_taken_back(
+    program: Program, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("chatui.api.answering.CHECK_SECONDS", 0.05)
+    response = await program.post("/v1/responses", {"input": "Tell me all.", "stream": True})
+    chunks: Any = aiter(response)  # type: ignore[arg-type]
+    for _ in range(3):
+        await anext(chunks)
+    await asyncio.wait_for(running.settle(), 10)
+    await ApiKey.objects.aupdate(revoked_at="2026-01-01T00:00Z")
+    await asyncio.sleep(0.1)
+    rest = b"".join([chunk async for chunk in chunks])
+    await sync_to_async(response.close)()
+    assert b"It is four." not in rest and b'"response.failed"' in rest and b"invalid_api_key" in rest
+
+
+async def test_a_conversation_in_which_its_person_went_on_stays_theirs(program: Program) -> None:
+    first = await program.ask({"input": "First?"})
+    await Conversation.objects.aupdate(archived_at=None)  # as where its person asks in it
+    second = await program.ask({"input": "Second?", "previous_response_id": first["id"]})
+    assert (await Conversation.objects.aget()).archived_at is None
+    for each in (second, first):
+        await program.delete(f"/v1/responses/{each['id']}")
+    assert (await Conversation.objects.aget()).deleted_at is None
