@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any, TypeVar
 
 from django.conf import settings
@@ -13,6 +14,9 @@ from chatui.api.errors import invalid
 from chatui.store import transcripts
 
 Model = TypeVar("Model", bound=BaseModel)
+
+_SUSPECT = re.compile(rb"\\u(?:0000|[dD][89a-fA-F])|\xed[\xa0-\xbf]|\x00")
+"""What may come to NUL or a half of a surrogate pair, or is not UTF-8. Only then every text is looked at: a mebibyte can hold many."""
 
 
 def json_of(request: HttpRequest) -> dict[str, Any]:
@@ -29,7 +33,8 @@ def json_of(request: HttpRequest) -> dict[str, Any]:
     if int(length) > settings.DATA_UPLOAD_MAX_MEMORY_SIZE:
         raise invalid(f"The body may have {settings.DATA_UPLOAD_MAX_MEMORY_SIZE} bytes.", code="body_too_large", status=413)
     try:
-        found = _storable(json.loads(request.body))
+        found = json.loads(request.body)
+        found = _storable(found) if _SUSPECT.search(request.body) else found
     except (ValueError, RecursionError):
         raise invalid("The body is not valid JSON.", code="invalid_json") from None
     if not isinstance(found, dict):

@@ -30,10 +30,14 @@ def program(ada: User, backend: ScriptedBackend) -> Program:
     return Program(key_of(ada))
 
 
+@pytest.mark.parametrize("encoding", ["ascii", "utf-8", "utf-16"])
 @pytest.mark.parametrize("bad", ["\x00", "\ud800"])
-async def test_no_text_of_a_request_holds_what_a_database_refuses(bad: str, program: Program, backend: ScriptedBackend) -> None:
+async def test_no_text_of_a_request_holds_what_a_database_refuses(
+    bad: str, encoding: str, program: Program, backend: ScriptedBackend
+) -> None:
     items = [{"role": role, "content": f"a{bad}b"} for role in ("developer", "user")]
-    answer = await program.ask({"input": items, "instructions": f"i{bad}", "metadata": {f"n{bad}": bad}})
+    body = json.dumps({"input": items, "instructions": f"i{bad}", "metadata": {f"n{bad}": bad}}, ensure_ascii=encoding == "ascii")
+    answer = await program.ask(body.encode(encoding, "surrogatepass" if encoding != "ascii" else "strict"))
     row = await ProgramAnswer.objects.aget()
     for text in (str(answer), row.orders, str(row.given), str([each.body for each in backend.requests[-1].frames])):
         assert bad not in text and repr(bad)[1:-1] not in text
