@@ -95,10 +95,13 @@ def is_on() -> bool:
 def preview(person: User, conversation_id: object) -> Preview:
     """The snapshot of the branch that is open now, as everybody with the link would see it."""
     row = _shareable(person, conversation_id)
-    messages = _seen(transcripts.branch(row, transcripts.active_leaf(row, person)))
+    branch = transcripts.branch(row, transcripts.active_leaf(row, person))
+    messages = _seen(branch)
     if not messages:
         raise access.NotFoundError
-    shared = Shared(transcripts.title_text(row), "", timezone.now(), _shown(messages), *_origin(row))
+    # A link ends at the last message that is seen: what was opened after it is not shared.
+    upto = branch[: branch.index(messages[-1]) + 1]
+    shared = Shared(transcripts.title_text(row), "", timezone.now(), _shown(messages, upto), *_origin(row))
     return Preview(shared, str(messages[-1].pk))
 
 
@@ -130,9 +133,9 @@ def make(visitor: Visitor, conversation_id: object, leaf_id: object, days: int, 
 def read(token: str) -> Shared:
     """What a link shows. Raises access.NotFoundError for a link that does not exist, has expired or was revoked."""
     link = access.share_link(token)
-    messages = _seen(transcripts.branch(link.conversation, link.leaf))
+    branch = transcripts.branch(link.conversation, link.leaf)
     title = transcripts.own_words(link.title)
-    return Shared(title, link.shown_name, link.created_at, _shown(messages), *_origin(link.conversation))
+    return Shared(title, link.shown_name, link.created_at, _shown(_seen(branch), branch), *_origin(link.conversation))
 
 
 def _origin(row: Conversation) -> tuple[bool, str]:
@@ -179,9 +182,10 @@ def _seen(branch: Sequence[Message]) -> list[Message]:
     return [message for message in branch if message.is_visible and message.name not in PRODUCT_NAMES]
 
 
-def _shown(messages: Sequence[Message]) -> tuple[SharedMessage, ...]:
-    seen = [message for message in messages if message.is_visible]
-    pages = opened_pages.cited_by(seen[0].conversation_id, (message.text for message in seen)) if seen else {}
+def _shown(messages: Sequence[Message], branch: Sequence[Message]) -> tuple[SharedMessage, ...]:
+    """``branch``: with what is hidden, such as the calls of an answer that opened a page and broke off."""
+    turns = {message.turn_id for message in branch if message.turn_id}
+    pages = opened_pages.of_turns(turns, (message.text for message in messages))
     return tuple(_message(message, pages) for message in messages)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from uuid import UUID
 
 from chatui.models import OpenedPage
@@ -18,6 +18,15 @@ def of_conversation(conversation_id: UUID) -> dict[int, Cited]:
 def cited_by(conversation_id: UUID, texts: Iterable[str]) -> dict[int, Cited]:
     """As ``of_conversation``, if one of the texts may cite a page; otherwise nothing is read."""
     return of_conversation(conversation_id) if any(map(may_cite, texts)) else {}
+
+
+def of_turns(turns: Collection[UUID], texts: Iterable[str]) -> dict[int, Cited]:
+    """By cursor, the pages that these turns opened and no others, if one of the texts may cite a page. For readers who are shown some turns
+    of a conversation: a text can name any cursor, that of a page that was opened elsewhere or later included."""
+    if not turns or not any(map(may_cite, texts)):
+        return {}
+    rows = OpenedPage.objects.filter(turn__in=turns).order_by("pk")
+    return {cursor: Cited(url, title) for cursor, url, title in rows.values_list("cursor", "url", "title")}
 
 
 def keep(turn_id: UUID, pages: Mapping[int, Cited]) -> None:

@@ -13,7 +13,7 @@ from django.test import Client
 from django.utils import timezone
 
 from chatui.display import conversation_actions
-from chatui.models import AuditEvent, Conversation, Message, ShareLink, User
+from chatui.models import AuditEvent, Conversation, Message, OpenedPage, ShareLink, Turn, User
 from chatui.models.message import Author
 from chatui.store import transcripts
 from chatui.transfer import share_links
@@ -83,6 +83,24 @@ def test_anybody_with_the_link_reads_what_the_preview_showed(leaf: Message, ada:
 def test_nothing_hidden_is_in_it_nor_what_was_written_for_the_person_who_asked(leaf: Message, ada: User) -> None:
     page = read(make(ada, leaf))
     assert "HIDDEN" not in page and "SUMMARY" not in page
+
+
+def test_a_citation_leads_to_no_page_that_was_opened_elsewhere_in_the_conversation(conversation: Conversation, ada: User) -> None:
+    question = say(conversation, None, "Tea?", Header("user"), Author.PERSON)
+    shared, later = (
+        Turn.objects.create(
+            conversation=conversation, question=question, asked_by=ada, client_id=uuid4(), lease_until=timezone.now(), state=state
+        )
+        for state in ("completed", "stopped")
+    )
+    kept = transcripts.Kept(turn=shared)
+    opening = transcripts.append(conversation, question, Frame(Header("tool", name="browser.open"), "HIDDEN-PAGE"), Author.PRODUCT, kept)
+    final = Frame(Header("assistant", channel="final"), "So it is【0†L1】【1†L1】.")
+    link = make(ada, transcripts.append(conversation, opening, final, Author.MODEL, kept))
+    OpenedPage.objects.create(turn=shared, cursor=0, url="https://tea.example/", title="Tea")
+    OpenedPage.objects.create(turn=later, cursor=1, url="https://clinic.example/", title="What nobody is to know")
+    page = read(link)
+    assert "tea.example" in page and "clinic.example" not in page and "nobody" not in page
 
 
 def test_no_id_name_or_token_of_the_owner_is_in_it(leaf: Message, ada: User) -> None:
