@@ -113,7 +113,8 @@ def _arguments(values: Mapping[str, object]) -> tuple[tuple[ShownArgument, ...],
         has_escapes = has_escapes or (text, title) != (kept, label)
         shown.append(ShownArgument(to_be_approved(title), to_be_approved(text)))
         if len(shown) == NAME_CHARS:
-            left_out += sum(len(str(each)) for each in list(values.values())[NAME_CHARS:])
+            # Names count as well: a tool may take any, and all that is sent can stand in them.
+            left_out += sum(len(other) + len(str(each)) for other, each in list(values.items())[NAME_CHARS:])
             break
     return tuple(shown), left_out, has_escapes
 

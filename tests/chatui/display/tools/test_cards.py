@@ -64,6 +64,8 @@ def test_huge_arguments_are_cut_and_the_card_says_by_how_much(talk: Conversation
     assert shown.left_out > 11_000 and not shown.has_escapes
     many = cards.card(a_row(talk, {f"name {n}": "v" for n in range(5000)}))
     assert len(many.arguments) == 100 and many.left_out > 4000
+    named = cards.card(a_row(talk, {**{f"name {n}": "v" for n in range(100)}, "all that is sent": ""}))
+    assert named.left_out == len("all that is sent")
 
 
 def test_a_text_is_shown_as_it_is_and_anything_else_as_json(talk: Conversation) -> None:
