@@ -18,27 +18,37 @@ _TAIL = ".,;:!?)]}'\"*_~>»”’、。）】"
 
 
 class Reach:
-    """``allows`` an address that was ``shown`` before, or that stands in one of the ``questions``."""
+    """Has ``found`` an address that was ``shown`` before, or that stands in one of the ``questions``."""
 
     def __init__(self, questions: Iterable[str]) -> None:
-        self._known = {_key(found) for question in questions for match in _WRITTEN.finditer(question) for found in _readings(match[0])}
+        self._known: dict[str, str] = {}
+        for question in questions:
+            for match in _WRITTEN.finditer(question):
+                self.shown(_readings(match[0]))
 
     def shown(self, addresses: Iterable[str]) -> None:
         """The model was shown links to these."""
-        self._known.update(map(_key, addresses))
+        for address in addresses:
+            self._known.setdefault(_key(address), _bare(address))
 
-    def allows(self, address: str) -> bool:
-        """Whether it may be opened."""
-        return _key(address) in self._known
+    def found(self, address: str) -> str | None:
+        """The address as it was written or shown; None where it may not be opened. Of how the model spells it only the scheme counts: in
+        the number of slashes at its end alone, it could tell something."""
+        known = self._known.get(_key(address))
+        scheme = "http" if address.strip().lower().startswith("http://") else "https"
+        return None if known is None else f"{scheme}://{known}"
 
 
-def _readings(written: str) -> set[str]:
+def _readings(written: str) -> list[str]:
     """An address in a sentence, with and without the punctuation that may belong to the sentence."""
-    return {written, written.rstrip(_TAIL)}
+    return [written.rstrip(_TAIL), written]
 
 
 def _key(address: str) -> str:
     """Addresses that differ in their scheme, their fragment, the case of their host or a slash at the end are one."""
-    bare = re.sub(r"^https?://", "", address.strip(), flags=re.IGNORECASE).partition("#")[0].rstrip("/")
-    host, mark, rest = re.match(r"([^/?]*)([/?]?)(.*)", bare, re.DOTALL).groups()  # type: ignore[union-attr]
+    host, mark, rest = re.match(r"([^/?]*)([/?]?)(.*)", _bare(address).rstrip("/"), re.DOTALL).groups()  # type: ignore[union-attr]
     return f"{host.lower()}{mark}{rest}"
+
+
+def _bare(address: str) -> str:
+    return re.sub(r"^https?://", "", address.strip(), flags=re.IGNORECASE).partition("#")[0]

@@ -93,10 +93,11 @@ class Browser:
         return self._pages[at], at
 
     async def _loaded(self, url: str) -> Page:
-        if not self._reach.allows(url):
+        found = self._reach.found(url)
+        if found is None:
             raise ToolError("Only addresses that the person wrote, or that a search or an opened page showed, can be opened.")
         try:
-            return await reading.read(await self.fetcher.fetch(url))
+            return await reading.read(await self.fetcher.fetch(found))
         except FetchError as error:
             raise ToolError(str(error)) from None
 

@@ -62,11 +62,19 @@ async def test_only_addresses_that_were_written_or_shown_are_opened() -> None:
         assert peer.asked == ["/black", "/tea", "/milk?x=1"]
 
 
+async def test_nothing_of_how_the_model_spells_an_address_is_sent() -> None:
+    async with web() as peer:
+        ours = browser(peer, f"What does http://tea.example:{peer.port}/tea say?")
+        for spelled in (f"HTTP://TEA.example:{peer.port}/tea///////", f"http://tea.example:{peer.port}/tea/#{'x' * 50}"):
+            await ours.open(id=spelled)
+        assert peer.asked == ["/tea", "/tea"] and {page.url for page in ours.turn.pages.values()} == {f"http://tea.example:{peer.port}/tea"}
+
+
 async def test_what_a_person_writes_without_a_scheme_counts() -> None:
     reach = Reach(["See example.org/a, https://Example.com. and «http://b.example/x?y=1»!"])
     told = ["https://example.org/a", "http://example.org/a/", "https://example.com", "http://b.example/x?y=1#z"]
-    assert all(map(reach.allows, told))
-    assert not any(map(reach.allows, ["https://example.org/", "https://example.org/ab", "https://b.example/x", "https://b.example/X?y=1"]))
+    assert all(map(reach.found, told))
+    assert not any(map(reach.found, ["https://example.org/", "https://example.org/ab", "https://b.example/x", "https://b.example/X?y=1"]))
 
 
 async def test_no_question_takes_long_to_look_through() -> None:
