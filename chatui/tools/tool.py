@@ -64,6 +64,7 @@ class Tool:
 
     ``title``: what people call it; empty for its name in words. ``reads_private_data``: it can return what not everybody may know.
     ``sends_outside``: what it is given can leave the house. Unless somebody says otherwise, a tool does both (``combinations``).
+    ``revision``: another one means that a call does something else, whatever the model is told.
     """
 
     name: str
@@ -82,6 +83,7 @@ class Tool:
     title: str = ""
     reads_private_data: bool = True
     sends_outside: bool = True
+    revision: str = ""
 
     @property
     def shown_title(self) -> str:
@@ -90,8 +92,8 @@ class Tool:
 
     @property
     def fingerprint(self) -> str:
-        """Of everything that the model is told: another one is another tool, whatever its name is."""
-        told = json.dumps([self.source, self.name, self.description, self.parameters], sort_keys=True, default=str)
+        """Of everything that the model is told, and of the revision: another one is another tool, whatever its name is."""
+        told = json.dumps([self.source, self.name, self.description, self.parameters, self.revision], sort_keys=True, default=str)
         return hashlib.sha256(told.encode()).hexdigest()[:32]
 
     @property

@@ -125,6 +125,7 @@ def tool_of(offer: Offer, watched: Watched) -> Tool:
         label=label,
         source=offer.server,
         seconds=watched.spec.seconds + _SLACK_SECONDS,
+        revision=offer.digest(),
     )
 
 

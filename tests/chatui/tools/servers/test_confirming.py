@@ -83,6 +83,19 @@ def test_a_changed_tool_is_not_offered_until_it_is_confirmed_again(place: Path) 
     assert "eve" in seen().description
 
 
+def test_what_a_person_allowed_is_another_tool_once_its_calls_go_elsewhere(place: Path) -> None:
+    run("wiki_search_pages", "--confirm")
+    before = seen()
+    path = place / "wiki.json"
+    said = json.loads(path.read_text())
+    said["paths"] = {f"/deleted{at}": item for at, item in said["paths"].items()}
+    path.write_text(json.dumps(said))
+    run("wiki_search_pages", "--confirm")
+    known._known.cache_clear()
+    assert (seen().description, seen().parameters) == (before.description, before.parameters)
+    assert seen().fingerprint != before.fingerprint
+
+
 def test_a_confirmation_is_withdrawn_and_a_tool_that_is_not_ticked_any_more_is_gone(place: Path) -> None:
     run("wiki_search_pages", "--confirm")
     toml = place / "tools.toml"
