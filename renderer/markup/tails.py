@@ -208,7 +208,9 @@ class Tail:
 def cost_of(text: str) -> int:
     """What rendering a text costs, in the unit of ``WORK_PER_CHARACTER``. Many short lines cost up to ten times as much."""
     markup = sum(map(text.count, "[]!*_`<&\\$~|:^#%+=>@{}"))
-    return len(text) + 8 * markup + 24 * text.count("[") + 40 * text.count("://") + 20 * text.count("\n")
+    # A citation is short, and the address that it becomes can have 2,000 characters.
+    links = 24 * text.count("[") + 40 * text.count("://") + 80 * text.count("†")
+    return len(text) + 8 * markup + links + 20 * text.count("\n")
 
 
 def _presentable(text: str, definitions: Definitions, *, mend: bool = True) -> tuple[tuple[Block, ...], Definitions, str, bool]:

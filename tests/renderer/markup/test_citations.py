@@ -8,7 +8,7 @@ from renderer.gate import VisibleText
 from renderer.markup import html
 from renderer.markup.blocks import BlockClosed, BlockOpen
 from renderer.markup.citations import Cited, cited
-from renderer.markup.growing import GrowingMarkdown
+from renderer.markup.growing import STEP_COST, GrowingMarkdown
 
 TEA = Cited("https://www.tea.example/green?a=1&b=2", 'Green "tea" <b>')
 PAGES = {0: Cited("", "Results"), 3: TEA, 4: Cited("javascript:alert(1)", "x"), 5: Cited("https://x.example/)](https://e.example", "y")}
@@ -72,6 +72,12 @@ def test_pages_that_are_opened_while_it_is_written_count() -> None:
     growing.feed(VisibleText("Tea【3†L1】."))
     growing.finish(is_cut=False)
     assert LINK in growing.html()[0].html
+
+
+def test_many_citations_of_a_long_address_are_not_rendered_on_the_event_loop() -> None:
+    growing = GrowingMarkdown({3: Cited("https://tea.example/" + "a" * 1900, "T" * 200)})
+    growing.feed(VisibleText("a【3†L1】" * 100))
+    assert growing.cost_to_feed(VisibleText("a")) > STEP_COST
 
 
 def test_sources_are_what_is_cited_each_once_in_order() -> None:
