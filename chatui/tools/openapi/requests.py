@@ -29,7 +29,7 @@ def written(url: str, offer: Offer, arguments: Mapping[str, Any], headers: Mappi
     set_by_model: dict[str, str] = {}
     for name, value in arguments.items():
         place = offer.places.get(name)
-        if place is None or value is None:
+        if place is None or (value is None and place.part != "path"):
             continue
         if place.part == "path":
             path = path.replace(f"{{{place.name}}}", _segment(name, value))
@@ -51,7 +51,7 @@ def written(url: str, offer: Offer, arguments: Mapping[str, Any], headers: Mappi
 
 def _segment(name: str, value: Any) -> str:
     """One part of the path. Servers and proxies decode more than once, so nothing that is dots in the end is let through."""
-    text = ",".join(map(_text, value)) if isinstance(value, list) else _text(value)
+    text = ",".join(map(_text, value)) if isinstance(value, list) else "" if value is None else _text(value)
     decoded = text
     for _ in range(_TIMES_DECODED):
         decoded = unquote(decoded)

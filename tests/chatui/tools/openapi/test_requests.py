@@ -46,9 +46,9 @@ def test_no_argument_replaces_a_credential_even_where_an_offer_would_let_it(tmp_
 
 @pytest.mark.parametrize("value", [
     "..", ".", "", "../admin", "..%2fadmin", "%2e%2e", "%252e%252e%252fadmin", "a/../../admin", "..\\admin", "a\nb", "a\x00", "..;/x",
-    "..;x=1", "%2e%2e;/x", " .. ", "//evil.example",
+    "..;x=1", "%2e%2e;/x", " .. ", "//evil.example", None,
 ])  # fmt: skip
-def test_no_argument_leads_out_of_its_place_in_the_path(value: str, tmp_path: Path) -> None:
+def test_no_argument_leads_out_of_its_place_in_the_path(value: str | None, tmp_path: Path) -> None:
     with pytest.raises(ToolError):
         written(URL, offer(tmp_path, "getPage"), {"page_id": value, "part": "p"}, HEADERS, {})
 
