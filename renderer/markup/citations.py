@@ -17,6 +17,8 @@ CITATION = re.compile(r"【([0-9]{1,6})†[^【】\n]{1,60}】|〖([0-9]{1,6})�
 """As gpt-oss was trained to write it; some of its descriptions have the other brackets."""
 _HALF_A_CITATION = re.compile(r"[【〖](?:[0-9]{1,6}(?:†[^【】〖〗\n]{0,60})?)?\Z")
 TITLE_CHARS = 200
+MOST_LINKS = 100
+"""In one run of text. Each repeats the whole address, so a few characters of a model's text could become megabytes of a page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,11 +68,12 @@ def link_up(children: list[Token], pages: Pages) -> list[Token]:
 
 
 def _linked(token: Token, pages: Pages, *, inside_link: bool) -> Iterator[Token]:
-    end = 0
+    end, links_left = 0, MOST_LINKS
     for match in CITATION.finditer(token.content):
         if match.start() > end:
             yield token.copy(content=token.content[end : match.start()])
-        if not inside_link:
+        if not inside_link and links_left:
+            links_left -= 1
             yield from _tokens(pages.get(int(match[1] or match[2])))
         end = match.end()
     if not end:

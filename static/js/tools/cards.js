@@ -6,6 +6,10 @@ import { around, find, parse, seek } from "../page/dom.js";
 import { RequestFailed, act, read } from "../page/server.js";
 import { toast } from "../page/toasts.js";
 
+/** So long after cards have changed, a click may still be meant for what stood there before. */
+const SETTLING_MS = 400;
+let changedAt = -Infinity;
+
 /** The cards that were announced, so that each is once. @type {Set<string>} */
 const announced = new Set();
 
@@ -27,6 +31,7 @@ export async function showCards(exchange) {
   // The same cards once more: who has the focus on a button keeps it.
   if (stateOf(cards) !== stateOf(place)) {
     const had = heldBy(place);
+    if (place.childElementCount) changedAt = performance.now();
     place.replaceChildren(cards);
     if (had) focusOn(place);
   }
@@ -74,7 +79,7 @@ async function decided(event) {
   const button = event.submitter;
   if (!(form instanceof HTMLFormElement) || !exchange || !(button instanceof HTMLButtonElement)) return;
   event.preventDefault();
-  if (form.dataset.sent) return;
+  if (form.dataset.sent || performance.now() - changedAt < SETTLING_MS) return;
   form.dataset.sent = "yes";
   try {
     await act(new URL(form.action).pathname, { decision: button.value });

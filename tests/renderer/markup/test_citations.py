@@ -80,6 +80,10 @@ def test_many_citations_of_a_long_address_are_not_rendered_on_the_event_loop() -
     assert growing.cost_to_feed(VisibleText("a")) > STEP_COST
 
 
+def test_a_text_that_only_cites_has_so_many_links_and_no_more() -> None:
+    assert rendered("Tea" + "【3†L1】" * 500).count("<a ") == 100
+
+
 def test_sources_are_what_is_cited_each_once_in_order() -> None:
     other = Cited("https://o.example/", "Other")
     assert cited("【7†L1】【3†L1】【7†L3】【0†L1】【4†L1】", {**PAGES, 7: other}) == [other, TEA]
