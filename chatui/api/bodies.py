@@ -11,12 +11,16 @@ from django.http import HttpRequest
 from pydantic import BaseModel, ValidationError
 
 from chatui.api.errors import invalid
-from chatui.store import transcripts
+from chatui.turns.asked.storable import storable
 
 Model = TypeVar("Model", bound=BaseModel)
 
 _SUSPECT = re.compile(rb"\\u(?:0000|[dD][89a-fA-F])|\xed[\xa0-\xbf]|\x00")
 """What may come to NUL or a half of a surrogate pair, or is not UTF-8. Only then every text is looked at: a mebibyte can hold many."""
+
+
+LENGTH_DIGITS = 15
+"""Python refuses to read a number of thousands of digits."""
 
 
 def json_of(request: HttpRequest) -> dict[str, Any]:
@@ -30,11 +34,11 @@ def json_of(request: HttpRequest) -> dict[str, Any]:
     length = request.META.get("CONTENT_LENGTH") or ""
     if not length.isdecimal():
         raise invalid("The request has to say its length (Content-Length).", code="length_required", status=411)
-    if int(length) > settings.DATA_UPLOAD_MAX_MEMORY_SIZE:
+    if len(length) > LENGTH_DIGITS or int(length) > settings.DATA_UPLOAD_MAX_MEMORY_SIZE:
         raise invalid(f"The body may have {settings.DATA_UPLOAD_MAX_MEMORY_SIZE} bytes.", code="body_too_large", status=413)
     try:
         found = json.loads(request.body)
-        found = _storable(found) if _SUSPECT.search(request.body) else found
+        found = storable(found) if _SUSPECT.search(request.body) else found
     except (ValueError, RecursionError):
         raise invalid("The body is not valid JSON.", code="invalid_json") from None
     if not isinstance(found, dict):
@@ -50,16 +54,3 @@ def checked(model: type[Model], body: dict[str, Any]) -> Model:
         first = error.errors(include_url=False, include_input=False, include_context=False)[0]
         param = ".".join(str(part) for part in first["loc"][:3])
         raise invalid(f"{param}: {first['msg']}.", param=param) from None
-
-
-def _storable(value: Any) -> Any:
-    """The same without what a database or UTF-8 refuses, in all texts and names: settings and orders are stored and sent like messages."""
-    match value:
-        case str():
-            return transcripts.storable(value)
-        case list():
-            return [_storable(item) for item in value]
-        case dict():
-            return {transcripts.storable(name): _storable(item) for name, item in value.items()}
-        case _:
-            return value

@@ -1,0 +1,20 @@
+"""Takes out of what a program sent, in all texts and names, what a database or UTF-8 refuses: settings and orders are stored like messages."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from chatui.store import transcripts
+
+
+def storable(value: Any) -> Any:
+    """The same value of JSON, which can be stored and sent."""
+    match value:
+        case str():
+            return transcripts.storable(value)
+        case list():
+            return [storable(item) for item in value]
+        case dict():
+            return {transcripts.storable(name): storable(item) for name, item in value.items()}
+        case _:
+            return value
