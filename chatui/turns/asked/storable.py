@@ -1,4 +1,4 @@
-"""Takes out of what a program sent, in all texts and names, what a database or UTF-8 refuses: settings and orders are stored like messages."""
+"""Takes out of what a program sent, in all texts and names, what a database or UTF-8 refuses: orders are stored like messages."""
 
 from __future__ import annotations
 
