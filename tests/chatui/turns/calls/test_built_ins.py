@@ -124,7 +124,7 @@ def offer(monkeypatch: pytest.MonkeyPatch) -> None:
     functions = found.tools()
     monkeypatch.setattr(found, "tools", lambda: {**functions, **TOOLS})
     names = ["get_weather", "browser", "python"]
-    environment.change(monkeypatch, {"tools": dict.fromkeys(names, ()), "tools_without_approval": names})
+    environment.change(monkeypatch, {"tools": dict.fromkeys(names, ()), "tools_without_approval": names, "tool_combinations": "any"})
 
 
 @pytest.mark.django_db(transaction=True)
