@@ -61,7 +61,7 @@ attack: development chromium ## Load every known attack in a real browser, and p
 	@$(PY) -m tests.attacks
 	@CHATUI_TEST_SHAPES=all $(PY) -m pytest --quiet tests/chatui/canary/test_runs.py -k every_shape $(PYTEST_FLAGS)
 
-accessibility: development chromium ## Every state of every page by keyboard, zoomed and by finger; make test takes one in three
+accessibility: development chromium ## Every state of every page by keyboard, zoomed and by finger; make test takes one in six
 	@CHATUI_TEST_STATES=all $(PY) -m pytest --numprocesses auto --quiet tests/browser/accessibility $(PYTEST_FLAGS)
 
 bench: development ## Measure what things cost, as ratios within one run (BENCH_FLAGS=--short)
