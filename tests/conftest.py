@@ -33,6 +33,7 @@ OF_TESTS = {
     "CHATUI_TEST_SHAPES",
 }
 TOGETHER = ("tests/llama/",)
+MADE_BY_MIGRATIONS = ("django_content_type", "auth_permission")
 SERVICES = ("CHATUI_TEST_DATABASE_URL", "CHATUI_TEST_REDIS_URL")
 
 # Not in pyproject.toml: without the plugin (-p no:django) that setting would be an unknown one, and an error.
@@ -97,10 +98,14 @@ def _without_static_files(request: pytest.FixtureRequest) -> Iterator[None]:
 
 @pytest.fixture(autouse=True, scope="session")
 def _flush_although_the_audit_log_refuses(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Tests that commit empty every table afterwards, also the one whose rows the database refuses to delete."""
+    """Tests that commit empty every table afterwards, also the one whose rows the database refuses to delete.
+
+    The rows that a migration makes anew stay: to make every permission again costs more than most of these tests.
+    """
     if not request.config.pluginmanager.hasplugin("django"):
         yield
         return
+    from django.core.management.commands import flush as command
     from django.db.backends.sqlite3.operations import DatabaseOperations
 
     from tests.chatui.audit_log.triggers import without_triggers
@@ -109,10 +114,11 @@ def _flush_although_the_audit_log_refuses(request: pytest.FixtureRequest) -> Ite
 
     def flush_all(self: DatabaseOperations, sql_list: list[str]) -> None:
         with without_triggers():
-            flush(self, sql_list)
+            flush(self, [sql for sql in sql_list if not any(f'"{table}"' in sql for table in MADE_BY_MIGRATIONS)])
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(DatabaseOperations, "execute_sql_flush", flush_all)
+        patch.setattr(command, "emit_post_migrate_signal", lambda *_args, **_options: None)
         yield
 
 
@@ -193,8 +199,9 @@ SECOND_TRY = "second try"
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
-    """A test in a browser that fails is tried once more, and the summary names it: a browser on a busy machine may be late for a step."""
-    if item.get_closest_marker("browser") is None or item.config.getoption("usepdb"):
+    """A test that fails is tried once more, and the summary names it with its first failure: what is late on a busy machine, or belongs to
+    the test before, does not stop the others, and is not hidden either."""
+    if item.config.getoption("usepdb"):
         return None
     reports = runtestprotocol(item, log=False, nextitem=nextitem)
     failures = [report.longreprtext for report in reports if report.failed]

@@ -69,6 +69,17 @@ async def _all_of(pipe: IO[bytes]) -> bytes:
 
 
 async def _spawned(launch: Launch, filter_end: int, write_end: int) -> asyncio.subprocess.Process:
+    spawning = asyncio.ensure_future(_create(launch, filter_end, write_end))
+    try:
+        return await asyncio.shield(spawning)
+    except asyncio.CancelledError:
+        # Cancelled half-way, asyncio would leave the pipes that it had not connected yet open until they end by themselves.
+        with contextlib.suppress(OSError):
+            await ended(await spawning)
+        raise
+
+
+async def _create(launch: Launch, filter_end: int, write_end: int) -> asyncio.subprocess.Process:
     identity: dict[str, Any] = {} if launch.user is None else {"user": launch.user, "group": launch.user, "extra_groups": []}
     return await asyncio.create_subprocess_exec(
         *launch.command(filter_end, write_end),

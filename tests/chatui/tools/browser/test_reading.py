@@ -60,6 +60,7 @@ async def test_a_page_without_text_is_said_to_have_none(body: str) -> None:
     ["<div>" * 200_000 + "x", "<a href=/a>x</a>" * 50_000, "<p " + "a=b " * 300_000 + ">x", "<" * 1_000_000, "<table>" * 50_000 + "x",
      "a" * 2_000_000, "<b>" * 100_000 + "x", "&#x10ffff;" * 200_000, "<p>x\n\n" * 200_000],
 )  # fmt: skip
+@pytest.mark.slow
 async def test_hostile_pages_end_in_bounded_time_with_bounded_text(body: str) -> None:
     began = time.monotonic()
     try:
