@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Literal, Protocol
 
+from chatui.json_schemas.answer_format import AnswerFormat
 from renderer.errors import Code, ErrorCode
 from renderer.events import RawEvent
 from renderer.frames import Frame
@@ -49,9 +50,12 @@ class SampleRequest:
     there is no text yet: then the answer is always asked for in words. If the reasoning was cut, the prompt must never open the answer:
     the model would go on reasoning there, for everybody to read.
     ``tools``: the functions that the model may call, always in the same order, so that a server can reuse the beginning of the prompt.
+    ``must_call``: the sample is of no use without a call. The frames say so to the model; no back end forces it.
     ``sampling``: ``temperature`` and ``top_p``, where they are not left to the server. ``must_fit``: nothing may be left out of a
     conversation that is too long; it fails as a question that is too long does.
     ``given_back``: by the id of a call, the reasoning before it as the same server gave it; without it, it is written anew from the frames.
+    ``answer_format``: what the answer has to be, and nothing before it. It is told to the model, and to the server where that can hold the
+    model to it; a server that refuses it is asked without. Nothing here checks it.
     ``on_sent`` is called before the first event with what is sent: the path and the exact JSON body. It contains hidden text.
     """
 
@@ -63,6 +67,8 @@ class SampleRequest:
     tools: tuple[FunctionTool, ...] = ()
     sampling: Mapping[str, float] = field(default_factory=dict)
     must_fit: bool = False
+    must_call: bool = False
+    answer_format: AnswerFormat | None = None
     given_back: Mapping[str, GivenReasoning] = field(default_factory=dict, compare=False, repr=False)
     on_sent: Callable[[str, bytes], None] | None = field(default=None, compare=False, repr=False)
 

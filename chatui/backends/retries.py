@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import random
+import re
+import time
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
+from chatui import measures
 from chatui.backends.base import Backend, BackendError, SampleEvent, SampleRequest
 from chatui.codes import ProductCode
+
+_log = logging.getLogger(__name__)
+_STATUS = re.compile(r"HTTP (\d{3})\b")
 
 PAUSES = (0.5, 2.0)
 """Seconds before the second and the third attempt, where the server names none."""
@@ -24,6 +31,7 @@ async def sample(backend: Backend, request: SampleRequest) -> AsyncGenerator[Sam
     Raises:
         BackendError: the last attempt's.
     """
+    begun_at = time.monotonic()
     for pause in (*PAUSES, None):
         has_begun = False
         try:
@@ -36,6 +44,15 @@ async def sample(backend: Backend, request: SampleRequest) -> AsyncGenerator[Sam
             wait = pause if error.retry_after is None else error.retry_after
             may_help = error.retryable and not has_begun and error.code is not ProductCode.TIMEOUT
             if pause is None or wait is None or wait > LONGEST_PAUSE or not may_help:
+                _note(backend, error, time.monotonic() - begun_at)
                 raise
         # A little more than asked for, and not the same for everybody: those who were refused together come back one by one.
         await asyncio.sleep(wait * (1 + random.random() / 4))  # noqa: S311 - no secret
+
+
+def _note(backend: Backend, error: BackendError, seconds: float) -> None:
+    """A line and a count for the operator. What the server said is in neither."""
+    status = found[1] if (found := _STATUS.search(error.cause)) else ""
+    measures.MODEL_SERVER_ERRORS.labels(backend.name, error.code.value, status).inc()
+    fields = {"backend": backend.name, "code": error.code.value, "status": status, "cause": error.cause, "seconds": round(seconds, 3)}
+    _log.warning("a model server failed", extra=fields)

@@ -24,6 +24,8 @@ from chatui.backends.failures.kinds import failed
 from chatui.backends.http import WHOLE
 from chatui.backends.responses.tools import as_json
 from chatui.backends.sse import Event
+from chatui.backends.structured.refused import sample_in_format
+from chatui.backends.structured.words import as_chat, in_words
 from chatui.codes import ProductCode
 from renderer.errors import Code
 from renderer.events import RawEvent
@@ -46,6 +48,7 @@ class ChatCompletionsBackend(FoundServer):
 
     async def sample(self, request: SampleRequest) -> AsyncGenerator[SampleEvent, None]:
         """See ``base.Backend``."""
+        request = in_words(request)
         async with aclosing(self._continue(request) if request.cut_answer else self._within(request, self._sample)) as events:
             async for event in events:
                 yield event
@@ -74,7 +77,10 @@ class ChatCompletionsBackend(FoundServer):
             async for event in events:
                 yield event
 
-    async def _sample(self, request: SampleRequest) -> AsyncGenerator[SampleEvent, None]:
+    def _sample(self, request: SampleRequest) -> AsyncGenerator[SampleEvent, None]:
+        return sample_in_format(request, self._sample_once)
+
+    async def _sample_once(self, request: SampleRequest) -> AsyncGenerator[SampleEvent, None]:
         payload = await self._payload(request)
         restore = is_defanged(payload["messages"])
         new_deltas = partial(
@@ -119,6 +125,8 @@ class ChatCompletionsBackend(FoundServer):
             payload |= {"continue_final_message": True, "add_generation_prompt": False}
         if request.tools:
             payload["tools"] = [{"type": "function", "function": as_json(tool)} for tool in request.tools]
+        if request.answer_format and request.cut_answer is None:
+            payload["response_format"] = as_chat(request.answer_format)
         if model:
             payload["model"] = model
         if request.max_tokens:

@@ -17,7 +17,8 @@ from pathlib import Path
 from uuid import uuid4
 
 from chatui.backends.base import Effort, EndReason, SampleEnded, SampleEvent, SampleRequest, Usage
-from chatui.backends.demo import summary_lines
+from chatui.backends.demo import function_calls, summary_lines
+from chatui.backends.demo.sample_value import sample_answer
 from chatui.codes import ProductCode
 from renderer.events import FrameClosed, FrameOpened, FrameText, RawEvent
 from renderer.frames import Channel, Frame, Header, Role, Terminator
@@ -59,8 +60,7 @@ class DemoBackend:
         if request.on_sent is not None:
             request.on_sent("(nowhere: the demo is a script)", _said(request))
         player = _Player(self._tokens_per_second, request.max_tokens)
-        summed_up = summary_lines.question_summed_up(request)
-        script = _script(_question(request)) if summed_up is None else _line(summary_lines.next_step(choose(summed_up), request))
+        script = _played(request)
         if request.cut_answer:
             async for event in player.continue_answer(_final_text(script), request.cut_answer):
                 yield event
@@ -68,7 +68,7 @@ class DemoBackend:
             for part in _after_replies(script, _replies(request)):
                 async for event in player.play(part, request.effort):
                     yield event
-        yield player.ended()
+        yield player.ended(sum(len(_WORD.findall(frame.body)) for frame in request.frames))
 
     async def models(self) -> tuple[str, ...]:
         """The one demo model."""
@@ -110,9 +110,13 @@ _CITY = re.compile(r"\bin ([A-Z][\w'-]*(?: [A-Z][\w'-]*){0,3})")
 
 def _script(question: str) -> tuple[_Part, ...]:
     """The script for a question, about the city that it names."""
-    found = _CITY.search(question)
-    city = found[1] if found else "Tokyo"
+    city = _city(question)
     return tuple(replace(part, text=part.text.replace("CITY", city)) for part in _load(choose(question)))
+
+
+def _city(question: str) -> str:
+    found = _CITY.search(question)
+    return found[1] if found else "Tokyo"
 
 
 def _replies(request: SampleRequest) -> int:
@@ -134,6 +138,16 @@ def _load(name: str) -> tuple[_Part, ...]:
     _, *cut = _PART.split((_SCRIPTS / f"{name}.harmony").read_text(encoding="utf-8"))
     parts = zip(cut[::3], cut[1::3], cut[2::3], strict=True)
     return tuple(_Part(tool, text.strip(), is_more=kind == "more", is_after_tool=kind == "tool") for kind, tool, text in parts)
+
+
+def _played(request: SampleRequest) -> tuple[_Part, ...]:
+    if (summed_up := summary_lines.question_summed_up(request)) is not None:
+        return _line(summary_lines.next_step(choose(summed_up), request))
+    if made := function_calls.script(request, _city(_question(request))):
+        return (_Part(None, made, is_more=False),)
+    if request.answer_format:
+        return _line(sample_answer(request.answer_format.checked_schema))
+    return _script(_question(request))
 
 
 def _line(text: str) -> tuple[_Part, ...]:
@@ -198,8 +212,8 @@ class _Player:
             yield FrameText(word)
         yield FrameClosed(Terminator.RETURN)
 
-    def ended(self) -> SampleEnded:
-        return SampleEnded(self._reason, Usage(completion_tokens=self._played), MODEL)
+    def ended(self, prompt_tokens: int) -> SampleEnded:
+        return SampleEnded(self._reason, Usage(prompt_tokens, self._played), MODEL)
 
     async def _wait(self) -> None:
         """Wait for the time of one token, measured from the beginning so that the pace does not drift."""

@@ -12,27 +12,32 @@ from functools import partial
 from typing import Any
 from uuid import uuid4
 
-from chatui.backends.base import BackendError, Endpoint, EndReason, SampleEnded, SampleEvent, SampleRequest, broken_off_with
+from chatui.backends.base import BackendError, Endpoint, EndReason, SampleEnded, SampleEvent, SampleRequest, Usage, broken_off_with
 from chatui.backends.context.fitting import Fit, hidden_weight
 from chatui.backends.context.sampling import Attempt, too_long, within
 from chatui.backends.context.window import Windows
 from chatui.backends.continuation import continue_in_words, has_text
 from chatui.backends.discovery import own_name
 from chatui.backends.failures.kinds import failed
-from chatui.backends.harmony.dialect import Asked, Chunks
+from chatui.backends.harmony.behind import behind
+from chatui.backends.harmony.dialect import Asked, Chunks, Dialect
 from chatui.backends.harmony.dialects import DIALECTS
 from chatui.backends.harmony.prompt import Wanted, answer_tokens, fitted, opened
 from chatui.backends.harmony.server import TokenServer, ask_token_server
 from chatui.backends.http import WHOLE, Upstream, Watcher
 from chatui.backends.sse import Event
+from chatui.backends.structured.refused import refuses_format
 from chatui.codes import ProductCode
 from renderer.errors import Code, ErrorCode
-from renderer.events import FrameClosed, RawEvent
+from renderer.events import FrameClosed, FrameOpened, RawEvent
+from renderer.frame_kinds import is_answer
 from renderer.frames import Frame, Terminator
 from renderer.harmony.hip1 import pieces_of_frame
 from renderer.harmony.pieces import Piece
 from renderer.harmony.reader import Reader
 from renderer.harmony.vocabulary import Vocabulary, VocabularyError
+
+OnSent = Callable[[str, bytes], None]
 
 _KEEP_FOUND = 60.0
 _EVENTS_AFTER_THE_END = 8
@@ -97,7 +102,8 @@ class HarmonyCompletionsBackend:
         async def plan(most: float | None) -> Attempt:
             wanted = Wanted(request, window.limit, None if most is None else int(most), least)
             prompt = await asyncio.to_thread(fitted, wanted, vocabulary, self._today())
-            asked = Asked(prompt.ids, answer_tokens(request, len(prompt.ids), wanted.context), model, request.sampling)
+            schema = request.answer_format.checked_schema if request.answer_format and not request.cut_answer else None
+            asked = Asked(prompt.ids, answer_tokens(request, len(prompt.ids), wanted.context), model, request.sampling, schema)
             held = Fit(request, len(prompt.ids), hidden_weight(request), prompt.turns_left_out, prompt.is_least)
             if wanted.context is not None and len(prompt.ids) >= wanted.context:
                 raise too_long(window, held, f"{len(prompt.ids)} tokens, and the server takes {wanted.context}")
@@ -112,21 +118,27 @@ class HarmonyCompletionsBackend:
         asked: Asked,
         *,
         cut_answer: Frame | None = None,
-        on_sent: Callable[[str, bytes], None] | None = None,
+        on_sent: OnSent | None = None,
     ) -> AsyncGenerator[SampleEvent, None]:
-        """As ``sample``, for a finished prompt, which ends in ``<|start|>assistant``, or in ``cut_answer``. Raises as ``sample``."""
+        """As ``sample``, for a finished prompt, which ends in ``<|start|>assistant``, or in ``cut_answer``. Raises as ``sample``.
+
+        With a schema, it is sampled up to the answer first, and then from there on under the schema: no grammar binds what stands before.
+        """
         vocabulary = await self._loaded()
         dialect = DIALECTS[(await self._server()).dialect]
-        answer = _Answer(dialect.chunks(vocabulary), self._limits.max_output_chars)
+        answer = _Answer(dialect.chunks(vocabulary), self._limits.max_output_chars, pauses=asked.schema is not None)
         if cut_answer:
             answer.continue_with(cut_answer)
         try:
-            async with aclosing(self._upstream.stream(dialect.path, dialect.payload(asked), on_sent)) as read:
-                async for events in read:
-                    for raw in answer.feed_all(events):
+            async with aclosing(self._written(answer, dialect, replace(asked, schema=None), on_sent)) as raws:
+                async for raw in raws:
+                    yield raw
+            if answer.is_paused:
+                following = await asyncio.to_thread(behind, asked, answer.pieces, vocabulary)
+                answer.resume(dialect.chunks(vocabulary), len(following.ids) - len(asked.ids))
+                async with aclosing(self._in_schema(answer, dialect, following, on_sent)) as raws:
+                    async for raw in raws:
                         yield raw
-                    if answer.is_over:
-                        break
             answer.check_end()
         except (BackendError, asyncio.CancelledError) as error:
             for raw in answer.break_off(broken_off_with(error)):
@@ -136,7 +148,32 @@ class HarmonyCompletionsBackend:
         for raw in rest:
             yield raw
         model = own_name(answer.chunks.model, asked.model, (await self._server()).models)
-        yield SampleEnded(reason, answer.chunks.usage, model)
+        yield SampleEnded(reason, answer.usage, model)
+
+    async def _written(self, answer: _Answer, dialect: Dialect, asked: Asked, on_sent: OnSent | None) -> AsyncGenerator[RawEvent, None]:
+        """Send one request, and read its answer until reading can stop."""
+        async with aclosing(self._upstream.stream(dialect.path, dialect.payload(asked), on_sent)) as read:
+            async for events in read:
+                for raw in answer.feed_all(events):
+                    yield raw
+                if answer.is_over or answer.is_paused:
+                    return
+
+    async def _in_schema(self, answer: _Answer, dialect: Dialect, asked: Asked, on_sent: OnSent | None) -> AsyncGenerator[RawEvent, None]:
+        """As ``_written``; without the schema where the server refuses it, such as one that its grammar cannot express."""
+        has_begun = False
+        try:
+            async with aclosing(self._written(answer, dialect, asked, on_sent)) as raws:
+                async for raw in raws:
+                    has_begun = True
+                    yield raw
+            return
+        except BackendError as error:
+            if has_begun or not refuses_format(error):
+                raise
+        async with aclosing(self._written(answer, dialect, replace(asked, schema=None), on_sent)) as raws:
+            async for raw in raws:
+                yield raw
 
     async def models(self) -> tuple[str, ...]:
         """See ``base.Backend``. The server is asked at most once a minute."""
@@ -175,8 +212,14 @@ class _Asking:
 class _Answer:
     """Stream events in, raw events out. An unreadable event ends the answer: with ids missing, hidden text could become visible."""
 
-    def __init__(self, chunks: Chunks, max_chars: int) -> None:
+    def __init__(self, chunks: Chunks, max_chars: int, *, pauses: bool = False) -> None:
+        """``pauses``: reading stops where the answer begins, until ``resume``."""
         self.chunks = chunks
+        self.is_paused = False
+        self.pieces: list[Piece] = []
+        """What was sampled up to there, where it pauses."""
+        self._pauses = pauses
+        self._ids_before = 0
         self._reader = Reader(_new_call_id)
         self._chars_left = max_chars
         self._is_done = False
@@ -196,11 +239,24 @@ class _Answer:
         for piece in pieces_of_frame(replace(cut_answer, body=""))[2:-1]:
             self._opening += self._reader.feed_text(piece) if isinstance(piece, str) else self._reader.feed_marker(piece.token)
 
+    def resume(self, chunks: Chunks, ids_before: int) -> None:
+        """Go on with another response, whose prompt holds what was read. ``ids_before``: how many ids that is."""
+        self.chunks, self._ids_before = chunks, ids_before
+        self.is_paused = self._pauses = self._is_done = False
+
+    @property
+    def usage(self) -> Usage | None:
+        """What the server counted, over both responses."""
+        usage = self.chunks.usage
+        if not self._ids_before or usage is None or usage.prompt_tokens is None or usage.completion_tokens is None:
+            return usage
+        return Usage(max(usage.prompt_tokens - self._ids_before, 0), usage.completion_tokens + self._ids_before)
+
     def feed_all(self, events: Iterable[Event]) -> Iterator[RawEvent]:
         """The raw events of what was read together, until reading can stop."""
         for event in events:
             yield from self.feed(event)
-            if self.is_over:
+            if self.is_over or self.is_paused:
                 return
 
     def feed(self, event: Event) -> list[RawEvent]:
@@ -262,6 +318,11 @@ class _Answer:
                 events += self._reader.feed_text(text[:room])
             elif room:
                 events += self._reader.feed_marker(text)
+            if self._pauses:
+                self.pieces.append(piece)
+                self.is_paused = any(isinstance(event, FrameOpened) and is_answer(event.header) for event in events)
+                if self.is_paused:
+                    break
         if events:
             events, self._opening = [*self._opening, *events], []
         return self._noted(events)

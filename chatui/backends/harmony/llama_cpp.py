@@ -13,6 +13,9 @@ from chatui.codes import ProductCode
 from renderer.harmony.pieces import Marker, Piece, TokenPieces, text_of_pieces
 from renderer.harmony.vocabulary import SPECIAL_IDS, Vocabulary, marker_name
 
+_COMPACT = {"x-guidance": {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}}
+"""Servers that are built with llguidance allow any white space in JSON, and a small model then writes nothing else. Others ignore this."""
+
 
 class LlamaCpp:
     """llama.cpp's own ``/completion``."""
@@ -25,6 +28,7 @@ class LlamaCpp:
         """See Dialect. It ends at ``<|return|>`` and ``<|call|>`` by itself."""
         return {
             **asked.sampling,
+            **({} if asked.schema is None else {"json_schema": {**asked.schema, **_COMPACT}}),
             "prompt": list(asked.ids),
             "stream": True,
             "return_tokens": True,

@@ -9,7 +9,9 @@ from datetime import date
 from chatui.backends.base import BackendError, SampleRequest
 from chatui.backends.context.fitting import fit
 from chatui.backends.context.room import ANSWER_TOKENS, kept_free
+from chatui.backends.structured.words import for_prompt
 from renderer.errors import Code, ParseHeaderError
+from renderer.frame_kinds import NOTES
 from renderer.frames import HEADER_VALUE, Frame, Header, Role
 from renderer.harmony.prompt import Fitted, Prompt, build_within
 from renderer.harmony.system_messages import DeveloperMessage, SystemMessage
@@ -75,11 +77,12 @@ def _prompt(request: SampleRequest, today: date) -> Prompt:
     """System and developer frames become one developer message: the system message says what the model was trained to expect in it."""
     orders = [frame.body for frame in request.frames if frame.header.role in (Role.SYSTEM, Role.DEVELOPER)]
     functions = tuple(tool for tool in request.tools if tool.recipient is None)
+    formats = (for_prompt(request.answer_format),) if request.answer_format else ()
     talk = [frame for frame in request.frames if frame.header.role not in (Role.SYSTEM, Role.DEVELOPER)]
     return Prompt(
         _writable(talk),
         _system_message(request, today),
-        DeveloperMessage("\n\n".join(orders) if orders else None, functions) if orders or functions else None,
+        DeveloperMessage("\n\n".join(orders) if orders else None, functions, formats) if orders or functions or formats else None,
         opened(request.cut_answer),
     )
 
@@ -104,6 +107,8 @@ def _writable(frames: Sequence[Frame]) -> list[Frame]:
 
 
 def _header(header: Header) -> Header | None:
+    if header == NOTES:
+        return Header(Role.USER)  # on no channel, as the model knows people's messages
     is_tool = header.role == Role.TOOL
     needed = (header.role, header.channel, header.recipient, header.name if is_tool else None)
     if not all(value is None or HEADER_VALUE.fullmatch(value) for value in needed) or (is_tool and not header.name):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -24,6 +25,7 @@ class SGLang:
         """See Dialect."""
         sampling: dict[str, object] = {
             **asked.sampling,
+            **({} if asked.schema is None else {"json_schema": json.dumps(asked.schema, ensure_ascii=False)}),
             "max_new_tokens": asked.max_tokens,
             "stop_token_ids": list(STOP_IDS),
             "skip_special_tokens": False,

@@ -23,6 +23,7 @@ class Vllm:
         return {
             **({"model": asked.model} if asked.model else {}),
             **asked.sampling,
+            **({} if asked.schema is None else {"structured_outputs": {"json": dict(asked.schema)}}),
             "prompt": list(asked.ids),
             "stream": True,
             "stream_options": {"include_usage": True},

@@ -25,6 +25,8 @@ from chatui.backends.responses.input import prompt
 from chatui.backends.responses.reducer import Reducer
 from chatui.backends.responses.tools import as_json
 from chatui.backends.sse import Event
+from chatui.backends.structured.refused import sample_in_format
+from chatui.backends.structured.words import as_chat, as_responses, in_words
 from renderer.errors import Code
 from renderer.events import RawEvent
 
@@ -32,6 +34,8 @@ _log = logging.getLogger(__name__)
 # The last event of a stream repeats the whole answer, escaped, and some servers repeat the instructions as well.
 _SNAPSHOT_BYTES_PER_CHAR = 8
 _MOST_REMEMBERED = 1 << 16
+_READS_CHAT_FIELDS = "llama.cpp"
+"""It reads a Responses request as one of Chat Completions, drops ``text``, and holds the model to the other format's own field."""
 
 
 class ResponsesBackend(FoundServer):
@@ -52,6 +56,7 @@ class ResponsesBackend(FoundServer):
 
     async def sample(self, request: SampleRequest) -> AsyncGenerator[SampleEvent, None]:
         """See ``base.Backend``. The format has no place for an open answer, so the model is asked to continue it."""
+        request = in_words(request)
         window = await self._window(request.model)
         sample = self._sampling(window.size)
         if request.cut_answer:
@@ -63,7 +68,7 @@ class ResponsesBackend(FoundServer):
                 yield event
 
     def _sampling(self, context: int | None) -> Sample:
-        return partial(self._sample, context=context)
+        return partial(sample_in_format, sample=partial(self._sample, context=context))
 
     async def _sample(self, request: SampleRequest, *, context: int | None) -> AsyncGenerator[SampleEvent, None]:
         payload = await self._payload(request)
@@ -109,6 +114,10 @@ class ResponsesBackend(FoundServer):
             payload["tools"] = [{"type": "function", **as_json(tool), "strict": False} for tool in request.tools]
             # A server that keeps its reasoning to itself gives it encrypted, so that it can be given back with the reply.
             payload["include"] = ["reasoning.encrypted_content"]
+        if request.answer_format and request.cut_answer is None:
+            payload["text"] = {"format": as_responses(request.answer_format)}
+            if await self._product() == _READS_CHAT_FIELDS:
+                payload["response_format"] = as_chat(request.answer_format)
         if said.instructions:
             payload["instructions"] = said.instructions
         if model:

@@ -1,0 +1,94 @@
+"""Has the demo call a function that a program offers, and answer with what it replied: made-up arguments that fit its schema."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from chatui.backends.base import SampleRequest
+from renderer.frames import Frame, Role
+from renderer.harmony.system_messages import FunctionTool
+
+SCRIPTED = frozenset({"get_current_weather", "keep_note"})
+"""What the demo's own scripts call."""
+_WORD = re.compile(r"[A-Z]?[a-z]{3,}")
+_MOST_DEPTH = 4
+_REPLY_CHARS = 500
+
+
+def script(request: SampleRequest, place: str) -> str | None:
+    """What the demo writes next: a call, or an answer out of the replies; None where no function fits. ``place``: a city, if one is named.
+
+    A function fits where a word of its name is in the question, or a call is required.
+    """
+    functions = [tool for tool in request.tools if tool.name not in SCRIPTED and tool.recipient is None]
+    said = _since_question(request.frames)
+    replies = [frame for frame in said[1:] if frame.header.role == Role.TOOL and _name(frame) not in SCRIPTED]
+    if replies and not request.must_call:
+        return _answer(replies)
+    question = said[0].body if said else ""
+    fitting = [tool for tool in functions if _fits(tool.name, question)]
+    chosen = fitting or (functions if request.must_call else [])
+    return _call(chosen[0], place, question) if chosen else None
+
+
+def _since_question(frames: Sequence[Frame]) -> Sequence[Frame]:
+    last = max((place for place, frame in enumerate(frames) if frame.header.role == Role.USER), default=0)
+    return frames[last:]
+
+
+def _name(reply: Frame) -> str:
+    return (reply.header.name or "").removeprefix("functions.")
+
+
+def _fits(name: str, question: str) -> bool:
+    return any(word.lower() in question.lower() for word in _WORD.findall(name) if word not in ("get", "set", "the", "and"))
+
+
+def _call(tool: FunctionTool, place: str, question: str) -> str:
+    made = json.dumps(_value(dict(tool.parameters or {}), "", (place, question[:80]), 0), ensure_ascii=False)
+    return (
+        "<|channel|>analysis<|message|>The program offers a function for this. I call it; I should not guess.<|end|>\n"
+        f"<|start|>assistant<|channel|>commentary to=functions.{tool.name} <|constrain|>json<|message|>{_harmless(made)}<|call|>"
+    )
+
+
+def _answer(replies: Sequence[Frame]) -> str:
+    lines = "\n".join(f"`{_name(frame)}` replied: {_harmless(frame.body)[:_REPLY_CHARS]}" for frame in replies)
+    return (
+        "<|channel|>analysis<|message|>The function has replied. I say what it said, and where that comes from.<|end|>\n"
+        f"<|start|>assistant<|channel|>final<|message|>{lines}\n\n*(This is a scripted demo: no model has read the reply.)*<|return|>"
+    )
+
+
+def _value(schema: Mapping[str, Any], name: str, words: tuple[str, str], depth: int) -> Any:
+    """A value that fits a schema, as far as the demo understands it: required properties only, and the first of each choice."""
+    if schema.get("enum"):
+        return schema["enum"][0]
+    variants = schema.get("anyOf")
+    if isinstance(variants, list) and variants:
+        return _value(variants[0], name, words, depth)
+    match schema.get("type"):
+        case "object" | None if depth == 0 or "properties" in schema:
+            return _object(schema, words, depth)
+        case "array":
+            fill = range(int(schema.get("minItems", 0)) if depth < _MOST_DEPTH else 0)
+            return [_value(schema.get("items") or {}, name, words, depth + 1) for _ in fill]
+        case "integer" | "number":
+            return max(1, schema.get("minimum", 1))
+        case "boolean":
+            return True
+    return words[0] if re.search("city|location|place|town", name, re.IGNORECASE) else words[1]
+
+
+def _object(schema: Mapping[str, Any], words: tuple[str, str], depth: int) -> dict[str, Any]:
+    properties = schema.get("properties") or {}
+    needed = [name for name in schema.get("required") or () if name in properties and depth < _MOST_DEPTH]
+    return {name: _value(properties[name], name, words, depth + 1) for name in needed}
+
+
+def _harmless(text: str) -> str:
+    """Without what the demo's own script would be read as."""
+    return text.replace("<|", "< |")

@@ -1,0 +1,42 @@
+"""Makes up a value that fits a schema, as far as the demo goes: it is no model, and only shows what an answer in a format looks like."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+
+def sample_answer(schema: Mapping[str, Any]) -> str:
+    """JSON, as a model would write it."""
+    return json.dumps(_value(schema), indent=2, ensure_ascii=False)
+
+
+def _value(schema: Any) -> Any:
+    if not isinstance(schema, Mapping):
+        return None
+    if "const" in schema:
+        return schema["const"]
+    for word in ("enum", "examples"):
+        if isinstance(schema.get(word), list) and schema[word]:
+            return schema[word][0]
+    for word in ("anyOf", "oneOf"):
+        if isinstance(schema.get(word), list) and schema[word]:
+            return _value(schema[word][0])
+    return _typed(schema, schema.get("type", "object" if "properties" in schema else "string"))
+
+
+def _typed(schema: Mapping[str, Any], kind: object) -> Any:
+    match kind[0] if isinstance(kind, list) and kind else kind:
+        case "object":
+            properties = schema.get("properties")
+            return {name: _value(each) for name, each in properties.items()} if isinstance(properties, Mapping) else {}
+        case "array":
+            return [_value(schema.get("items", {}))]
+        case "integer" | "number":
+            return schema.get("minimum", 1)
+        case "boolean":
+            return True
+        case "null":
+            return None
+    return "This is the demo: no model wrote it."

@@ -1,0 +1,1 @@
+"""JSON Schemas from strangers, made harmless: tools' and those of answers."""

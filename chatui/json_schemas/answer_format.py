@@ -1,0 +1,116 @@
+"""The format that an answer has to have: JSON that fits a schema, as a person or a program asks for it."""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from chatui.json_schemas.checking import SCHEMA_CHARS, SchemaUnusableError, check_schema, fault
+from chatui.json_schemas.references import written_out
+from renderer import strict_json
+
+NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+DEFAULT_NAME = "answer"
+DESCRIPTION_CHARS = 1000
+MOST_CHARS = 4 * SCHEMA_CHARS
+"""Of a schema as it is given, with definitions that it may not use."""
+ANY_OBJECT: dict[str, Any] = {"type": "object"}
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerFormat:
+    """``schema``: without references; None for any JSON object. ``is_strict``: whether a server is asked to keep to it in any case, which
+    some do only for simple schemas. Whatever it says, the answer is checked here."""
+
+    name: str = DEFAULT_NAME
+    schema: Mapping[str, Any] | None = field(default=None, repr=False)
+    description: str = field(default="", repr=False)
+    is_strict: bool = True
+
+    @property
+    def checked_schema(self) -> Mapping[str, Any]:
+        """The schema that an answer is held against."""
+        return ANY_OBJECT if self.schema is None else self.schema
+
+    def fault(self, answer: str) -> str | None:
+        """What is wrong with an answer, in words for the model, which may quote it; None where nothing is."""
+        try:
+            value = strict_json.loads(answer)
+        except strict_json.JsonError as error:
+            return f"it is not JSON (character {error.position}): {error}"
+        try:
+            return fault(self.checked_schema, value, "the answer")
+        except SchemaUnusableError as error:
+            return str(error)
+
+    def stored(self) -> dict[str, Any]:
+        """As a row keeps it."""
+        return {"name": self.name, "schema": self.schema, "description": self.description, "strict": self.is_strict}
+
+
+def answer_format(name: str, schema: Any, description: str = "", *, is_strict: bool = True) -> AnswerFormat:
+    """A format of what a stranger gave. ``schema`` None: any JSON object.
+
+    Raises:
+        SchemaUnusableError: the name or the schema cannot be used.
+    """
+    if not NAME.fullmatch(name):
+        raise SchemaUnusableError("its name may have letters, digits, _ and -, at most 64")
+    if schema is not None:
+        if not isinstance(schema, Mapping):
+            raise SchemaUnusableError("its schema is no object")
+        if len(json.dumps(schema)) > MOST_CHARS:
+            raise SchemaUnusableError("its schema is too large")
+        schema = written_out(schema)
+        check_schema(schema)
+        _check_storable(schema)
+    return AnswerFormat(name, schema, _one_line(description)[:DESCRIPTION_CHARS], is_strict)
+
+
+def _check_storable(schema: Mapping[str, Any]) -> None:
+    written = json.dumps(schema, ensure_ascii=False)
+    if "\\u0000" in written or any("\ud800" <= char <= "\udfff" for char in written):
+        raise SchemaUnusableError("it has characters that cannot be stored")
+
+
+class NotJsonError(SchemaUnusableError):
+    """The text is no JSON object. ``line`` and ``column`` count from 1."""
+
+    def __init__(self, text: str, position: int) -> None:
+        super().__init__("it is no JSON object")
+        before = text[:position]
+        self.line, self.column = before.count("\n") + 1, position - (before.rfind("\n") + 1) + 1
+
+
+def schema_of(text: str) -> dict[str, Any]:
+    """The schema that a person wrote. Raises SchemaUnusableError where it is none."""
+    if len(text) > MOST_CHARS:
+        raise SchemaUnusableError("its schema is too large")
+    try:
+        value = strict_json.loads(text, exact=True)
+    except strict_json.JsonError as error:
+        raise NotJsonError(text, error.position) from None
+    if not isinstance(value, dict):
+        raise NotJsonError(text, 0)
+    return value
+
+
+def of_row(stored: Mapping[str, Any] | None) -> AnswerFormat | None:
+    """The format that a row keeps."""
+    if not stored:
+        return None
+    strict = stored.get("strict") is not False
+    return AnswerFormat(str(stored["name"]), stored.get("schema"), str(stored.get("description", "")), is_strict=strict)
+
+
+def shown(schema: Mapping[str, Any] | None) -> str:
+    """The schema as a person edits it."""
+    return "" if schema is None else json.dumps(schema, indent=2, ensure_ascii=False)
+
+
+def _one_line(text: str) -> str:
+    return " ".join("".join(char if unicodedata.category(char)[0] != "C" else " " for char in text).split())

@@ -1,0 +1,62 @@
+"""Writes out the references of a JSON Schema, so that nothing in it leads anywhere. What libraries make of a class is full of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from chatui.json_schemas.checking import SCHEMA_DEPTH, SchemaUnusableError
+
+MOST_VALUES = 4000
+"""So many values may come of it: each level of references can double them."""
+_LEFT_OUT = ("$defs", "definitions", "$schema", "$id", "$anchor", "$dynamicAnchor", "$comment")
+
+
+def written_out(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """The schema without references, and without what only they need.
+
+    Raises:
+        SchemaUnusableError: one leads elsewhere, to nothing or back to itself, or too much comes of them.
+    """
+    written = _Writer(schema).of(schema, 0, ())
+    return dict(written) if isinstance(written, Mapping) else {}
+
+
+class _Writer:
+    def __init__(self, document: Mapping[str, Any]) -> None:
+        self._document = document
+        self._left = MOST_VALUES
+
+    def of(self, value: Any, depth: int, trail: tuple[str, ...]) -> Any:
+        """``trail``: the references on the way here."""
+        self._left -= 1
+        if self._left < 0 or depth > 2 * SCHEMA_DEPTH:
+            raise SchemaUnusableError("its schema is too large when its references are written out")
+        if isinstance(value, list):
+            return [self.of(each, depth + 1, trail) for each in value]
+        if not isinstance(value, Mapping):
+            return value
+        target = value.get("$ref")
+        if isinstance(target, str):
+            if target in trail:
+                raise SchemaUnusableError("its schema refers to itself")
+            beside = {name: each for name, each in value.items() if name != "$ref"}
+            found = self._found(target)
+            return self.of({**found, **beside} if isinstance(found, Mapping) else found, depth + 1, (*trail, target))
+        return {name: self.of(each, depth + 1, trail) for name, each in value.items() if name not in _LEFT_OUT or not _is_keyword(value)}
+
+    def _found(self, target: str) -> Any:
+        if not target.startswith("#"):
+            raise SchemaUnusableError("its schema refers to another document")
+        place: Any = self._document
+        for part in target[1:].split("/")[1:]:
+            name = part.replace("~1", "/").replace("~0", "~")
+            if not isinstance(place, Mapping) or name not in place:
+                raise SchemaUnusableError("its schema refers to what there is not")
+            place = place[name]
+        return place
+
+
+def _is_keyword(schema: Mapping[str, Any]) -> bool:
+    """Whether this is a schema, and not the mapping of its properties, one of which may be called ``definitions``."""
+    return any(isinstance(schema.get(name), str | list) for name in ("type", "anyOf", "allOf", "oneOf", "enum", "$schema", "$id"))

@@ -1,0 +1,1 @@
+"""Answers that have to have a format."""

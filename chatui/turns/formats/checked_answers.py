@@ -1,0 +1,122 @@
+"""Checks each answer of a turn against the format that was asked for, when it ends; and has the model try once more.
+
+It stands between a sampling and the turn, so that an answer that does not fit is withdrawn before it counts as one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from chatui import prompts
+from chatui.backends.base import SampleRequest
+from chatui.json_schemas import answer_format
+from chatui.json_schemas.answer_format import AnswerFormat
+from chatui.models.turn import TurnState
+from chatui.turns.ledger import Job, Outcome
+from chatui.turns.start import Started
+from renderer import history
+from renderer.errors import Code
+from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn, RawEvent
+from renderer.frame_kinds import ANSWER, PREAMBLE, is_answer
+from renderer.frames import Frame, Header, Role
+
+JSON = "json"
+
+
+def format_of(started: Started) -> AnswerFormat | None:
+    """The format that the answers of a turn have to have: what its program asked for, or what is set for the conversation."""
+    if started.program is not None:
+        return started.program.answer_format
+    return answer_format.of_row(started.turn.conversation.answer_format)
+
+
+class CheckedAnswers:
+    """One for each turn. ``feed`` takes what a model writes, ``follow`` says what is asked next, ``verdict`` how the turn ends.
+
+    A person watches the answer grow, and sees a first one that does not fit disappear; of the second they keep what there is, with a
+    sentence that says so. A program gets an answer that fits, whole, or none.
+    """
+
+    def __init__(self, wanted: AnswerFormat | None, job: Job, take: Callable[[RawEvent], None], *, for_program: bool) -> None:
+        """``take`` gets the events."""
+        self.wanted = wanted
+        # A part of a text fits no schema: the rest of a cut answer is only marked as what it belongs to.
+        self._checks = wanted is not None and (job.cut_answer is None or not job.cut_answer.body)
+        self._job = job
+        self._take = take
+        self._for_program = for_program
+        self._body: list[str] | None = None
+        self._held: list[RawEvent] = []
+        self._fault: tuple[str, str] | None = None
+        self._has_tried_again = False
+
+    def asked(self, request: SampleRequest) -> SampleRequest:
+        """The first request of the turn, with the format."""
+        return replace(request, answer_format=self.wanted if self._checks else None)
+
+    def feed(self, event: RawEvent) -> None:
+        """The next event of a sampling."""
+        if self.wanted is None:
+            self._take(event)
+            return
+        match event:
+            case FrameOpened(header=header) if is_answer(header):
+                event = replace(event, header=replace(header, constrain=JSON))
+                self._body = [] if self._checks else None
+            case FrameText(text=text) if self._body is not None:
+                self._body.append(text)
+            case FrameWithdrawn():
+                self._body = None
+            case FrameClosed() if self._body is not None:
+                self._close(event, "".join(self._body))
+                return
+        self._pass(event)
+
+    def follow(self, request: SampleRequest, written: Sequence[Frame]) -> SampleRequest | None:
+        """What is asked next, where the answer that has just ended does not fit; None where it does, or there were two tries.
+
+        ``written``: the frames of the turn so far, without that answer, which is hidden.
+        """
+        if self._fault is None or self._has_tried_again:
+            return None
+        fault, body = self._fault
+        self._fault, self._has_tried_again = None, True
+        said = f"{Code.BODY_CONSTRAINT_VIOLATION}: {fault}\n\n{prompts.read('another_try')}"
+        frames = history.seen_again((*self._job.frames, *written, Frame(ANSWER, body)))
+        return replace(request, frames=(*frames, Frame(Header(Role.USER), said)), tools=(), given_back={}, cut_answer=None)
+
+    def verdict(self, outcome: Outcome) -> Outcome:
+        """How the turn ends, where its samplings say ``outcome``."""
+        if self._fault is None or outcome.state is TurnState.INCOMPLETE:
+            return outcome
+        return Outcome(TurnState.FAILED, Code.BODY_CONSTRAINT_VIOLATION)
+
+    def _close(self, closed: FrameClosed, body: str) -> None:
+        self._body = None
+        fault = None
+        if self.wanted is not None and closed.terminator is not None and closed.error is None and not closed.is_preamble_after_all:
+            fault = self.wanted.fault(body)
+        self._fault = None if fault is None else (fault, body)
+        if fault is not None:
+            closed = replace(closed, error=Code.BODY_CONSTRAINT_VIOLATION)
+            if self._for_program or not self._has_tried_again:
+                self._pass(FrameWithdrawn())
+        if closed.is_preamble_after_all and self._held:
+            # What is held is said right from its beginning.
+            self._held[0], closed = FrameOpened(PREAMBLE), replace(closed, header=None)
+        self._release()
+        self._take(closed)
+
+    def _pass(self, event: RawEvent) -> None:
+        """On to the turn. What a program gets as its answer is held until it has been checked."""
+        if self._for_program and self._body is not None:
+            self._held.append(event)
+            return
+        self._release()
+        self._take(event)
+
+    def _release(self) -> None:
+        held, self._held = self._held, []
+        for event in held:
+            self._take(event)

@@ -1,0 +1,1 @@
+"""Pages about answers in a format."""

@@ -1,0 +1,115 @@
+"""Values are held against schemas in bounded time and memory, and references are written out or refused, whatever a schema says."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from typing import Any
+
+import pytest
+
+from chatui.json_schemas import answer_format as formats
+from chatui.json_schemas.answer_format import AnswerFormat, answer_format, of_row, schema_of
+from chatui.json_schemas.checking import SchemaUnusableError, fault
+from chatui.json_schemas.references import written_out
+
+MANY = """
+import resource, sys
+resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
+from chatui.json_schemas.checking import fault
+print(fault({"anyOf": [{"items": {"type": "string"}}] * 500}, [1] * 10_000))
+print(fault({"anyOf": [{"items": {"type": "string"}}] * 500}, [1] * 300_000))
+print(fault({"anyOf": [{"items": {"type": "string"}}] * 5}, [1] * 3))
+"""
+
+
+def test_saying_what_is_wrong_fills_no_memory() -> None:
+    done = subprocess.run([sys.executable, "-c", MANY], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr[-500:]
+    long, longer, short = done.stdout.splitlines()
+    assert (long, longer) == ("arguments: it does not fit the schema", "arguments: too long to be checked")
+    assert "is not valid under any of the schemas" in short
+
+
+def test_no_schema_and_no_value_stall_the_check() -> None:
+    began = time.monotonic()
+    wide: dict[str, Any] = {"items": {"allOf": [{"not": {"const": f"x{number}"}} for number in range(400)]}}
+    assert fault(wide, [1] * 200_000) == "arguments: too long to be checked"
+    assert fault(wide, [1] * 10_000) is None
+    assert fault({"pattern": "^(a+)+$"}, "a" * 20_000 + "!")
+    assert time.monotonic() - began < 3
+
+
+def test_references_are_written_out() -> None:
+    schema = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "type": "object",
+        "properties": {"a": {"$ref": "#/$defs/A", "description": "mine"}, "definitions": {"type": "string"}},
+        "$defs": {"A": {"type": "array", "items": {"$ref": "#/$defs/B"}}, "B": {"type": "integer"}},
+    }
+    assert written_out(schema) == {
+        "type": "object",
+        "properties": {"a": {"type": "array", "items": {"type": "integer"}, "description": "mine"}, "definitions": {"type": "string"}},
+    }
+
+
+def doubling(levels: int) -> dict[str, Any]:
+    made: dict[str, Any] = {f"d{n}": {"allOf": [{"$ref": f"#/$defs/d{n + 1}"}] * 2} for n in range(levels)}
+    return {"$defs": {**made, f"d{levels}": {"type": "integer"}}, "$ref": "#/$defs/d0"}
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"$ref": "#"},
+        {"properties": {"a": {"$ref": "#/properties/a"}}},
+        {"$ref": "https://example.org/schema"},
+        {"$ref": "file:///etc/passwd"},
+        {"$ref": "#/no"},
+        {"$dynamicRef": "#a"},
+        doubling(30),
+        {"properties": {"a": {"const": "\ud800"}}},
+        {"properties": {"a\0": {}}},
+    ],
+)
+def test_a_schema_that_leads_elsewhere_or_grows_is_refused(schema: dict[str, Any]) -> None:
+    began = time.monotonic()
+    with pytest.raises(SchemaUnusableError):
+        answer_format("a", schema)
+    assert time.monotonic() - began < 2
+
+
+@pytest.mark.parametrize("text", ["", "no", "[]", "5", '{"a":1,"a":2}', "[" * 5000, '{"a": NaN}', '{"enum": ["' + "x" * 70_000 + '"]}'])
+def test_what_is_no_schema_is_none(text: str) -> None:
+    with pytest.raises(SchemaUnusableError):
+        schema_of(text)
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        ('{"a": 1}', None),
+        (' \n{"a": 1} ', None),
+        ('{"a": "x"}', 'a: "x" is not of type'),
+        ("", "it is not JSON"),
+        ('```json\n{"a": 1}\n```', "it is not JSON"),
+        ("{" * 500, "it is not JSON"),
+        ('{"a": NaN}', "it is not JSON"),
+        ("1e999", "is not of type"),
+        ("9" * 5000, "is not of type"),
+    ],
+)
+def test_an_answer_fits_or_is_told_why_not(answer: str, said: str | None) -> None:
+    found = answer_format("a", {"type": "object", "properties": {"a": {"type": "integer"}}}).fault(answer)
+    assert (found is None) is (said is None)
+    assert said is None or said in str(found)
+
+
+def test_a_row_keeps_the_format_whole() -> None:
+    wanted = answer_format("a", {"type": "object"}, "Two\nlines\0 and <|end|>.", is_strict=False)
+    assert of_row(wanted.stored()) == wanted
+    assert wanted.description == "Two lines and <|end|>."
+    assert of_row(None) is None
+    assert of_row(AnswerFormat().stored()) == AnswerFormat()
+    assert formats.shown({"a": "ä"}) == '{\n  "a": "ä"\n}'

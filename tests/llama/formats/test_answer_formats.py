@@ -1,0 +1,50 @@
+"""An answer in a format from a real llama.cpp server, over each wire format: its grammar binds the answer, and not the reasoning."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+from chatui.backends.base import Backend, EndReason
+from chatui.json_schemas.answer_format import AnswerFormat, answer_format
+from renderer.frame_kinds import is_answer
+from renderer.frames import Channel
+from renderer.harmony.vocabulary import Vocabulary
+from tests.llama import test_tools
+from tests.support.sampling import asked, outcome
+
+pytestmark = [pytest.mark.llama, pytest.mark.asyncio]
+
+SUM = answer_format(
+    "sum",
+    {
+        "type": "object",
+        "properties": {"sum": {"enum": [3, 4, 5]}, "is_even": {"type": "boolean"}},
+        "required": ["sum", "is_even"],
+        "additionalProperties": False,
+    },
+)
+EITHER = answer_format("either", {"enum": ["yes", "no"]})
+
+
+@pytest_asyncio.fixture(params=["chat", "responses", "harmony"])
+async def backend(request: Any, llama_server: str, vocabulary: Vocabulary) -> AsyncIterator[Backend]:
+    async for each in test_tools.backend.__wrapped__(request, llama_server, vocabulary):  # type: ignore[attr-defined]
+        yield each
+
+
+@pytest.mark.parametrize("wanted", [SUM, EITHER], ids=["object", "choice"])
+async def test_the_answer_fits_and_the_thought_is_free(backend: Backend, wanted: AnswerFormat) -> None:
+    found = await outcome(backend, replace(asked("What is 2 + 2?"), answer_format=wanted, max_tokens=400))
+    print([done.frame.body for done in found.finished], found.ended)
+    assert found.ended is not None and found.ended.reason is EndReason.STOP
+    assert wanted.fault(found.visible) is None
+    [answer] = [done.frame for done in found.finished if is_answer(done.frame.header)]
+    assert json.loads(answer.body) is not None
+    thoughts = [done.frame.body for done in found.finished if done.frame.header.channel == Channel.ANALYSIS]
+    assert thoughts and not any(thought.startswith(("{", '"')) for thought in thoughts)
