@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from renderer import strict_json
 from renderer.errors import Code, ErrorCode, Place
-from renderer.frame_kinds import BROKEN, PREAMBLE, is_answer
+from renderer.frame_kinds import BROKEN, PREAMBLE, is_answer, is_json
 from renderer.frames import Frame, Header, Terminator
 
 
@@ -136,5 +136,4 @@ class Assembler:
 def violates_constraint(frame: Frame) -> bool:
     """Whether the body is not of the type that ``<|constrain|>`` names. Only JSON can be checked: any text is valid text or Markdown,
     and other types are not known here."""
-    constrain = frame.header.constrain
-    return constrain is not None and constrain.lower() == "json" and not strict_json.is_json(frame.body)
+    return is_json(frame.header) and not strict_json.is_json(frame.body)

@@ -26,6 +26,9 @@ TOOL_LINE = Header(Role.ASSISTANT, Channel.COMMENTARY, name=TOOL_LINE_NAME, inte
 """The header of the line that says which tool is at work. The product writes it, in the words of the tool's author; it is never sent to a
 model."""
 
+NOTES = Header(Role.USER, Channel.COMMENTARY)
+"""The header of notes that a program carries for the model, sealed: the model reads them as a person's message, and nobody else does."""
+
 PRODUCT_NAMES = frozenset({SUMMARY_NAME, TOOL_LINE_NAME})
 """Names of frames that the product writes for people. They are never sent to a model."""
 
@@ -45,9 +48,20 @@ def is_preamble(header: Header) -> bool:
     return header.intent == Intent.PREAMBLE
 
 
+def is_reasoning(header: Header) -> bool:
+    """Whether the frame is raw reasoning: an assistant's analysis, for nobody in particular, and whole."""
+    is_analysis = header.role == Role.ASSISTANT and header.channel == Channel.ANALYSIS
+    return is_analysis and header.intent is None and is_for_people(header.recipient)
+
+
 def is_tool_line(header: Header) -> bool:
     """Whether the frame is the product's line about a tool at work. Only what the product itself writes keeps that name."""
     return header == TOOL_LINE
+
+
+def is_json(header: Header) -> bool:
+    """Whether the body is JSON, as the frame says itself. People see it as code."""
+    return header.constrain is not None and header.constrain.lower() == "json"
 
 
 def is_answer(header: Header) -> bool:

@@ -7,22 +7,26 @@ It serves whole frames and streams alike. The table is sections 4 and 5 of the O
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
 from renderer.errors import VisibilityError
 from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn, RawEvent
-from renderer.frame_kinds import BROKEN, is_for_people, is_preamble, is_tool_line
+from renderer.frame_kinds import BROKEN, is_for_people, is_json, is_preamble, is_reasoning, is_tool_line
 from renderer.frames import Channel, Frame, Header, Intent, Role
 
 
 class Audience(StrEnum):
     """Who is looking. DEBUG needs the permission, an opt-in and an audit row; ``chatui.permissions.access`` demands all three. A PROGRAM
-    asks by a key of its owner's, and sees what an END_USER sees, but for the lines about our own tools."""
+    asks by a key of its owner's, and sees what an END_USER sees, but for the lines about our own tools; and besides that the
+    calls of its own functions, which it named in its request. A TRUSTED_PROGRAM sees raw
+    reasoning as well, and nothing else that is hidden: its key was given that, its owner has the permission, and each request is an
+    audit row (``chatui.permissions.program_reasoning``)."""
 
     END_USER = "user"
     PROGRAM = "program"
+    TRUSTED_PROGRAM = "trusted program"
     DEBUG = "debug"
 
 
@@ -37,11 +41,24 @@ class VisibleText(str):
         return cls("".join(parts))
 
 
-def may_see(header: Header, audience: Audience) -> bool:
-    """Whether this audience may see a frame with that header."""
+def may_see(header: Header, audience: Audience, own: Collection[str] = ()) -> bool:
+    """Whether this audience may see a frame with that header. ``own``: the names of a PROGRAM's own functions, as recipients."""
     if audience is Audience.DEBUG:
         return True
-    return why_hidden(header) is None and not (audience is Audience.PROGRAM and is_tool_line(header))
+    if audience is Audience.END_USER:
+        return why_hidden(header) is None
+    if _is_own_traffic(header, own) or (audience is Audience.TRUSTED_PROGRAM and is_reasoning(header)):
+        return True
+    return why_hidden(header) is None and not is_tool_line(header)
+
+
+def _is_own_traffic(header: Header, own: Collection[str]) -> bool:
+    """Whether the frame is a call of one of the program's own functions, or what it replied: both on commentary, without an intent."""
+    if header.channel != Channel.COMMENTARY or header.intent is not None:
+        return False
+    if header.role == Role.ASSISTANT:
+        return header.name is None and header.recipient in own
+    return header.role == Role.TOOL and header.recipient == Role.ASSISTANT and header.name in own
 
 
 def why_hidden(header: Header) -> str | None:
@@ -86,13 +103,13 @@ _WHY_INTENT: dict[str, str] = {
 }
 
 
-def show(frame: Frame, audience: Audience) -> VisibleText:
-    """The text of a frame that this audience may see.
+def show(frame: Frame, audience: Audience, own: Collection[str] = ()) -> VisibleText:
+    """The text of a frame that this audience may see. ``own`` as in ``may_see``.
 
     Raises:
         VisibilityError: the frame is hidden from this audience, so the caller should not have asked.
     """
-    if not may_see(frame.header, audience):
+    if not may_see(frame.header, audience, own):
         raise VisibilityError("a hidden frame was asked for")
     return VisibleText(frame.body)
 
@@ -156,7 +173,7 @@ def _in_place(match: re.Match[str]) -> str:
 @dataclass(frozen=True, slots=True)
 class VisibleOpened:
     """A visible frame began. ``header`` is complete for DEBUG; for an END_USER it only tells the answer, a preamble and the line of
-    a tool apart."""
+    a tool apart, and whether the body is JSON."""
 
     header: Header
 
@@ -193,8 +210,10 @@ VisibleEvent = VisibleOpened | VisibleDelta | VisibleWithdrawn | VisibleClosed |
 class Gate:
     """Turns raw events into visible events for one audience. Holds no text, only whether the open frame is visible."""
 
-    def __init__(self, audience: Audience) -> None:
+    def __init__(self, audience: Audience, own: Collection[str] = ()) -> None:
+        """``own`` as in ``may_see``."""
         self.audience = audience
+        self._own = frozenset(own)
         self._open_is_visible = False
         self._said_working = False
 
@@ -202,7 +221,7 @@ class Gate:
         """What this audience may see of ``event``, or None. Text outside an open visible frame is dropped."""
         match event:
             case FrameOpened(header=header):
-                self._open_is_visible = may_see(header, self.audience)
+                self._open_is_visible = may_see(header, self.audience, self._own)
                 if self._open_is_visible:
                     self._said_working = False
                     return VisibleOpened(header if self.audience is Audience.DEBUG else _outline(header))
@@ -221,4 +240,5 @@ class Gate:
 
 
 def _outline(header: Header) -> Header:
-    return Header(role=header.role, channel=header.channel, name=header.name if is_tool_line(header) else None, intent=header.intent)
+    name, constrain = header.name if is_tool_line(header) else None, "json" if is_json(header) else None
+    return Header(role=header.role, channel=header.channel, name=name, intent=header.intent, constrain=constrain)

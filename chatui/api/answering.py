@@ -3,26 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 
-from chatui.accounts.api_keys import checking
 from chatui.accounts.api_keys.checking import LiveKey
-from chatui.codes import ProductCode
-from chatui.database import pools
-from chatui.database.faults import DatabaseBusyError
+from chatui.api.key_watch import KeyWatch
 from chatui.delivery.bus import PROCESS
 from chatui.turns import running
 from chatui.turns.asked.by_program import ProgramAsk
 from chatui.turns.running import Place
 from chatui.turns.start import Started
 from chatui.turns.streams.program import Ended, ProgramEvent
-
-log = logging.getLogger(__name__)
-
-CHECK_SECONDS = 5.0
-"""How often the key is checked while an answer is written, and how long nothing is sent at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,17 +24,16 @@ class Answering:
     asked: ProgramAsk
     started: Started
 
-    async def events(self) -> AsyncIterator[ProgramEvent | None]:
+    async def events(self) -> AsyncGenerator[ProgramEvent | None, None]:
         """What happens in the turn, up to its end; None where nothing did for a while. Whoever stops reading stops the turn."""
-        loop, has_ended = asyncio.get_running_loop(), False
-        next_check = loop.time() + CHECK_SECONDS
+        watch, has_ended = KeyWatch(self.key), False
         try:
             while not has_ended:
-                event = await self._next(next_check - loop.time())
-                if loop.time() >= next_check:
-                    next_check = loop.time() + CHECK_SECONDS
-                    if not await self._is_good():
-                        event = Ended("failed", ProductCode.SIGNED_OUT)
+                event = await self._next(watch.wait)
+                if not watch.wait:
+                    # A key that was taken back gets no more: not even what waits for a slow reader.
+                    if code := await watch.why_over():
+                        event = Ended("failed", code)
                         await stop(self.started)
                     elif event is None:
                         yield None
@@ -56,18 +46,10 @@ class Answering:
 
     async def _next(self, seconds: float) -> ProgramEvent | None:
         try:
-            async with asyncio.timeout(max(seconds, 0)):
+            async with asyncio.timeout(seconds):
                 return await self.asked.stream.next()
         except TimeoutError:
             return None
-
-    async def _is_good(self) -> bool:
-        """A key that was taken back, or whose owner's account was closed, gets no more: not even what waits for a slow reader."""
-        try:
-            return await pools.commands.run(checking.is_still_good, self.key)
-        except DatabaseBusyError:
-            log.info("a key could not be checked in time; it is soon checked again")
-            return True
 
 
 async def begin(key: LiveKey, asked: ProgramAsk) -> Answering:

@@ -2,33 +2,36 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from functools import partial
 from uuid import uuid4
 
 from django.http import HttpRequest, HttpResponseBase, JsonResponse
 
-from chatui.accounts.api_keys.checking import WAY, LiveKey
-from chatui.api import answering
+from chatui.accounts.api_keys.checking import LiveKey
+from chatui.api import answering, hidden
 from chatui.api.answering import Answering
+from chatui.api.background import serving as background
 from chatui.api.bodies import checked, json_of
 from chatui.api.errors import ApiError, invalid, of_code
+from chatui.api.hidden import address_of
 from chatui.api.requests import settings
 from chatui.api.requests.chat import ChatRequest
-from chatui.api.requests.responses import ENCRYPTED, ResponsesRequest, no_previous
+from chatui.api.requests.messages import unknown_call
+from chatui.api.requests.responses import ResponsesRequest, no_previous
+from chatui.api.requests.tools import brought
 from chatui.api.writing import sse
 from chatui.api.writing.chat_chunks import ChatChunks
 from chatui.api.writing.response_events import ResponseEvents
 from chatui.api.writing.response_object import Head
-from chatui.audit_log.record import Cause, Visitor
 from chatui.database import pools
-from chatui.permissions import attempts
 from chatui.permissions.access import NotFoundError
 from chatui.turns.asked.by_program import ProgramAsk
+from chatui.turns.programs.carried import UnreadableSummaryError
+from chatui.turns.programs.said_before import UnknownCallError
 from chatui.turns.programs.starting import NotStoredError, StillRunningError
-from chatui.turns.streams.program import Ended, ProgramStream
-
-ASKED_FOR_REASONING = "asked for raw reasoning"
+from chatui.turns.streams.program import Ended
 
 
 async def responses(request: HttpRequest, key: LiveKey) -> HttpResponseBase:
@@ -37,11 +40,13 @@ async def responses(request: HttpRequest, key: LiveKey) -> HttpResponseBase:
         raise _wrong_format()
     wanted = checked(ResponsesRequest, json_of(request))
     wanted.refuse_what_is_not_served()
-    answer = await _begin(request, key, wanted)
-    events = ResponseEvents(_head(answer), wants_summary=wanted.wants_summary)
+    answer = await begin(address_of(request), key, wanted)
+    if wanted.background:
+        return background.begun(answer, head_of(answer), wants_summary=wanted.wants_summary, stream=bool(wanted.stream))
+    events = ResponseEvents(head_of(answer), wants_summary=wanted.wants_summary)
     if wanted.stream:
         return sse.streamed(_stream(answer, events, is_named=True), partial(_left, answer, events))
-    await _until_end(answer, events)
+    await until_end(answer, events)
     return JsonResponse(events.whole)
 
 
@@ -51,21 +56,30 @@ async def chat(request: HttpRequest, key: LiveKey) -> HttpResponseBase:
         raise _wrong_format()
     wanted = checked(ChatRequest, json_of(request))
     wanted.refuse_what_is_not_served()
-    answer = await _begin(request, key, wanted)
-    chunks = ChatChunks(_head(answer), wants_usage=wanted.wants_usage)
+    answer = await begin(address_of(request), key, wanted)
+    chunks = ChatChunks(head_of(answer), wants_usage=wanted.wants_usage, is_formatted=answer.asked.answer_format is not None)
     if wanted.stream:
         return sse.streamed(_stream(answer, chunks, is_named=False), partial(_left, answer, chunks))
-    await _until_end(answer, chunks)
+    await until_end(answer, chunks)
     return JsonResponse(chunks.whole())
 
 
-async def _begin(request: HttpRequest, key: LiveKey, wanted: ResponsesRequest | ChatRequest) -> Answering:
+async def begin(address: str, key: LiveKey, wanted: ResponsesRequest | ChatRequest) -> Answering:
+    """Begin the answer to a request. Raises ApiError, and what ``answering.begin`` raises besides."""
+    asks_for_reasoning = bool(wanted.hidden_asked_for())
     asked = await _asked(key, wanted)
-    await _note_attempts(request, key, wanted.hidden_asked_for())
+    if asks_for_reasoning and not key.views_hidden:
+        await hidden.record_attempt(address, key)
     try:
-        return await answering.begin(key, asked)
+        answer = await answering.begin(key, asked)
+        return await hidden.recorded(address, answer) if asked.stream.tells_reasoning else answer
     except NotStoredError:
         raise invalid("What is not stored cannot go on from a stored response: send the whole input.", param="store") from None
+    except UnknownCallError:
+        raise unknown_call(_where(wanted)) from None
+    except UnreadableSummaryError:
+        sentence = "The compacted conversation was not made here for the owner of this key, or too long ago."
+        raise invalid(sentence, param="input", code="invalid_compaction") from None
     except StillRunningError:
         raise invalid("The previous response is still being written.", param="previous_response_id", status=409) from None
     except NotFoundError:
@@ -74,37 +88,39 @@ async def _begin(request: HttpRequest, key: LiveKey, wanted: ResponsesRequest | 
 
 async def _asked(key: LiveKey, wanted: ResponsesRequest | ChatRequest) -> ProgramAsk:
     choice = settings.chosen(await pools.commands.run(settings.choices_of, key), wanted.model)
-    read = wanted.read()
-    before, question = read.question("input" if isinstance(wanted, ResponsesRequest) else "messages")
+    # In a thread: functions may have schemas of hundreds of kilobytes, and nobody else is to wait for them.
+    read, tools = wanted.read(), await asyncio.to_thread(brought, wanted.asked_tools(), key)
+    previous = wanted.previous() if isinstance(wanted, ResponsesRequest) else None
+    before, question = read.question(_where(wanted), goes_on=previous is not None)
     effort = wanted.effort or choice.effort
     return ProgramAsk(
         id=uuid4(),
         key_id=key.id,
         question=question,
-        stream=ProgramStream(),
+        stream=hidden.stream_for(key, wanted, tools.offer),
+        offer=tools.offer,
         choice=choice.value,
         effort=effort,
         before=before,
-        previous=wanted.previous() if isinstance(wanted, ResponsesRequest) else None,
+        previous=previous,
         instructions=(wanted.instructions or "") if isinstance(wanted, ResponsesRequest) else "",
         carried="\n\n".join(text for text in read.orders if text),
         max_tokens=wanted.max_output_tokens if isinstance(wanted, ResponsesRequest) else wanted.most_tokens,
+        answer_format=wanted.answer_format(),
         sampling=wanted.sampling(),
         must_fit=not (isinstance(wanted, ResponsesRequest) and wanted.truncation == "auto"),
         is_kept=wanted.store is not False,
-        given=wanted.given(effort),
+        reads_all=key.reads_all,
+        given={**wanted.given(effort), **tools.given},
     )
 
 
-async def _note_attempts(request: HttpRequest, key: LiveKey, fields: list[str]) -> None:
-    """Asking for raw reasoning is recorded; the answer comes without. What libraries ask for by themselves counts against nobody."""
-    if fields:
-        cause = Cause.CLIENT if fields == [ENCRYPTED] else Cause.PERSON
-        visitor = Visitor(key.owner, request.META.get("REMOTE_ADDR") or "", WAY, cause)
-        await pools.commands.run(attempts.record_attempt, visitor, None, ASKED_FOR_REASONING)
+def _where(wanted: ResponsesRequest | ChatRequest) -> str:
+    return "input" if isinstance(wanted, ResponsesRequest) else "messages"
 
 
-def _head(answer: Answering) -> Head:
+def head_of(answer: Answering) -> Head:
+    """What is known of the response before anything is written."""
     asked, turn = answer.asked, answer.started.turn
     return Head(asked.id, asked.choice, turn.started_at, asked.given)
 
@@ -128,7 +144,7 @@ def _left(answer: Answering, writer: ResponseEvents | ChatChunks) -> None:
         answering.stop_from_thread(answer.started)
 
 
-async def _until_end(answer: Answering, writer: ResponseEvents | ChatChunks) -> None:
+async def until_end(answer: Answering, writer: ResponseEvents | ChatChunks) -> None:
     """Wait for the whole answer. Raises ApiError where there is none."""
     async for event in answer.events():
         if event is not None:

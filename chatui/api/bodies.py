@@ -36,9 +36,14 @@ def json_of(request: HttpRequest) -> dict[str, Any]:
         raise invalid("The request has to say its length (Content-Length).", code="length_required", status=411)
     if len(length) > LENGTH_DIGITS or int(length) > settings.DATA_UPLOAD_MAX_MEMORY_SIZE:
         raise invalid(f"The body may have {settings.DATA_UPLOAD_MAX_MEMORY_SIZE} bytes.", code="body_too_large", status=413)
+    return read_json(request.body)
+
+
+def read_json(body: bytes) -> dict[str, Any]:
+    """The object that stands in ``body``. ApiError where it is none."""
     try:
-        found = json.loads(request.body)
-        found = storable(found) if _SUSPECT.search(request.body) else found
+        found = json.loads(body)
+        found = storable(found) if _SUSPECT.search(body) else found
     except (ValueError, RecursionError):
         raise invalid("The body is not valid JSON.", code="invalid_json") from None
     if not isinstance(found, dict):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import wraps
 from typing import Any
 from uuid import uuid4
@@ -43,42 +44,51 @@ def endpoint(**handlers: Handler) -> Callable[..., Any]:
         except Exception as error:  # noqa: BLE001 - whatever it is, the program gets an error object, and nobody its words
             return _failed(error).response()
 
+    view.handlers = methods  # type: ignore[attr-defined] # for the description of the API
     return view
 
 
 async def _answered(request: HttpRequest, methods: Mapping[str, Handler], named: dict[str, Any]) -> HttpResponseBase:
     if not environment().api:
         raise ApiError(404, NOT_FOUND, "not_found", "There is no such address.")
-    try:
+    with errors():
         key = await _key(request)
         handler = methods.get(request.method or "")
         if handler is None:
             raise invalid("This address does not know this method.", code="method_not_allowed", status=405)
         return await handler(request, key, **named)
+
+
+@contextmanager
+def errors() -> Iterator[None]:
+    """Makes the errors of a program's request of those that the product raises."""
+    try:
+        yield
     except NotFoundError:
         raise ApiError(404, NOT_FOUND, "not_found", "There is no such response, or it is not yours.") from None
     except AskRefusedError as error:
         raise of_code(error.code) from None
     except DatabaseBusyError:
         raise of_code(ProductCode.SERVER_BUSY) from None
+    except KeyRefusedError:
+        raise ApiError(401, "invalid_request", "invalid_api_key", "This key does not work (any more).") from None
+    except MustWaitError as wait:
+        raise _too_often("Too many wrong keys came from this address.", wait.seconds) from None
+    except ThrottledError:
+        raise _too_often("This key has asked too often within a minute.", checking.WINDOW_SECONDS) from None
+
+
+def _too_often(sentence: str, seconds: int) -> ApiError:
+    error = ApiError(429, TOO_MANY, "rate_limit_exceeded", sentence)
+    error.retry_after = seconds
+    return error
 
 
 async def _key(request: HttpRequest) -> LiveKey:
     kind, _, text = request.headers.get("Authorization", "").partition(" ")
     if kind.lower() != "bearer" or not text:
         raise ApiError(401, "invalid_request", "missing_api_key", "Send your key as a bearer token (Authorization: Bearer …).")
-    try:
-        return await pools.commands.run(checking.admit, text.strip(), request.META.get("REMOTE_ADDR") or "")
-    except KeyRefusedError:
-        raise ApiError(401, "invalid_request", "invalid_api_key", "This key does not work (any more).") from None
-    except MustWaitError as wait:
-        error = ApiError(429, TOO_MANY, "rate_limit_exceeded", "Too many wrong keys came from this address.")
-        error.retry_after = wait.seconds
-        raise error from None
-    except ThrottledError:
-        error = ApiError(429, TOO_MANY, "rate_limit_exceeded", "This key has asked too often within a minute.")
-        error.retry_after = checking.WINDOW_SECONDS
-        raise error from None
+    return await pools.commands.run(checking.admit, text.strip(), request.META.get("REMOTE_ADDR") or "")
 
 
 def _failed(error: Exception) -> ApiError:

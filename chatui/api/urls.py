@@ -4,15 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from chatui.api import asking, views
-from chatui.api.guarded import endpoint
+from chatui.api.documentation import openapi
+from chatui.api.endpoints import endpoints
 
-urlpatterns = [
-    path("models", endpoint(get=views.models), name="api_models"),
-    path("models/<path:model_id>", endpoint(get=views.model), name="api_model"),
-    path("responses", endpoint(post=asking.responses), name="api_responses"),
-    path("responses/<slug:answer_id>", endpoint(get=views.stored, delete=views.delete), name="api_response"),
-    path("responses/<slug:answer_id>/cancel", endpoint(post=views.cancel), name="api_cancel"),
-    path("responses/<slug:answer_id>/input_items", endpoint(get=views.input_items), name="api_input_items"),
-    path("chat/completions", endpoint(post=asking.chat), name="api_chat"),
-]
+urlpatterns = [*endpoints, path("openapi.json", openapi.view, name="api_openapi")]

@@ -7,16 +7,22 @@ from uuid import UUID
 from django.http import HttpRequest, HttpResponseBase, JsonResponse
 
 from chatui.accounts.api_keys.checking import LiveKey
+from chatui.api import hidden
+from chatui.api.background import recordings
+from chatui.api.background import serving as background
+from chatui.api.background.events import queued
 from chatui.api.errors import ApiError, invalid
 from chatui.api.requests import settings
-from chatui.api.writing.response_object import Head, Item, message_item, reasoning_item, response_id, response_object
+from chatui.api.stored_items import item_of_input, item_of_output
+from chatui.api.writing.response_object import Head, Item, response_id, response_object
 from chatui.database import pools
 from chatui.display.programs import answers
-from chatui.display.programs.answers import StoredAnswer, StoredPart
+from chatui.display.programs.answers import StoredAnswer
 from chatui.permissions.access import NotFoundError
 from chatui.turns import running
 from chatui.turns.running import Place
 from chatui.turns.streams.program import Ended
+from renderer.gate import Audience
 
 MOST_ITEMS = 100
 
@@ -35,22 +41,28 @@ async def model(request: HttpRequest, key: LiveKey, model_id: str) -> HttpRespon
 
 
 async def stored(request: HttpRequest, key: LiveKey, answer_id: str) -> HttpResponseBase:
-    """A response that was kept."""
+    """A response that was kept, whole or as the stream that was lost."""
+    _may_speak(key)
+    audience = await hidden.audience_of(request, key)
+    answer = await _stored(key, answer_id, audience)
     if request.GET.get("stream") == "true":
-        raise invalid("A stored response cannot be streamed here.", param="stream", code="unsupported_value")
-    return JsonResponse(_object(await _stored(key, answer_id)))
+        return await background.resumed(request, key, answer)
+    if audience is Audience.TRUSTED_PROGRAM:
+        await hidden.record_look(hidden.address_of(request), key, answer.conversation_id)
+    return JsonResponse(_object(answer))
 
 
 async def delete(request: HttpRequest, key: LiveKey, answer_id: str) -> HttpResponseBase:
     """Delete a response that was kept."""
     _may_speak(key)
     found = _uuid(answer_id)
-    await pools.commands.run(answers.delete_answer, key.owner, found)
+    await pools.commands.run(answers.delete_answer, key.owner, found, key.only_key)
     return JsonResponse({"id": response_id(found), "object": "response", "deleted": True})
 
 
 async def cancel(request: HttpRequest, key: LiveKey, answer_id: str) -> HttpResponseBase:
     """Stop a response that is being written. The reply is what there is of it now."""
+    _may_speak(key)
     answer = await _stored(key, answer_id)
     if answer.state != "running":
         raise invalid("The response is not being written any more.", code="response_not_running")
@@ -61,8 +73,8 @@ async def cancel(request: HttpRequest, key: LiveKey, answer_id: str) -> HttpResp
 async def input_items(request: HttpRequest, key: LiveKey, answer_id: str) -> HttpResponseBase:
     """What was said up to the question, the latest first."""
     _may_speak(key)
-    parts = await pools.commands.run(answers.input_of, key.owner, _uuid(answer_id))
-    items = [_input_item(part) for part in parts]
+    parts = await pools.commands.run(answers.input_of, key.owner, _uuid(answer_id), key.only_key)
+    items = [item_of_input(part) for part in parts]
     if request.GET.get("order", "desc") == "desc":
         items.reverse()
     after = next((place + 1 for place, item in enumerate(items) if item["id"] == request.GET.get("after")), 0)
@@ -80,9 +92,8 @@ async def input_items(request: HttpRequest, key: LiveKey, answer_id: str) -> Htt
     )
 
 
-async def _stored(key: LiveKey, answer_id: str) -> StoredAnswer:
-    _may_speak(key)
-    return await pools.commands.run(answers.stored_answer, key.owner, _uuid(answer_id))
+async def _stored(key: LiveKey, answer_id: str, audience: Audience = Audience.PROGRAM) -> StoredAnswer:
+    return await pools.commands.run(answers.stored_answer, key.owner, _uuid(answer_id), key.only_key, audience)
 
 
 def _may_speak(key: LiveKey) -> None:
@@ -100,17 +111,7 @@ def _uuid(answer_id: str) -> UUID:
 def _object(answer: StoredAnswer) -> Item:
     ended = None if answer.state == "running" else Ended(answer.state, answer.code, answer.input_tokens, answer.output_tokens)
     head = Head(answer.id, answer.model, answer.created_at, answer.given)
-    return response_object(head, [_output_item(part) for part in answer.parts], ended, answer.finished_at)
-
-
-def _output_item(part: StoredPart) -> Item:
-    if part.steps is not None:
-        return reasoning_item(part.key, part.steps, "completed")
-    return message_item(part.key, part.text, "completed" if part.is_whole else "incomplete", is_preamble=part.is_preamble)
-
-
-def _input_item(part: StoredPart) -> Item:
-    if part.role != "user":
-        return _output_item(part)
-    content = [{"type": "input_text", "text": part.text}]
-    return {"id": f"msg_{part.key}", "type": "message", "status": "completed", "role": "user", "content": content}
+    recording = recordings.recording_of(answer.id) if ended is None else None
+    if recording is not None and not recording.has_begun:
+        return queued(head)
+    return response_object(head, [item_of_output(part) for part in answer.parts], ended, answer.finished_at)

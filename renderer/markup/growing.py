@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from renderer.gate import VisibleText
 from renderer.markup.blocks import BlockClosed, BlockOpen, BlockPatched, Blocks, BlockText
 from renderer.markup.citations import Pages
-from renderer.markup.html import SafeHtml
+from renderer.markup.html import JSON_OPENING, SafeHtml
 
 STEP_COST = 6 * 1024
 """What may be rendered in one step of an event loop, in the unit of ``tails``: 3 ms, and 25 ms for the worst of texts."""
@@ -37,9 +37,11 @@ class GrowingMarkdown:
     Where a call would be long, the caller makes it in another thread, and no other call meanwhile.
     """
 
-    def __init__(self, pages: Pages | None = None) -> None:
-        """``pages``: see ``Blocks``."""
+    def __init__(self, pages: Pages | None = None, *, is_json: bool = False) -> None:
+        """``pages``: see ``Blocks``. ``is_json``: it is shown as code."""
         self._blocks = Blocks(pages)
+        if is_json:
+            self._blocks.feed(JSON_OPENING)
 
     def cost_to_feed(self, text: VisibleText) -> int:
         """The most that ``feed`` with this text, and ``tail`` after it, can cost: see STEP_COST."""

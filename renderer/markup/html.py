@@ -13,6 +13,8 @@ from html import escape
 
 import nh3
 
+from renderer.frame_kinds import is_json
+from renderer.frames import Header
 from renderer.markup import links, markdown, questions, repair
 from renderer.markup.citations import Pages
 from renderer.markup.markdown import Block, Definitions
@@ -51,6 +53,15 @@ class SafeHtml:
     def join(cls, parts: Iterable[SafeHtml]) -> SafeHtml:
         """Several pieces joined. Each is complete in itself, so the result is as safe as they are."""
         return cls("".join(part.html for part in parts))
+
+
+JSON_OPENING = f"{'`' * 32}json\n"
+"""Begins a block of code that goes on to the end of the message: no line of JSON closes it."""
+
+
+def as_markdown(header: Header, text: str) -> str:
+    """The Markdown of a message with this header: JSON is shown as code, which can be copied, instead of being read as Markdown."""
+    return JSON_OPENING + text if is_json(header) else text
 
 
 def render(text: str) -> SafeHtml:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -14,6 +15,7 @@ from chatui.audit_log.record import Visitor
 from chatui.audit_log.repeats import RepeatedAction
 from chatui.guess_limits import GuessLimit, Scope
 from chatui.models import ApiKey, User
+from chatui.permissions import program_reasoning
 from chatui.throttle import CACHE_ERRORS, Throttle, ThrottledError
 
 WAY = "program"
@@ -32,7 +34,8 @@ class KeyRefusedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class LiveKey:
-    """A key that was good when it was looked at, and its owner. It does not hold the key itself."""
+    """A key that was good when it was looked at, and its owner. It does not hold the key itself. ``views_hidden``: it may read raw
+    reasoning, and its owner had the permission for it."""
 
     id: UUID
     prefix: str
@@ -41,6 +44,14 @@ class LiveKey:
     for_responses: bool
     for_chat: bool
     per_minute: int
+    tools: frozenset[str] = frozenset()
+    views_hidden: bool = False
+    reads_all: bool = False
+
+    @property
+    def only_key(self) -> UUID | None:
+        """The key whose answers it may read: itself; None for all of its owner's."""
+        return None if self.reads_all else self.id
 
     def may_use(self, choice: str) -> bool:
         """Whether it may ask for this model."""
@@ -59,25 +70,57 @@ def admit(text: str, address: str) -> LiveKey:
     if row is None:
         _misses.admit(address)
         raise KeyRefusedError
+    return _admit(row, address)
+
+
+def admit_again(key: LiveKey, address: str) -> LiveKey:
+    """The same key once more, for another request over the same connection. Raises as above."""
+    row = _rows().filter(pk=key.id).first()
+    if row is None:
+        raise KeyRefusedError
+    return _admit(row, address)
+
+
+def good_among(keys: Iterable[UUID]) -> set[UUID]:
+    """Which of these keys still work. One statement for all."""
+    return {row.pk for row in _rows().filter(pk__in=list(keys)) if is_good(row)}
+
+
+def _admit(row: ApiKey, address: str) -> LiveKey:
     if not is_good(row):
         _note_refused(row, address)
         raise KeyRefusedError
     if _is_too_often(row):
         raise ThrottledError
     _note_used(row)
-    return LiveKey(row.pk, row.prefix, row.owner, frozenset(row.choices), row.for_responses, row.for_chat, row.per_minute)
+    return LiveKey(
+        id=row.pk,
+        prefix=row.prefix,
+        owner=row.owner,
+        models=frozenset(row.choices),
+        for_responses=row.for_responses,
+        for_chat=row.for_chat,
+        per_minute=row.per_minute,
+        views_hidden=_views_hidden(row),
+        reads_all=row.reads_all,
+        tools=frozenset(row.tools),
+    )
 
 
 def is_still_good(key: LiveKey) -> bool:
-    """Whether the key still works: asked again while an answer is sent."""
+    """Whether the key still works, and for all that it did: asked again while an answer is sent."""
     row = _rows().filter(pk=key.id).first()
-    return row is not None and is_good(row)
+    return row is not None and is_good(row) and (not key.views_hidden or _views_hidden(row))
 
 
 def is_good(row: ApiKey) -> bool:
     """Whether the key works: neither revoked nor expired, of an active account."""
     is_over = row.expires_at is not None and row.expires_at <= timezone.now()
     return row.revoked_at is None and not is_over and row.owner.is_active
+
+
+def _views_hidden(row: ApiKey) -> bool:
+    return row.views_hidden and program_reasoning.may_read(row.owner)
 
 
 def _row(text: str) -> ApiKey | None:

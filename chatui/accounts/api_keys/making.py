@@ -14,9 +14,11 @@ from django.utils import timezone
 from chatui.accounts.api_keys import key_text
 from chatui.audit_log.record import Visitor, record
 from chatui.models import ApiKey, User
+from chatui.permissions import program_reasoning
 from chatui.permissions.access import NotFoundError
 
 MADE, REVOKED, REVOKED_BY_ADMIN = "make API key", "revoke API key", "revoke somebody's API key"
+MADE_FOR_ACCOUNT, REVOKED_WITH_PASSWORD = "make API key for an account", "revoke API key with the password"
 NAME_CHARS = 60
 MOST_KEYS = 20
 """Of one person, that still work."""
@@ -29,7 +31,11 @@ class TooManyKeysError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A key as its owner wants it. ``models``: the choices that it may ask for, empty for all. ``days`` None: it has no end."""
+    """A key as its owner wants it. ``models``: the choices that it may ask for, empty for all. ``tools``: names of the product's tools that
+    models may call for it. ``days`` None: it has no end.
+
+    ``views_hidden``: it may read raw reasoning. ``reads_all``: it may read responses that the owner's other keys asked for.
+    """
 
     name: str
     for_responses: bool
@@ -37,6 +43,9 @@ class Wanted:
     models: tuple[str, ...] = ()
     per_minute: int = 60
     days: int | None = 90
+    views_hidden: bool = False
+    reads_all: bool = False
+    tools: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +70,9 @@ class ListedKey:
     for_chat: bool
     models: tuple[str, ...]
     per_minute: int
+    views_hidden: bool
+    reads_all: bool
+    tools: tuple[str, ...] = ()
 
     @property
     def formats(self) -> str:
@@ -73,12 +85,38 @@ def make(visitor: Visitor, wanted: Wanted) -> MadeKey:
     """A new key of the visitor's own. Recorded.
 
     Raises:
-        NotFoundError: nobody is signed in.
+        NotFoundError: nobody is signed in, or raw reasoning is wanted by somebody who may not see it.
         TooManyKeysError: they have MOST_KEYS already.
     """
     person = visitor.user
-    if person is None:
+    if person is None or (wanted.views_hidden and not program_reasoning.may_read(person)):
         raise NotFoundError
+    return _make(visitor, person, wanted, MADE)
+
+
+def make_for_account(visitor: Visitor, account: User, wanted: Wanted) -> MadeKey:
+    """A new key for an account at which nobody can sign in, made by staff: the caller has checked that they may change it. Recorded.
+
+    Raises:
+        NotFoundError: somebody can sign in there, who makes keys themselves, or the account is closed; or raw reasoning is wanted, and the
+            account or who makes the key may not see it.
+        TooManyKeysError: as above.
+    """
+    maker = visitor.user
+    if maker is None or not is_for_programs(account):
+        raise NotFoundError
+    if wanted.views_hidden and not (program_reasoning.may_read(account) and program_reasoning.may_read(maker)):
+        raise NotFoundError
+    return _make(visitor, account, wanted, MADE_FOR_ACCOUNT)
+
+
+def is_for_programs(account: User) -> bool:
+    """Whether nobody can sign in at this account, or ever did. Whoever takes a person's password away gets no key to what is theirs."""
+    return account.is_active and not account.has_usable_password() and account.last_login is None
+
+
+def _make(visitor: Visitor, person: User, wanted: Wanted, action: str) -> MadeKey:
+    maker = visitor.user.get_username() if visitor.user and visitor.user != person else ""
     text = key_text.new()
     with transaction.atomic():
         # Two requests at once could both find room for the last one.
@@ -91,13 +129,19 @@ def make(visitor: Visitor, wanted: Wanted) -> MadeKey:
             prefix=text[: key_text.PREFIX_CHARS],
             digest=key_text.digest_of(text),
             choices=list(wanted.models),
+            tools=list(wanted.tools),
             for_responses=wanted.for_responses,
             for_chat=wanted.for_chat,
             per_minute=min(wanted.per_minute, MOST_PER_MINUTE),
+            views_hidden=wanted.views_hidden,
+            reads_all=wanted.reads_all,
+            made_by_name=maker,
             expires_at=None if wanted.days is None else timezone.now() + timedelta(days=wanted.days),
         )
         ends = "without end" if wanted.days is None else f"for {wanted.days} days"
-        record(MADE, visitor, person.get_username(), detail=f"{row.prefix}, {ends}")
+        reads = ", reads raw reasoning" if wanted.views_hidden else ""
+        with_tools = f", tools: {', '.join(wanted.tools)}" if wanted.tools else ""
+        record(action, visitor, person.get_username(), detail=f"{row.prefix}, {ends}{reads}{with_tools}"[:200])
     return MadeKey(str(row.pk), text)
 
 
@@ -117,6 +161,12 @@ def revoke_own(visitor: Visitor, key_id: UUID) -> None:
 def revoke_for_admin(visitor: Visitor, rows: Sequence[ApiKey]) -> int:
     """Take back keys, whosever they are: the caller has checked the permission. Recorded. Returns how many were not revoked yet."""
     return _revoke(visitor, rows, REVOKED_BY_ADMIN)
+
+
+def revoke_with_password(visitor: Visitor, person: User) -> int:
+    """Take back all keys of a person whose password is another one now: whoever knew the old one may have made them. Recorded.
+    Returns how many there were."""
+    return _revoke(visitor, list(_working(person).select_related("owner")), REVOKED_WITH_PASSWORD)
 
 
 def _revoke(visitor: Visitor, rows: Sequence[ApiKey], action: str) -> int:
@@ -146,4 +196,7 @@ def _listed(row: ApiKey) -> ListedKey:
         for_chat=row.for_chat,
         models=tuple(str(choice) for choice in row.choices),
         per_minute=row.per_minute,
+        views_hidden=row.views_hidden,
+        reads_all=row.reads_all,
+        tools=tuple(str(name) for name in row.tools),
     )

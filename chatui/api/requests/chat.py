@@ -7,15 +7,19 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from chatui.api.errors import invalid, unsupported
+from chatui.api.requests import text_format
+from chatui.api.requests.calls import take_reply, take_tool_calls
 from chatui.api.requests.messages import Read, text_of
 from chatui.api.requests.settings import EFFORTS
+from chatui.api.requests.tools import Asked
+from chatui.json_schemas.answer_format import AnswerFormat
 
 
 class ChatRequest(BaseModel):
     """The fields of a request that mean something here. Others are hints, and are ignored."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
-    model: str | None = None
+    model: str | None
     messages: list[Any] = Field(repr=False)
     store: bool | None = None
     stream: bool | None = None
@@ -37,9 +41,11 @@ class ChatRequest(BaseModel):
     metadata: dict[str, str] | None = Field(None, max_length=16, repr=False)
     response_format: dict[str, Any] | None = None
     modalities: list[str] | None = None
-    tools: list[Any] | None = None
+    tools: list[Any] | None = Field(None, repr=False)
     tool_choice: Any = None
+    parallel_tool_calls: bool | None = None
     functions: list[Any] | None = None
+    function_call: Any = None
 
     @property
     def most_tokens(self) -> int | None:
@@ -66,6 +72,10 @@ class ChatRequest(BaseModel):
         wished = {"temperature": self.temperature, "top_p": self.top_p}
         return {name: value for name, value in wished.items() if value is not None}
 
+    def answer_format(self) -> AnswerFormat | None:
+        """What the answer has to be; None for text."""
+        return text_format.of_chat(self.response_format)
+
     def hidden_asked_for(self) -> list[str]:
         """Which of its fields ask for reasoning that no program gets."""
         asks = {"include_reasoning": self.include_reasoning, "reasoning.exclude": (self.reasoning or {}).get("exclude") is False}
@@ -73,7 +83,6 @@ class ChatRequest(BaseModel):
 
     def refuse_what_is_not_served(self) -> None:
         """Raises ApiError for the first field that asks for something else than what would come."""
-        wished = (self.response_format or {}).get("type", "text")
         refused = {
             "n": self.n not in (None, 1) and "One answer is written for each request.",
             "stop": bool(self.stop) and "Stop sequences are not served: they could cut inside hidden text.",
@@ -81,15 +90,17 @@ class ChatRequest(BaseModel):
             "logprobs": bool(self.logprobs or self.top_logprobs) and "Probabilities of tokens are not served: they would tell hidden text.",
             "presence_penalty": bool(self.presence_penalty) and "Penalties are not served.",
             "frequency_penalty": bool(self.frequency_penalty) and "Penalties are not served.",
-            "response_format": wished != "text" and "Only plain text can be asked for here.",
             "modalities": self.modalities not in (None, ["text"]) and "Only text can be asked for here.",
-            "tools": bool(self.tools) and "Tools cannot be offered to the model here yet.",
-            "functions": bool(self.functions) and "Tools cannot be offered to the model here yet.",
-            "tool_choice": self.tool_choice not in (None, "auto", "none") and "Without tools none can be chosen.",
+            "functions": bool(self.functions) and "Functions are offered as tools here.",
+            "function_call": self.function_call not in (None, "auto", "none") and "Functions are chosen by tool_choice here.",
         }
         for param, sentence in refused.items():
             if sentence:
                 raise unsupported(param, sentence)
+
+    def asked_tools(self) -> Asked:
+        """What it says of tools."""
+        return Asked(self.tools, self.tool_choice, self.parallel_tool_calls, is_nested=True)
 
     def read(self) -> Read:
         """Its messages. Reasoning that a message brings is not told to the model again, under whatever name it stands."""
@@ -98,9 +109,9 @@ class ChatRequest(BaseModel):
             where = f"messages[{index}]"
             if not isinstance(message, dict):
                 raise invalid("A message has to be an object.", param=where)
-            if message.get("role") in ("tool", "function") or message.get("tool_calls") or message.get("function_call"):
-                raise unsupported(where, "Calls of tools cannot be gone on from here yet.")
-            read.take(message.get("role"), text_of(message.get("content"), f"{where}.content"), where)
+            if message.get("role") == "function" or message.get("function_call"):
+                raise unsupported(where, "Calls are gone on from by tool_calls, and messages of the role tool.")
+            _take(read, message, where)
         return read
 
     def given(self, effort: str) -> dict[str, Any]:
@@ -113,3 +124,15 @@ class ChatRequest(BaseModel):
             "reasoning": {"effort": effort, "summary": None},
             "metadata": self.metadata or {},
         }
+
+
+def _take(read: Read, message: dict[str, Any], where: str) -> None:
+    content = message.get("content")
+    if message.get("role") == "tool":
+        take_reply(read, message.get("tool_call_id"), content, f"{where}.content")
+        return
+    calls = message.get("tool_calls") if message.get("role") == "assistant" else None
+    # What stands beside calls was said before the answer.
+    read.take(message.get("role"), text_of(content, f"{where}.content"), where, is_preamble=bool(calls))
+    if calls:
+        take_tool_calls(read, calls, f"{where}.tool_calls")

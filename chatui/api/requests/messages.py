@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from chatui.api.errors import invalid, unsupported
-from chatui.turns.asked.by_program import Said
+from chatui.api.errors import ApiError, invalid, unsupported
+from chatui.turns.asked.by_program import Said, SaidCall, SaidReply
 
 IMAGE_NOTE = "[an image was attached; this model cannot see images]"
 MOST_MESSAGES = 1000
@@ -17,10 +17,12 @@ _IMAGES = {"image_url", "input_image"}
 
 @dataclass(slots=True)
 class Read:
-    """What the messages of a request come to: the ``orders`` of the program, what was said before, and the question."""
+    """What the messages of a request come to: the ``orders`` of the program, what was said before, and the question. ``calls``: the ids of
+    calls among that."""
 
     orders: list[str] = field(default_factory=list, repr=False)
-    said: list[Said] = field(default_factory=list, repr=False)
+    said: list[Said | SaidCall | SaidReply] = field(default_factory=list, repr=False)
+    calls: set[str] = field(default_factory=set)
 
     def take(self, role: object, text: str, where: str, *, is_preamble: bool = False) -> None:
         """One message, in order."""
@@ -36,13 +38,34 @@ class Read:
             case _:
                 raise invalid("The role has to be user, assistant, system or developer.", param=f"{where}.role")
 
-    def question(self, where: str) -> tuple[tuple[Said, ...], str]:
-        """What was said before, and the question. ApiError where the last message is not a person's, or there are too many."""
+    def take_sealed(self, token: object, *, is_compacted: bool = False) -> None:
+        """What the program carried for the model. Of such an item nothing else counts: anybody could have written it."""
+        if isinstance(token, str) and token:
+            self.said.append(Said("", sealed=token, is_compacted=is_compacted))
+
+    def question(self, where: str, *, goes_on: bool) -> tuple[tuple[Said | SaidCall | SaidReply, ...], str | None]:
+        """What was said before, and the question; None where the last is what a function replied. ``goes_on``: there is a response before.
+
+        Raises:
+            ApiError: the last is something else, there is too much, or a reply to no call.
+        """
         if len(self.said) > MOST_MESSAGES:
             raise invalid(f"A request may have {MOST_MESSAGES} messages.", param=where, code="too_many_messages")
-        if not self.said or not self.said[-1].is_person:
-            raise invalid("The last message has to be one of the user.", param=where)
-        return tuple(self.said[:-1]), self.said[-1].text
+        if not goes_on and any(isinstance(each, SaidReply) and each.call_id not in self.calls for each in self.said):
+            raise unknown_call(where)
+        match self.said[-1:]:
+            case [Said(is_person=True, text=text)]:
+                return tuple(self.said[:-1]), text
+            case [SaidReply()] if goes_on or any(isinstance(each, Said) and each.is_person for each in self.said):
+                return tuple(self.said), None
+        raise invalid("The last has to be a message of the user, or what a function replied to a call in an answer.", param=where)
+
+
+def unknown_call(where: str) -> ApiError:
+    """What a function is said to have replied to belongs to no call that waits for it."""
+    return invalid(
+        "A function is said to have replied to a call that there is not, or that has its reply.", param=where, code="unknown_call"
+    )
 
 
 def text_of(content: object, where: str) -> str:

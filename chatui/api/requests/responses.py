@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from chatui.api.errors import NOT_FOUND, ApiError, invalid, unsupported
+from chatui.api.requests import text_format
+from chatui.api.requests.calls import take_call, take_reply
 from chatui.api.requests.messages import Read, text_of
 from chatui.api.requests.settings import EFFORTS
+from chatui.api.requests.tools import Asked
+from chatui.json_schemas.answer_format import AnswerFormat
 
 ENCRYPTED = "reasoning.encrypted_content"
-_TOOL_ITEMS = ("function_call", "function_call_output")
 
 
 class Reasoning(BaseModel):
@@ -29,7 +31,7 @@ class ResponsesRequest(BaseModel):
     """The fields of a request that mean something here. Others are hints, and are ignored."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
-    model: str | None = None
+    model: str | None
     input: str | list[Any] = Field(repr=False)
     instructions: str | None = Field(None, repr=False)
     previous_response_id: str | None = None
@@ -47,8 +49,10 @@ class ResponsesRequest(BaseModel):
     include: list[str] | None = None
     metadata: dict[str, str] | None = Field(None, max_length=16, repr=False)
     text: dict[str, Any] | None = None
-    tools: list[dict[str, Any]] | None = None
+    tools: list[Any] | None = Field(None, repr=False)
     tool_choice: Any = None
+    parallel_tool_calls: bool | None = None
+    max_tool_calls: Annotated[int, Field(gt=0, le=1000)] | None = None
     prompt: Any = None
     truncation: Literal["auto", "disabled"] | None = None
 
@@ -67,22 +71,28 @@ class ResponsesRequest(BaseModel):
         wished = {"temperature": self.temperature, "top_p": self.top_p}
         return {name: value for name, value in wished.items() if value is not None}
 
+    def answer_format(self) -> AnswerFormat | None:
+        """What the answer has to be; None for text."""
+        return text_format.of_responses(self.text)
+
     def hidden_asked_for(self) -> list[str]:
-        """Which of its fields ask for reasoning that no program gets."""
-        return [name for name in self.include or () if name.startswith("reasoning")]
+        """Which of its fields ask for reasoning as it is."""
+        return [name for name in self.include or () if name.startswith("reasoning") and name != ENCRYPTED]
+
+    @property
+    def wants_sealed(self) -> bool:
+        """Whether it wants to carry reasoning itself, in tokens that it cannot read."""
+        return ENCRYPTED in (self.include or ())
 
     def refuse_what_is_not_served(self) -> None:
         """Raises ApiError for the first field that asks for something else than what would come."""
         refused = {
-            "background": bool(self.background) and "Answers are not written in the background here: wait for them, or stream them.",
+            "background": bool(self.background) and self.store is False and "What is written in the background has to be stored.",
             "conversation": self.conversation is not None and "There are no conversations here: use previous_response_id.",
             "prompt": self.prompt is not None and "There are no stored prompts here.",
-            "tools": bool(self.tools) and "Tools cannot be offered to the model here yet.",
-            "tool_choice": self.tool_choice not in (None, "auto", "none") and "Without tools none can be chosen.",
             "top_logprobs": bool(self.top_logprobs) and "Probabilities of tokens are not served: they would tell hidden text.",
             "presence_penalty": bool(self.presence_penalty) and "Penalties are not served.",
             "frequency_penalty": bool(self.frequency_penalty) and "Penalties are not served.",
-            "text.format": _format(self.text) != "text" and "Only plain text can be asked for here.",
         }
         for param, sentence in refused.items():
             if sentence:
@@ -90,6 +100,10 @@ class ResponsesRequest(BaseModel):
         for name in self.include or ():
             if not name.startswith("reasoning"):
                 raise unsupported("include", "Nothing can be included here.")
+
+    def asked_tools(self) -> Asked:
+        """What it says of tools."""
+        return Asked(self.tools, self.tool_choice, self.parallel_tool_calls, self.max_tool_calls)
 
     def read(self) -> Read:
         """Its messages."""
@@ -123,6 +137,8 @@ class ResponsesRequest(BaseModel):
             "reasoning": {"effort": effort, "summary": wished},
             "metadata": self.metadata or {},
             "store": self.store is not False,
+            "background": bool(self.background),
+            "text": {"format": text_format.given(self.text)},
             "truncation": self.truncation or "disabled",
         }
 
@@ -133,11 +149,6 @@ def no_previous() -> ApiError:
     return ApiError(404, NOT_FOUND, "previous_response_not_found", sentence, param="previous_response_id")
 
 
-def _format(text: Mapping[str, Any] | None) -> object:
-    wished = (text or {}).get("format")
-    return wished.get("type") if isinstance(wished, dict) else "text" if wished is None else wished
-
-
 def _take(read: Read, item: Any, where: str) -> None:
     if not isinstance(item, dict):
         raise invalid("An item has to be an object.", param=where)
@@ -145,7 +156,11 @@ def _take(read: Read, item: Any, where: str) -> None:
     if kind == "message":
         text = text_of(item.get("content"), f"{where}.content")
         read.take(item.get("role"), text, where, is_preamble=item.get("phase") == "commentary")
-    elif kind in _TOOL_ITEMS:
-        raise unsupported(f"{where}.type", "Calls of tools cannot be gone on from here yet.")
-    elif kind != "reasoning":  # what a model thought before an answer is not told to it again
+    elif kind == "function_call":
+        take_call(read, item.get("call_id"), item, where)
+    elif kind == "function_call_output":
+        take_reply(read, item.get("call_id"), item.get("output"), f"{where}.output")
+    elif kind in ("reasoning", "compaction"):
+        read.take_sealed(item.get("encrypted_content"), is_compacted=kind == "compaction")
+    else:
         raise unsupported(f"{where}.type", "Items of this type are not known here.")

@@ -1,4 +1,4 @@
-"""The chunks of a streamed chat completion, and the whole of one: one text, without any field for reasoning."""
+"""The chunks of a streamed chat completion, and the whole of one: one text and calls, without any field for reasoning."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from chatui.api.errors import of_code
+from chatui.api.writing.call_items import tool_call
 from chatui.api.writing.response_object import Head
 from chatui.codes import ProductCode
-from chatui.turns.streams.program import Ended, MoreText, Opened, ProgramEvent, Withdrawn
+from chatui.turns.streams.program import Called, Ended, MoreText, Opened, ProgramEvent, Withdrawn
 
 Chunk = dict[str, Any]
 
@@ -19,10 +20,14 @@ BETWEEN = "\n\n"
 class ChatChunks:
     """``begin`` once, ``feed`` with each event of the turn; ``text`` is all of it at the end."""
 
-    def __init__(self, head: Head, *, wants_usage: bool) -> None:
+    def __init__(self, head: Head, *, wants_usage: bool, is_formatted: bool = False) -> None:
+        """``is_formatted``: the text has to be the answer alone, because it has a format that a preamble would break."""
         self._head = head
+        self._is_formatted = is_formatted
+        self._is_left_out = False
         self._wants_usage = wants_usage
         self._texts: list[str] = []
+        self._calls: list[Chunk] = []
         self._is_new = False
         self.ended: Ended | None = None
 
@@ -35,13 +40,18 @@ class ChatChunks:
         if self.ended is not None:
             return
         match event:
-            case Opened():
+            case Opened(is_preamble=is_preamble):
+                self._is_left_out = is_preamble and self._is_formatted
                 self._is_new = bool(self._texts)
-            case MoreText(text=text):
+            case MoreText(text=text) if not self._is_left_out:
                 shown = f"{BETWEEN}{text}" if self._is_new else str(text)
                 self._is_new = False
                 self._texts.append(shown)
                 yield self._chunk({"content": shown})
+            case Called():
+                place = len(self._calls)
+                self._calls.append(tool_call(event))
+                yield self._chunk({"tool_calls": [{"index": place, **self._calls[-1]}]})
             case Withdrawn():
                 yield from self._end(Ended("failed", ProductCode.WITHHELD))
             case Ended():
@@ -49,9 +59,13 @@ class ChatChunks:
 
     def whole(self) -> Chunk:
         """The completion, once it has ended."""
-        message = {"role": "assistant", "content": "".join(self._texts), "refusal": None}
+        text = "".join(self._texts)
+        message: Chunk = {"role": "assistant", "content": text or (None if self._calls else ""), "refusal": None, "annotations": []}
+        if self._calls:
+            message["tool_calls"] = self._calls
         choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": self._reason()}
-        return self._head_of("chat.completion") | {"choices": [choice], "usage": self._usage()}
+        counted = self._usage()
+        return self._head_of("chat.completion") | {"choices": [choice]} | ({"usage": counted} if counted else {})
 
     def _end(self, ended: Ended) -> Iterator[Chunk]:
         self.ended = ended
@@ -65,7 +79,7 @@ class ChatChunks:
     def _reason(self) -> str:
         ended = self.ended
         if ended is None or ended.state == "completed":
-            return "stop"
+            return "tool_calls" if self._calls else "stop"
         return "content_filter" if ended.code is ProductCode.CONTENT_REFUSED else "length"
 
     def _usage(self) -> Chunk | None:

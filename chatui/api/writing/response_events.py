@@ -3,14 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import datetime
 from typing import Any
 
 from django.utils import timezone
 
 from chatui.api.errors import of_code
+from chatui.api.writing.call_items import call_events, call_item
+from chatui.api.writing.raw_reasoning import RawReasoning
 from chatui.api.writing.response_object import Head, Item, message_item, reasoning_item, response_object, summary_part, text_part
 from chatui.codes import ProductCode
-from chatui.turns.streams.program import Closed, Ended, MoreText, Opened, ProgramEvent, Step, Thinking, Withdrawn
+from chatui.turns.streams.program import (
+    Called,
+    Closed,
+    Ended,
+    MoreText,
+    Opened,
+    ProgramEvent,
+    Sealed,
+    Step,
+    Thinking,
+    Thought,
+    Withdrawn,
+)
 
 Event = dict[str, Any]
 
@@ -18,7 +33,10 @@ _TERMINAL = {"completed": "response.completed", "incomplete": "response.incomple
 
 
 class ResponseEvents:
-    """``begin`` once, ``feed`` with each event of the turn; ``whole`` is the object at the end. ``output`` holds the closed items."""
+    """``begin`` once, ``feed`` with each event of the turn; ``whole`` is the object at the end. ``output`` holds the closed items.
+
+    ``finished_at``: set it where it ended some time ago, and is told again.
+    """
 
     def __init__(self, head: Head, *, wants_summary: bool) -> None:
         self._head = head
@@ -27,7 +45,10 @@ class ResponseEvents:
         self.output: list[Item] = []
         self.ended: Ended | None = None
         self.whole: Item | None = None
+        self.finished_at: datetime | None = None
         self._steps: list[str] | None = None
+        self._raw = RawReasoning()
+        self._sealed: str | None = None
         self._opened: Opened | None = None
         self._texts: list[str] = []
 
@@ -41,18 +62,34 @@ class ResponseEvents:
         if self.ended is not None:
             return
         match event:
-            case Thinking():
-                yield from self._think()
-            case Step(text=text):
-                yield from self._step(text)
+            case Thinking() | Step() | Thought() | Sealed():
+                yield from self._feed_thinking(event)
+            case Called():
+                yield from self._call(event)
+            case Withdrawn() | Ended():
+                yield from self._end(event if isinstance(event, Ended) else self._withheld())
+            case Opened() | MoreText() | Closed():
+                yield from self._say(event)
+
+    def _say(self, event: Opened | MoreText | Closed) -> Iterator[Event]:
+        match event:
             case Opened():
                 self._opened, self._texts = event, []
             case MoreText(text=text):
                 yield from self._more(text)
             case Closed():
                 yield from self._close(event)
-            case Withdrawn() | Ended():
-                yield from self._end(event if isinstance(event, Ended) else self._withheld())
+
+    def _feed_thinking(self, event: Thinking | Step | Thought | Sealed) -> Iterator[Event]:
+        match event:
+            case Thinking():
+                yield from self._think()
+            case Step(text=text):
+                yield from self._step(text)
+            case Thought(text=text):
+                yield from self._raw.more(self._event, self._thinking_place, text)
+            case Sealed(token=token):
+                self._sealed = token
 
     def _think(self) -> Iterator[Event]:
         if self._steps is None:
@@ -62,7 +99,7 @@ class ResponseEvents:
     def _step(self, text: str) -> Iterator[Event]:
         if self._steps is None or not self._wants_summary:
             return
-        place = {"item_id": f"rs_{self._key}", "output_index": self._index, "summary_index": len(self._steps)}
+        place = self._thinking_place | {"summary_index": len(self._steps)}
         self._steps.append(text)
         yield self._event("response.reasoning_summary_part.added", **place, part=summary_part(""))
         yield self._event("response.reasoning_summary_text.delta", **place, delta=text)
@@ -71,7 +108,9 @@ class ResponseEvents:
 
     def _end_thinking(self, status: str = "completed") -> Iterator[Event]:
         if self._steps is not None:
-            item, self._steps = reasoning_item(self._key, self._steps, status), None
+            yield from self._raw.end(self._event, self._thinking_place)
+            item = reasoning_item(self._key, self._steps, status, self._raw.take(), self._sealed)
+            self._steps = self._sealed = None
             yield self._done(item)
 
     def _more(self, text: str) -> Iterator[Event]:
@@ -96,6 +135,13 @@ class ResponseEvents:
         yield self._done(message_item(self._key, text, status, is_preamble=closed.is_preamble))
         self._texts = []
 
+    def _call(self, call: Called) -> Iterator[Event]:
+        yield from self._end_thinking()
+        yield self._event("response.output_item.added", output_index=self._index, item=call_item(self._key, call, "in_progress"))
+        for kind, fields in call_events(self._key, self._index, call):
+            yield self._event(kind, **fields)
+        yield self._done(call_item(self._key, call))
+
     def _withheld(self) -> Ended:
         """What was sent cannot be taken back, so the response fails; at least the message is not told a second time."""
         self._opened, self._texts = None, []
@@ -105,7 +151,7 @@ class ResponseEvents:
         self.ended = ended
         yield from self._close(Closed(bool(self._opened and self._opened.is_preamble), is_whole=False))
         yield from self._end_thinking("completed" if ended.state == "completed" else "incomplete")
-        self.whole = response_object(self._head, self.output, ended, timezone.now())
+        self.whole = response_object(self._head, self.output, ended, self.finished_at or timezone.now())
         kind = _TERMINAL.get(self.whole["status"], "response.failed")
         if kind == "response.failed":
             yield self._event("error", error=of_code(ended.code).body())
@@ -118,6 +164,10 @@ class ResponseEvents:
     @property
     def _key(self) -> str:
         return f"{self._head.id.hex}_{self._index}"
+
+    @property
+    def _thinking_place(self) -> dict[str, Any]:
+        return {"item_id": f"rs_{self._key}", "output_index": self._index}
 
     @property
     def _place(self) -> dict[str, Any]:

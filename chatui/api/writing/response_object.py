@@ -56,11 +56,11 @@ def response_object(head: Head, output: Sequence[Item], ended: Ended | None = No
         "instructions": given.get("instructions"),
         "output": list(output),
         "error": error_of(ended) if status == "failed" else None,
-        "tools": [],
-        "tool_choice": "none",
+        "tools": given.get("tools", []),
+        "tool_choice": given.get("tool_choice", "auto"),
         "truncation": given.get("truncation", "disabled"),
-        "parallel_tool_calls": False,
-        "text": {"format": {"type": "text"}},
+        "parallel_tool_calls": given.get("parallel_tool_calls", True),
+        "text": given.get("text") or {"format": {"type": "text"}},
         "top_p": _or(given.get("top_p"), 1.0),
         "presence_penalty": 0.0,
         "frequency_penalty": 0.0,
@@ -69,9 +69,9 @@ def response_object(head: Head, output: Sequence[Item], ended: Ended | None = No
         "reasoning": given.get("reasoning", {"effort": None, "summary": None}),
         "usage": usage(ended),
         "max_output_tokens": given.get("max_output_tokens"),
-        "max_tool_calls": None,
+        "max_tool_calls": given.get("max_tool_calls"),
         "store": given.get("store", True),
-        "background": False,
+        "background": given.get("background", False),
         "service_tier": "default",
         "metadata": given.get("metadata", {}),
         "safety_identifier": None,
@@ -91,9 +91,18 @@ def text_part(text: str) -> Item:
     return {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
 
 
-def reasoning_item(key: str, steps: Sequence[str], status: str) -> Item:
-    """That the model thought, and the checked lines that say about what. There is nothing else in it."""
-    return {"id": f"rs_{key}", "type": "reasoning", "status": status, "summary": [summary_part(step) for step in steps]}
+def reasoning_item(key: str, steps: Sequence[str], status: str, raw: str | None = None, sealed: str | None = None) -> Item:
+    """That the model thought, and the checked lines that say about what. ``raw``: what it thought, for a program that may read it;
+    ``sealed``: a token that the program carries in its place."""
+    item = {"id": f"rs_{key}", "type": "reasoning", "status": status, "summary": [summary_part(step) for step in steps]}
+    if raw is not None:
+        item["content"] = [reasoning_part(raw)]
+    return item if sealed is None else item | {"encrypted_content": sealed}
+
+
+def reasoning_part(text: str) -> Item:
+    """Raw reasoning."""
+    return {"type": "reasoning_text", "text": text}
 
 
 def summary_part(text: str) -> Item:

@@ -11,19 +11,25 @@ from uuid import UUID
 from django.utils import timezone
 
 from chatui.codes import code_of
+from chatui.display.programs import own_functions
 from chatui.models import Message, ProgramAnswer, Turn, User
+from chatui.models.message import Author
 from chatui.permissions import own_answers
 from chatui.store import transcripts
 from renderer.errors import ErrorCode
-from renderer.frame_kinds import SUMMARY_NAME, is_preamble
-from renderer.frames import Role
+from renderer.frame_kinds import SUMMARY_NAME, is_answer, is_preamble, is_reasoning
+from renderer.frames import Role, Terminator
 from renderer.gate import Audience, VisibleText, may_see, show
 from renderer.summary import frame as summary_frame
 
 
 @dataclass(frozen=True, slots=True)
 class StoredPart:
-    """A message: the ``role`` that wrote it, and what it is. ``steps``: the lines of a summary, which stands for what was thought."""
+    """A message: the ``role`` that wrote it, and what it is. ``steps``: the lines of a summary, which stands for what was thought.
+
+    ``call_id``: of a call of one of the program's functions, whose ``function`` is what the program calls it, or of what that replied.
+    ``is_thought``: raw reasoning.
+    """
 
     key: str
     role: str
@@ -31,6 +37,9 @@ class StoredPart:
     is_preamble: bool = False
     is_whole: bool = True
     steps: tuple[VisibleText, ...] | None = field(default=None, repr=False)
+    is_thought: bool = False
+    call_id: str = ""
+    function: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +48,7 @@ class StoredAnswer:
 
     id: UUID
     turn_id: UUID
+    conversation_id: UUID
     process: str
     model: str
     state: str
@@ -51,13 +61,14 @@ class StoredAnswer:
     parts: tuple[StoredPart, ...] = field(repr=False)
 
 
-def stored_answer(person: User, answer_id: UUID) -> StoredAnswer:
-    """A person's stored answer. Raises NotFoundError."""
-    row = own_answers.answer_of(person, answer_id)
+def stored_answer(person: User, answer_id: UUID, only_key: UUID | None, audience: Audience = Audience.PROGRAM) -> StoredAnswer:
+    """A person's stored answer, as ``audience`` may see it. ``only_key``: see ``own_answers.answer_of``. Raises NotFoundError."""
+    row = own_answers.answer_of(person, answer_id, only_key)
     turn = row.turn
     return StoredAnswer(
         id=row.pk,
         turn_id=turn.pk,
+        conversation_id=turn.conversation_id,
         process=turn.lease_owner,
         model=turn.choice,
         state=turn.state,
@@ -67,22 +78,41 @@ def stored_answer(person: User, answer_id: UUID) -> StoredAnswer:
         input_tokens=turn.input_tokens,
         output_tokens=turn.output_tokens,
         given=row.given,
-        # As the stream told it: what a model wrote in a person's name is no part of its answer.
-        parts=tuple(part for part in _parts(transcripts.of_turn(turn)) if part.role == Role.ASSISTANT),
+        parts=tuple(_told(row, transcripts.of_turn(turn), audience)),
     )
 
 
-def input_of(person: User, answer_id: UUID) -> list[StoredPart]:
+def input_of(person: User, answer_id: UUID, only_key: UUID | None) -> list[StoredPart]:
     """What was said up to the question of an answer, in order, as far as a program sees it. Raises NotFoundError."""
-    turn = own_answers.answer_of(person, answer_id).turn
-    branch = transcripts.branch(turn.conversation, turn.question)
-    return [part for part in _parts(branch) if part.steps is None]
+    turn = own_answers.answer_of(person, answer_id, only_key).turn
+    given = [message for message in transcripts.of_turn(turn) if message.author == Author.IMPORT]
+    branch = _handed_back([*transcripts.branch(turn.conversation, _before(turn)), *given])
+    functions = own_functions.by_turn(message.turn_id for message in branch)
+    return [part for part in _parts(branch, functions) if part.steps is None]
 
 
-def delete_answer(person: User, answer_id: UUID) -> None:
+def _before(turn: Turn) -> Message:
+    """The message behind which the turn began."""
+    return turn.continued_message or turn.question
+
+
+def _told(row: ProgramAnswer, messages: list[Message], audience: Audience) -> Iterable[StoredPart]:
+    """The parts of an answer as the stream told them: what a model wrote in a person's name is none of them, nor what the program gave, nor
+    a call that was answered here."""
+    calls = _unanswered(messages)
+    if row.given.get("must_call") and not calls:
+        # What was written instead of the call that the program wanted was not told either.
+        messages = [message for message in messages if not is_answer(transcripts.header_of(message))]
+    functions = own_functions.by_turn([row.turn_id])
+    for part in _parts([message for message in messages if message.author != Author.IMPORT], functions, audience):
+        if part.role == Role.ASSISTANT and (not part.function or part.call_id in calls):
+            yield part
+
+
+def delete_answer(person: User, answer_id: UUID, only_key: UUID | None) -> None:
     """No program finds the answer again. Its conversation goes into the bin, unless other answers of it are still found, or people asked in
     it. Raises NotFoundError."""
-    row = own_answers.answer_of(person, answer_id)
+    row = own_answers.answer_of(person, answer_id, only_key)
     conversation = row.turn.conversation
     row.delete()
     others = Turn.objects.filter(conversation=conversation).exclude(pk=row.turn_id)
@@ -96,16 +126,32 @@ def _is_continued(others: Any) -> bool:
     return bool(others.filter(conversation__archived_at=None).exists())
 
 
-def _parts(messages: Iterable[Message]) -> Iterable[StoredPart]:
+def _parts(messages: Iterable[Message], functions: own_functions.ByTurn, audience: Audience = Audience.PROGRAM) -> Iterable[StoredPart]:
     for message in messages:
-        header = transcripts.header_of(message)
-        if not may_see(header, Audience.PROGRAM):
+        header, own = transcripts.header_of(message), functions.of(message)
+        if not may_see(header, audience, own):
             continue
-        text = show(transcripts.frame_of(message), Audience.PROGRAM)
+        text = show(transcripts.frame_of(message), audience, own)
         key = message.pk.hex
         if header.name == SUMMARY_NAME:
             yield StoredPart(
                 key, Role.ASSISTANT, VisibleText.joined(()), steps=tuple(map(summary_frame.shown, summary_frame.steps_of(text)))
             )
+        elif (recipient := (header.name if header.role == Role.TOOL else header.recipient) or "") in own:
+            yield StoredPart(key, header.role, text, call_id=message.call_id, function=own[recipient])
         else:
-            yield StoredPart(key, header.role, text, is_preamble(header), message.is_complete)
+            yield StoredPart(key, header.role, text, is_preamble(header), message.is_complete, is_thought=is_reasoning(header))
+
+
+def _handed_back(branch: list[Message]) -> list[Message]:
+    """Without the calls that were answered here, and their replies: what does not fit a function may be any text of the model's, and no
+    program was told it."""
+    answered = {message.call_id for message in branch if message.role == Role.TOOL and message.author != Author.IMPORT}
+    return [message for message in branch if not message.call_id or message.call_id not in answered]
+
+
+def _unanswered(messages: Iterable[Message]) -> set[str]:
+    """The ids of calls that have no reply among these messages."""
+    rows = list(messages)
+    replied = {message.call_id for message in rows if message.role == Role.TOOL}
+    return {message.call_id for message in rows if message.terminator == Terminator.CALL} - replied

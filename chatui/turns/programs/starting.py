@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from uuid import UUID
 
 from django.utils import timezone
 
@@ -15,8 +16,10 @@ from chatui.permissions import own_answers
 from chatui.store import transcripts
 from chatui.turns import start
 from chatui.turns.asked.by_program import ProgramAsk, Said
+from chatui.turns.programs import said_before
+from chatui.turns.programs.carried import opened
+from chatui.turns.programs.said_before import UnknownCallError
 from chatui.turns.start import Ask, Kind, Started, first_title
-from renderer.frame_kinds import ANSWER, PREAMBLE
 from renderer.frames import Frame, Header, Role
 
 
@@ -34,76 +37,105 @@ def start_program(person: User, asked: ProgramAsk, lease_owner: str) -> Started:
     Raises:
         NotFoundError: there is no such previous answer of this person's.
         NotStoredError, StillRunningError: see there.
+        UnknownCallError: see ``said_before``.
         AskRefusedError, IntegrityError: as ``start.start``.
     """
     twin = Turn.objects.filter(asked_by=person, client_id=asked.id).select_related(*_WITH).first()
     if twin is not None:
-        return replace(start.started_again(twin), program=asked)
-    asked = _with_previous(person, asked)
-    conversation = _conversation(person, asked)
-    _say_before(conversation, person, asked)
-    ask = Ask(Kind.SEND, asked.id, asked.effort, conversation.pk, choice=asked.choice, text=asked.question)
-    started = start.start(person, ask, lease_owner)
+        place = twin.messages.filter(author=Author.IMPORT).order_by("position").last()
+        return replace(start.started_again(twin), program=replace(asked, place=place.pk if place else None))
+    asked, previous = _with_previous(person, _opened(person, asked))
+    conversation = _conversation(person, asked, previous)
+    said = _said(asked, previous, is_first=transcripts.active_leaf(conversation, person) is None)
+    leaf = said_before.store(conversation, person, said.before)
+    started = start.start(person, _ask(asked, conversation, leaf, previous if not said.before else None), lease_owner)
+    place = said_before.store(conversation, person, said.behind, started.turn) if said.behind else None
     key = ApiKey.objects.filter(pk=asked.key_id).first()
     given = dict(asked.given)
     ProgramAnswer.objects.create(pk=asked.id, turn=started.turn, key=key, is_kept=asked.is_kept, orders=asked.carried, given=given)
     # It stays where it was: in the archive, unless its person went on in it or put it elsewhere. Asking took it to their list.
     Conversation.objects.filter(pk=conversation.pk).update(archived_at=conversation.archived_at)
-    return replace(started, program=asked)
+    return replace(started, program=replace(asked, place=place.pk if place else None))
 
 
+def _opened(person: User, asked: ProgramAsk) -> ProgramAsk:
+    """With what the program carried for us. Tokens that are not this person's, or too old, bring nothing."""
+    return replace(
+        asked,
+        before=tuple(
+            each for said in asked.before for each in (opened(person, said) if isinstance(said, Said) and said.sealed else (said,))
+        ),
+    )
+
+
+_QUESTION = Header(Role.USER)
 _WITH = ("conversation", "question", "continued_message", "asked_by")
 
 
-def _with_previous(person: User, asked: ProgramAsk) -> ProgramAsk:
-    """With what the messages before it told the model to do."""
+def _with_previous(person: User, asked: ProgramAsk) -> tuple[ProgramAsk, Turn | None]:
+    """With what the messages before it told the model to do; and the turn that it goes on from."""
     if asked.previous is None:
-        return asked
+        return asked, None
     if not asked.is_kept:
         raise NotStoredError
-    previous = own_answers.answer_of(person, asked.previous)
+    previous = own_answers.answer_of(person, asked.previous, asked.only_key)
     if previous.turn.state == TurnState.RUNNING:
         raise StillRunningError
-    return replace(asked, carried="\n\n".join(filter(None, (previous.orders, asked.carried))))
+    return replace(asked, carried="\n\n".join(filter(None, (previous.orders, asked.carried)))), previous.turn
 
 
-def _conversation(person: User, asked: ProgramAsk) -> Conversation:
+def _conversation(person: User, asked: ProgramAsk, previous: Turn | None) -> Conversation:
     """The conversation, open at the place behind which the program goes on."""
-    if asked.previous is None:
-        first = next((said.text for said in asked.before if said.is_person), asked.question)
-        title = first_title(transcripts.storable(first))
+    if previous is None:
+        said = (each.text for each in asked.before if isinstance(each, Said) and each.is_person)
+        title = first_title(transcripts.storable(next(said, asked.question or "")))
         return Conversation.objects.create(owner=person, title=title, effort=asked.effort, choice=asked.choice, archived_at=timezone.now())
-    turn = own_answers.answer_of(person, asked.previous).turn
-    transcripts.activate(turn.conversation, person, _last_of(turn))
-    return turn.conversation
+    transcripts.activate(previous.conversation, person, _last_of(previous))
+    return previous.conversation
 
 
 def _last_of(turn: Turn) -> Message:
     return next(reversed(transcripts.of_turn(turn)), turn.question)
 
 
-def _say_before(conversation: Conversation, person: User, asked: ProgramAsk) -> None:
-    """Store the instructions, as a record of what the model was told, and the messages before the question."""
-    leaf = transcripts.active_leaf(conversation, person)
-    frames = [(frame, author, transcripts.Kept()) for frame, author in _frames_before(asked, is_first=leaf is None)]
-    if frames:
-        # Together: one by one, thousands of them would keep all other writes of the process waiting, and cost other turns their leases.
-        last = transcripts.append_chain(conversation, leaf, frames)
-        transcripts.activate(conversation, person, last)
+def _ask(asked: ProgramAsk, conversation: Conversation, leaf: Message | None, continued: Turn | None) -> Ask:
+    """What the turn is asked. Without a question it goes on with the last one: with that of ``continued``, else with ``leaf``."""
+    if asked.question is not None:
+        return Ask(Kind.SEND, asked.id, asked.effort, conversation.pk, choice=asked.choice, text=asked.question)
+    question: UUID | None = continued.question_id if continued else leaf.pk if leaf else None
+    turn = continued.pk if continued else None
+    return Ask(Kind.CONTINUE, asked.id, asked.effort, conversation.pk, question=question, continued_turn=turn, choice=asked.choice)
 
 
-def _frames_before(asked: ProgramAsk, *, is_first: bool) -> Iterator[tuple[Frame, Author]]:
+@dataclass(frozen=True, slots=True)
+class _SaidFrames:
+    """``before``: up to the question, which is not among them where the program gives it by itself. ``behind``: what belongs to the answer
+    already, because the program's functions are a part of how it is found."""
+
+    before: Sequence[tuple[Frame, Author]] = field(repr=False)
+    behind: Sequence[tuple[Frame, Author]] = field(default=(), repr=False)
+
+
+def _said(asked: ProgramAsk, previous: Turn | None, *, is_first: bool) -> _SaidFrames:
+    """The instructions, as a record of what the model was told, and all that was said.
+
+    Raises:
+        UnknownCallError: a function is said to have replied that was not called, or nobody has asked anything.
+    """
+    orders = list(_orders(asked, is_first=is_first))
+    said = list(said_before.frames_of(asked.before, said_before.calls_of(previous) if previous else {}))
+    if asked.question is not None:
+        return _SaidFrames([*orders, *said])
+    asked_at = max((place for place, (frame, _) in enumerate(said) if frame.header == _QUESTION), default=-1)
+    if asked_at >= 0:
+        return _SaidFrames([*orders, *said[: asked_at + 1]], said[asked_at + 1 :])
+    if previous is None:
+        raise UnknownCallError
+    return _SaidFrames([], [*orders, *said])
+
+
+def _orders(asked: ProgramAsk, *, is_first: bool) -> Iterator[tuple[Frame, Author]]:
     if is_first and (instructions := environment().instructions):
         yield Frame(Header(Role.DEVELOPER), instructions), Author.PRODUCT
     if asked.orders:
         yield Frame(Header(Role.DEVELOPER), transcripts.storable(asked.orders)), Author.PERSON
-    for said in asked.before:
-        # That it is a model's is what the program says, and nobody here knows.
-        yield _frame(said), Author.PERSON if said.is_person else Author.IMPORT
-
-
-def _frame(said: Said) -> Frame:
-    text = transcripts.storable(said.text)
-    if said.is_person:
-        return Frame(Header(Role.USER), text)
-    return Frame(PREAMBLE if said.is_preamble else ANSWER, text)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from django import forms
@@ -14,6 +14,7 @@ from chatui.display.folders.names import is_seen, one_line
 from chatui.model_servers.model_choice import Choice
 
 RESPONSES, CHAT = "responses", "chat"
+ALL, HIDDEN = "all", "hidden"
 DAYS = (30, 90, 365)
 NEVER = "never"
 
@@ -39,14 +40,31 @@ class KeyForm(forms.Form):
         help_text=_("None chosen: all that you may use."),
         widget=forms.CheckboxSelectMultiple,
     )
+    tools = forms.MultipleChoiceField(
+        label=_("Tools"),
+        required=False,
+        help_text=_("Which of our tools models may use for this program. Only those are listed that run without asking you."),
+        widget=forms.CheckboxSelectMultiple,
+    )
+    more = forms.MultipleChoiceField(label=_("May also"), required=False, widget=forms.CheckboxSelectMultiple)
     lasts = forms.ChoiceField(label=_("Works for"), initial="90")
     per_minute = forms.IntegerField(label=_("Requests a minute, at most"), min_value=1, max_value=MOST_PER_MINUTE, initial=60)
 
-    def __init__(self, *args: Any, choices: Iterable[Choice], **kwargs: Any) -> None:
-        """``choices``: the models that the person may use."""
+    def __init__(
+        self, *args: Any, choices: Iterable[Choice], tools: Sequence[tuple[str, str]] = (), may_view_hidden: bool = False, **kwargs: Any
+    ) -> None:
+        """``choices``: the models that the person may use; ``tools``: name and title of each tool that the key can name.
+        ``may_view_hidden``: whether a key of theirs can be one that reads reasoning."""
         super().__init__(*args, **kwargs)
         fields: dict[str, Any] = self.fields
         fields["models"].choices = [(choice.value, choice.label) for choice in choices]
+        fields["tools"].choices = tools
+        if not tools:
+            del fields["tools"]
+        more = [(ALL, gettext("read responses that your other keys asked for"))]
+        if may_view_hidden:
+            more.append((HIDDEN, gettext("read the models' raw reasoning: each time is recorded in the audit log")))
+        fields["more"].choices = more
         days = [(str(count), ngettext("%(count)d day", "%(count)d days", count) % {"count": count}) for count in DAYS]
         fields["lasts"].choices = [*days, (NEVER, gettext("until it is revoked"))]
 
@@ -64,5 +82,8 @@ class KeyForm(forms.Form):
             for_chat=CHAT in formats,
             models=tuple(self.cleaned_data["models"]),
             per_minute=self.cleaned_data["per_minute"],
+            tools=tuple(self.cleaned_data.get("tools", ())),
+            reads_all=ALL in self.cleaned_data["more"],
+            views_hidden=HIDDEN in self.cleaned_data["more"],
             days=None if lasts == NEVER else int(lasts),
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from uuid import UUID
 
 from django.contrib.auth.decorators import login_required
@@ -12,7 +13,9 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from chatui.accounts.api_keys import making
 from chatui.accounts.api_keys.making import MadeKey, TooManyKeysError
-from chatui.model_servers import model_choice
+from chatui.display.tools.for_keys import tools_for_keys
+from chatui.model_servers import connected, model_choice
+from chatui.permissions import program_reasoning
 from chatui.throttle import Throttle
 from chatui.web.api_keys.forms import KeyForm
 from chatui.web.guards import guarded
@@ -28,12 +31,17 @@ _new_keys = Throttle("new-api-key", attempts=20, seconds=600)
 def keys(request: HttpRequest) -> HttpResponse:
     """The person's keys, with the form for a new one. The answer to the form is the only page that ever shows the new key."""
     person = person_of(request)
-    choices = model_choice.choices_for(person)
-    form, made = KeyForm(request.POST or None, choices=choices), None
+    new_form = partial(
+        KeyForm,
+        choices=model_choice.choices_for(person),
+        tools=tools_for_keys(person, is_demo=connected.is_demo()),
+        may_view_hidden=program_reasoning.may_read(person),
+    )
+    form, made = new_form(request.POST or None), None
     if request.method == "POST":
         _new_keys.check(str(person.pk))
         if made := _made(request, form):
-            form = KeyForm(choices=choices)
+            form = new_form()
     context = {"keys": making.of(person), "form": form, "made": made, "address": request.build_absolute_uri("/v1")}
     return render(request, "api_keys/keys.html", context, status=400 if form.errors else 200)
 

@@ -34,7 +34,7 @@ class Program:
         self._headers = {"authorization": f"Bearer {key}"} if key else {}
 
     async def post(self, path: str, body: object, **headers: str) -> HttpResponseBase:
-        data = body if isinstance(body, str | bytes) else json.dumps(body)
+        data = body if isinstance(body, str | bytes) else json.dumps({"model": None} | body if isinstance(body, dict) else body)
         kind = headers.pop("content_type", "application/json")
         return await self._client.post(path, data, content_type=kind, headers=self._headers | headers)  # type: ignore[arg-type]
 

@@ -38,7 +38,8 @@ async def test_a_completion_is_one_text_without_reasoning(program: Program, back
     answer = await program.ask({"model": "demo", "messages": messages}, PATH)
     choice = answer["choices"][0]
     assert (
-        choice["message"] == {"role": "assistant", "content": "I look. \n\nFour. ", "refusal": None} and choice["finish_reason"] == "stop"
+        choice["message"] == {"role": "assistant", "content": "I look. \n\nFour. ", "refusal": None, "annotations": []}
+        and choice["finish_reason"] == "stop"
     )
     assert answer["usage"] == {"prompt_tokens": 10, "completion_tokens": 20, "total_tokens": 30}
     sent = [(frame.header.role, frame.body) for frame in backend.requests[-1].frames]
@@ -55,11 +56,10 @@ async def test_a_stream_has_the_same_text_and_ends_with_what_was_counted(program
 @pytest.mark.parametrize(
     ("field", "value"),
     [
-        ("tools", [{}]),
         ("n", 2),
         ("stop", ["x"]),
         ("logprobs", True),
-        ("response_format", {"type": "json_object"}),
+        ("response_format", "json"),
         ("reasoning_effort", "x"),
     ],
 )
@@ -74,7 +74,7 @@ async def test_what_is_not_served_is_refused_by_name(field: str, value: object, 
         (PATH, {"include_reasoning": True}, "program"),
         (PATH, {"reasoning": {"exclude": False}}, "program"),
         ("/v1/responses", {"include": ["reasoning.content"]}, "program"),
-        ("/v1/responses", {"include": ["reasoning.encrypted_content"]}, "client library"),
+        ("/v1/responses", {"include": ["reasoning.encrypted_content", "reasoning.content"]}, "program"),
     ],
 )
 async def test_asking_for_raw_reasoning_is_an_attempt_and_brings_none(
@@ -84,6 +84,6 @@ async def test_asking_for_raw_reasoning_is_an_attempt_and_brings_none(
     plain = await program.ask(body, path)
     assert not await AuditEvent.objects.filter(code="E-PERM-VISIBILITY").aexists()
     answer = await program.ask(body | asks, path)
-    assert set(answer) == set(plain) and "marmalade" not in json.dumps(answer) and "encrypted_content" not in json.dumps(answer)
+    assert set(answer) == set(plain) and "marmalade" not in json.dumps(answer) and "reasoning_text" not in json.dumps(answer)
     line = await AuditEvent.objects.aget(code="E-PERM-VISIBILITY")
     assert (line.actor_name, line.action, line.way) == ("ada", "asked for raw reasoning", way)

@@ -36,7 +36,9 @@ async def test_no_text_of_a_request_holds_what_a_database_refuses(
     bad: str, encoding: str, program: Program, backend: ScriptedBackend
 ) -> None:
     items = [{"role": role, "content": f"a{bad}b"} for role in ("developer", "user")]
-    body = json.dumps({"input": items, "instructions": f"i{bad}", "metadata": {f"n{bad}": bad}}, ensure_ascii=encoding == "ascii")
+    body = json.dumps(
+        {"model": "", "input": items, "instructions": f"i{bad}", "metadata": {f"n{bad}": bad}}, ensure_ascii=encoding == "ascii"
+    )
     answer = await program.ask(body.encode(encoding, "surrogatepass" if encoding != "ascii" else "strict"))
     row = await ProgramAnswer.objects.aget()
     for text in (str(answer), row.orders, str(row.given), str([each.body for each in backend.requests[-1].frames])):

@@ -149,7 +149,7 @@ async def test_a_program_that_goes_away_stops_the_model(program: Program, backen
 async def test_a_key_that_is_taken_back_ends_a_running_stream(
     program: Program, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("chatui.api.answering.CHECK_SECONDS", 0.05)
+    monkeypatch.setattr("chatui.api.key_watch.CHECK_SECONDS", 0.05)
     backend.script = [*frame(FINAL, "Some words")[:-1], asyncio.Event()]
     response = await program.post("/v1/responses", {"input": "Tell me all.", "stream": True})
     await User.objects.aupdate(is_active=False)
@@ -174,11 +174,10 @@ async def test_a_response_is_cancelled_from_elsewhere(program: Program, backend:
 @pytest.mark.parametrize(
     ("field", "value"),
     [
-        ("tools", [{"type": "function", "name": "f", "parameters": {}}]),
-        ("background", True),
         ("top_logprobs", 3),
         ("include", ["message.output_text.logprobs"]),
-        ("text", {"format": {"type": "json_schema", "schema": {}}}),
+        ("text", {"format": {"type": "grammar"}}),
+        ("text", {"format": {"type": "json_schema", "name": "a"}}),
         ("temperature", 9),
         ("max_output_tokens", 0),
         ("input", []),
@@ -214,7 +213,7 @@ async def test_settings_reach_the_model_and_come_back(program: Program, backend:
 async def test_what_waits_for_a_slow_reader_is_not_sent_once_the_key_is_taken_back(
     program: Program, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("chatui.api.answering.CHECK_SECONDS", 0.05)
+    monkeypatch.setattr("chatui.api.key_watch.CHECK_SECONDS", 0.05)
     response = await program.post("/v1/responses", {"input": "Tell me all.", "stream": True})
     chunks: Any = aiter(response)  # type: ignore[arg-type]
     for _ in range(3):

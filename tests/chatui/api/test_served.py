@@ -6,42 +6,26 @@ import re
 import socket
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import openai
 import pytest
+from websockets.exceptions import InvalidStatus
+from websockets.sync.client import connect
 
+from tests.chatui.api.deployed import key as key
+from tests.chatui.api.deployed import place as place
+from tests.chatui.api.deployed import server as server
 from tests.support.served import Deployment, Server
 
 pytestmark = pytest.mark.served
 
-MAKE_KEY = """
-from chatui.accounts.api_keys import making
-from chatui.audit_log.record import Visitor
-from chatui.models import User
-wanted = making.Wanted('A script', for_responses=True, for_chat=True, per_minute=600)
-print('key=' + making.make(Visitor(User.objects.get(username='ada'), '', 'shell'), wanted).text)
+REVOKE = """
+from chatui.models import ApiKey
+from django.utils import timezone
+ApiKey.objects.update(revoked_at=timezone.now())
 """
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    deployment = Deployment(tmp_path_factory.mktemp("data"), CHATUI_DEMO_TOKENS_PER_SECOND="400")
-    try:
-        started = deployment.start()
-        deployment.make_people(ada=(False, []))
-        yield started
-    finally:
-        deployment.stop()
-
-
-@pytest.fixture(scope="module")
-def key(server: Server, tmp_path_factory: pytest.TempPathFactory) -> str:
-    data_dir = Path(tmp_path_factory.getbasetemp()) / "data0"
-    printed = Deployment(data_dir).manage("shell", "--no-imports", "-c", MAKE_KEY)
-    found = re.search(r"key=(\S+)", printed)
-    assert found, printed
-    return found[1]
 
 
 @pytest.fixture
@@ -80,19 +64,37 @@ def test_two_turns_of_chat_completions_streamed_and_not(client: openai.OpenAI) -
     assert "".join(chunk.choices[0].delta.content or "" for chunk in chunks if chunk.choices)
 
 
+@pytest.mark.filterwarnings("ignore:connect\\(\\) must be used:DeprecationWarning")  # openai's, which connects as it did before
+def test_two_turns_over_one_connection_of_which_nothing_is_stored(client: openai.OpenAI) -> None:
+    model = client.models.list().data[0].id
+    with client.responses.connect() as connection:
+        previous: str | None = None
+        for question in ("What is two and two?", "And three?"):
+            connection.response.create(model=model, input=question, store=False, previous_response_id=previous)
+            kinds = []
+            for event in connection:
+                kinds.append(event.type)
+                if event.type == "response.completed":
+                    previous = event.response.id
+                    assert event.response.output_text
+                    break
+                assert event.type not in ("error", "response.failed"), event
+            assert kinds[0] == "response.created" and "response.output_text.delta" in kinds
+
+
 def test_errors_are_those_of_the_client(client: openai.OpenAI, server: Server) -> None:
     with pytest.raises(openai.NotFoundError) as missing:
         client.responses.create(model="no-such-model", input="?")
     assert missing.value.code == "model_not_found" and missing.value.param == "model"
     with pytest.raises(openai.BadRequestError) as refused:
-        client.responses.create(model="", input="?", tools=[{"type": "web_search"}])
-    assert refused.value.param == "tools"
+        client.responses.create(model="", input="?", top_logprobs=3)
+    assert refused.value.param == "top_logprobs"
     with openai.OpenAI(base_url=f"{server.url}/v1", api_key="wrong", max_retries=0) as stranger, pytest.raises(openai.AuthenticationError):
         stranger.models.list()
 
 
 def test_a_connection_that_is_closed_in_mid_stream_stops_the_answer(server: Server, client: openai.OpenAI, key: str) -> None:
-    body = b'{"input": "Write a long text with a table.", "stream": true}'
+    body = b'{"model": "", "input": "Write a long text with a table.", "stream": true}'
     head = f"POST /v1/responses HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {key}\r\nContent-Type: application/json\r\n"
     with socket.create_connection(("127.0.0.1", server.port)) as connection:
         connection.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
@@ -116,3 +118,20 @@ def test_a_body_that_is_too_long_is_refused_before_it_is_read(length: str, statu
         while chunk := connection.recv(4096):
             read += chunk
         assert read.startswith(b"HTTP/1.1 " + status) and b'"invalid_request"' in read
+
+
+def test_many_idle_connections_are_held_and_end_with_their_key(server: Server, key: str, place: Path) -> None:
+    with ExitStack() as stack:
+        headers = {"Authorization": f"Bearer {key}"}
+        idle = [
+            stack.enter_context(connect(f"ws://127.0.0.1:{server.port}/v1/responses", additional_headers=headers, compression=None))
+            for _ in range(100)
+        ]
+        idle[-1].send('{"type": "response.create", "model": null, "input": "Hello", "store": false}')
+        assert "response.created" in str(idle[-1].recv(timeout=30))
+        Deployment(place).manage("shell", "--no-imports", "-c", REVOKE)
+        for each in idle:
+            while "invalid_api_key" not in (read := str(each.recv(timeout=60))):
+                assert "response." in read
+        with pytest.raises(InvalidStatus):
+            connect(f"ws://127.0.0.1:{server.port}/v1/responses", additional_headers=headers)

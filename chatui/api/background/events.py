@@ -1,0 +1,32 @@
+"""The events of a response in the background: as any other's, but for its beginning, when it may have to wait."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from chatui.api.writing.response_events import Event, ResponseEvents
+from chatui.api.writing.response_object import Head, Item, response_object
+from chatui.turns.streams.program import ProgramEvent
+
+
+class BackgroundEvents(ResponseEvents):
+    """It is queued until the model writes its first."""
+
+    _has_begun = False
+
+    def begin(self) -> Iterator[Event]:
+        """That the response was taken."""
+        for kind in ("response.created", "response.queued"):
+            yield self._event(kind, response=queued(self._head))
+
+    def feed(self, event: ProgramEvent) -> Iterator[Event]:
+        """What comes of one event of the turn."""
+        if not self._has_begun:
+            self._has_begun = True
+            yield self._event("response.in_progress", response=response_object(self._head, []))
+        yield from super().feed(event)
+
+
+def queued(head: Head) -> Item:
+    """The response before anything of it is written."""
+    return response_object(head, []) | {"status": "queued"}

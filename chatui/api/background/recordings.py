@@ -1,0 +1,165 @@
+"""Remembers what happened in a response in the background, for as long as somebody may come back for it.
+
+Not its events are kept, but what they are made of: each reader has a writer of its own, which gives the same events the same numbers.
+What was withdrawn is forgotten here as well; its events go on to exist, without their text.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
+from dataclasses import replace
+from datetime import datetime
+from uuid import UUID
+
+from django.utils import timezone
+
+from chatui.api.answering import Answering
+from chatui.api.background.events import BackgroundEvents
+from chatui.api.writing.response_events import Event
+from chatui.codes import ProductCode
+from chatui.error_reports import log_without_content
+from chatui.turns.streams.program import Ended, MoreText, Opened, ProgramEvent, Withdrawn
+from renderer.gate import VisibleText
+
+log = logging.getLogger(__name__)
+
+TEXT_SECONDS = 0.05
+"""What the model writes within so long is one delta: a token costs far more as an event than as text."""
+KEPT_SECONDS = 600.0
+"""How long after its end a response can still be streamed. Afterwards it is read as a whole."""
+MOST_KEPT = 200
+"""So many that have ended are kept at most; the first to end is the first to go."""
+MOST_READERS = 8
+"""At once, of one person's responses."""
+
+NOTHING = VisibleText.joined(())
+
+
+class TooManyReadersError(Exception):
+    """The person follows as many responses at once as may be."""
+
+
+class Recording:
+    """One for each response in the background, from its beginning until some time after its end."""
+
+    def __init__(self, answer: Answering, new_writer: Callable[[], BackgroundEvents]) -> None:
+        """``new_writer``: makes the writer of each reader, which all give the same events."""
+        self.owner_id = answer.key.owner.pk
+        self.views_hidden = answer.asked.stream.tells_reasoning
+        self.events: list[ProgramEvent] = []
+        self._answer = answer
+        self._new_writer = new_writer
+        self._news = asyncio.Event()
+        self._finished_at: datetime | None = None
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether the model has written anything."""
+        return bool(self.events)
+
+    async def record(self) -> None:
+        """Take what happens, up to the end."""
+        try:
+            async with aclosing(self._answer.events()) as events:
+                async for event in events:
+                    if event is not None:
+                        self._add(event)
+                    if isinstance(event, MoreText):
+                        await self._answer.asked.stream.rest(TEXT_SECONDS)
+        except Exception as error:  # noqa: BLE001 - whatever it is, whoever follows is told
+            log_without_content(log, self._answer.asked.id, error)
+        finally:
+            if self._finished_at is None:
+                self._add(Ended("failed", ProductCode.INTERNAL))
+
+    async def follow(self, after: int, wait: Callable[[], float]) -> AsyncGenerator[Event | None, None]:
+        """The events whose numbers are greater than ``after``, up to the end; None where for ``wait()`` seconds nothing happened."""
+        readers[self.owner_id] += 1
+        try:
+            writer, place = self._new_writer(), 0
+            for body in writer.begin():
+                if body["sequence_number"] > after:
+                    yield body
+            while writer.ended is None:
+                if place == len(self.events):
+                    await self._more(wait())
+                    yield None
+                    continue
+                writer.finished_at = self._finished_at
+                for body in writer.feed(self.events[place]):
+                    if body["sequence_number"] > after:
+                        yield body
+                place += 1
+        finally:
+            readers[self.owner_id] -= 1
+
+    async def _more(self, seconds: float) -> None:
+        news = self._news
+        try:
+            async with asyncio.timeout(seconds):
+                await news.wait()
+        except TimeoutError:
+            pass
+
+    def _add(self, event: ProgramEvent) -> None:
+        if isinstance(event, Withdrawn):
+            self._forget_open()
+        if isinstance(event, Ended):
+            self._finished_at = timezone.now()
+        self.events.append(event)
+        self._news.set()
+        self._news = asyncio.Event()
+
+    def _forget_open(self) -> None:
+        """Nobody who comes later reads what is hidden from now on. The numbers stay: each delta is told, without text."""
+        opened = max((place for place, event in enumerate(self.events) if isinstance(event, Opened)), default=0)
+        for place in range(opened, len(self.events)):
+            event = self.events[place]
+            if isinstance(event, MoreText):
+                self.events[place] = replace(event, text=NOTHING)
+
+
+readers: Counter[UUID] = Counter()
+"""How many follow responses of each person."""
+_recordings: dict[UUID, Recording] = {}
+_recording: set[asyncio.Task[None]] = set()
+_ended: dict[UUID, asyncio.TimerHandle] = {}
+
+
+def record(answer: Answering, new_writer: Callable[[], BackgroundEvents]) -> Recording:
+    """Begin to take what happens in a turn. It goes on without any reader."""
+    key = answer.asked.id
+    recording = _recordings[key] = Recording(answer, new_writer)
+    task = asyncio.create_task(recording.record(), name=f"background {key}")
+    _recording.add(task)  # the event loop keeps only a weak reference
+    task.add_done_callback(_recording.discard)
+    task.add_done_callback(lambda _: _keep(key))
+    return recording
+
+
+def recording_of(answer_id: UUID) -> Recording | None:
+    """What is remembered of a response. None where it is not, or not in this process. Whoever asks has checked that it may be read."""
+    return _recordings.get(answer_id)
+
+
+def check_room(recording: Recording) -> None:
+    """Raises TooManyReadersError."""
+    if readers[recording.owner_id] >= MOST_READERS:
+        raise TooManyReadersError
+
+
+def _keep(key: UUID) -> None:
+    _ended[key] = asyncio.get_running_loop().call_later(KEPT_SECONDS, forget, key)
+    while len(_ended) > MOST_KEPT:
+        forget(next(iter(_ended)))
+
+
+def forget(key: UUID) -> None:
+    """Remember no more of a response; who follows it now goes on to."""
+    _recordings.pop(key, None)
+    if timer := _ended.pop(key, None):
+        timer.cancel()

@@ -1,0 +1,82 @@
+"""Answers requests about responses in the background: their beginning, and a stream of them that was lost."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from functools import partial
+
+from django.http import HttpRequest, HttpResponseBase, JsonResponse
+
+from chatui.accounts.api_keys.checking import LiveKey
+from chatui.api import hidden
+from chatui.api.answering import Answering
+from chatui.api.background import recordings
+from chatui.api.background.events import BackgroundEvents, queued
+from chatui.api.background.recordings import Recording
+from chatui.api.errors import INVALID, TOO_MANY, ApiError, invalid, of_code
+from chatui.api.key_watch import KeyWatch
+from chatui.api.writing import sse
+from chatui.api.writing.response_object import Head
+from chatui.display.programs.answers import StoredAnswer
+
+FROM_BEGINNING = -1
+NUMBER_DIGITS = 9
+
+
+def begun(answer: Answering, head: Head, *, wants_summary: bool, stream: bool) -> HttpResponseBase:
+    """The reply to the request that asked for a response in the background. It is written whether or not anybody reads it."""
+    recording = recordings.record(answer, partial(BackgroundEvents, head, wants_summary=wants_summary))
+    if stream:
+        return streamed(recording, answer.key, FROM_BEGINNING)
+    return JsonResponse(queued(head))
+
+
+async def resumed(request: HttpRequest, key: LiveKey, answer: StoredAnswer) -> HttpResponseBase:
+    """The stream of a response, from behind ``starting_after``. The caller has checked that the key may read it, but for raw reasoning."""
+    recording = recordings.recording_of(answer.id)
+    if recording is None:
+        sentence = "Only what is written in the background can be streamed again, and only for a while: read it as a whole."
+        raise invalid(sentence, param="stream", code="stream_not_available")
+    if recording.views_hidden:
+        if not key.views_hidden:
+            await hidden.record_attempt(hidden.address_of(request), key)
+            raise ApiError(403, INVALID, "insufficient_scope", "This stream holds raw reasoning, which this key may not read (any more).")
+        await hidden.record_look(hidden.address_of(request), key, answer.conversation_id)
+    return streamed(recording, key, _after(request.GET.get("starting_after")))
+
+
+def streamed(recording: Recording, key: LiveKey, after: int) -> HttpResponseBase:
+    """A stream that can be left and taken up again."""
+    try:
+        recordings.check_room(recording)
+    except recordings.TooManyReadersError:
+        error = ApiError(429, TOO_MANY, "too_many_at_once", "Too many streams are followed at once.")
+        error.retry_after = 1
+        raise error from None
+    return sse.streamed(_stream(recording, key, after), lambda: None)
+
+
+async def _stream(recording: Recording, key: LiveKey, after: int) -> AsyncIterator[bytes]:
+    watch, number = KeyWatch(key), after
+    async with aclosing(recording.follow(after, lambda: watch.wait)) as events:
+        async for body in events:
+            if not watch.wait:
+                if code := await watch.why_over():
+                    # No event of the response, which goes on for others: it only ends this stream.
+                    yield sse.event({"type": "error", "sequence_number": number + 1, "error": of_code(code).body()})
+                    break
+                if body is None:
+                    yield sse.STILL_HERE
+            if body is not None:
+                number = body["sequence_number"]
+                yield sse.event(body)
+    yield sse.DONE
+
+
+def _after(wished: str | None) -> int:
+    if not wished:
+        return FROM_BEGINNING
+    if not wished.isdecimal() or len(wished) > NUMBER_DIGITS:
+        raise invalid("It has to be the number of an event.", param="starting_after")
+    return int(wished)

@@ -1,0 +1,96 @@
+"""``POST /v1/responses/compact``: the model notes what a long conversation comes to, and the program carries the notes, sealed."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID, uuid4
+
+from django.http import HttpRequest, HttpResponseBase, JsonResponse
+from pydantic import BaseModel, ConfigDict, Field
+
+from chatui.accounts.api_keys.checking import LiveKey
+from chatui.api import asking
+from chatui.api.bodies import checked, json_of
+from chatui.api.errors import ApiError, of_code
+from chatui.api.hidden import address_of
+from chatui.api.requests.responses import ResponsesRequest, no_previous
+from chatui.api.stored_items import item_of_input
+from chatui.api.writing.response_events import ResponseEvents
+from chatui.api.writing.response_object import Item, response_id, usage
+from chatui.codes import ProductCode
+from chatui.database import pools
+from chatui.display.programs import answers
+from chatui.permissions.access import NotFoundError
+from chatui.prompts.compacting import ASKED
+from chatui.turns.programs import carried
+from chatui.turns.sealed import tokens
+from chatui.turns.sealed.tokens import Purpose
+from chatui.turns.streams.program import Ended
+
+
+class CompactRequest(BaseModel):
+    """What is to be compacted: the input, behind a stored response if one is named. Other fields are ignored."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+    model: str
+    input: str | list[Any] | None = Field(None, repr=False)
+    instructions: str | None = Field(None, repr=False)
+    previous_response_id: str | None = None
+
+
+async def compact(request: HttpRequest, key: LiveKey) -> HttpResponseBase:
+    """The compacted conversation, as one item that stands for all of it. Nothing stays here."""
+    if not key.for_responses:
+        raise ApiError(403, "invalid_request", "insufficient_scope", "This key may not use this format.")
+    wanted = checked(CompactRequest, json_of(request))
+    said = [*await _before(key, wanted), *_items(wanted.input), {"role": "user", "content": ASKED}]
+    asked = ResponsesRequest(model=wanted.model, input=said, instructions=wanted.instructions, store=False)
+    answer = await asking.begin(address_of(request), key, asked)
+    events = ResponseEvents(asking.head_of(answer), wants_summary=False)
+    await asking.until_end(answer, events)
+    token = tokens.seal(key.owner.pk, Purpose.COMPACTION, [_notes(events)])
+    if token is None:
+        raise of_code(ProductCode.TOO_LARGE)
+    head = asking.head_of(answer)
+    return JsonResponse(
+        {
+            "id": response_id(head.id),
+            "object": "response.compaction",
+            "created_at": int(head.created_at.timestamp()),
+            "output": [_compaction(token)],
+            "usage": usage(events.ended) or usage(Ended("completed", None, 0, 0)),
+        }
+    )
+
+
+async def _before(key: LiveKey, wanted: CompactRequest) -> list[dict[str, Any]]:
+    """What was said in a stored response and before it, with the notes that it stands on."""
+    if not wanted.previous_response_id:
+        return []
+    try:
+        answer_id = UUID(wanted.previous_response_id.removeprefix("resp_"))
+        notes = await pools.commands.run(carried.sealed_again, key.owner, answer_id, key.only_key)
+        parts = await pools.commands.run(answers.input_of, key.owner, answer_id, key.only_key)
+        stored = await pools.commands.run(answers.stored_answer, key.owner, answer_id, key.only_key)
+    except (ValueError, NotFoundError):
+        raise no_previous() from None
+    told = [part for part in (*parts, *stored.parts) if part.steps is None]
+    calls = {part.call_id for part in told if part.function and part.role != "tool"}
+    items = [item_of_input(part) for part in told if part.role != "tool" or part.call_id in calls]
+    return [*(_compaction(token) for token in notes), *items]
+
+
+def _compaction(token: str) -> Item:
+    return {"id": f"cmp_{uuid4().hex}", "type": "compaction", "encrypted_content": token}
+
+
+def _items(given: str | list[Any] | None) -> list[Any]:
+    return [{"role": "user", "content": given}] if isinstance(given, str) else list(given or ())
+
+
+def _notes(events: ResponseEvents) -> str:
+    finals = [item for item in events.output if item["type"] == "message" and item["phase"] == "final_answer"]
+    text = "".join(part["text"] for item in finals for part in item["content"])
+    if not text.strip():
+        raise of_code(ProductCode.NO_ANSWER)
+    return text

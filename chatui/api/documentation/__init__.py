@@ -1,0 +1,1 @@
+"""Describes the API from its own code: as an OpenAPI document for programs, and as a page for people."""

@@ -1,0 +1,123 @@
+"""The OpenAPI document of the API, made of its addresses, their handlers and the models of its requests: it cannot fall behind them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+from django.http import HttpRequest, HttpResponseBase, JsonResponse
+from django.urls import URLPattern
+from pydantic import BaseModel
+
+from chatui.api import asking, compacting, views
+from chatui.api.compacting import CompactRequest
+from chatui.api.endpoints import endpoints
+from chatui.api.errors import ApiError
+from chatui.api.guarded import Handler
+from chatui.api.requests.chat import ChatRequest
+from chatui.api.requests.responses import ResponsesRequest
+from chatui.api.writing.response_object import Head, response_object
+from chatui.env import environment
+
+REFERENCE = "#/components/schemas/"
+BODIES: Mapping[Handler, type[BaseModel]] = {
+    asking.responses: ResponsesRequest,
+    asking.chat: ChatRequest,
+    compacting.compact: CompactRequest,
+}
+"""What is sent to a handler."""
+STREAMS = frozenset({asking.responses, asking.chat, views.stored})
+QUERIES: Mapping[Handler, Mapping[str, str]] = {
+    views.stored: {"stream": "boolean", "starting_after": "integer", "include[]": "string"},
+    views.input_items: {"order": "string", "limit": "integer", "after": "string"},
+}
+"""What a handler reads of the address, besides its path."""
+_PARAMETER = re.compile(r"<(?:\w+:)?(\w+)>")
+
+
+def document(patterns: Iterable[URLPattern]) -> dict[str, Any]:
+    """The document. ``patterns``: the addresses, whose views were made by ``guarded.endpoint``."""
+    models = {model.__name__: model for model in BODIES.values()}
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "Open Responses and Chat Completions", "version": "2026-04-24"},
+        "servers": [{"url": "/v1"}],
+        "security": [{"key": []}],
+        "paths": {f"/{_path(pattern)}": _operations(pattern) for pattern in patterns},
+        "components": {
+            "securitySchemes": {"key": {"type": "http", "scheme": "bearer"}},
+            "schemas": {**_schemas(models.values()), "Response": _response(), "Error": _error()},
+        },
+    }
+
+
+async def view(request: HttpRequest) -> HttpResponseBase:
+    """The document, for whoever asks: it says nothing of this server but that it speaks this."""
+    if not environment().api:
+        return ApiError(404, "not_found", "not_found", "There is no such address.").response()
+    return JsonResponse(document(endpoints))
+
+
+def _path(pattern: URLPattern) -> str:
+    return _PARAMETER.sub(r"{\1}", str(pattern.pattern))
+
+
+def _operations(pattern: URLPattern) -> dict[str, Any]:
+    handlers: Mapping[str, Handler] = pattern.callback.handlers  # type: ignore[attr-defined]
+    names = _PARAMETER.findall(str(pattern.pattern))
+    return {method.lower(): _operation(f"{method.lower()}_{pattern.name}", handler, names) for method, handler in handlers.items()}
+
+
+def _operation(name: str, handler: Handler, names: Iterable[str]) -> dict[str, Any]:
+    parameters = [{"name": each, "in": "path", "required": True, "schema": {"type": "string"}} for each in names]
+    parameters += [{"name": each, "in": "query", "schema": {"type": kind}} for each, kind in QUERIES.get(handler, {}).items()]
+    operation: dict[str, Any] = {
+        "operationId": name,
+        "summary": (handler.__doc__ or "").strip().splitlines()[0],
+        "parameters": parameters,
+        "responses": {"200": _replies(handler), "default": _json("What went wrong.", f"{REFERENCE}Error")},
+    }
+    if body := BODIES.get(handler):
+        operation["requestBody"] = {"required": True, **_content(f"{REFERENCE}{body.__name__}")}
+    return operation
+
+
+def _replies(handler: Handler) -> dict[str, Any]:
+    has_response = handler in (asking.responses, views.stored, views.cancel)
+    replies: dict[str, Any] = {"description": "The answer.", "content": {}}
+    if has_response:
+        replies = _json("The answer.", f"{REFERENCE}Response")
+    if handler in STREAMS:
+        replies["content"]["text/event-stream"] = {"schema": {"type": "string"}}
+    return replies
+
+
+def _json(words: str, reference: str) -> dict[str, Any]:
+    return {"description": words, **_content(reference)}
+
+
+def _content(reference: str) -> dict[str, Any]:
+    return {"content": {"application/json": {"schema": {"$ref": reference}}}}
+
+
+def _schemas(models: Iterable[type[BaseModel]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for model in models:
+        schema = model.model_json_schema(ref_template=REFERENCE + "{model}")
+        found |= schema.pop("$defs", {})
+        found[model.__name__] = schema
+    return found
+
+
+def _response() -> dict[str, Any]:
+    example = response_object(Head(UUID(int=0), "", datetime.fromtimestamp(0, UTC), {}), [])
+    return {"type": "object", "required": list(example), "properties": {name: {} for name in example}}
+
+
+def _error() -> dict[str, Any]:
+    names = list(ApiError(400, "", "", "").body())
+    inner = {"type": "object", "required": names, "properties": {name: {"type": ["string", "null"]} for name in names}}
+    return {"type": "object", "required": ["error"], "properties": {"error": inner}}

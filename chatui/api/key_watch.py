@@ -1,0 +1,47 @@
+"""Checks a key again and again while something is sent to its holder; a database that is busy is borne only for a while."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+from chatui.accounts.api_keys import checking
+from chatui.accounts.api_keys.checking import LiveKey
+from chatui.codes import ProductCode
+from chatui.database import pools
+from chatui.database.faults import DatabaseBusyError
+
+log = logging.getLogger(__name__)
+
+CHECK_SECONDS = 5.0
+"""How often a key is checked while an answer is sent, and how long nothing is sent at most."""
+GRACE_SECONDS = 20.0
+"""How long a key counts as good that could not be checked. Then nothing more is sent: it may have been taken back meanwhile."""
+
+
+class KeyWatch:
+    """One for each answer that is sent. ``wait`` says how long there is until the next check."""
+
+    def __init__(self, key: LiveKey) -> None:
+        self._key = key
+        self._loop = asyncio.get_running_loop()
+        self._checked_at = self._loop.time()
+        self._next = self._checked_at + CHECK_SECONDS
+
+    @property
+    def wait(self) -> float:
+        """Seconds until the key is to be checked; 0 where that is now."""
+        return max(self._next - self._loop.time(), 0.0)
+
+    async def why_over(self) -> ProductCode | None:
+        """Check the key, if it is time: None where it still works, else why nothing more is sent to its holder."""
+        if self.wait:
+            return None
+        self._next = self._loop.time() + CHECK_SECONDS
+        try:
+            is_good = await pools.commands.run(checking.is_still_good, self._key)
+        except DatabaseBusyError:
+            log.info("a key could not be checked in time")
+            return ProductCode.SERVER_BUSY if self._loop.time() - self._checked_at > GRACE_SECONDS else None
+        self._checked_at = self._loop.time()
+        return None if is_good else ProductCode.SIGNED_OUT

@@ -1,0 +1,47 @@
+"""Calls of a program's own functions, and what these replied, as programs send them back; for both formats."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from chatui.api.errors import invalid, unsupported
+from chatui.api.requests.messages import Read, text_of
+from chatui.tools.callers import NAME, model_name
+from chatui.turns.asked.by_program import SaidCall, SaidReply
+
+CALL_ID_CHARS = 128
+
+
+def take_call(read: Read, call_id: object, said: object, where: str) -> None:
+    """A call: ``said`` has its name and its arguments."""
+    name = said.get("name") if isinstance(said, Mapping) else None
+    arguments = said.get("arguments") if isinstance(said, Mapping) else None
+    if not isinstance(name, str) or not NAME.fullmatch(name):
+        raise invalid("A call has to have the name of a function.", param=f"{where}.name")
+    if not isinstance(arguments, str):
+        raise invalid("The arguments of a call have to be JSON as text.", param=f"{where}.arguments")
+    read.calls.add(_id(call_id, where))
+    read.said.append(SaidCall(_id(call_id, where), model_name(name), arguments))
+
+
+def take_reply(read: Read, call_id: object, output: Any, where: str) -> None:
+    """What a function replied."""
+    read.said.append(SaidReply(_id(call_id, where), text_of(output, where)))
+
+
+def take_tool_calls(read: Read, calls: object, where: str) -> None:
+    """The calls of an assistant's message of Chat Completions."""
+    if not isinstance(calls, list):
+        raise invalid("The calls have to be a list.", param=where)
+    for place, call in enumerate(calls):
+        at = f"{where}[{place}]"
+        if not isinstance(call, Mapping) or call.get("type", "function") != "function":
+            raise unsupported(at, "Only calls of functions can be gone on from.")
+        take_call(read, call.get("id"), call.get("function"), at)
+
+
+def _id(call_id: object, where: str) -> str:
+    if not isinstance(call_id, str) or not 0 < len(call_id) <= CALL_ID_CHARS:
+        raise invalid(f"A call has to have an id of at most {CALL_ID_CHARS} characters.", param=where)
+    return call_id

@@ -1,0 +1,64 @@
+"""The format that a program wants its answer in: ``text.format`` of Responses, and ``response_format`` of Chat Completions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from chatui.api.errors import invalid, unsupported
+from chatui.json_schemas.answer_format import DEFAULT_NAME, DESCRIPTION_CHARS, AnswerFormat, answer_format
+from chatui.json_schemas.checking import SchemaUnusableError
+
+TEXT = {"type": "text"}
+
+
+def of_responses(text: Mapping[str, Any] | None) -> AnswerFormat | None:
+    """The format of a response; None for text. Raises ApiError for what is none."""
+    return _read((text or {}).get("format"), "text.format", is_nested=False)
+
+
+def of_chat(response_format: Mapping[str, Any] | None) -> AnswerFormat | None:
+    """The format of a chat completion; None for text. Raises ApiError for what is none."""
+    return _read(response_format, "response_format", is_nested=True)
+
+
+def given(text: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The format as a response repeats it."""
+    wanted = (text or {}).get("format")
+    if not isinstance(wanted, Mapping) or wanted.get("type") not in ("json_schema", "json_object"):
+        return TEXT
+    if wanted["type"] == "json_object":
+        return {"type": "json_object"}
+    described = {name: wanted.get(name) for name in ("name", "description", "schema")}
+    return {"type": "json_schema", **described, "strict": bool(wanted.get("strict"))}
+
+
+def _read(wanted: object, param: str, *, is_nested: bool) -> AnswerFormat | None:
+    if wanted is None:
+        return None
+    if not isinstance(wanted, Mapping):
+        raise invalid("The format has to be an object.", param=param)
+    kind = wanted.get("type", "text")
+    if kind == "text":
+        return None
+    if kind == "json_object":
+        return AnswerFormat(name="json_object")
+    if kind != "json_schema":
+        raise unsupported(f"{param}.type", "The format has to be text, json_object or json_schema.")
+    place = f"{param}.json_schema" if is_nested else param
+    described = wanted.get("json_schema") if is_nested else wanted
+    if not isinstance(described, Mapping):
+        raise invalid("The schema has to stand in an object.", param=place)
+    return _described(described, place)
+
+
+def _described(described: Mapping[str, Any], param: str) -> AnswerFormat:
+    name, schema, description = described.get("name", DEFAULT_NAME), described.get("schema"), described.get("description") or ""
+    if not isinstance(name, str) or not isinstance(description, str) or len(description) > DESCRIPTION_CHARS:
+        raise invalid(f"Name and description of a format have to be text, of at most {DESCRIPTION_CHARS} characters.", param=param)
+    if not isinstance(schema, Mapping):
+        raise invalid("The schema has to be an object.", param=f"{param}.schema")
+    try:
+        return answer_format(name, schema, description, is_strict=described.get("strict") is True)
+    except SchemaUnusableError as error:
+        raise invalid(f"The format cannot be used: {error}.", param=f"{param}.schema") from None

@@ -1,0 +1,57 @@
+"""What a connection remembers of its last response that is not stored, so that the next can go on from it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+from uuid import UUID
+
+from chatui.api.writing.response_object import Item, response_id
+
+MOST_CHARS = 512 * 1024
+"""Of one connection."""
+MOST_CHARS_IN_ALL = 64 * 1024 * 1024
+"""Of a process. The connections that were used longest ago forget first."""
+
+
+class Chain:
+    """One for each connection. ``go_on`` with a request's previous response, then ``remember``, or ``forget`` where that failed."""
+
+    def __init__(self) -> None:
+        self._last = ""
+        self._items: list[Any] = []
+
+    def knows(self, previous: str) -> bool:
+        """Whether that is the response that is remembered."""
+        return bool(previous) and previous == self._last
+
+    def input_of(self, given: str | list[Any]) -> list[Any]:
+        """The input of a request that goes on: all that was said before, and its own."""
+        return [*self._items, *_items(given)]
+
+    def remember(self, answer_id: UUID, whole_input: str | list[Any], output: list[Item]) -> None:
+        """Remember a response, unless it is too long."""
+        self.forget()
+        items = [*_items(whole_input), *output]
+        size = len(json.dumps(items))
+        if size <= MOST_CHARS:
+            self._last, self._items = response_id(answer_id), items
+            _sizes[self] = size
+            _shed()
+
+    def forget(self) -> None:
+        """Remember nothing."""
+        self._last, self._items = "", []
+        _sizes.pop(self, None)
+
+
+_sizes: dict[Chain, int] = {}
+
+
+def _shed() -> None:
+    while sum(_sizes.values()) > MOST_CHARS_IN_ALL:
+        next(iter(_sizes)).forget()
+
+
+def _items(given: str | list[Any]) -> list[Any]:
+    return [{"role": "user", "content": given}] if isinstance(given, str) else given

@@ -1,0 +1,87 @@
+"""All connections of programs in this process: how many a person has, and whether their keys still work, asked for all of them together."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import Callable
+from uuid import UUID, uuid4
+
+from chatui.accounts.api_keys import checking
+from chatui.accounts.api_keys.checking import LiveKey
+from chatui.database import pools
+from chatui.database.faults import DatabaseBusyError
+from chatui.error_reports import log_without_content
+
+log = logging.getLogger(__name__)
+
+CHECK_SECONDS = 10.0
+"""How often. Whatever a connection asks is checked besides, and while it is answered."""
+MOST_OF_PERSON = 1000
+MOST_WAITING_CHARS = 16 * 1024 * 1024
+"""In requests of one person that wait for the ones before them, on all of their connections together."""
+
+End = Callable[[], None]
+
+_open: dict[End, LiveKey] = {}
+_of_person: Counter[UUID] = Counter()
+_waiting_chars: Counter[UUID] = Counter()
+_checking: asyncio.Task[None] | None = None
+
+
+def has_room(key: LiveKey) -> bool:
+    """Whether the person may have one more."""
+    return _of_person[key.owner.pk] < MOST_OF_PERSON
+
+
+def add(key: LiveKey, end: End) -> None:
+    """A connection is open. ``end`` is called where its key stops working."""
+    global _checking
+    _open[end] = key
+    _of_person[key.owner.pk] += 1
+    if _checking is None or _checking.done():
+        _checking = asyncio.create_task(_check_often(), name="keys of open connections")
+
+
+def hold(key: LiveKey, chars: int) -> bool:
+    """A request of that length waits from now on. False where there is no room for it."""
+    if _waiting_chars[key.owner.pk] + chars > MOST_WAITING_CHARS:
+        return False
+    _waiting_chars[key.owner.pk] += chars
+    return True
+
+
+def let_go(key: LiveKey, chars: int) -> None:
+    """It waits no more."""
+    _waiting_chars[key.owner.pk] -= chars
+    if _waiting_chars[key.owner.pk] <= 0:
+        del _waiting_chars[key.owner.pk]
+
+
+def remove(end: End) -> None:
+    """It is closed."""
+    key = _open.pop(end)
+    _of_person[key.owner.pk] -= 1
+    if not _of_person[key.owner.pk]:
+        del _of_person[key.owner.pk]
+
+
+async def _check_often() -> None:
+    while _open:
+        await asyncio.sleep(CHECK_SECONDS)
+        try:
+            await _check()
+        except DatabaseBusyError:
+            log.info("the keys of open connections could not be checked in time")
+        except Exception as error:  # noqa: BLE001 - whatever it is, the next look may find what this one did not
+            log_without_content(log, uuid4(), error)
+
+
+async def _check() -> None:
+    asked = dict(_open)
+    if asked:
+        good = await pools.commands.run(checking.good_among, {key.id for key in asked.values()})
+        for end, key in asked.items():
+            if key.id not in good and end in _open:
+                end()

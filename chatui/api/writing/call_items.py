@@ -1,0 +1,40 @@
+"""A call of a program's own function, as each format has it. It is told whole: its arguments were checked before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from chatui.turns.streams.program import Called
+
+Item = dict[str, Any]
+
+
+def call_item(key: str, call: Called, status: str = "completed") -> Item:
+    """The item of a response. While it is in progress it has no arguments yet."""
+    arguments = call.arguments if status == "completed" else ""
+    return {
+        "id": f"fc_{key}",
+        "type": "function_call",
+        "status": status,
+        "call_id": call.call_id,
+        "name": call.name,
+        "arguments": arguments,
+    }
+
+
+def output_item(key: str, call_id: str, output: str) -> Item:
+    """What a function replied, as an item of the input."""
+    return {"id": f"fco_{key}", "type": "function_call_output", "status": "completed", "call_id": call_id, "output": output}
+
+
+def call_events(key: str, index: int, call: Called) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The events between the beginning and the end of the item: their types and fields."""
+    place = {"item_id": f"fc_{key}", "output_index": index}
+    yield "response.function_call_arguments.delta", place | {"delta": call.arguments}
+    yield "response.function_call_arguments.done", place | {"arguments": call.arguments}
+
+
+def tool_call(call: Called) -> dict[str, Any]:
+    """As a message of Chat Completions has it."""
+    return {"id": call.call_id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}

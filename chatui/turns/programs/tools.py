@@ -1,0 +1,31 @@
+"""Which tools the model may call in a program's turn: the program's own functions, and of the product's those that its key names."""
+
+from __future__ import annotations
+
+from chatui.env import environment
+from chatui.permissions.tools import tools_in
+from chatui.tools import offered
+from chatui.tools.tool import Tool
+from chatui.turns.asked.by_program import ProgramAsk
+from chatui.turns.calls.handing_back import TurnTools
+from chatui.turns.start import Started
+
+
+def tools_of(started: Started, program: ProgramAsk, *, is_demo: bool) -> TurnTools:
+    """All of them. Reads the database, where the key names any of the product's tools."""
+    own = _own(started, program, is_demo=is_demo) if program.offer.own_tools else {}
+    return TurnTools({**own, **program.offer.functions}, program)
+
+
+def _own(started: Started, program: ProgramAsk, *, is_demo: bool) -> dict[str, Tool]:
+    """Those of the product's tools that run without asking: nobody is there who could be asked, so what needs approval is not offered.
+
+    A function of the program's takes the place of a tool of the same name, and may bring in what a stranger wrote as well as send out what
+    was read: beside it stay only tools that do neither, unless the operator lets all of them go together.
+    """
+    turn = started.turn
+    found = tools_in(turn.asked_by, turn.conversation, is_demo=is_demo).offered
+    kept = {name: tool for name, tool in found.items() if name in program.offer.own_tools and not offered.asks_first(tool)}
+    if program.offer.functions and environment().tool_combinations != "any":
+        kept = {name: tool for name, tool in kept.items() if not (tool.reads_private_data or tool.sends_outside)}
+    return {name: tool for name, tool in kept.items() if name not in program.offer.names}

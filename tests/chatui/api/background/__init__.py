@@ -1,0 +1,1 @@
+"""Responses in the background."""

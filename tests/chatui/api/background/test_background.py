@@ -1,0 +1,179 @@
+"""Responses in the background: polled, followed, left and taken up again, with the same events under the same numbers."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.http import HttpResponseBase
+
+from chatui.api.background import recordings
+from chatui.database.faults import DatabaseBusyError
+from chatui.models import ApiKey, Turn, User
+from chatui.turns import running
+from renderer.events import FrameClosed, FrameWithdrawn
+from renderer.frames import Terminator
+from tests.chatui.api.asking import Program, events_of, json_of, key_of, new_key, text_of, whole
+from tests.support.scripted import ANALYSIS, FINAL, PREAMBLE, ScriptedBackend, answer, frame
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
+
+ASKED = {"input": "Take your time.", "background": True}
+SECRET = "the hidden marmalade"
+
+
+@pytest.fixture
+def key(ada: User) -> str:
+    return key_of(ada)
+
+
+@pytest.fixture
+def program(key: str, backend: ScriptedBackend) -> Iterator[Program]:
+    backend.script = [*frame(PREAMBLE, "I shall look."), *answer("It is four.", SECRET)]
+    yield Program(key)
+    for each in list(recordings._recordings):
+        recordings.forget(each)
+
+
+async def ended(program: Program, answer_id: str) -> dict[str, Any]:
+    """Poll until it is over."""
+    for _ in range(400):
+        found: dict[str, Any] = json_of(await program.get(f"/v1/responses/{answer_id}"))
+        if found["status"] not in ("queued", "in_progress"):
+            return found
+        await asyncio.sleep(0.02)
+    raise AssertionError("it does not end")
+
+
+async def some(response: HttpResponseBase, until: bytes) -> AsyncIterator[bytes]:
+    """The pieces of a stream, which is left behind the one with ``until``."""
+    chunks: Any = aiter(response)  # type: ignore[arg-type]
+    async for chunk in chunks:
+        yield chunk
+        if until in chunk:
+            break
+    await chunks.aclose()
+    await sync_to_async(response.close)()
+
+
+async def test_a_response_is_written_while_nobody_waits_and_is_polled(program: Program, backend: ScriptedBackend) -> None:
+    wait = asyncio.Event()
+    backend.script = [wait, *answer("It is four.", SECRET)]
+    begun = await program.ask(ASKED)
+    assert (begun["status"], begun["background"], begun["output"]) == ("queued", True, [])
+    await asyncio.wait_for(backend.waiting.wait(), 10)
+    assert json_of(await program.get(f"/v1/responses/{begun['id']}"))["status"] == "queued"
+    wait.set()
+    found = await ended(program, begun["id"])
+    assert found["status"] == "completed" and found["background"] is True and text_of(found) == "It is four. "
+    assert "marmalade" not in json.dumps(found)
+
+
+async def test_a_stream_that_was_left_is_taken_up_again_without_a_gap(program: Program, backend: ScriptedBackend) -> None:
+    wait = asyncio.Event()
+    backend.script = [*frame(ANALYSIS, SECRET), *frame(FINAL, "It is")[:-1], wait, *answer("four.", SECRET)[-5:]]
+    response = await program.post("/v1/responses", ASKED | {"stream": True})
+    read = b"".join([chunk async for chunk in some(response, b"output_text.delta")])
+    first = events_of(read + b"data: [DONE]\n\n")
+    assert [event["type"] for event in first][:3] == ["response.created", "response.queued", "response.in_progress"]
+    assert first[0]["response"]["status"] == first[1]["response"]["status"] == "queued"
+    await asyncio.wait_for(backend.waiting.wait(), 10)
+    path, last = f"/v1/responses/{first[0]['response']['id']}?stream=true", first[-1]["sequence_number"]
+    following = asyncio.create_task(program.get(f"{path}&starting_after={last}"))
+    wait.set()
+    rest = events_of(await whole(await following))
+    assert rest[-1]["type"] == "response.completed"
+    assert [event["sequence_number"] for event in first + rest] == list(range(last + 1 + len(rest)))
+    again = events_of(await whole(await program.get(path)))
+    assert again == first + rest, "the same events under the same numbers, also after the end"
+    deltas = "".join(event["delta"] for event in again if event["type"] == "response.output_text.delta")
+    assert deltas == text_of(again[-1]["response"]) and "marmalade" not in json.dumps(again)
+    behind = events_of(await whole(await program.get(f"{path}&starting_after={len(again) - 1}")))
+    assert behind == []
+
+
+async def test_what_was_withdrawn_is_not_told_to_whoever_comes_later(program: Program, backend: ScriptedBackend) -> None:
+    wait = asyncio.Event()
+    backend.script = [*frame(FINAL, "Some marmalade")[:-1], wait, FrameWithdrawn(), FrameClosed(Terminator.END), *answer()]
+    response = await program.post("/v1/responses", ASKED | {"stream": True})
+    read = b"".join([chunk async for chunk in some(response, b"marmalade")])
+    wait.set()
+    first = events_of(read + b"data: [DONE]\n\n")
+    found = await ended(program, first[0]["response"]["id"])
+    again = await whole(await program.get(f"/v1/responses/{found['id']}?stream=true"))
+    numbers = [event["sequence_number"] for event in events_of(again)]
+    assert b"marmalade" not in again and numbers == list(range(len(numbers)))
+    assert [event["type"] for event in events_of(again)][: len(first)] == [event["type"] for event in first]
+    assert b"response.failed" in again
+
+
+async def test_a_response_in_the_background_is_cancelled(program: Program, backend: ScriptedBackend) -> None:
+    backend.script = [*frame(FINAL, "Some words")[:-1], asyncio.Event()]
+    begun = await program.ask(ASKED)
+    await asyncio.wait_for(backend.waiting.wait(), 10)
+    assert json_of(await program.post(f"/v1/responses/{begun['id']}/cancel", {}))["status"] == "cancelled"
+    found = await ended(program, begun["id"])
+    assert found["status"] == "cancelled" and backend.closed == 1
+    events = events_of(await whole(await program.get(f"/v1/responses/{begun['id']}?stream=true")))
+    assert events[-1]["response"]["status"] == "cancelled"
+
+
+async def test_a_key_that_is_taken_back_stops_what_it_began(
+    program: Program, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("chatui.api.key_watch.CHECK_SECONDS", 0.05)
+    backend.script = [*frame(FINAL, "Some words")[:-1], asyncio.Event()]
+    await program.ask(ASKED)
+    await asyncio.wait_for(backend.waiting.wait(), 10)
+    await ApiKey.objects.aupdate(revoked_at="2026-01-01T00:00Z")
+    await asyncio.wait_for(running.settle(), 10)
+    assert (await Turn.objects.aget()).state == "stopped"
+
+
+async def test_a_key_that_cannot_be_checked_for_long_counts_as_taken_back(
+    program: Program, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def busy(_: object) -> bool:
+        raise DatabaseBusyError
+
+    monkeypatch.setattr("chatui.api.key_watch.CHECK_SECONDS", 0.05)
+    monkeypatch.setattr("chatui.api.key_watch.GRACE_SECONDS", 0.3)
+    monkeypatch.setattr("chatui.accounts.api_keys.checking.is_still_good", busy)
+    backend.script = [*frame(FINAL, "Some words")[:-1], asyncio.Event()]
+    events = await asyncio.wait_for(program.stream({"input": "Tell me all."}), 20)
+    assert events[-1]["type"] == "response.failed" and events[-2]["error"]["code"] == "server_busy"
+    await asyncio.wait_for(running.settle(), 10)
+
+
+async def test_only_its_own_person_takes_up_a_stream_and_only_so_many_at_once(program: Program, bela: User) -> None:
+    begun = await program.ask(ASKED)
+    await ended(program, begun["id"])
+    path = f"/v1/responses/{begun['id']}?stream=true"
+    theirs, nothing = [await Program(await new_key(bela)).get(each) for each in (path, path.replace(begun["id"], "resp_" + "0" * 32))]
+    assert (theirs.status_code, json_of(theirs)) == (nothing.status_code, json_of(nothing)) and theirs.status_code == 404
+    assert (await program.get(f"{path}&starting_after=-1")).status_code == 400
+    recording = next(iter(recordings._recordings.values()))
+    recordings.readers[recording.owner_id] = recordings.MOST_READERS
+    try:
+        assert (await program.get(path)).status_code == 429
+    finally:
+        del recordings.readers[recording.owner_id]
+    assert (await program.get(path)).status_code == 200
+    await program.delete(f"/v1/responses/{begun['id']}")
+    assert (await program.get(path)).status_code == 404
+
+
+async def test_what_is_not_in_the_background_or_too_long_ago_is_read_as_a_whole(program: Program) -> None:
+    for asked in ({"input": "Now."}, ASKED):
+        begun = await program.ask(asked)
+        await ended(program, begun["id"])
+        for each in list(recordings._recordings):
+            recordings.forget(each)
+        refused = await program.get(f"/v1/responses/{begun['id']}?stream=true")
+        assert refused.status_code == 400 and json_of(refused)["error"]["code"] == "stream_not_available"
+    refused = await program.post("/v1/responses", ASKED | {"store": False})
+    assert refused.status_code == 400 and json_of(refused)["error"]["param"] == "background"

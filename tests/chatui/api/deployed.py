@@ -1,0 +1,67 @@
+"""The product with the demo, served by Daphne for the tests of a module, and a key to its API."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.served import Deployment, Server
+
+MAKE_KEY = """
+from chatui.accounts.api_keys import making
+from chatui.audit_log.record import Visitor
+from chatui.models import User
+wanted = making.Wanted('A script', for_responses=True, for_chat=True, per_minute=600)
+print('key=' + making.make(Visitor(User.objects.get(username='ada'), '', 'shell'), wanted).text)
+"""
+
+
+def _served(place: Path, tokens_per_second: int) -> Iterator[Server]:
+    deployment = Deployment(place, CHATUI_DEMO_TOKENS_PER_SECOND=str(tokens_per_second))
+    try:
+        started = deployment.start()
+        deployment.make_people(ada=(False, []))
+        yield started
+    finally:
+        deployment.stop()
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The data directory of the deployment."""
+    return tmp_path_factory.mktemp("data")
+
+
+@pytest.fixture(scope="module")
+def server(place: Path) -> Iterator[Server]:
+    """The product, whose demo takes its time."""
+    yield from _served(place, 400)
+
+
+@pytest.fixture(scope="module")
+def fast_server(place: Path) -> Iterator[Server]:
+    """The product, whose demo writes as fast as it can."""
+    yield from _served(place, 0)
+
+
+def key_at(place: Path) -> str:
+    """A new key of Ada's, of a deployment that runs."""
+    printed = Deployment(place).manage("shell", "--no-imports", "-c", MAKE_KEY)
+    found = re.search(r"key=(\S+)", printed)
+    assert found, printed
+    return found[1]
+
+
+@pytest.fixture(scope="module")
+def key(server: Server, place: Path) -> str:
+    """A key to ``server``."""
+    return key_at(place)
+
+
+@pytest.fixture(scope="module")
+def fast_key(fast_server: Server, place: Path) -> str:
+    """A key to ``fast_server``."""
+    return key_at(place)

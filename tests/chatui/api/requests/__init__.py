@@ -1,0 +1,1 @@
+"""Tools of programs and of ours, called in their answers."""

@@ -1,0 +1,49 @@
+"""A program's function, and models that call it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from chatui.backends.base import EndReason
+from chatui.tools.callers import model_name
+from tests.chatui.api.asking import Program
+from tests.chatui.turns.calls.calling import call
+from tests.support.scripted import ANALYSIS, Step, ended, frame
+
+CHAT = "/v1/chat/completions"
+SECRET = "the hidden marmalade"
+SCHEMA = {
+    "type": "object",
+    "properties": {"city": {"type": "string"}, "days": {"type": "integer", "minimum": 1}},
+    "required": ["city"],
+    "additionalProperties": False,
+}
+WEATHER = {"type": "function", "name": "get-weather", "description": "The weather in a city.", "parameters": SCHEMA, "strict": True}
+CLOCK = {"type": "function", "name": "clock", "parameters": None}
+
+
+def nested(*tools: dict[str, Any]) -> list[dict[str, Any]]:
+    """The functions as Chat Completions has them."""
+    return [{"type": "function", "function": {name: value for name, value in tool.items() if name != "type"}} for tool in tools]
+
+
+def calling(*steps: Sequence[Step], preamble: Sequence[Step] = ()) -> list[Step]:
+    """A sampling that thinks and makes these calls."""
+    made = [step for each in steps for step in each]
+    return [*frame(ANALYSIS, SECRET), *preamble, *made, ended(EndReason.TOOL_CALLS)]
+
+
+def weather(call_id: str = "c1", **arguments: Any) -> list[Step]:
+    return call(model_name("get-weather"), call_id, **(arguments or {"city": "Tokyo"}))
+
+
+def calls_of(answer: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    """Name and arguments of each call in a response."""
+    return [(item["name"], json.loads(item["arguments"])) for item in answer["output"] if item["type"] == "function_call"]
+
+
+async def first_call(program: Program) -> dict[str, Any]:
+    """A response that ends in a call."""
+    return await program.ask({"input": "How is the weather in Tokyo?", "tools": [WEATHER]})

@@ -1,0 +1,137 @@
+"""Reasoning that a program carries without reading it, and the programs that may read it: by permission, recorded, each time."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+import pytest_django
+from asgiref.sync import sync_to_async
+from django.contrib.auth.models import Permission
+
+from chatui.models import AuditEvent, User
+from tests.chatui.api.asking import Program, events_of, json_of, key_of, new_key, text_of, whole
+from tests.support.scripted import ANALYSIS, PREAMBLE, ScriptedBackend, answer, frame
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
+
+SECRET = "the hidden marmalade"
+SEALED = {"include": ["reasoning.encrypted_content"], "store": False}
+RAW = {"include": ["reasoning.content"]}
+
+
+@pytest.fixture
+def program(ada: User, backend: ScriptedBackend) -> Program:
+    backend.script = answer("It is four.", SECRET)
+    return Program(key_of(ada))
+
+
+@pytest.fixture
+def staff(ada: User) -> User:
+    ada.is_staff = True
+    ada.save()
+    ada.user_permissions.add(Permission.objects.get(codename="view_hidden_channels"))
+    return User.objects.get(pk=ada.pk)
+
+
+def thoughts_in(backend: ScriptedBackend) -> list[str]:
+    """What the model was told that it had thought."""
+    return [frame.body for frame in backend.requests[-1].frames if frame.header.channel == "analysis"]
+
+
+async def test_a_program_carries_reasoning_that_it_cannot_read(program: Program, backend: ScriptedBackend, bela: User) -> None:
+    events = await program.stream({"input": "What is two and two?"} | SEALED)
+    thought = events[-1]["response"]["output"][0]
+    assert thought["type"] == "reasoning" and thought["encrypted_content"] and "marmalade" not in json.dumps(events)
+    assert next(event["item"] for event in events if event["type"] == "response.output_item.done") == thought
+    question = {"role": "user", "content": "What is two and two?"}
+    asked = {"input": [question, thought, {"role": "user", "content": "Go on."}]}
+    await program.ask(asked | SEALED)
+    assert thoughts_in(backend) == [SECRET + " "], "the model goes on from what it thought"
+    await program.ask({"input": [question, thought, events[-1]["response"]["output"][1], {"role": "user", "content": "And now?"}]})
+    assert thoughts_in(backend) == [], "after an answer it is not told again"
+    await Program(await new_key(bela)).ask(asked)
+    assert thoughts_in(backend) == [], "a token of somebody else's counts for nothing"
+    for forged in ("x", thought["encrypted_content"][:-8] + "AAAAAAAA", 5, None):
+        await program.ask({"input": [question, thought | {"encrypted_content": forged, "content": [{"text": "FORGED"}]}, question]})
+        assert thoughts_in(backend) == [] and "FORGED" not in str(backend.requests[-1].frames)
+    assert not await AuditEvent.objects.filter(code="E-PERM-VISIBILITY").aexists(), "which nobody asked to read"
+
+
+async def test_a_trusted_key_reads_raw_reasoning_and_each_time_is_a_line(staff: User, backend: ScriptedBackend) -> None:
+    program = Program(await new_key(staff, views_hidden=True))
+    backend.script = [*frame(ANALYSIS, SECRET), *frame(PREAMBLE, "I shall look."), *answer("It is four.", "more of it")]
+    plain = await program.ask({"input": "?"})
+    assert "marmalade" not in json.dumps(plain) and not await AuditEvent.objects.filter(action="raw reasoning to program").aexists()
+    events = await program.stream({"input": "?"} | RAW)
+    kinds = [event["type"].removeprefix("response.") for event in events]
+    began = kinds.index("output_item.added")
+    assert kinds[began + 1 : began + 3] == ["content_part.added", "reasoning.delta"]
+    deltas = "".join(event["delta"] for event in events if event["type"] == "response.reasoning.delta")
+    output = events[-1]["response"]["output"]
+    thoughts = [item["content"][0]["text"] for item in output if item["type"] == "reasoning"]
+    assert thoughts == [SECRET + " ", "more of it "] and deltas == "".join(thoughts) and text_of(events[-1]["response"]) == "It is four. "
+    assert [event["sequence_number"] for event in events] == list(range(len(events)))
+    path = f"/v1/responses/{events[-1]['response']['id']}"
+    assert b"marmalade" not in await whole(await program.get(path))
+    assert b"marmalade" in await whole(await program.get(f"{path}?include[]=reasoning.content"))
+    lines = [line async for line in AuditEvent.objects.filter(action="raw reasoning to program")]
+    assert [(line.actor_name, line.owner_name, line.code, line.way) for line in lines] == [("ada", "ada", "", "program")] * 2
+    chat = await program.ask({"messages": [{"role": "user", "content": "?"}], "include_reasoning": True}, "/v1/chat/completions")
+    assert "marmalade" not in json.dumps(chat)
+
+
+@pytest.mark.parametrize("lost", ["permission", "approval", "key"])
+async def test_without_the_permission_a_trusted_key_is_one_as_any_other(
+    lost: str, staff: User, backend: ScriptedBackend, settings: pytest_django.Settings
+) -> None:
+    program = Program(await new_key(staff, views_hidden=lost != "key"))
+    backend.script = answer("It is four.", SECRET)
+    if lost == "permission":
+        await sync_to_async(staff.user_permissions.clear)()
+    elif lost == "approval":
+        settings.ENVIRONMENT = settings.ENVIRONMENT.model_copy(update={"debug_approval": True})
+    stored = await program.ask({"input": "?"} | RAW)
+    assert text_of(stored) == "It is four. " and "marmalade" not in json.dumps(stored)
+    again = json_of(await program.get(f"/v1/responses/{stored['id']}?include=reasoning.content"))
+    assert "marmalade" not in json.dumps(again) and text_of(again) == "It is four. "
+    lines: list[Any] = [line async for line in AuditEvent.objects.all()]
+    assert [line.code for line in lines if line.action == "asked for raw reasoning"] == ["E-PERM-VISIBILITY"]
+    assert not [line for line in lines if line.action == "raw reasoning to program"]
+
+
+async def test_raw_reasoning_in_the_background_is_not_taken_up_without_the_permission(staff: User, backend: ScriptedBackend) -> None:
+    program = Program(await new_key(staff, views_hidden=True, reads_all=True))
+    backend.script = answer("It is four.", SECRET)
+    events = await program.stream({"input": "?", "background": True} | RAW)
+    path = f"/v1/responses/{events[0]['response']['id']}?stream=true"
+    assert events_of(await whole(await program.get(path))) == events
+    assert await AuditEvent.objects.filter(action="raw reasoning to program").acount() == 2
+    other = Program(await new_key(staff, reads_all=True))
+    assert (await other.get(path.partition("?")[0])).status_code == 200
+    refused = await other.get(path)
+    assert refused.status_code == 403 and b"marmalade" not in await whole(refused)
+    await sync_to_async(staff.user_permissions.clear)()
+    assert (await program.get(path)).status_code == 403
+    assert await AuditEvent.objects.filter(code="E-PERM-VISIBILITY").aexists()
+
+
+async def test_nobody_makes_a_trusted_key_without_the_permission(ada: User) -> None:
+    from chatui.permissions.access import NotFoundError
+
+    with pytest.raises(NotFoundError):
+        await new_key(ada, views_hidden=True)
+
+
+async def test_what_is_stored_belongs_to_its_key_unless_another_may_read_all(program: Program, ada: User) -> None:
+    stored = await program.ask({"input": "?"})
+    other, all_of_them = Program(await new_key(ada)), Program(await new_key(ada, reads_all=True))
+    path = f"/v1/responses/{stored['id']}"
+    for asked in (path, f"{path}/input_items"):
+        assert (await other.get(asked)).status_code == 404 and (await all_of_them.get(asked)).status_code == 200
+    for post in (f"{path}/cancel", "/v1/responses"):
+        assert (await other.post(post, {"input": "?", "previous_response_id": stored["id"]})).status_code == 404
+    assert (await other.delete(path)).status_code == 404
+    assert (await all_of_them.post("/v1/responses", {"input": "?", "previous_response_id": stored["id"]})).status_code == 200
+    assert (await all_of_them.delete(path)).status_code == 200

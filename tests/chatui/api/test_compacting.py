@@ -1,0 +1,57 @@
+"""What a conversation was compacted to is the model's to read, and nobody else's: no program, no page, no title; and it is carried on."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from chatui.models import Conversation, Message, User
+from chatui.turns.calls.requested import questions_of
+from tests.chatui.api.asking import Program, json_of, key_of, whole
+from tests.chatui.api.requests.functions import WEATHER, calling, first_call, weather
+from tests.support.scripted import ScriptedBackend, answer
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
+
+COMPACT = "/v1/responses/compact"
+QUESTION = {"role": "user", "content": "Go on."}
+
+
+@pytest.fixture
+def program(ada: User) -> Program:
+    return Program(key_of(ada))
+
+
+async def test_notes_that_a_program_carries_are_told_to_the_model_alone(program: Program, backend: ScriptedBackend) -> None:
+    backend.script = answer("They added marmalade.", "hidden")
+    compacted = await program.ask({"model": "", "input": "Long."}, COMPACT)
+    backend.script = answer("It is four.", "hidden")
+    stored = await program.ask({"input": [*compacted["output"], QUESTION]})
+    told = backend.requests[-1].frames
+    assert [frame.header.role for frame in told] == ["user", "user"] and "They added marmalade." in told[0].body
+    path = f"/v1/responses/{stored['id']}"
+    for asked in (path, f"{path}/input_items"):
+        assert b"marmalade" not in await whole(await program.get(asked))
+    conversation = await Conversation.objects.exclude(title__startswith="Long").aget()
+    assert conversation.title == "Go on."
+    assert not await Message.objects.filter(conversation=conversation, text__contains="marmalade", is_visible=True).aexists()
+    assert questions_of(told) == ("Go on.",), "a model composes no address that a browser may open"
+    await program.ask({"model": "", "previous_response_id": stored["id"]}, COMPACT)
+    again = [frame.body for frame in backend.requests[-1].frames]
+    assert again[0].count("[Notes") == 1 and "They added marmalade." in again[0] and again[1:3] == ["Go on.", "It is four. "]
+
+
+async def test_calls_and_what_functions_replied_are_compacted_too(program: Program, backend: ScriptedBackend) -> None:
+    backend.script = calling(weather())
+    first = await first_call(program)
+    output = {"type": "function_call_output", "call_id": first["output"][-1]["call_id"], "output": "20 °C"}
+    backend.script = answer("Sunny.", "hidden")
+    second = await program.ask({"input": [output], "previous_response_id": first["id"], "tools": [WEATHER]})
+    response = await program.post(COMPACT, {"model": "", "previous_response_id": second["id"]})
+    assert response.status_code == 200, json_of(response)
+    told = [(frame.header.role, frame.body) for frame in backend.requests[-1].frames]
+    assert [role for role, _ in told] == ["user", "assistant", "tool", "assistant", "user"]
+    assert json.loads(told[1][1]) == {"city": "Tokyo"} and told[2][1] == "20 °C"
+    await program.delete(f"/v1/responses/{first['id']}")
+    assert (await program.post(COMPACT, {"model": "", "previous_response_id": second["id"]})).status_code == 200

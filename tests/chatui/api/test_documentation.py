@@ -1,0 +1,54 @@
+"""The description of the API names every address, method and field that there is, and needs no key."""
+
+from __future__ import annotations
+
+import json
+
+import jsonschema
+import pytest
+import pytest_django
+from django.test import Client
+
+from chatui.api.documentation.openapi import BODIES, document
+from chatui.api.endpoints import endpoints
+from chatui.models import User
+from tests.chatui.conftest import signed_in
+
+pytestmark = pytest.mark.django_db
+
+
+def test_every_address_with_every_method_and_field_is_described() -> None:
+    described = document(endpoints)
+    told = {(path, method) for path, operations in described["paths"].items() for method in operations}
+    assert ("/responses/{answer_id}", "delete") in told and ("/chat/completions", "post") in told
+    methods: list[int] = [len(pattern.callback.handlers) for pattern in endpoints]  # type: ignore[attr-defined]
+    assert len(told) == sum(methods)
+    for operations in described["paths"].values():
+        assert all(operation["summary"] for operation in operations.values())
+    schemas = described["components"]["schemas"]
+    for model in BODIES.values():
+        assert set(schemas[model.__name__]["properties"]) == set(model.model_fields)
+
+
+def test_what_it_says_of_requests_fits_them() -> None:
+    schemas = document(endpoints)["components"]["schemas"]
+    root = {"components": {"schemas": schemas}, "$ref": "#/components/schemas/ResponsesRequest"}
+    jsonschema.Draft202012Validator.check_schema(root)
+    jsonschema.validate({"model": "", "input": "?", "reasoning": {"effort": "high"}}, root)
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate({"model": "", "input": "?", "temperature": 9}, root)
+
+
+def test_it_is_there_without_a_key_unless_the_api_is_off(settings: pytest_django.Settings) -> None:
+    assert json.loads(Client().get("/v1/openapi.json").content)["openapi"] == "3.1.0"
+    settings.ENVIRONMENT = settings.ENVIRONMENT.model_copy(update={"api": False})
+    assert Client().get("/v1/openapi.json").status_code == 404
+
+
+def test_the_page_shows_it_to_people_who_are_signed_in(ada: User, settings: pytest_django.Settings) -> None:
+    page = signed_in(ada).get("/keys/api/").content.decode()
+    for told in ("/responses/{answer_id}/input_items", "max_output_tokens", "reference-key", "openapi.json"):
+        assert told in page
+    assert Client().get("/keys/api/").status_code == 302 and "/keys/api/" in signed_in(ada).get("/keys/").content.decode()
+    settings.ENVIRONMENT = settings.ENVIRONMENT.model_copy(update={"api": False})
+    assert signed_in(ada).get("/keys/api/").status_code == 404

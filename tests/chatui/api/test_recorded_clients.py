@@ -1,0 +1,54 @@
+"""What real client libraries send, as it was recorded: each request is served, and the second one finds what the function replied."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chatui.backends.demo.backend import DemoBackend
+from chatui.model_servers import connected
+from chatui.models import User
+from tests.chatui.api.asking import Program, key_of, whole
+from tests.clients import recording
+from tests.support.places import ROOT
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+RECORDED = sorted((ROOT / "tests" / "clients" / "recorded").glob("*.jsonl"))
+
+
+@pytest.fixture
+def program(ada: User, monkeypatch: pytest.MonkeyPatch) -> Program:
+    demo = DemoBackend(0)
+    monkeypatch.setattr(connected, "backend", lambda choice="": demo)
+    return Program(key_of(ada))
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("path", RECORDED, ids=lambda path: path.stem)
+async def test_the_requests_of_a_client_are_served(path: Path, program: Program) -> None:
+    exchanges: list[dict[str, Any]] = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    assert len(exchanges) >= 3, "the premise: a call, its reply, and a second turn"
+    ours: dict[str, str] = {}
+    replies = []
+    for exchange in exchanges:
+        text = json.dumps(exchange["body"])
+        for theirs, own in ours.items():
+            text = text.replace(theirs, own)
+        response = await program.post(exchange["path"], text)
+        reply = (await whole(response)).decode()
+        assert response.status_code == exchange["status"] == 200, reply
+        found = recording.ids_of(reply)
+        assert len(found) == len(exchange["ids"]), "as many responses and calls as were recorded"
+        ours |= dict(zip(exchange["ids"], found, strict=True))
+        replies.append(reply)
+    assert any(" replied: " in reply for reply in replies) and any(exchange["body"].get("stream") for exchange in exchanges)
+    assert not any(word in reply for reply in replies for word in ("I should not guess", "reasoning_text"))
+
+
+def test_there_is_a_recording_of_each_client() -> None:
+    programs = {path.stem for path in (ROOT / "tests" / "clients" / "programs").iterdir() if path.suffix in (".py", ".mjs")}
+    assert {path.stem for path in RECORDED} == programs - {"__init__"} | {"codex"}

@@ -1,0 +1,54 @@
+"""Another instance of the product, with this one as its back end, in both formats: it answers, calls tools, and holds no reasoning."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.chatui.api.deployed import fast_key as fast_key
+from tests.chatui.api.deployed import fast_server as fast_server
+from tests.chatui.api.deployed import key_at
+from tests.chatui.api.deployed import place as place
+from tests.chatui.api.requests.functions import WEATHER
+from tests.support.served import Deployment, Server
+
+pytestmark = pytest.mark.served
+
+DUMP = """
+from django.core import serializers
+from chatui.models import Message, Turn, TurnPiece
+from chatui.store import requests
+print("".join(row.text for row in Message.objects.order_by("position")), Turn.objects.count())
+print([requests.unpack(bytes(row.request)).body for row in Turn.objects.exclude(request=None)])
+"""
+THOUGHTS = ("Something that is nested by itself is better", "I should not guess", "because a tool takes a moment")
+"""What the demo thinks, of what it is asked here."""
+
+
+@pytest.mark.parametrize("kind", ["responses", "chat"])
+def test_no_reasoning_is_in_the_database_of_the_second(kind: str, fast_server: Server, fast_key: str, place: Path, tmp_path: Path) -> None:
+    second = Deployment(tmp_path, CHATUI_BACKEND_URL=fast_server.url, CHATUI_BACKEND_KEY=fast_key, CHATUI_BACKEND_KIND=kind)
+    try:
+        served = second.start()
+        second.make_people(ada=(False, []))
+        headers = {"Authorization": f"Bearer {key_at(tmp_path)}"}
+        with httpx.Client(base_url=f"{served.url}/v1", headers=headers, timeout=60) as client:
+            asked = {"model": "", "input": "Explain recursion.", "reasoning": {"summary": "auto"}}
+            explained = client.post("/responses", json=asked).json()
+            called = client.post("/responses", json={"model": "", "input": "How is the weather in Oslo?", "tools": [WEATHER]}).json()
+            [call] = [item for item in called["output"] if item["type"] == "function_call"]
+            output = {"type": "function_call_output", "call_id": call["call_id"], "output": "22 degrees"}
+            body = {"model": "", "input": [output], "previous_response_id": called["id"], "tools": [WEATHER]}
+            answered = client.post("/responses", json=body).json()
+        kept = second.manage("shell", "--no-imports", "-c", DUMP)
+    finally:
+        second.stop()
+    assert "calling itself" in str(explained["output"]) and call["arguments"] and "replied: 22 degrees" in str(answered["output"])
+    assert "calling itself" in kept and "replied: 22 degrees" in kept, "the premise: what was answered is there"
+    first = Deployment(place).manage("shell", "--no-imports", "-c", DUMP)
+    # Over Responses the second asks the first to store nothing.
+    assert kind == "responses" or all(thought in first for thought in THOUGHTS[:2]), "the premise: it was thought, in the first"
+    for shown in (kept, str(explained), str(called), str(answered)):
+        assert not [thought for thought in THOUGHTS if thought in shown] and "analysis<|message|>" not in shown
