@@ -10,8 +10,11 @@ from django.contrib.auth.forms import AuthenticationForm, BaseUserCreationForm, 
 from django.utils.translation import gettext_lazy as _
 
 from chatui.accounts import first_account, sign_in
+from chatui.accounts.api_keys import making
+from chatui.accounts.sign_in_rules import password_use
 from chatui.audit_log.record import Visitor
 from chatui.guess_limits import GuessLimit, MustWaitError, Scope
+from chatui.models.user import LOOKS_TAKEN
 
 # Codes are no account's, so only where they come from is counted.
 CODES = GuessLimit("code", address=Scope(free=9, longest=600, window=3600))
@@ -62,6 +65,25 @@ class FirstAccountForm(NewPassword, BaseUserCreationForm):  # type: ignore[type-
         return code
 
 
+class InvitedForm(NewPassword, BaseUserCreationForm):  # type: ignore[type-arg]
+    """Name, and password twice, for whoever was invited."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["username"].help_text = USERNAME_HELP
+
+    class Meta:
+        model = get_user_model()
+        fields = ("username",)
+
+    def clean_username(self) -> str:
+        """What staff may name an account that only its password opens, an invited person may not."""
+        name: str = self.cleaned_data["username"]
+        if password_use.is_emergency(name):
+            raise forms.ValidationError(LOOKS_TAKEN)
+        return name
+
+
 class SignInForm(AuthenticationForm):
     """Name and password."""
 
@@ -83,6 +105,9 @@ class SignInForm(AuthenticationForm):
             raise forms.ValidationError(wait.sentence) from None
         try:
             cleaned = super().clean()
+            # The same words: whoever does not know the password must not learn for whom passwords are.
+            if not password_use.may_use(self.get_user()):
+                raise self.get_invalid_login_error()
         except forms.ValidationError:
             sign_in.record_refused(self._visitor, name, waits=False)
             raise
@@ -91,12 +116,26 @@ class SignInForm(AuthenticationForm):
 
 
 class PasswordForm(NewPassword, PasswordChangeForm):
-    """The old password, and a new one twice."""
+    """The old password, and a new one twice; whoever has API keys is asked whether they end as well."""
+
+    also = forms.MultipleChoiceField(
+        label=_("If somebody else may have known the old one"),
+        choices=(("keys", _("Revoke all of my API keys as well")),),
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+    )
 
     def __init__(self, *args: Any, visitor: Visitor, **kwargs: Any) -> None:
         """``visitor``: the owner of the password, and their address."""
         super().__init__(*args, **kwargs)
         self._visitor = visitor
+        if not (visitor.user and making.of(visitor.user)):
+            del self.fields["also"]
+
+    @property
+    def revokes_keys(self) -> bool:
+        """Whether the person wants their API keys to end as well. Only of a form that is valid."""
+        return bool(self.cleaned_data.get("also"))
 
     def clean_old_password(self) -> str:
         """As for the sign-in."""

@@ -11,12 +11,16 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.crypto import constant_time_compare, salted_hmac
 
+from chatui.accounts.api_keys import making
+from chatui.accounts.sign_in_rules import password_use
 from chatui.audit_log.record import Visitor, record
 from chatui.models import PasswordLink, User
 from chatui.permissions import four_eyes
 from chatui.permissions.access import NotFoundError
 
 LASTS = timedelta(hours=24)
+BY_MAIL = "by mail"
+"""Who made a link that was sent for a forgotten password: no account's name, as it has a space."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,13 +32,20 @@ class Notice:
     used_at: datetime | None
     used_from: str
 
+    @property
+    def is_by_mail(self) -> bool:
+        """Whether somebody asked for it on the sign-in page."""
+        return self.made_by == BY_MAIL
+
 
 def make(visitor: Visitor, person: User, *, voids_password: bool) -> str:
-    """Create a link and return its path; earlier links end. ``voids_password``: the password and every session end at once. Recorded."""
+    """Create a link and return its path; earlier links end. ``voids_password``: the password, every session and every API key end at once.
+    Recorded."""
     with transaction.atomic():
         if voids_password:
             person.set_unusable_password()
             person.save(update_fields=["password"])
+            making.revoke_with_password(visitor, person)
         PasswordLink.objects.filter(user=person, used_at=None).update(expires_at=timezone.now())
         detail = "the old password does not work any more" if voids_password else ""
         record("make password link", visitor, person.get_username(), detail=detail)
@@ -50,7 +61,7 @@ def person_of(link_id: UUID, token: str) -> User:
 
 
 def use(visitor: Visitor, link_id: UUID, token: str, password: str) -> User:
-    """Set the password that the person has chosen, once. Recorded.
+    """Set the password that the person has chosen, once, and take back the keys that were made with the old one. Recorded.
 
     Raises:
         NotFoundError: as ``person_of``; also if the link was used in the meantime.
@@ -66,7 +77,13 @@ def use(visitor: Visitor, link_id: UUID, token: str, password: str) -> User:
             link.user.get_username(),
             detail=f"made by {link.made_by_name}",
         )
+        making.revoke_with_password(Visitor(None, visitor.address, visitor.way), link.user)
     return link.user
+
+
+def token_of(link: PasswordLink) -> str:
+    """What the address of a link ends in."""
+    return _token(link)
 
 
 def notices(person: User) -> list[Notice]:
@@ -83,7 +100,7 @@ def dismiss(person: User) -> None:
 def _good(link_id: UUID, token: str, *, locks: bool = False) -> PasswordLink:
     rows = PasswordLink.objects.filter(pk=link_id, used_at=None, expires_at__gt=timezone.now(), user__is_active=True)
     link = (rows.select_for_update() if locks else rows).select_related("user").first()
-    if link is None or not constant_time_compare(_token(link), token):
+    if link is None or not constant_time_compare(_token(link), token) or not password_use.may_use(link.user):
         raise NotFoundError
     return link
 

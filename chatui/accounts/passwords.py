@@ -1,6 +1,6 @@
 """The rules for new passwords, after NIST SP 800-63B-4: long, not easily guessed, any characters.
 
-There is no second factor yet, so a password has at least 15 characters. Spaces and all scripts are allowed; the maximum is longer than
+Not everybody has a second factor, so a password has at least 15 characters. Spaces and all scripts are allowed; the maximum is longer than
 anybody would type, and passwords do not expire.
 """
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import secrets
 from datetime import timedelta
 
@@ -9,11 +10,14 @@ from django.conf import settings
 from django.core import signing
 from django.utils import timezone
 
+from chatui import measures
 from chatui.audit_log.record import Visitor
 from chatui.audit_log.repeats import RepeatedAction
-from chatui.guess_limits import Guess, GuessLimit, address_group
+from chatui.guess_limits import Guess, GuessLimit, Scope, address_group
 from chatui.models import AuditEvent, User
 from chatui.skeletons import folded
+
+log = logging.getLogger(__name__)
 
 DEVICE_COOKIE = "__Host-device" if settings.SESSION_COOKIE_SECURE else "chatui_device"
 DEVICE_SECONDS = 365 * 24 * 3600
@@ -26,6 +30,7 @@ _SALT = "chatui.device"
 _LOOKED_AT = 200
 _passwords = GuessLimit("password")
 _old_passwords = GuessLimit("old password")
+_answers = GuessLimit("single sign-on", address=Scope(free=20, longest=300, window=3600))
 _own = {action: RepeatedAction(action, listed=20, in_all=5000) for action in (SIGNED_IN, SIGNED_OUT)}
 _refusals = {action: RepeatedAction(action, listed=10, in_all=500) for action in (REFUSED, PASSWORD_REFUSED)}
 
@@ -51,14 +56,31 @@ def admit_old_password(visitor: Visitor) -> Guess:
     return _old_passwords.admit(visitor.address, account=str(visitor.user.pk) if visitor.user else "")
 
 
+def admit_answer(visitor: Visitor, device: str) -> Guess:
+    """Count an answer that claims to come from a provider: forged ones must not be tried at will. ``device``: as for ``admit``.
+
+    Raises:
+        MustWaitError: as ``admit``.
+    """
+    return _answers.admit(visitor.address, known=browser_of(device))
+
+
+def browser_of(device: str) -> str:
+    """The browser with that DEVICE_COOKIE, whoever has signed in with it; empty for a strange one. It is counted apart from strangers at
+    the same address."""
+    _, number = _device(device)
+    return f"device:{number}" if number else ""
+
+
 def new_device(person: User) -> str:
     """DEVICE_COOKIE for a browser in which this person has just signed in. It grants nothing; guesses from there are counted separately."""
     return signing.dumps([str(person.pk), secrets.token_urlsafe(12)], salt=_SALT, compress=False)
 
 
-def record_signed_in(visitor: Visitor) -> None:
-    """Call before the session begins. Raises a database error if the line cannot be written."""
-    _record_own(SIGNED_IN, visitor)
+def record_signed_in(visitor: Visitor, detail: str = "") -> None:
+    """Call before the session begins. ``detail``: how, without a password. Raises a database error if the line cannot be written."""
+    _record_own(SIGNED_IN, visitor, detail)
+    _note("signed in", visitor, str(visitor.user.pk) if visitor.user else "")
 
 
 def record_signed_out(visitor: Visitor) -> None:
@@ -75,6 +97,13 @@ def record_refused(visitor: Visitor, name: str, *, waits: bool) -> None:
     detail = "had to wait" if waits else "wrong password" if person else "no such account"
     key = str(person.pk) if person else address_group(visitor.address)
     _refusals[REFUSED].record(Visitor(None, visitor.address, visitor.way), key, person.get_username() if person else None, detail)
+    _note(detail, visitor, str(person.pk) if person else "")
+
+
+def record_code_refused(visitor: Visitor, person: User, *, waits: bool) -> None:
+    """A wrong code after a right password."""
+    detail = "had to wait with the code" if waits else "wrong code"
+    _refusals[REFUSED].record(visitor.as_nobody(), str(person.pk), person.get_username(), detail)
 
 
 def record_password_refused(visitor: Visitor, *, waits: bool) -> None:
@@ -83,8 +112,19 @@ def record_password_refused(visitor: Visitor, *, waits: bool) -> None:
     _refusals[PASSWORD_REFUSED].record(visitor, str(visitor.user.pk) if visitor.user else "", None, detail)
 
 
-def _record_own(action: str, visitor: Visitor) -> None:
-    _own[action].record(visitor, str(visitor.user.pk) if visitor.user else "")
+def _note(outcome: str, visitor: Visitor, person: str) -> None:
+    """In the log of the process, which people of the machines read: the id of an account, and neither its name nor an address."""
+    measures.SIGN_INS.labels(outcome).inc()
+    log.info("sign-in", extra={"outcome": outcome, "way": visitor.way, "person": person})
+
+
+def record_answer_refused(visitor: Visitor, detail: str) -> None:
+    """A sign-in with a provider that came to nothing. ``detail``: the provider's key, and why, in words of ours."""
+    _refusals[REFUSED].record(Visitor(None, visitor.address, visitor.way), address_group(visitor.address), None, detail)
+
+
+def _record_own(action: str, visitor: Visitor, detail: str = "") -> None:
+    _own[action].record(visitor, str(visitor.user.pk) if visitor.user else "", None, detail)
 
 
 def _account(name: str) -> User | None:
@@ -95,13 +135,19 @@ def _account(name: str) -> User | None:
 
 def _known(person: User, address: str, device: str) -> str:
     """The device, else the address, from which this person has signed in before; empty if neither is known."""
-    try:
-        owner, number = signing.loads(device, salt=_SALT, max_age=DEVICE_SECONDS)
-    except (signing.BadSignature, ValueError, TypeError):
-        owner, number = "", ""
+    owner, number = _device(device)
     if owner == str(person.pk):
         return f"device:{number}"
     place = address_group(address)
     sign_ins = AuditEvent.objects.filter(actor=person, code="", at__gte=timezone.now() - KNOWN_FOR, action=SIGNED_IN)
     seen = sign_ins.order_by("-at").values_list("address", flat=True)[:_LOOKED_AT]
     return f"place:{place}" if place in {address_group(each) for each in seen} else ""
+
+
+def _device(device: str) -> tuple[str, str]:
+    """Who signed in with the browser of that cookie, and its number; both empty if we did not make it."""
+    try:
+        owner, number = signing.loads(device, salt=_SALT, max_age=DEVICE_SECONDS)
+    except (signing.BadSignature, ValueError, TypeError):
+        return "", ""
+    return str(owner), str(number)

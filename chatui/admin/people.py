@@ -18,12 +18,13 @@ from django.db import transaction
 from django.db.models import Model, Q, QuerySet
 from django.forms import CheckboxSelectMultiple
 from django.http import HttpRequest, HttpResponse
-from django.urls import reverse
+from django.urls import path, reverse
 from django.utils.html import format_html
+from django.utils.translation import gettext, pgettext
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import pgettext
 
-from chatui.admin import audit, password_links
+from chatui.accounts.second_factor import factors
+from chatui.admin import account_keys, audit, password_links
 from chatui.admin.backends import StoredBackendAdmin
 from chatui.admin.erasure import ErasingAdmin
 from chatui.admin.permissions import PermissionsField, held, offered
@@ -31,6 +32,7 @@ from chatui.admin.read_only import ReadOnlyAdmin
 from chatui.models import Conversation, StoredBackend, User
 from chatui.permissions import access
 from chatui.web import people
+from chatui.web.visitors import visitor_of
 
 
 class RecordedAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
@@ -88,10 +90,19 @@ class PersonAdmin(ErasingAdmin, RecordedAdmin, UserAdmin):  # type: ignore[type-
         (_("Person"), {"fields": ("first_name", "last_name", "email")}),
         (_("Permissions"), {"fields": ("is_active", "is_staff", "groups", "user_permissions")}),
         (_("Dates"), {"fields": ("last_login", "date_joined")}),
+        (_("API keys"), {"fields": ("api_keys",)}),
     )
-    readonly_fields = ("last_login", "date_joined")
+    readonly_fields = ("last_login", "date_joined", "api_keys")
     # Django's two boxes with arrows have no names that a screen reader could say.
     filter_horizontal = ()
+    actions = ["remove_second_factor"]
+
+    @admin.action(description=_("Remove the second factor of the chosen people"), permissions=["change"])
+    def remove_second_factor(self, request: HttpRequest, queryset: QuerySet[User]) -> None:
+        """For whoever has lost theirs. Not of accounts that this member of staff may not change. Recorded, each."""
+        for person in queryset:
+            if person != request.user and _is_no_more(request, person):
+                factors.remove(visitor_of(request, "admin"), person)
 
     def formfield_for_manytomany(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         """Offer only permissions of this product that the member of staff has, and only groups that hold no others."""
@@ -110,6 +121,25 @@ class PersonAdmin(ErasingAdmin, RecordedAdmin, UserAdmin):  # type: ignore[type-
     def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         """As for changes; nobody can erase their own account."""
         return super().has_delete_permission(request, obj) and obj != request.user and _is_no_more(request, obj)
+
+    def get_urls(self) -> list[Any]:
+        """With the page on which staff make a key for an account at which nobody can sign in."""
+        own = path("<id>/api-key/", self.admin_site.admin_view(self.new_api_key), name="chatui_user_api_key")
+        return [own, *super().get_urls()]
+
+    def new_api_key(self, request: HttpRequest, id: str) -> HttpResponse:  # noqa: A002
+        """The page of that."""
+        account = self.get_object(request, unquote(id))
+        if not isinstance(account, User) or not self.has_change_permission(request, account):
+            raise PermissionDenied
+        return account_keys.page(request, account, self.admin_site.each_context(request))
+
+    @admin.display(description=_("New key"))
+    def api_keys(self, account: User) -> str:
+        """A link to that page, where it is for such an account."""
+        if not account_keys.is_for_programs(account):
+            return gettext("Whoever can sign in makes their keys themselves.")
+        return format_html('<a href="{}">{}</a>', reverse("admin:chatui_user_api_key", args=[account.pk]), gettext("Make a key"))
 
     def user_change_password(self, request: HttpRequest, id: str, form_url: str = "") -> HttpResponse:  # noqa: A002
         """Staff do not set passwords, as they could sign in with them: they create a link with which the person chooses one."""

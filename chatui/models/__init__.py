@@ -3,6 +3,10 @@ is one stored OpenChatML frame.
 """
 
 from chatui.models.account_change import AccountChange
+from chatui.models.accounts.begun_session import BegunSession
+from chatui.models.accounts.invitation import Invitation
+from chatui.models.accounts.outside_identity import OutsideIdentity
+from chatui.models.accounts.second_factor import RecoveryCode, SecondFactor
 from chatui.models.active_leaf import ActiveLeaf
 from chatui.models.audit.attempt_warning import AttemptWarning
 from chatui.models.audit.audit_event import AuditEvent
@@ -31,17 +35,22 @@ __all__ = [
     "ApiKey",
     "AttemptWarning",
     "AuditEvent",
+    "BegunSession",
     "Conversation",
     "CountedLine",
     "DebugRequest",
     "FailedAnswer",
     "FirstAccountCode",
     "Folder",
+    "Invitation",
     "Message",
     "OpenedPage",
+    "OutsideIdentity",
     "PasswordLink",
     "ProgramAnswer",
+    "RecoveryCode",
     "SearchEntry",
+    "SecondFactor",
     "ShareLink",
     "StoredBackend",
     "ToolApproval",

@@ -36,7 +36,8 @@ class Conversation(models.Model):
     import, or already being erased: it is in the bin, where nobody can take it out, and after that time whoever looks next erases it.
     ``imported_from`` names the product whose export it was, and ``import_key`` is the digest of what was read, so that nothing is imported
     twice. ``document_header`` is the header that an import came with, as OpenChatML text. ``sampled_with`` is what the last answer was
-    sampled with, as keys of ``generation_settings``; NULL before one. ``has_news``: an answer ended and no page has shown it to its person
+    sampled with, as keys of ``generation_settings``; NULL before one. ``answer_format``: what its answers have to be, see
+    ``json_schemas.answer_format``; NULL for text. ``has_news``: an answer ended and no page has shown it to its person
     yet.
 
     It stands in one place: in the list or in a ``folder`` of its person's, on top of either (``is_pinned``), or in the archive
@@ -59,6 +60,7 @@ class Conversation(models.Model):
     import_key = models.CharField(max_length=64, blank=True, default="", db_default="")
     document_header = models.TextField(blank=True)
     sampled_with = models.JSONField(null=True, blank=True)
+    answer_format = models.JSONField(null=True, blank=True)
     has_news = models.BooleanField(default=False, db_default=False)
     is_pinned = models.BooleanField(default=False, db_default=False)
     archived_at = models.DateTimeField(null=True, blank=True)

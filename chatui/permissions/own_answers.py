@@ -10,14 +10,17 @@ from chatui.models import ProgramAnswer, User
 from chatui.permissions.access import NotFoundError
 
 
-def answer_of(person: User, answer_id: UUID) -> ProgramAnswer:
-    """The answer with its turn, question and conversation. What is not kept, deleted, or somebody else's is not found alike.
+def answer_of(person: User, answer_id: UUID, only_key: UUID | None) -> ProgramAnswer:
+    """The answer with its turn, question and conversation. What is not kept, deleted, or somebody else's is not found alike. ``only_key``:
+    the key that has to have asked for it; None for any of the person's.
 
     Raises:
         NotFoundError: see above.
     """
     rows = ProgramAnswer.objects.filter(pk=answer_id, is_kept=True, turn__asked_by=person, turn__conversation__owner=F("turn__asked_by"))
     rows = rows.filter(turn__conversation__deleted_at=None, turn__asked_by__is_active=True)
+    if only_key is not None:
+        rows = rows.filter(key=only_key)
     found = rows.select_related("turn__conversation", "turn__question").defer("turn__request").first()
     if found is None:
         raise NotFoundError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Q
+from django.db.models import Q, Value
 from django.utils.translation import gettext_lazy as _
 
 from chatui.models.keys import new_key
@@ -13,9 +13,11 @@ from chatui.models.keys import new_key
 class ApiKey(models.Model):
     """``prefix`` is the beginning of the key, by which it is found and recognized; ``digest`` the SHA-256 of the whole, in hexadecimal.
 
-    ``choices`` are the models that it may ask for; empty: all of its owner's. ``for_responses`` and ``for_chat``: the formats that it may
-    speak. ``per_minute``: how many requests. ``last_used_on`` is a day (UTC). It works while it is neither revoked nor past ``expires_at``,
-    and its owner's account is active.
+    ``choices`` are the models that it may ask for; empty: all of its owner's. ``tools``: names of the product's tools that models may call
+    for it; none unless they are named. ``for_responses`` and ``for_chat``: the formats that it may speak. ``per_minute``: how many
+    requests. ``views_hidden``: it may read raw reasoning, as long as its owner has the permission. ``reads_all``: it also reads what its
+    owner's other keys asked for. ``made_by_name``: who made it, where that was not its owner. ``last_used_on`` is a day (UTC). It works
+    while it is neither revoked nor past ``expires_at``, and its owner's account is active.
     """
 
     id = models.UUIDField(primary_key=True, default=new_key, editable=False)
@@ -26,7 +28,11 @@ class ApiKey(models.Model):
     choices = models.JSONField(default=list, blank=True)
     for_responses = models.BooleanField(default=True, db_default=True)
     for_chat = models.BooleanField(default=True, db_default=True)
+    tools = models.JSONField(default=list, blank=True, db_default=Value([], models.JSONField()))
     per_minute = models.PositiveIntegerField(default=60, db_default=60)
+    views_hidden = models.BooleanField(_("reads raw reasoning"), default=False, db_default=False)
+    reads_all = models.BooleanField(_("reads what other keys asked for"), default=False, db_default=False)
+    made_by_name = models.CharField(_("made by"), max_length=150, blank=True, default="", db_default="")
     created_at = models.DateTimeField(_("made"), auto_now_add=True)
     expires_at = models.DateTimeField(_("ends"), null=True, blank=True)
     last_used_on = models.DateField(_("last used"), null=True, blank=True)

@@ -1,0 +1,108 @@
+"""Reads who a trusted proxy says is there. Anything that is not exactly as it must be is refused; nothing is guessed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from importlib import import_module
+from typing import Any
+
+from django.conf import settings
+from django.utils.crypto import constant_time_compare
+
+from chatui.accounts.sessions import SignedIn, signed_in
+from chatui.accounts.sign_in_rules.header import HeaderRule
+from chatui.accounts.sign_in_rules.provider import Provider
+from chatui.accounts.sign_in_rules.sign_in_file import sign_in_file
+from chatui.accounts.single_sign_on import arriving
+from chatui.accounts.single_sign_on.claims import Said
+from chatui.audit_log.record import Visitor
+from chatui.models import User
+
+SESSION_KEY = "by_header"
+"""Of a session that a header began: the name in the header. It is good while the header says the same."""
+
+Headers = Iterable[tuple[bytes, bytes]]
+"""As they came, each line by itself."""
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]{0,149}")
+_MOST_SECRET_BYTES = 1000
+
+
+class ForgedHeaderError(Exception):
+    """The header is there and must not be believed. ``why`` is for the audit log."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why)
+        self.why = why
+
+
+def rule() -> HeaderRule | None:
+    """What the operator says; None: headers sign nobody in."""
+    return sign_in_file().header
+
+
+def name_in(headers: Headers, peer: str) -> str | None:
+    """The name that a trusted proxy passes on; None where there is no such header. ``peer``: who is at the other end of the connection.
+
+    Raises:
+        ForgedHeaderError: it is from somebody else, twice, more than a name, or without the secret.
+    """
+    said = rule()
+    if said is None:
+        return None
+    found = list(headers)
+    # Some proxies pass "X_Remote_User" on beside their own "X-Remote-User", and some servers make one name of both.
+    alike = [(name, value) for name, value in found if name.lower().replace(b"_", b"-") == said.name.encode()]
+    if not alike:
+        return None
+    if not said.is_from_proxy(peer):
+        raise ForgedHeaderError("the header of the proxy came from elsewhere")
+    if len(alike) != 1 or b"_" in alike[0][0]:
+        raise ForgedHeaderError("the header of the proxy came twice, or with an underscore")
+    if not _has_secret(said, found):
+        raise ForgedHeaderError("the header of the proxy came without its secret")
+    name = alike[0][1].decode("latin-1")
+    # Two names can also come as one value with a comma, where they were joined on the way.
+    if not _NAME.fullmatch(name):
+        raise ForgedHeaderError("the header of the proxy holds no name")
+    return name
+
+
+def arrive(visitor: Visitor, name: str) -> User:
+    """The account of that name at the proxy, made with the first sign-in; raises as ``arriving.arrive``. None is found by its own name."""
+    said = rule()
+    provider = Provider.model_construct(
+        key="header", name="header", issuer=f"header:{said.name if said else ''}", client_id="", sign_up=said is not None and said.sign_up
+    )
+    return arriving.arrive(visitor, provider, Said(name, name, "", None))
+
+
+def session_of(scope: Mapping[str, Any]) -> SignedIn | None:
+    """The session of a socket's handshake; none where a proxy signs people in and names another person, or somebody plays the proxy."""
+    return signed_in(scope["cookies"]) if _agrees(scope) else None
+
+
+def _agrees(scope: Mapping[str, Any]) -> bool:
+    if rule() is None:
+        return True
+    client = scope.get("client") or [""]
+    try:
+        name = name_in(scope.get("headers", []), str(client[0]))
+    except ForgedHeaderError:
+        return False
+    key = scope["cookies"].get(settings.SESSION_COOKIE_NAME)
+    began = import_module(settings.SESSION_ENGINE).SessionStore(key).get(SESSION_KEY) if key else None
+    return bool(began == name)
+
+
+def _has_secret(said: HeaderRule, headers: list[tuple[bytes, bytes]]) -> bool:
+    try:
+        expected = said.expected_secret()
+    except (OSError, UnicodeDecodeError):
+        return False
+    if not expected:
+        # Only for proxies on this machine, or a secret file that is empty by mistake.
+        return said.secret_file is None
+    sent = [value for name, value in headers if name.lower() == said.secret_name.encode()]
+    return len(sent) == 1 and len(sent[0]) <= _MOST_SECRET_BYTES and constant_time_compare(sent[0], expected.encode())

@@ -1,0 +1,60 @@
+"""A person's identities at sign-in services: which there are, and how one is taken away again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from django.db import transaction
+
+from chatui.accounts.sign_in_rules import password_use
+from chatui.accounts.sign_in_rules.sign_in_file import sign_in_file
+from chatui.audit_log.record import Visitor, record
+from chatui.models import OutsideIdentity, User
+from chatui.permissions.access import NotFoundError, person_of
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """One for the page. ``service`` is the provider's name, ``name`` what it calls the person."""
+
+    id: UUID
+    service: str
+    name: str
+    made_at: datetime
+    last_used_at: datetime | None
+
+
+def of(person: User) -> list[Identity]:
+    """The person's, the oldest first."""
+    rows = OutsideIdentity.objects.filter(user=person).order_by("made_at")
+    names = {provider.issuer: provider.name for provider in sign_in_file().providers}
+    return [Identity(row.pk, names.get(row.issuer, row.provider), row.name, row.made_at, row.last_used_at) for row in rows]
+
+
+def connectable(person: User) -> Sequence[tuple[str, str]]:
+    """Providers of whom the person has no identity yet: key and name."""
+    if person.is_superuser or password_use.is_emergency(person.get_username()):
+        return []
+    taken = set(OutsideIdentity.objects.filter(user=person).values_list("issuer", flat=True))
+    return [(provider.key, provider.name) for provider in sign_in_file().providers if provider.issuer not in taken]
+
+
+def may_remove(person: User) -> bool:
+    """Whether another way in is left when one identity is gone."""
+    has_password = password_use.may_use(person) and person.has_usable_password()
+    return has_password or OutsideIdentity.objects.filter(user=person).count() > 1
+
+
+def remove(visitor: Visitor, identity_id: UUID) -> None:
+    """Take one of one's own away. Recorded. Raises NotFoundError where it is not theirs, or the last way in."""
+    person = person_of(visitor)
+    with transaction.atomic():
+        User.objects.select_for_update(no_key=True).get(pk=person.pk)  # of two that are taken away at once, one must be left
+        row = OutsideIdentity.objects.filter(pk=identity_id, user=person).first()
+        if row is None or not may_remove(person):
+            raise NotFoundError
+        record("identity removed", visitor, person.get_username(), detail=f"of {row.provider}")
+        row.delete()

@@ -1,0 +1,91 @@
+"""Invitations: one-time links with which people make accounts of their own, so that nobody chooses a password for somebody else."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+from uuid import UUID
+
+from django.contrib.auth.models import Group
+from django.db import transaction
+from django.db.models import QuerySet
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.crypto import constant_time_compare, salted_hmac
+
+from chatui.audit_log.record import Visitor, record
+from chatui.models import Invitation, User
+from chatui.permissions import four_eyes, inviting
+from chatui.permissions.access import NotFoundError, person_of
+
+MOST_DAYS = 30
+
+
+@transaction.atomic
+def make(visitor: Visitor, *, days: int, group: Group | None, note: str) -> str:
+    """Make one, and return the path of its link, which is not stored. Recorded."""
+    maker = person_of(visitor)
+    ends = timezone.now() + timedelta(days=min(days, MOST_DAYS))
+    row = Invitation.objects.create(made_by=maker, group=group, note=note, expires_at=ends)
+    record("make invitation", visitor, detail=f"for {days} days, {_to(group)}")
+    return reverse("invitation", args=[row.pk, _token(row)])
+
+
+def good(invitation_id: UUID | str, token: str) -> Invitation:
+    """The invitation of a link. Raises NotFoundError if it is not valid (any more)."""
+    return _good(Invitation.objects.all(), invitation_id, token)
+
+
+def accept(visitor: Visitor, invitation_id: UUID | str, token: str, person: User) -> None:
+    """Use an invitation up for an account that has just been made. In the transaction that makes it. Recorded.
+
+    Raises:
+        NotFoundError: as ``good``; also if somebody else was faster.
+    """
+    row = _good(Invitation.objects.select_for_update(of=("self",)), invitation_id, token)
+    row.used_at, row.used_by = timezone.now(), person
+    row.save(update_fields=["used_at", "used_by"])
+    record("use invitation", visitor.as_nobody(), person.get_username(), detail=f"made by {row.made_by.get_username()}, {_to(row.group)}")
+    if row.group is not None:
+        person.groups.add(row.group)
+    four_eyes.note(row.made_by, [person.pk], "account made with their invitation")
+
+
+def make_account(visitor: Visitor, invitation_id: UUID, token: str, name: str, password: str) -> User:
+    """Make the account of whoever has the link, with the name and password that they chose. Raises NotFoundError as ``accept``."""
+    with transaction.atomic():
+        good(invitation_id, token)
+        person: User = User.objects.create_user(name, password=password)
+        accept(visitor, invitation_id, token, person)
+    return person
+
+
+def revoke(visitor: Visitor, rows: Sequence[Invitation]) -> int:
+    """Take back those that are still good; returns how many. Recorded, each."""
+    count = 0
+    for row in rows:
+        with transaction.atomic():
+            if Invitation.objects.filter(pk=row.pk, used_at=None, revoked_at=None).update(revoked_at=timezone.now()):
+                record("revoke invitation", visitor, detail=f"made by {row.made_by.get_username()}, {_to(row.group)}")
+                count += 1
+    return count
+
+
+def _good(rows: QuerySet[Invitation], invitation_id: UUID | str, token: str) -> Invitation:
+    found = rows.filter(pk=invitation_id, used_at=None, revoked_at=None, expires_at__gt=timezone.now(), made_by__is_active=True)
+    row = found.select_related("made_by", "group").first()
+    if row is None or not constant_time_compare(_token(row), token):
+        raise NotFoundError
+    # Asked again: who made it may have lost the right since, and the group may have been given more than they hold.
+    if not inviting.may_invite(row.made_by, row.group):
+        raise NotFoundError
+    return row
+
+
+def _to(group: Group | None) -> str:
+    return f"to group {group.name}" if group else "to no group"
+
+
+def _token(row: Invitation) -> str:
+    # The group is in it: a link is for the group for which it was made.
+    return salted_hmac("chatui.invitation", f"{row.pk} {row.group_id}", algorithm="sha256").hexdigest()[:48]

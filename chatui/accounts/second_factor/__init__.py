@@ -1,0 +1,1 @@
+"""The second factor: one-time codes of an app, recovery codes, and for whom they are required."""

@@ -1,0 +1,145 @@
+"""Sets a person's second factor up, checks codes, and takes it away. Each change is recorded, and each code is good once."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+from dataclasses import dataclass
+
+from django.conf import settings
+from django.db import transaction
+from django.utils import timezone
+
+from chatui.accounts.second_factor import totp
+from chatui.audit_log.record import Visitor, record
+from chatui.env import environment
+from chatui.guess_limits import GuessLimit
+from chatui.models import RecoveryCode, SecondFactor, User
+from chatui.permissions import four_eyes
+
+CODES = 10
+_ALPHABET = "abcdefghjkmnpqrstvwxyz23456789"  # no letters or digits that look alike
+_guesses = GuessLimit("one-time code")
+
+
+class WrongCodeError(Exception):
+    """The code is not right, or was used before."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """Where a person stands. ``codes_left``: how many recovery codes are unused."""
+
+    is_on: bool
+    is_required: bool
+    codes_left: int
+
+
+def setting_of(person: User) -> Setting:
+    """For the page."""
+    return Setting(is_on(person), is_required(person), RecoveryCode.objects.filter(user=person).count())
+
+
+def is_on(person: User) -> bool:
+    """Whether a code is asked for after this person's password."""
+    return SecondFactor.objects.filter(user=person).exclude(confirmed_at=None).exists()
+
+
+def is_required(person: User) -> bool:
+    """Whether a group of theirs demands one."""
+    groups = environment().second_factor_groups
+    return bool(groups) and person.groups.filter(name__in=groups).exists()
+
+
+def secret_of(person: User) -> bytes:
+    """The secret for the app, of a factor that is not confirmed yet; the same until it is. Raises WrongCodeError where one is on."""
+    row, _ = SecondFactor.objects.get_or_create(user=person)
+    if row.confirmed_at is not None:
+        raise WrongCodeError  # it is shown while it is set up, and never again
+    return _secret(row)
+
+
+def confirm(visitor: Visitor, person: User, code: str) -> list[str]:
+    """Switch it on, with the first code of the app. Returns the recovery codes, which are shown once.
+
+    Raises:
+        WrongCodeError: the code is not right.
+        MustWaitError: too many were tried.
+    """
+    with transaction.atomic():
+        row = SecondFactor.objects.select_for_update().filter(user=person, confirmed_at=None).first()
+        if row is None:
+            raise WrongCodeError
+    _check_app(visitor, row, code)
+    with transaction.atomic():
+        if not SecondFactor.objects.filter(pk=row.pk, confirmed_at=None).update(confirmed_at=timezone.now()):
+            raise WrongCodeError
+        record("second factor set up", visitor, person.get_username())
+        return _new_codes(person)
+
+
+def check(visitor: Visitor, person: User, code: str) -> None:
+    """Use up a code of the app, or a recovery code.
+
+    Raises:
+        WrongCodeError, MustWaitError: as ``confirm``.
+    """
+    plain = "".join(code.split()).replace("-", "").lower()
+    if plain.isdigit() and len(plain) == totp.DIGITS:
+        row = SecondFactor.objects.filter(user=person).exclude(confirmed_at=None).first()
+        if row is None:
+            raise WrongCodeError
+        _check_app(visitor, row, plain)
+        return
+    guess = _guesses.admit(visitor.address, account=str(person.pk))
+    with transaction.atomic():
+        # Deleting is using: of two who send it at once, one has it.
+        if not RecoveryCode.objects.filter(user=person, digest=_digest(plain)).delete()[0]:
+            raise WrongCodeError
+        record("recovery code used", visitor, person.get_username())
+    guess.succeeded()
+
+
+@transaction.atomic
+def new_codes(visitor: Visitor, person: User) -> list[str]:
+    """Other recovery codes, in the place of all earlier ones. Recorded."""
+    if not is_on(person):
+        raise WrongCodeError
+    record("recovery codes made", visitor, person.get_username())
+    return _new_codes(person)
+
+
+@transaction.atomic
+def remove(visitor: Visitor, person: User) -> None:
+    """Take the factor away. Recorded where one was on."""
+    was_on = is_on(person)
+    SecondFactor.objects.filter(user=person).delete()
+    RecoveryCode.objects.filter(user=person).delete()
+    if was_on:
+        record("second factor removed", visitor, person.get_username())
+        four_eyes.note(visitor.user, [person.pk], "second factor removed")
+
+
+def _check_app(visitor: Visitor, row: SecondFactor, code: str) -> None:
+    guess = _guesses.admit(visitor.address, account=str(row.user_id))
+    step = totp.step_of(_secret(row), "".join(code.split()))
+    # The condition is in the statement: a code that two send at once is good for one.
+    if step is None or not SecondFactor.objects.filter(pk=row.pk, last_step__lt=step).update(last_step=step):
+        raise WrongCodeError
+    guess.succeeded()
+
+
+def _secret(row: SecondFactor) -> bytes:
+    return hmac.new(settings.SECRET_KEY.encode(), b"chatui.second_factor " + row.pk.bytes, hashlib.sha256).digest()[:20]
+
+
+def _new_codes(person: User) -> list[str]:
+    codes = ["-".join("".join(secrets.choice(_ALPHABET) for _ in range(5)) for _ in range(3)) for _ in range(CODES)]
+    RecoveryCode.objects.filter(user=person).delete()
+    RecoveryCode.objects.bulk_create(RecoveryCode(user=person, digest=_digest(code.replace("-", ""))) for code in codes)
+    return codes
+
+
+def _digest(code: str) -> str:
+    return hashlib.sha256(code.encode()).hexdigest()

@@ -1,0 +1,21 @@
+"""Says who may sign in with a password: everybody, or with single sign-on the operator's emergency accounts alone."""
+
+from __future__ import annotations
+
+from chatui.accounts.sign_in_rules.sign_in_file import EVERYBODY, sign_in_file
+from chatui.models import User
+
+
+def may_use(person: User) -> bool:
+    """Whether this person may sign in with a password, and so may have one."""
+    return is_for_everybody() or is_emergency(person.get_username())
+
+
+def is_for_everybody() -> bool:
+    """Whether passwords are an ordinary way to sign in."""
+    return sign_in_file().passwords == EVERYBODY
+
+
+def is_emergency(name: str) -> bool:
+    """Whether this is the name of an account that nothing from outside may open, rename, link or make."""
+    return name in sign_in_file().emergency_accounts

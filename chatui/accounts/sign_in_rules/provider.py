@@ -1,0 +1,97 @@
+"""What the operator says of one OpenID provider."""
+
+from __future__ import annotations
+
+import ipaddress
+from pathlib import Path
+from typing import Annotated, Literal, Self
+from urllib.parse import urlsplit
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, StringConstraints, field_validator, model_validator
+
+Word = Annotated[str, StringConstraints(min_length=1, max_length=250)]
+Words = tuple[Word, ...]
+
+
+class Provider(BaseModel):
+    """One ``[[provider]]`` table. ``docs/accounts.md`` describes each field."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    key: Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9-]{0,39}$")]
+    name: Annotated[str, StringConstraints(min_length=1, max_length=60)]
+    issuer: Word
+    client_id: Word
+    client_secret: SecretStr = SecretStr("")
+    client_secret_file: Path | None = None
+    scopes: Words = ("openid", "profile", "email")
+    groups_claim: Word | tuple[Word, ...] = "groups"
+    groups: dict[str, Word | Words] = Field(default_factory=dict)
+    staff: Words = ()
+    who_may_enter: Literal["everybody", "listed"] = "listed"
+    enter_groups: Words = ()
+    enter_domains: Words = ()
+    sign_up: bool = True
+    addresses_are_verified: bool = False
+    session_hours: Annotated[int, Field(ge=1, le=14 * 24)] = 12
+
+    @field_validator("issuer")
+    @classmethod
+    def _is_private(cls, value: str) -> str:
+        if not is_safe_address(value) or urlsplit(value).query or urlsplit(value).fragment:
+            raise ValueError("must be an https address; http is for this machine alone")
+        return value
+
+    @field_validator("scopes")
+    @classmethod
+    def _asks_for_openid(cls, value: Words) -> Words:
+        if "openid" not in value or any(" " in scope for scope in value):
+            raise ValueError("must be a list with openid in it")
+        return value
+
+    @model_validator(mode="after")
+    def _says_who(self) -> Self:
+        if (self.who_may_enter == "listed") != bool(self.enter_groups or self.enter_domains):
+            raise ValueError('say who may enter: enter_groups, enter_domains, or who_may_enter = "everybody"')
+        return self
+
+    @property
+    def claim_path(self) -> tuple[str, ...]:
+        """Where the groups stand: one name, or the names of objects within objects."""
+        return (self.groups_claim,) if isinstance(self.groups_claim, str) else self.groups_claim
+
+    @property
+    def managed(self) -> frozenset[str]:
+        """The groups of ours that this provider decides about."""
+        return frozenset(name for names in self.groups.values() for name in ((names,) if isinstance(names, str) else names))
+
+    def groups_for(self, values: frozenset[str]) -> frozenset[str]:
+        """Which of the managed groups these values stand for. A value that is in no row stands for nothing."""
+        found = (names for value, names in self.groups.items() if value in values)
+        return frozenset(name for names in found for name in ((names,) if isinstance(names, str) else names))
+
+    def secret(self) -> str:
+        """The client's secret; empty for a public client. Raises OSError where the file cannot be read."""
+        if self.client_secret_file is not None:
+            return self.client_secret_file.read_text(encoding="utf-8").strip()
+        return self.client_secret.get_secret_value()
+
+
+def is_safe_address(address: str) -> bool:
+    """Whether it is an https address with a host and no password; or an http one on this machine."""
+    try:
+        parts = urlsplit(address)
+        host = parts.hostname or ""
+        _ = parts.port
+    except ValueError:
+        return False
+    if not host or parts.username or parts.password or not address.isprintable() or " " in address:
+        return False
+    return parts.scheme == "https" or (parts.scheme == "http" and _is_loopback(host))
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

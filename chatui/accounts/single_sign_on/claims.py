@@ -1,0 +1,70 @@
+"""What a provider's claims say of a person, read strictly: a value of an unexpected shape says nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.core.validators import validate_email
+
+from chatui.accounts.sign_in_rules.provider import Provider
+from chatui.accounts.single_sign_on.errors import NotAdmittedError
+
+MOST_GROUPS = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """``subject`` is the identity. ``name`` what to call the person, or empty. ``email`` is empty where nobody vouches for it.
+
+    ``groups`` None: the claim is missing, as with too many groups or without the scope; that is not the same as being in none.
+    """
+
+    subject: str
+    name: str
+    email: str
+    groups: frozenset[str] | None
+
+
+def read(provider: Provider, claims: Mapping[str, Any]) -> Said:
+    """Read the claims of a good ID token."""
+    return Said(str(claims["sub"]), _name(claims), _email(provider, claims), _groups(provider, claims))
+
+
+def admit(provider: Provider, said: Said) -> None:
+    """Check that the operator lets this person in; both lists count where both are given. Raises NotAdmittedError."""
+    if provider.enter_groups and not (said.groups or frozenset()) & set(provider.enter_groups):
+        raise NotAdmittedError("in none of the groups that may enter")
+    if provider.enter_domains and said.email.rpartition("@")[2].lower() not in {domain.lower() for domain in provider.enter_domains}:
+        raise NotAdmittedError("no verified address of a domain that may enter")
+
+
+def _name(claims: Mapping[str, Any]) -> str:
+    for claim in ("preferred_username", "nickname", "name"):
+        if isinstance(value := claims.get(claim), str) and value.strip():
+            return value.strip()[:150]
+    return ""
+
+
+def _email(provider: Provider, claims: Mapping[str, Any]) -> str:
+    value = claims.get("email")
+    if not isinstance(value, str) or len(value) > 254 or not (provider.addresses_are_verified or claims.get("email_verified") is True):
+        return ""
+    try:
+        validate_email(value)
+    except ValidationError:
+        return ""
+    return value
+
+
+def _groups(provider: Provider, claims: Mapping[str, Any]) -> frozenset[str] | None:
+    value: Any = claims
+    for name in provider.claim_path:
+        value = value.get(name) if isinstance(value, Mapping) else None
+    # Never split: names contain commas. A lone word is one group.
+    found = [value] if isinstance(value, str) else value
+    if not isinstance(found, list) or len(found) > MOST_GROUPS or not all(isinstance(each, str) for each in found):
+        return None
+    return frozenset(found)

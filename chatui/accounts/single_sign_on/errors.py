@@ -1,0 +1,48 @@
+"""What can go wrong when somebody signs in with a provider. Each error has a code, whose sentence people read."""
+
+from __future__ import annotations
+
+from chatui.codes import ProductCode
+
+
+class SingleSignOnError(Exception):
+    """The sign-in ends here. ``why`` is a few words of ours, for the audit log; it never quotes what the provider or a visitor sent."""
+
+    code = ProductCode.SIGN_IN_FAILED
+    status = 400
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why)
+        self.why = why
+
+
+class ProviderAwayError(SingleSignOnError):
+    """The provider does not answer, or what it answers is unusable."""
+
+    code = ProductCode.SIGN_IN_AWAY
+    status = 503
+
+
+class BadSignInError(SingleSignOnError):
+    """The answer is not one to what was asked: forged, replayed, expired, or refused by the provider."""
+
+
+class NotAdmittedError(SingleSignOnError):
+    """The provider knows this person, and the operator does not let them in."""
+
+    code = ProductCode.SIGN_IN_REFUSED
+    status = 403
+
+
+class ClosedAccountError(SingleSignOnError):
+    """The account is not active."""
+
+    code = ProductCode.ACCOUNT_CLOSED
+    status = 403
+
+
+class LinkedElsewhereError(SingleSignOnError):
+    """The identity, or this provider's place in the account, is taken."""
+
+    code = ProductCode.LINKED_ELSEWHERE
+    status = 409

@@ -1,0 +1,100 @@
+"""The authorization code flow with PKCE, state and nonce (OpenID Connect Core 1.0, RFC 7636): there with a question, back with claims."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import secrets
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from django.utils.crypto import constant_time_compare
+
+from chatui.accounts.sign_in_rules.provider import Provider
+from chatui.accounts.single_sign_on import discovery, id_tokens, requests
+from chatui.accounts.single_sign_on.errors import BadSignInError, ProviderAwayError
+
+LASTS_SECONDS = 600
+"""How long a sign-in may take at the provider."""
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """A sign-in that has begun: kept in the session of the browser that began it, and good for one answer.
+
+    ``after`` is the path to go on to. ``connects``: the key of the person who connects the identity with their account, else empty.
+    ``invitation``: the id and the token of the invitation with which they came.
+    """
+
+    provider: str
+    after: str = ""
+    connects: str = ""
+    invitation: str = ""
+    state: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
+    nonce: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
+    verifier: str = field(default_factory=lambda: secrets.token_urlsafe(48), repr=False)
+    at: float = field(default_factory=time.time)
+
+    def dump(self) -> dict[str, Any]:
+        """For the session."""
+        return asdict(self)
+
+
+def address(provider: Provider, started: Started, back: str) -> str:
+    """Where to send the browser; it comes back to ``back``. Raises ProviderAwayError."""
+    digest = hashlib.sha256(started.verifier.encode()).digest()
+    fields = {
+        "response_type": "code",
+        "client_id": provider.client_id,
+        "redirect_uri": back,
+        "scope": " ".join(provider.scopes),
+        "state": started.state,
+        "nonce": started.nonce,
+        "code_challenge": base64.urlsafe_b64encode(digest).rstrip(b"=").decode(),
+        "code_challenge_method": "S256",
+    }
+    there = discovery.metadata_of(provider).authorization
+    return f"{there}{'&' if '?' in there else '?'}{urlencode(fields)}"
+
+
+def claims(provider: Provider, started: Started, answer: Mapping[str, str], back: str) -> dict[str, Any]:
+    """What the provider says of the person, from its answer at ``back``. Raises BadSignInError and ProviderAwayError."""
+    if started.provider != provider.key or not constant_time_compare(started.state, answer.get("state", "")):
+        raise BadSignInError("nobody asked for this answer in this browser")
+    if time.time() - started.at > LASTS_SECONDS:
+        raise BadSignInError("it took too long")
+    metadata = discovery.metadata_of(provider)
+    if answer.get("iss", "" if metadata.names_issuer else provider.issuer) != provider.issuer:
+        raise BadSignInError("the answer is another issuer's")
+    if "error" in answer or not answer.get("code"):
+        raise BadSignInError("the provider did not sign the person in")
+    tokens = _tokens(provider, metadata, started, answer["code"], back)
+    said = id_tokens.claims_of(provider, tokens.get("id_token"), started.nonce)
+    return _more(metadata, tokens, said)
+
+
+def _tokens(provider: Provider, metadata: discovery.Metadata, started: Started, code: str, back: str) -> dict[str, Any]:
+    fields = {"grant_type": "authorization_code", "code": code, "redirect_uri": back, "code_verifier": started.verifier}
+    try:
+        secret = provider.secret()
+    except (OSError, UnicodeDecodeError):
+        raise ProviderAwayError("the client's secret cannot be read") from None
+    if secret and metadata.takes_basic:
+        # RFC 6749, section 2.3.1: both are encoded as form fields before they are joined.
+        return requests.post(metadata.token, fields, (quote(provider.client_id, safe=""), quote(secret, safe="")))
+    return requests.post(metadata.token, fields | {"client_id": provider.client_id} | ({"client_secret": secret} if secret else {}), None)
+
+
+def _more(metadata: discovery.Metadata, tokens: dict[str, Any], said: dict[str, Any]) -> dict[str, Any]:
+    """With what the user-info address adds. What was signed counts more."""
+    bearer = tokens.get("access_token")
+    if not metadata.user_info or not isinstance(bearer, str) or not bearer.isascii() or not bearer.isprintable():
+        return said
+    more = requests.get(metadata.user_info, bearer=bearer)
+    if more.get("sub") != said["sub"]:
+        # Section 5.3.2: otherwise the token of one person could come with the groups of another.
+        raise BadSignInError("the provider speaks of two people")
+    return {**more, **said}

@@ -1,0 +1,49 @@
+"""Brings a person's managed groups, and whether they are staff, in step with what their provider says. Each change is recorded."""
+
+from __future__ import annotations
+
+import logging
+
+from django.contrib.auth.models import Group
+
+from chatui.accounts.sign_in_rules.provider import Provider
+from chatui.accounts.single_sign_on.claims import Said
+from chatui.audit_log.record import Visitor, record
+from chatui.models import User
+
+log = logging.getLogger(__name__)
+
+
+def bring_in_step(visitor: Visitor, person: User, provider: Provider, said: Said) -> bool:
+    """Add and remove what the provider decides about, and nothing else. Returns whether anything changed. In a transaction.
+
+    Without the claim everything stays: a provider leaves it out for people in very many groups. An empty one removes.
+    """
+    if said.groups is None:
+        if provider.managed or provider.staff:
+            # By its id: names are often addresses, and belong into no log but the audit log.
+            log.warning("the provider %r did not say somebody's groups, so they stay", provider.key, extra={"person": str(person.pk)})
+            record("groups not said", visitor, person.get_username(), detail=f"by {provider.key}; they stay")
+        return False
+    changes = [*_groups(person, provider, provider.groups_for(said.groups)), *_staff(person, provider, said.groups)]
+    for words in changes:
+        record("account changed", visitor, person.get_username(), detail=f"{words}, says {provider.key}")
+    return bool(changes)
+
+
+def _groups(person: User, provider: Provider, wanted: frozenset[str]) -> list[str]:
+    ours = {group.name: group for group in Group.objects.filter(name__in=provider.managed)}
+    held = set(person.groups.filter(name__in=provider.managed).values_list("name", flat=True))
+    joined, left = sorted((wanted & set(ours)) - held), sorted(held - wanted)
+    person.groups.add(*(ours[name] for name in joined))
+    person.groups.remove(*(ours[name] for name in left))
+    return [*(f"joined group {name}" for name in joined), *(f"left group {name}" for name in left)]
+
+
+def _staff(person: User, provider: Provider, values: frozenset[str]) -> list[str]:
+    is_staff = bool(values & set(provider.staff))
+    if not provider.staff or is_staff == person.is_staff:
+        return []
+    person.is_staff = is_staff
+    person.save(update_fields=["is_staff"])
+    return ["is staff now" if is_staff else "is not staff any more"]

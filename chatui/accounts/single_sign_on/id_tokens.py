@@ -1,0 +1,55 @@
+"""Checks an ID token (OpenID Connect Core 1.0, section 3.1.3.7): signature, issuer, audience, times and nonce, always all of them."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from joserfc import jws, jwt
+from joserfc.errors import JoseError
+
+from chatui.accounts.sign_in_rules.provider import Provider
+from chatui.accounts.single_sign_on import discovery
+from chatui.accounts.single_sign_on.errors import BadSignInError
+
+ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA", "Ed25519"]
+"""Signatures with a key pair. With "none" or a shared secret, anybody or any other client could write a token."""
+
+LEEWAY_SECONDS = 120
+MOST_AGE_SECONDS = 600
+MOST_CHARS = 64 * 1024
+
+
+def claims_of(provider: Provider, token: object, nonce: str) -> dict[str, Any]:
+    """What a good token says. Raises BadSignInError for any other, and ProviderAwayError where the keys cannot be had."""
+    if not isinstance(token, str) or not token or len(token) > MOST_CHARS:
+        raise BadSignInError("there is no ID token")
+    registry = jwt.JWTClaimsRegistry(
+        leeway=LEEWAY_SECONDS,
+        iss={"essential": True, "value": provider.issuer},
+        aud={"essential": True, "value": provider.client_id},
+        nonce={"essential": True, "value": nonce},
+        sub={"essential": True},
+        exp={"essential": True},
+        iat={"essential": True},
+    )
+    try:
+        key_id = jws.extract_compact(token.encode("ascii")).headers().get("kid")
+        keys = discovery.keys_of(provider, key_id if isinstance(key_id, str) else None)
+        claims = jwt.decode(token, keys, algorithms=ALGORITHMS).claims
+        registry.validate(claims)
+    except (JoseError, ValueError, TypeError, RecursionError) as error:
+        raise BadSignInError(f"the ID token is not good ({type(error).__name__})") from None
+    _check_rest(provider, claims)
+    return claims
+
+
+def _check_rest(provider: Provider, claims: dict[str, Any]) -> None:
+    audience = claims["aud"]
+    others = [audience] if isinstance(audience, str) else audience
+    if claims.get("azp", provider.client_id) != provider.client_id or (len(others) > 1 and "azp" not in claims):
+        raise BadSignInError("the ID token is another client's")
+    if not isinstance(claims["iat"], (int, float)) or time.time() - claims["iat"] > MOST_AGE_SECONDS + LEEWAY_SECONDS:
+        raise BadSignInError("the ID token is too old")
+    if not isinstance(claims["sub"], str) or not 0 < len(claims["sub"]) <= 255:
+        raise BadSignInError("the ID token names nobody")

@@ -1,0 +1,38 @@
+"""The account name of somebody whom a provider signs in: its own name for them, made one of ours, and free."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+from django.core.exceptions import ValidationError
+
+from chatui.accounts.sign_in_rules import password_use
+from chatui.models import User
+from chatui.models.keys import new_key
+from chatui.models.user import check_looks
+
+_NOT_OURS = re.compile(r"[^\w.@+-]+")
+_TRIES = 100
+
+
+def free(wanted: str, account: User | None = None) -> str:
+    """``wanted`` as an account name, with a number behind it where another account has one that looks alike.
+
+    ``account``: who may keep a name that is theirs. Names of emergency accounts are nobody's from outside.
+    """
+    plain = _NOT_OURS.sub(".", unicodedata.normalize("NFKC", wanted)).strip(".")[:130] or "person"
+    for number in range(1, _TRIES):
+        name = plain if number == 1 else f"{plain}-{number}"
+        if not password_use.is_emergency(name) and _is_free(name, account):
+            return name
+    return f"person-{new_key().hex}"
+
+
+def _is_free(name: str, account: User | None) -> bool:
+    try:
+        User._meta.get_field("username").run_validators(name)
+        check_looks(name, account)
+    except ValidationError:
+        return False
+    return True

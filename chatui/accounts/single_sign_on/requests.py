@@ -1,0 +1,74 @@
+"""Asks a provider for JSON: with one deadline for the whole answer, a bound on its size, and no redirects."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import httpx
+
+from chatui.accounts.sign_in_rules.provider import is_safe_address
+from chatui.accounts.single_sign_on.errors import BadSignInError, ProviderAwayError
+
+SECONDS = 5.0
+MOST_BYTES = 512 * 1024
+
+
+def get(address: str, *, bearer: str = "") -> dict[str, Any]:
+    """The object at ``address``. Raises ProviderAwayError."""
+    headers = {"Authorization": f"Bearer {bearer}"} if bearer else {}
+    status, found = _asked("GET", address, headers=headers)
+    if status != 200:
+        raise ProviderAwayError(f"the provider answered {status}")
+    return found
+
+
+def post(address: str, fields: Mapping[str, str], auth: tuple[str, str] | None) -> dict[str, Any]:
+    """The object that answers a form. Raises ProviderAwayError; BadSignInError where the provider refuses what was sent."""
+    status, found = _asked("POST", address, data=dict(fields), auth=auth)
+    if status in (400, 401, 403):
+        raise BadSignInError("the provider did not accept the code")
+    if status != 200:
+        raise ProviderAwayError(f"the provider answered {status}")
+    return found
+
+
+def _asked(method: str, address: str, **sent: Any) -> tuple[int, dict[str, Any]]:
+    if not is_safe_address(address):
+        raise ProviderAwayError("the provider names an address without https")
+    try:
+        with (
+            httpx.Client(timeout=SECONDS, follow_redirects=False) as client,
+            client.stream(method, address, **_accepting(sent)) as response,
+        ):
+            return response.status_code, _object(_body(response), response.status_code)
+    except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError) as error:
+        # Only the kind: the words of these errors may quote an address with what it holds.
+        raise ProviderAwayError(f"the provider cannot be reached ({type(error).__name__})") from None
+
+
+def _accepting(sent: dict[str, Any]) -> dict[str, Any]:
+    return sent | {"headers": {**sent.get("headers", {}), "Accept": "application/json"}}
+
+
+def _body(response: httpx.Response) -> bytes:
+    until, body = time.monotonic() + SECONDS, b""
+    for part in response.iter_bytes():
+        body += part
+        if len(body) > MOST_BYTES or time.monotonic() > until:
+            raise ProviderAwayError("the provider's answer is too long or too slow")
+    return body
+
+
+def _object(body: bytes, status: int) -> dict[str, Any]:
+    try:
+        found = json.loads(body)
+    except (ValueError, RecursionError):
+        found = None
+    if isinstance(found, dict):
+        return found
+    if status == 200:
+        raise ProviderAwayError("the provider's answer is no JSON object")
+    return {}

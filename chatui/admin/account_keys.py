@@ -1,0 +1,46 @@
+"""The admin page on which staff make a key for an account at which nobody can sign in, such as one of a service."""
+
+from __future__ import annotations
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils.translation import gettext as _
+
+from chatui.accounts.api_keys import making
+from chatui.accounts.api_keys.making import MadeKey, TooManyKeysError
+from chatui.model_servers import model_choice
+from chatui.models import User
+from chatui.permissions import four_eyes, program_reasoning
+from chatui.permissions.access import NotFoundError, as_person
+from chatui.web.api_keys.forms import KeyForm
+from chatui.web.visitors import visitor_of
+
+is_for_programs = making.is_for_programs
+
+
+def page(request: HttpRequest, account: User, context: dict[str, object]) -> HttpResponse:
+    """The form, and after it the key, once. The caller has checked that the visitor may change the account."""
+    maker = as_person(request.user)
+    may_view_hidden = maker is not None and program_reasoning.may_read(account) and program_reasoning.may_read(maker)
+    form = KeyForm(request.POST or None, choices=model_choice.choices_for(account), may_view_hidden=may_view_hidden)
+    shown = context | {"account": account, "form": form, "title": _("New API key: %(name)s") % {"name": account.get_username()}}
+    shown["is_for_programs"] = is_for_programs(account)
+    if request.method == "POST":
+        shown["made"] = _made(request, account, form)
+    return render(request, "admin/api_key.html", shown, status=400 if form.errors else 200)
+
+
+def _made(request: HttpRequest, account: User, form: KeyForm) -> MadeKey | None:
+    wanted, visitor = form.wanted(), visitor_of(request, "admin")
+    if wanted is None:
+        return None
+    try:
+        made = making.make_for_account(visitor, account, wanted)
+    except TooManyKeysError:
+        form.add_error(None, _("This account has as many keys as there may be. Revoke one that is not used any more."))
+        return None
+    except NotFoundError:
+        form.add_error(None, _("No key can be made for this account here."))
+        return None
+    four_eyes.note(visitor.user, [account.pk], "an API key")
+    return made

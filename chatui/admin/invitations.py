@@ -1,0 +1,88 @@
+"""The admin pages of invitations: who was invited by whom and what became of it; makes new ones and takes them back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.contrib import admin, messages
+from django.contrib.auth.models import Group, Permission
+from django.core.exceptions import PermissionDenied
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext
+
+from chatui.accounts import invitations
+from chatui.admin.permissions import held
+from chatui.admin.read_only import ReadOnlyAdmin
+from chatui.models import Invitation, User
+from chatui.web.visitors import visitor_of
+
+
+class InvitationForm(forms.Form):
+    """Whom a new invitation is for, and for how long."""
+
+    note = forms.CharField(label=_("For whom"), max_length=100, required=False, help_text=_("Shown on this list alone."))
+    group = forms.ModelChoiceField(label=_("Group"), queryset=Group.objects.none(), required=False)
+    days = forms.IntegerField(label=_("Works for days"), min_value=1, max_value=invitations.MOST_DAYS, initial=7)
+
+    def __init__(self, request: HttpRequest, *args: Any, **kwargs: Any) -> None:
+        """Offers only groups that hold no permissions that the member of staff has not: an invitation must not raise anybody."""
+        super().__init__(*args, **kwargs)
+        groups = Group.objects.order_by("name")
+        if not request.user.is_superuser:
+            groups = groups.exclude(permissions__in=Permission.objects.exclude(pk__in=held(request)))
+        fields: dict[str, Any] = self.fields
+        fields["group"].queryset = groups
+
+
+@admin.register(Invitation)
+class InvitationAdmin(ReadOnlyAdmin):
+    """Seen by those who may see accounts, made by those who may add them, and taken back by both of those and who may change them."""
+
+    list_display = ("made_at", "note", "group", "made_by", "expires_at", "used_at", "used_by", "revoked_at")
+    fields = readonly_fields = list_display
+    ordering = ("-made_at",)
+    list_select_related = ("group", "made_by", "used_by")
+    show_full_result_count = False
+    actions = ["revoke"]
+
+    def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
+        """No filters."""
+        return False
+
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Whoever may see accounts."""
+        return isinstance(request.user, User) and request.user.is_staff and request.user.has_perm("chatui.view_user")
+
+    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Whoever may see and add accounts."""
+        return self.has_view_permission(request) and request.user.has_perm("chatui.add_user")
+
+    def has_revoke_permission(self, request: HttpRequest) -> bool:
+        """Whoever may add accounts."""
+        return self.has_add_permission(request)
+
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        """As for the list."""
+        return self.has_view_permission(request)
+
+    def add_view(self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        """The form, and after it the link, once."""
+        if not self.has_add_permission(request):
+            raise PermissionDenied
+        form = InvitationForm(request, request.POST or None)
+        shown = self.admin_site.each_context(request) | {"form": form, "title": _("New invitation")}
+        if request.method == "POST" and form.is_valid():
+            path = invitations.make(visitor_of(request, "admin"), **form.cleaned_data)
+            shown |= {"link": request.build_absolute_uri(path), "days": form.cleaned_data["days"]}
+        return render(request, "admin/invitation.html", shown)
+
+    @admin.action(description=_("Revoke the chosen invitations"), permissions=["revoke"])
+    def revoke(self, request: HttpRequest, queryset: QuerySet[Invitation]) -> None:
+        """They stop at once. Recorded, each."""
+        count = invitations.revoke(visitor_of(request, "admin"), list(queryset.select_related("made_by", "group")))
+        words = ngettext("%(count)d invitation was revoked.", "%(count)d invitations were revoked.", count)
+        messages.success(request, words % {"count": count})

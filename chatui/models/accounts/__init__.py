@@ -1,0 +1,1 @@
+"""The tables about how people get in, beside the account itself."""

@@ -1,0 +1,39 @@
+"""An invitation: a one-time link with which somebody makes an account of their own."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.contrib.auth.models import Group
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+from chatui.models.keys import new_key
+
+
+class Invitation(models.Model):
+    """Works until ``expires_at``, for one account, and only while whoever made it could make it again.
+
+    ``note`` is for those who look after accounts: whom it is for. ``group``: which group the new account is in, if any.
+    """
+
+    id = models.UUIDField(primary_key=True, default=new_key, editable=False)
+    note = models.CharField(_("for whom"), max_length=100, blank=True)
+    group = models.ForeignKey(Group, verbose_name=_("group"), on_delete=models.CASCADE, null=True, blank=True, related_name="+")
+    made_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, verbose_name=_("made by"), on_delete=models.CASCADE, related_name="invitations_made"
+    )
+    made_at = models.DateTimeField(_("made"), auto_now_add=True)
+    expires_at = models.DateTimeField(_("ends"))
+    used_at = models.DateTimeField(_("used"), null=True, blank=True)
+    used_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, verbose_name=_("used by"), on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
+    )
+    revoked_at = models.DateTimeField(_("revoked"), null=True, blank=True)
+
+    class Meta:
+        default_permissions = ()
+        verbose_name = _("invitation")
+        verbose_name_plural = _("invitations")
+
+    def __str__(self) -> str:
+        return self.note or f"Invitation {self.id}"

@@ -1,0 +1,36 @@
+"""A person's identity at a sign-in service: the issuer and its own unchanging name for them."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.db import models
+
+from chatui.models.keys import new_key
+
+
+class OutsideIdentity(models.Model):
+    """Found by ``issuer`` and ``subject`` alone: names and addresses change hands, and are never looked up.
+
+    ``provider`` is the key of the operator's file under which it was last used, ``name`` what the service last called the person.
+    ``made_account``: the account was made with the first sign-in, so its name follows the service's.
+    """
+
+    id = models.UUIDField(primary_key=True, default=new_key, editable=False)
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="outside_identities")
+    issuer = models.CharField(max_length=250)
+    subject = models.CharField(max_length=255)
+    provider = models.CharField(max_length=40)
+    name = models.CharField(max_length=150, blank=True)
+    made_account = models.BooleanField(default=False, db_default=False)
+    made_at = models.DateTimeField(auto_now_add=True)
+    last_used_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        default_permissions = ()
+        constraints = [
+            models.UniqueConstraint(fields=["issuer", "subject"], name="one_account_per_identity"),
+            models.UniqueConstraint(fields=["user", "issuer"], name="one_identity_per_issuer"),
+        ]
+
+    def __str__(self) -> str:
+        return f"Identity {self.id}"

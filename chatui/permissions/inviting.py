@@ -1,0 +1,18 @@
+"""Says who may invite people, and into which groups: nobody gives away what they do not hold."""
+
+from __future__ import annotations
+
+from django.contrib.auth.models import Group, Permission
+
+from chatui.models import User
+
+NEEDED = ("chatui.view_user", "chatui.add_user")
+
+
+def may_invite(maker: User, group: Group | None) -> bool:
+    """Whether this person may let somebody in now, into that group if there is one."""
+    if not maker.is_staff or not maker.has_perms(NEEDED):
+        return False
+    given = Permission.objects.filter(group=group) if group else Permission.objects.none()
+    names = given.values_list("content_type__app_label", "codename")
+    return maker.is_superuser or {f"{app}.{name}" for app, name in names} <= maker.get_all_permissions()

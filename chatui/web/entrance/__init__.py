@@ -1,0 +1,1 @@
+"""Where sessions begin, whatever the way in."""

@@ -1,0 +1,88 @@
+"""Begins a session, whatever the way in: recorded first, with the time at which the person showed who they are."""
+
+from __future__ import annotations
+
+import time
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from django.conf import settings
+from django.contrib import auth
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils.http import url_has_allowed_host_and_scheme
+
+from chatui.accounts import session_list, sign_in
+from chatui.audit_log.record import Visitor
+from chatui.throttle import Throttle
+from chatui.web.visitors import visitor_of
+
+if TYPE_CHECKING:
+    from chatui.models import User
+
+RECENT_SECONDS = 600
+"""How long after showing who one is one may change how one signs in: somebody else may sit at an open session later."""
+
+_SHOWN_AT = "shown_at"
+_changes = Throttle("ways-to-sign-in", attempts=30, seconds=600)
+
+
+def enter(request: HttpRequest, person: User, *, how: str = "", hours: int = 0, after: str = "") -> HttpResponse:
+    """Sign the person in, and go on to the path ``after``. ``how`` is for the audit log; ``hours``: how long it lasts, 0 for as usual."""
+    sign_in.record_signed_in(Visitor(person, visitor_of(request, "page").address, "page"), how)
+    auth.login(request, person, "django.contrib.auth.backends.ModelBackend")
+    if hours:
+        request.session.set_expiry(timedelta(hours=hours))  # a moment, so that nothing that happens meanwhile puts it off
+    note_begun(request, person, how)
+    return on_known_device(redirect(after or "home"), person)
+
+
+def note_begun(request: HttpRequest, person: User, how: str = "") -> None:
+    """A session has just begun: its person finds it in their list."""
+    note_shown(request)
+    if request.session.session_key is None:
+        request.session.save()
+    visitor = visitor_of(request, "page")
+    session_list.note(person, str(request.session.session_key), visitor, request.headers.get("User-Agent", ""), how)
+
+
+def note_shown(request: HttpRequest) -> None:
+    """The person has just shown who they are."""
+    request.session[_SHOWN_AT] = time.time()
+
+
+def is_recent(request: HttpRequest) -> bool:
+    """Whether the person has shown who they are in this session a moment ago."""
+    at = request.session.get(_SHOWN_AT, 0)
+    return isinstance(at, (int, float)) and 0 <= time.time() - at < RECENT_SECONDS
+
+
+def admit_change(person: User) -> None:
+    """Count a change of one's own ways in and sessions: each is a line of the audit log, which nobody may flood. Raises ThrottledError."""
+    _changes.check(str(person.pk))
+
+
+def on_known_device(response: HttpResponse, person: User) -> HttpResponse:
+    """Remember this browser: its wrong passwords are counted separately from those of strangers."""
+    response.set_cookie(
+        sign_in.DEVICE_COOKIE,
+        sign_in.new_device(person),
+        max_age=sign_in.DEVICE_SECONDS,
+        secure=settings.SESSION_COOKIE_SECURE,
+        httponly=True,
+        samesite="Lax",
+    )
+    return response
+
+
+def own_path(request: HttpRequest, path: str) -> str:
+    """``path`` if it is one of this site, else empty: a link must not send people elsewhere after they have signed in."""
+    is_own = url_has_allowed_host_and_scheme(path, allowed_hosts={request.get_host()}, require_https=request.is_secure())
+    # What begins otherwise would be taken for the name of a view, and an unknown one ends the sign-in with an error.
+    return path if is_own and path.startswith("/") and len(path) <= 500 else ""
+
+
+def back_address(request: HttpRequest, provider: str) -> str:
+    """Where a provider sends people back to: the address that the operator registers there."""
+    return request.build_absolute_uri(reverse("sign_in_back", args=[provider]))

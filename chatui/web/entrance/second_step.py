@@ -1,0 +1,52 @@
+"""Between the password and the code: who has shown the first, kept in the session of a browser in which nobody is signed in yet."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from django.contrib.auth import get_user_model
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.utils.crypto import constant_time_compare
+
+from chatui.accounts.second_factor import factors
+
+if TYPE_CHECKING:
+    from chatui.models import User
+
+LASTS_SECONDS = 600
+_KEPT = "second_step"
+
+
+def is_due(person: User) -> bool:
+    """Whether the password alone does not let this person in."""
+    return factors.is_on(person) or factors.is_required(person)
+
+
+def begin(request: HttpRequest, person: User, after: str) -> HttpResponse:
+    """The password was right: go on to the page for the code. ``after``: where to then."""
+    request.session.cycle_key()  # nobody else may know the key under which this is kept
+    request.session[_KEPT] = {
+        "person": str(person.pk),
+        "at": time.time(),
+        "after": after,
+        # Of the password: another one ends this step, as it ends sessions.
+        "proof": person.get_session_auth_hash(),
+    }
+    return redirect("sign_in_code")
+
+
+def person_of(request: HttpRequest) -> User | None:
+    """Who has shown their password a moment ago in this browser, if their account and password are still the same."""
+    kept = request.session.get(_KEPT)
+    if not kept or not 0 <= time.time() - kept["at"] < LASTS_SECONDS:
+        return None
+    person: User | None = get_user_model().objects.filter(pk=kept["person"], is_active=True).first()
+    return person if person is not None and constant_time_compare(person.get_session_auth_hash(), kept["proof"]) else None
+
+
+def finish(request: HttpRequest) -> str:
+    """Forget it. Returns where to go on to."""
+    kept = request.session.pop(_KEPT, None)
+    return str(kept["after"]) if kept else ""

@@ -1,0 +1,1 @@
+"""The pages of the ways to sign in, beside the password."""

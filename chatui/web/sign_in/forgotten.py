@@ -1,0 +1,39 @@
+"""The page for whoever has forgotten their password."""
+
+from __future__ import annotations
+
+from django import forms
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext_lazy as _
+from django.views.decorators.http import require_http_methods
+
+from chatui.accounts import forgotten
+from chatui.permissions.access import NotFoundError
+from chatui.web.guards import guarded
+from chatui.web.visitors import visitor_of
+
+
+class ForgottenForm(forms.Form):
+    """Which account."""
+
+    account = forms.CharField(
+        label=_("Your name here, or your e-mail address"),
+        max_length=254,
+        widget=forms.TextInput(attrs={"autocomplete": "username", "autocapitalize": "none", "spellcheck": "false", "autofocus": True}),
+    )
+
+
+@require_http_methods(["GET", "POST"])
+@guarded
+def password_forgotten(request: HttpRequest) -> HttpResponse:
+    """A form, and after it the same words for everybody."""
+    if not forgotten.is_on():
+        raise NotFoundError
+    if request.user.is_authenticated:
+        return redirect("password")
+    form = ForgottenForm(request.POST or None)
+    is_sent = request.method == "POST" and form.is_valid()
+    if is_sent:
+        forgotten.ask(visitor_of(request, "page"), form.cleaned_data["account"])
+    return render(request, "account/forgotten.html", {"form": form, "is_sent": is_sent})

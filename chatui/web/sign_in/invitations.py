@@ -1,0 +1,47 @@
+"""The page behind an invitation's link: a form for an account of one's own, or the way to a provider."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_http_methods
+
+from chatui.accounts import invitations
+from chatui.accounts.forms import CODES, InvitedForm
+from chatui.accounts.sign_in_rules import password_use
+from chatui.accounts.sign_in_rules.sign_in_file import sign_in_file
+from chatui.codes import ProductCode
+from chatui.permissions.access import NotFoundError
+from chatui.web.entrance import entering, second_step
+from chatui.web.errors import refuse
+from chatui.web.guards import guarded
+from chatui.web.visitors import visitor_of
+
+
+@sensitive_post_parameters()
+@require_http_methods(["GET", "POST"])
+@guarded
+def invitation(request: HttpRequest, invitation_id: UUID, token: str) -> HttpResponse:
+    """Opening it does not use up the link, because programs open links that are sent in messages."""
+    visitor = visitor_of(request, "page")
+    try:
+        row = invitations.good(invitation_id, token)
+        if request.user.is_authenticated:
+            return redirect("home")
+        form = InvitedForm(request.POST or None) if password_use.is_for_everybody() else None
+        if request.method == "POST" and form is not None and form.is_valid():
+            person = invitations.make_account(visitor, invitation_id, token, form.cleaned_data["username"], form.cleaned_data["password1"])
+            if second_step.is_due(person):
+                return second_step.begin(request, person, "")
+            return entering.enter(request, person, how="by invitation")
+    except NotFoundError:
+        CODES.admit(visitor.address)  # a valid link is never refused; guesses have to wait
+        return refuse(request, ProductCode.LINK, 404)
+    shown = {"form": form, "providers": sign_in_file().providers, "inviter": row.made_by.get_username()}
+    response = render(request, "account/invitation.html", shown | {"invitation": f"{row.pk}/{token}"})
+    response.headers["Referrer-Policy"] = "no-referrer"
+    response.headers["X-Robots-Tag"] = "noindex, nofollow, noarchive"
+    return response

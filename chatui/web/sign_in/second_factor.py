@@ -1,0 +1,152 @@
+"""The pages of the second factor: the code after the password, setting it up, recovery codes, taking it away."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING
+
+import segno
+from django import forms
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from chatui.accounts import sign_in
+from chatui.accounts.second_factor import factors, totp
+from chatui.accounts.second_factor.factors import WrongCodeError
+from chatui.branding.brand import brand
+from chatui.guess_limits import MustWaitError
+from chatui.permissions.access import NotFoundError, as_person
+from chatui.web.entrance import entering, second_step
+from chatui.web.guards import guarded
+from chatui.web.people import person_of
+from chatui.web.visitors import visitor_of
+
+if TYPE_CHECKING:
+    from chatui.models import User
+
+_HOW = "by password and code"
+
+
+class CodeForm(forms.Form):
+    """A code of the app, or a recovery code."""
+
+    code = forms.CharField(
+        label=_("Code"),
+        max_length=40,
+        widget=forms.TextInput(attrs={"autocomplete": "one-time-code", "spellcheck": "false", "autocapitalize": "none", "autofocus": True}),
+    )
+
+
+@sensitive_post_parameters()
+@require_http_methods(["GET", "POST"])
+@guarded
+def code(request: HttpRequest) -> HttpResponse:
+    """The step after the password. Whoever has to have a second factor, and has none, sets it up here, before they are let in."""
+    person = second_step.person_of(request)
+    if person is None or request.user.is_authenticated:
+        return redirect("sign_in")
+    if not factors.is_on(person):
+        return _set_up(request, person)
+    form = CodeForm(request.POST or None)
+    if request.method == "POST" and form.is_valid() and _is_right(request, form, person):
+        return entering.enter(request, person, how=_HOW, after=second_step.finish(request))
+    return render(request, "ways/code.html", {"form": form})
+
+
+@sensitive_post_parameters()
+@require_http_methods(["GET", "POST"])
+@login_required
+@guarded
+def second_factor(request: HttpRequest) -> HttpResponse:
+    """Set it up; where it is on already, there is nothing to see."""
+    person = person_of(request)
+    if not entering.is_recent(request):
+        return redirect("sign_in_confirm")
+    return redirect("sign_in_ways") if factors.is_on(person) else _set_up(request, person)
+
+
+@require_GET
+@guarded
+def picture(request: HttpRequest) -> HttpResponse:
+    """The QR code of the secret, as a picture of its own: pictures within pages are refused by our policy. For whoever sets it up now."""
+    person = as_person(request.user)
+    person = second_step.person_of(request) if person is None else person if entering.is_recent(request) else None
+    if person is None:
+        raise NotFoundError
+    try:
+        secret = factors.secret_of(person)
+    except WrongCodeError:
+        raise NotFoundError from None
+    drawn = io.BytesIO()
+    segno.make(totp.address(secret, brand().name, person.get_username()), error="m").save(
+        drawn, kind="svg", scale=5, border=4, light="#fff"
+    )
+    return HttpResponse(drawn.getvalue(), content_type="image/svg+xml")
+
+
+@require_POST
+@login_required
+@guarded
+def new_codes(request: HttpRequest) -> HttpResponse:
+    """Other recovery codes, shown once."""
+    if not entering.is_recent(request):
+        return redirect("sign_in_confirm")
+    entering.admit_change(person_of(request))
+    try:
+        codes = factors.new_codes(visitor_of(request, "page"), person_of(request))
+    except WrongCodeError:
+        raise NotFoundError from None
+    return render(request, "ways/recovery_codes.html", {"codes": codes, "after": ""})
+
+
+@require_POST
+@login_required
+@guarded
+def remove(request: HttpRequest) -> HttpResponse:
+    """Take it away, where no group demands it."""
+    person = person_of(request)
+    if not entering.is_recent(request):
+        return redirect("sign_in_confirm")
+    if factors.is_required(person):
+        raise NotFoundError
+    entering.admit_change(person)
+    factors.remove(visitor_of(request, "page"), person)
+    return redirect("sign_in_ways")
+
+
+def _set_up(request: HttpRequest, person: User) -> HttpResponse:
+    form = CodeForm(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        try:
+            codes = factors.confirm(visitor_of(request, "page"), person, form.cleaned_data["code"])
+        except WrongCodeError:
+            form.add_error("code", gettext("This code is not right. Codes change every 30 seconds, and each works once."))
+        except MustWaitError as wait:
+            form.add_error("code", wait.sentence)
+        else:
+            after = second_step.finish(request)
+            if not request.user.is_authenticated:
+                entering.enter(request, person, how=_HOW)
+            return render(request, "ways/recovery_codes.html", {"codes": codes, "after": after})
+    shown = {"form": form, "secret": totp.written(factors.secret_of(person)), "is_required": not request.user.is_authenticated}
+    return render(request, "ways/second_factor.html", shown)
+
+
+def _is_right(request: HttpRequest, form: CodeForm, person: User) -> bool:
+    visitor = visitor_of(request, "page")
+    try:
+        factors.check(visitor, person, form.cleaned_data["code"])
+    except WrongCodeError:
+        sign_in.record_code_refused(visitor, person, waits=False)
+        form.add_error("code", gettext("This code is not right. Codes change every 30 seconds, and each works once."))
+        return False
+    except MustWaitError as wait:
+        sign_in.record_code_refused(visitor, person, waits=True)
+        form.add_error("code", wait.sentence)
+        return False
+    return True

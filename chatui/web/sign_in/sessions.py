@@ -1,0 +1,38 @@
+"""Ends sessions of one's own; the page that lists them is that of the ways to sign in."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.views.decorators.http import require_POST
+
+from chatui.accounts import session_list
+from chatui.web.entrance import entering
+from chatui.web.guards import guarded
+from chatui.web.people import person_of, tell_sockets
+from chatui.web.visitors import visitor_of
+
+
+@require_POST
+@login_required
+@guarded
+def end(request: HttpRequest, session_id: UUID) -> HttpResponse:
+    """End one session, and the sockets that belong to it."""
+    entering.admit_change(person_of(request))
+    session_list.end(visitor_of(request, "page"), session_id)
+    tell_sockets(person_of(request))
+    return redirect("sign_in_ways")
+
+
+@require_POST
+@login_required
+@guarded
+def end_others(request: HttpRequest) -> HttpResponse:
+    """End all sessions but this one."""
+    entering.admit_change(person_of(request))
+    session_list.end_others(visitor_of(request, "page"), request.session.session_key)
+    tell_sockets(person_of(request))
+    return redirect("sign_in_ways")

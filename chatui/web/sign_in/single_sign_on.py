@@ -1,0 +1,135 @@
+"""The two addresses of a sign-in with a provider: one sends the browser there, at the other it comes back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from uuid import UUID
+
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_GET, require_POST
+
+from chatui.accounts import first_account, invitations, sign_in
+from chatui.accounts.sign_in_rules.provider import Provider
+from chatui.accounts.sign_in_rules.sign_in_file import provider_of
+from chatui.accounts.single_sign_on import arriving, claims, exchange
+from chatui.accounts.single_sign_on.errors import BadSignInError, SingleSignOnError
+from chatui.accounts.single_sign_on.exchange import Started
+from chatui.guess_limits import MustWaitError
+from chatui.permissions.access import NotFoundError, as_person
+from chatui.throttle import Throttle
+from chatui.web.entrance import entering
+from chatui.web.errors import refuse
+from chatui.web.guards import guarded
+from chatui.web.people import tell_sockets
+from chatui.web.visitors import visitor_of
+
+_begun = Throttle("single-sign-on", attempts=30, seconds=600)
+_KEPT = "single_sign_on"
+_MOST_TABS = 5
+
+
+@require_POST
+@guarded
+def begin(request: HttpRequest, provider: str) -> HttpResponseBase:
+    """Send the browser to the provider; with the field ``connect``, to connect the identity there with the account of who is signed in."""
+    found, person = _provider(provider), as_person(request.user)
+    connects = "connect" in request.POST
+    if first_account.is_needed() or (person is not None) != connects:
+        return redirect("home")
+    if connects and not entering.is_recent(request):
+        return redirect("sign_in_ways")
+    _begun.check(sign_in.browser_of(_device(request)) or visitor_of(request, "page").address)
+    after = entering.own_path(request, request.POST.get("next", ""))
+    invitation = _invitation(request)
+    started = Started(found.key, after=after, connects=str(person.pk) if person else "", invitation=invitation)
+    try:
+        address = exchange.address(found, started, entering.back_address(request, found.key))
+    except SingleSignOnError as error:
+        return _refused(request, found, error)
+    kept = dict(list(request.session.get(_KEPT, {}).items())[1 - _MOST_TABS :])
+    request.session[_KEPT] = kept | {started.state: started.dump()}
+    response = render(request, "ways/going_on.html", {"provider": found.name, "address": address})
+    # A redirect would be refused by our form-action, which also covers where a form's answer leads.
+    response.headers["Refresh"] = f"0; url={address}"
+    response.headers["Referrer-Policy"] = "no-referrer"
+    return response
+
+
+@require_GET
+@guarded
+def back(request: HttpRequest, provider: str) -> HttpResponseBase:
+    """Take the provider's answer, once, and sign the person in."""
+    found, visitor, answer = _provider(provider), visitor_of(request, "page"), request.GET.dict()
+    if not _is_begun(request, answer):
+        # Not counted: nobody guesses a state, and any page could have browsers bring made-up ones until an office has to wait.
+        return _refused(request, found, BadSignInError("nobody asked for this answer in this browser"))
+    try:
+        guess = sign_in.admit_answer(visitor, _device(request))
+    except MustWaitError:
+        sign_in.record_answer_refused(visitor, f"by {found.key}: had to wait")
+        raise
+    try:
+        started = _taken(request, answer["state"])
+        said = claims.read(found, exchange.claims(found, started, answer, entering.back_address(request, found.key)))
+        response = _connected(request, found, started, said) if started.connects else _entered(request, found, started, said)
+    except SingleSignOnError as error:
+        if not isinstance(error, BadSignInError):
+            guess.succeeded()
+        return _refused(request, found, error)
+    guess.succeeded()
+    return response
+
+
+def _invitation(request: HttpRequest) -> str:
+    """The invitation of the form, if it is good; else none, and the sign-in is one without."""
+    said = request.POST.get("invitation", "")
+    invitation_id, _, token = said.partition("/")
+    try:
+        invitations.good(UUID(invitation_id), token)
+    except (NotFoundError, ValueError):
+        return ""
+    return said
+
+
+def _provider(key: str) -> Provider:
+    found = provider_of(key)
+    if found is None:
+        raise NotFoundError
+    return found
+
+
+def _device(request: HttpRequest) -> str:
+    return request.COOKIES.get(sign_in.DEVICE_COOKIE, "")
+
+
+def _is_begun(request: HttpRequest, answer: Mapping[str, str]) -> bool:
+    return answer.get("state", "") in request.session.get(_KEPT, {})
+
+
+def _taken(request: HttpRequest, state: str) -> Started:
+    """What was begun in this browser with that state, which is then forgotten: an answer is good once."""
+    kept: Mapping[str, dict[str, Any]] = request.session[_KEPT]
+    request.session[_KEPT] = {other: started for other, started in kept.items() if other != state}
+    return Started(**kept[state])
+
+
+def _entered(request: HttpRequest, provider: Provider, started: Started, said: claims.Said) -> HttpResponse:
+    person = arriving.arrive(visitor_of(request, "page").as_nobody(), provider, said, started.invitation)
+    response = entering.enter(request, person, how=f"by {provider.key}", hours=provider.session_hours, after=started.after)
+    tell_sockets(person)  # of other sessions: groups may have gone
+    return response
+
+
+def _connected(request: HttpRequest, provider: Provider, started: Started, said: claims.Said) -> HttpResponse:
+    visitor = visitor_of(request, "page")
+    if visitor.user is None or str(visitor.user.pk) != started.connects:
+        raise BadSignInError("somebody else is signed in now")
+    arriving.connect(visitor, provider, said)
+    return redirect("sign_in_ways")
+
+
+def _refused(request: HttpRequest, provider: Provider, error: SingleSignOnError) -> HttpResponse:
+    sign_in.record_answer_refused(visitor_of(request, "page"), f"by {provider.key}: {error.why}")
+    return refuse(request, error.code, error.status)

@@ -1,0 +1,65 @@
+"""A person signs in with a provider in a real browser, under the strict policy, and comes out at the page that they asked for."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.chat import Chat
+from tests.browser.visits import Visits
+from tests.chatui.accounts.single_sign_on.scripted_provider import ScriptedProvider, running
+from tests.support.served import Deployment, Server
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture
+def provider() -> Iterator[ScriptedProvider]:
+    """A provider at which every browser is signed in already."""
+    with running() as scripted:
+        yield scripted
+
+
+@pytest.fixture
+def server(provider: ScriptedProvider, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """The product with that provider, and passwords for emergencies."""
+    directory = tmp_path_factory.mktemp("single-sign-on")
+    table = "\n".join(f"{name} = {json.dumps(value)}" for name, value in provider.table().items())
+    said = f'passwords = "emergency"\nemergency_accounts = ["rescue"]\n[[provider]]\n{table}\n'
+    (directory / "sign-in.toml").write_text(said, encoding="utf-8")
+    deployment = Deployment(directory / "data", CHATUI_SIGN_IN_FILE=str(directory / "sign-in.toml"))
+    try:
+        server = deployment.start()
+        deployment.make_people(rescue=(False, []))
+        yield server
+    finally:
+        deployment.stop()
+
+
+def test_a_person_signs_in_with_a_provider(provider: ScriptedProvider, server: Server, visits: Visits) -> None:
+    page = visits.open(server, None, "/folders/new/")
+    expect(page.get_by_label("Password")).to_have_count(0)
+    page.get_by_role("button", name="Sign in with Example Ltd").click()
+    page.wait_for_url("**/folders/new/")
+    page.goto("/")
+    Chat(page).ask_and_wait("Hello!")
+    page.get_by_role("button", name="Account: ada.l").click()
+    page.get_by_role("link", name="Ways to sign in").click()
+    expect(page.get_by_role("heading", name="Sign-in services")).to_be_visible()
+
+
+def test_while_it_is_down_there_is_a_sentence_and_the_emergency_account(provider: ScriptedProvider, server: Server, visits: Visits) -> None:
+    provider.fails = "/.well-known/openid-configuration"
+    visits.allow("503")
+    page = visits.open(server, None, "/sign-in/")
+    page.get_by_role("button", name="Sign in with Example Ltd").click()
+    expect(page.get_by_role("heading", name="The sign-in service does not answer as it should.")).to_be_visible()
+    page.goto("/sign-in/")
+    page.get_by_role("link", name="Emergency sign-in with a password").click()
+    page.get_by_label("Name").fill("rescue")
+    page.get_by_label("Password").fill("correct horse battery")
+    page.get_by_role("button", name="Sign in", exact=True).click()
+    expect(Chat(page).box).to_be_focused()

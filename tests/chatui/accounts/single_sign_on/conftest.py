@@ -1,0 +1,52 @@
+"""A provider that tests script, and a browser that signs in with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from chatui.accounts.sign_in_rules import sign_in_file
+from chatui.accounts.sign_in_rules.provider import Provider
+from chatui.accounts.sign_in_rules.sign_in_file import SignInFile
+from chatui.accounts.single_sign_on import discovery
+from tests.chatui.accounts.single_sign_on.scripted_provider import ScriptedProvider, running
+from tests.chatui.conftest import make_person
+from tests.support.environment import change
+
+SignIn = Callable[..., Any]
+
+
+@pytest.fixture
+def provider(monkeypatch: pytest.MonkeyPatch, db: None) -> Iterator[ScriptedProvider]:
+    """A provider, with an operator who lets everybody in whom it knows."""
+    discovery.forget()
+    make_person("first")  # somebody has set the product up
+    with running() as scripted:
+        configure(monkeypatch, scripted.table())
+        yield scripted
+    discovery.forget()
+
+
+def configure(monkeypatch: pytest.MonkeyPatch, *tables: dict[str, Any], **said: Any) -> None:
+    """What the operator's file says from now on."""
+    file = SignInFile(tuple(Provider.model_validate(table) for table in tables), **said)
+    change(monkeypatch, {"sign_in_file": Path("/no/such/file")})
+    monkeypatch.setattr(sign_in_file, "read_file", lambda path: file)
+
+
+def begun(client: Client, key: str = "company", **fields: str) -> str:
+    """Where the browser is sent."""
+    page = client.post(f"/sign-in/with/{key}/", fields)
+    assert page.status_code == 200, page.content
+    return str(page.headers["Refresh"]).removeprefix("0; url=")
+
+
+def come(provider: ScriptedProvider, client: Client | None = None, **fields: str) -> tuple[Client, Any]:
+    """Sign in with the provider: the browser, and the answer that it got when it came back."""
+    client = client or Client()
+    back = provider.sign_in(begun(client, **fields))
+    return client, client.get(back)

@@ -1,0 +1,140 @@
+"""Who may enter, and the groups that a provider decides about."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import Group, Permission
+from django.test import Client
+
+from chatui.models import AuditEvent, User
+from tests.chatui.accounts.single_sign_on.conftest import come, configure
+from tests.chatui.accounts.single_sign_on.scripted_provider import ScriptedProvider
+from tests.chatui.conftest import make_person
+
+TABLE: dict[str, Any] = {"groups": {"/team/a": "research", "x,y": ["research", "tools"], "ops": "debuggers"}, "staff": ["ops"]}
+
+
+@pytest.fixture
+def groups(provider: ScriptedProvider, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three managed groups, and one that nobody outside knows."""
+    configure(monkeypatch, provider.table(**TABLE))
+    for name in ("research", "tools", "debuggers", "own"):
+        Group.objects.create(name=name)
+
+
+def names() -> set[str]:
+    return set(User.objects.get(username="ada.l").groups.values_list("name", flat=True))
+
+
+def details() -> list[str]:
+    return list(AuditEvent.objects.filter(action="account changed").order_by("number").values_list("detail", flat=True))
+
+
+@pytest.mark.usefixtures("groups")
+def test_managed_groups_come_and_go_and_others_stay(provider: ScriptedProvider) -> None:
+    provider.person["groups"] = ["x,y", "x", "y", "own", "admin"]
+    come(provider)
+    assert names() == {"research", "tools"}, "by exact value, never split, never by a name of ours"
+    User.objects.get(username="ada.l").groups.add(Group.objects.get(name="own"))
+    provider.person["groups"] = ["/team/a"]
+    come(provider)
+    assert names() == {"research", "own"}
+    provider.person["groups"] = []
+    come(provider)
+    assert names() == {"own"}, "an empty claim removes"
+    assert details() == [
+        "joined group research, says company",
+        "joined group tools, says company",
+        "left group tools, says company",
+        "left group research, says company",
+    ]
+
+
+@pytest.mark.usefixtures("groups")
+@pytest.mark.parametrize("claim", [None, {"no": "list"}, [1, 2], 7])
+def test_a_missing_or_unreadable_claim_changes_nothing_and_is_recorded(
+    claim: object, provider: ScriptedProvider, caplog: pytest.LogCaptureFixture
+) -> None:
+    provider.person["groups"] = ["/team/a"]
+    come(provider)
+    provider.person["groups"] = claim
+    if claim is None:
+        del provider.person["groups"]
+    come(provider)
+    assert names() == {"research"} and AuditEvent.objects.filter(action="groups not said").count() == 1
+    assert "did not say somebody's groups" in caplog.text and "ada.l" not in caplog.text
+
+
+@pytest.mark.usefixtures("groups")
+def test_staff_and_the_debug_permission_come_by_a_group_and_go_with_it(provider: ScriptedProvider) -> None:
+    Group.objects.get(name="debuggers").permissions.add(Permission.objects.get(codename="view_hidden_channels"))
+    provider.person["groups"] = ["ops"]
+    client, _ = come(provider)
+    person = User.objects.get(username="ada.l")
+    assert person.is_staff and person.has_perm("chatui.view_hidden_channels") and not person.is_superuser
+    assert client.get("/admin/").status_code == 200
+    provider.person["groups"] = ["something else"]
+    come(provider)
+    person = User.objects.get(username="ada.l")
+    assert not person.is_staff and not person.has_perm("chatui.view_hidden_channels")
+    assert client.get("/admin/").status_code == 302, "also in the session that was there before"
+    assert "is staff now, says company" in details() and "is not staff any more, says company" in details()
+
+
+def test_nothing_that_a_provider_says_makes_a_superuser(provider: ScriptedProvider) -> None:
+    provider.person |= {"is_superuser": True, "is_staff": True, "groups": ["superuser"]}
+    come(provider)
+    person = User.objects.get(username="ada.l")
+    assert not person.is_superuser and not person.is_staff
+
+
+def test_groups_may_stand_within_objects(provider: ScriptedProvider, monkeypatch: pytest.MonkeyPatch) -> None:
+    Group.objects.create(name="research")
+    configure(monkeypatch, provider.table(groups_claim=["realm_access", "roles"], groups={"r": "research"}))
+    provider.person["realm_access"] = {"roles": ["r"]}
+    come(provider)
+    assert names() == {"research"}
+
+
+@pytest.mark.parametrize(
+    ("rule", "person", "enters"),
+    [
+        ({"enter_groups": ["staff"]}, {"groups": ["staff", "x"]}, True),
+        ({"enter_groups": ["staff"]}, {"groups": ["x"]}, False),
+        ({"enter_groups": ["staff"]}, {"groups": []}, False),
+        ({"enter_groups": ["staff"]}, {}, False),
+        ({"enter_domains": ["example.org"]}, {"email": "a@Example.org", "email_verified": True}, True),
+        ({"enter_domains": ["example.org"]}, {"email": "a@example.org"}, False),
+        ({"enter_domains": ["example.org"]}, {"email": "a@example.org", "email_verified": "false"}, False),
+        ({"enter_domains": ["example.org"]}, {"email": "a@example.org@evil.example", "email_verified": True}, False),
+        ({"enter_domains": ["example.org"]}, {"email": "a@sub.example.org", "email_verified": True}, False),
+        ({"enter_domains": ["example.org"], "addresses_are_verified": True}, {"email": "a@example.org"}, True),
+        ({"enter_domains": ["example.org"], "enter_groups": ["staff"]}, {"groups": ["staff"]}, False),
+        ({"sign_up": False, "who_may_enter": "everybody"}, {}, False),
+    ],
+)
+def test_who_may_enter(
+    rule: dict[str, Any], person: dict[str, Any], enters: bool, provider: ScriptedProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    configure(monkeypatch, provider.table(**{"who_may_enter": "listed"} | rule))
+    provider.person |= person
+    client, answer = come(provider)
+    assert answer.status_code == (302 if enters else 403) and User.objects.filter(username="ada.l").exists() == enters
+    assert (client.get("/").status_code == 200) == enters
+    if not enters:
+        assert "E-X-SIGN-IN-REFUSED" in answer.content.decode()
+
+
+def test_somebody_who_may_not_enter_any_more_is_refused(provider: ScriptedProvider, monkeypatch: pytest.MonkeyPatch) -> None:
+    configure(monkeypatch, provider.table(who_may_enter="listed", enter_groups=["staff"]))
+    provider.person["groups"] = ["staff"]
+    assert come(provider)[1].status_code == 302
+    provider.person["groups"] = []
+    assert come(provider)[1].status_code == 403
+
+
+def test_the_sign_in_page_has_no_button_without_a_provider(db: None) -> None:
+    make_person("first")
+    assert "/sign-in/with/" not in Client().get("/sign-in/").content.decode()

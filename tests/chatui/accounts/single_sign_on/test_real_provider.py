@@ -1,0 +1,133 @@
+"""Against a certified provider, ``oidc-provider`` of npm: what our own scripted one accepts, a real one does as well."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from urllib.parse import urljoin, urlsplit
+
+import httpx
+import pytest
+from django.contrib.auth.models import Group
+from django.test import Client
+
+from chatui.accounts.single_sign_on import discovery
+from chatui.models import OutsideIdentity, User
+from tests.chatui.accounts.single_sign_on.conftest import begun, configure
+from tests.chatui.conftest import make_person
+from tests.support.places import ROOT
+from tests.tools.node import program
+
+pytestmark = [pytest.mark.served, pytest.mark.django_db]
+
+PACKAGE = "oidc-provider@9.13.3"
+PERSON = {
+    "sub": "248289761001",
+    "preferred_username": "j.doe",
+    "email": "janedoe@example.com",
+    "email_verified": False,
+    "groups": ["/team/a,b"],
+}
+_START_SECONDS = 60.0
+
+
+def installed() -> Path:
+    """A directory with the package. Skips where it cannot be installed."""
+    place, npm = ROOT / ".cache" / "openid_provider", program("npm")
+    if npm is None or program("node") is None:
+        pytest.skip("there is no Node.js with npm on this machine")
+    place.parent.mkdir(exist_ok=True)
+    with (place.parent / "openid_provider.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (place / "installed").exists():
+            shutil.rmtree(place, ignore_errors=True)
+            place.mkdir()
+            command = [npm, "install", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix", str(place), PACKAGE]
+            done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=280)
+            if done.returncode:
+                pytest.skip("the OpenID provider of npm cannot be installed here")
+            (place / "installed").touch()
+    return place
+
+
+@pytest.fixture
+def issuer(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """The provider as a process of its own."""
+    script = installed() / "provider.mjs"
+    shutil.copy(Path(__file__).parent / "openid_provider.mjs", script)
+    with closing(socket.socket()) as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    variables = {"PATH": os.environ["PATH"], "PORT": str(port), "PERSON": json.dumps(PERSON)}
+    process = subprocess.Popen([program("node") or "", str(script)], env=variables, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    address = f"http://127.0.0.1:{port}"
+    table = {"key": "real", "name": "Real", "issuer": address, "client_id": "chatui", "client_secret": "a secret / with signs"}
+    rules = {"scopes": ["openid", "profile", "email", "groups"], "groups": {"/team/a,b": "research"}, "enter_groups": ["/team/a,b"]}
+    discovery.forget()
+    try:
+        wait_for(address, process)
+        configure(monkeypatch, table | rules)
+        yield address
+    finally:
+        process.kill()
+        process.wait()
+
+
+def wait_for(address: str, process: subprocess.Popen[bytes]) -> None:
+    until = time.monotonic() + _START_SECONDS
+    while time.monotonic() < until and process.poll() is None:
+        try:
+            httpx.get(f"{address}/.well-known/openid-configuration").raise_for_status()
+            return
+        except httpx.HTTPError:
+            time.sleep(0.1)
+    raise AssertionError("the provider did not start")
+
+
+def signed_in_there(address: str) -> str:
+    """A browser at the provider: follows its redirects until they lead back here; the path and query there."""
+    with httpx.Client() as browser:
+        for _ in range(10):
+            answer = browser.get(address)
+            assert answer.status_code in (302, 303), answer.text
+            address = urljoin(address, answer.headers["Location"])
+            if (parts := urlsplit(address)).netloc == "testserver":
+                return f"{parts.path}?{parts.query}"
+    raise AssertionError("the provider sends the browser round in circles")
+
+
+def test_a_real_provider_signs_a_person_in(issuer: str) -> None:
+    make_person("first")
+    Group.objects.create(name="research")
+    client = Client()
+    back = signed_in_there(begun(client, "real", next="/search/"))
+    assert client.get(back)["Location"] == "/search/" and client.get("/").status_code == 200
+    person = User.objects.get(username="j.doe")
+    assert person.email == "", "nobody vouches for it"
+    assert list(person.groups.values_list("name", flat=True)) == ["research"]
+    assert OutsideIdentity.objects.get().subject == PERSON["sub"]
+    assert Client().get(back).status_code == 400, "an answer is its own browser's"
+
+
+def test_a_code_that_was_used_is_refused_by_the_provider_itself(issuer: str) -> None:
+    make_person("first")
+    client = Client()
+    back = signed_in_there(begun(client, "real"))
+    kept = client.session["single_sign_on"]
+    assert client.get(back).status_code == 302
+    again = Client()
+    again.get("/sign-in/")
+    session = again.session
+    session["single_sign_on"] = kept
+    session.save()
+    again.cookies["chatui_session"] = session.session_key or ""
+    answer = again.get(back)
+    assert answer.status_code == 400 and "E-X-SIGN-IN-FAILED" in answer.content.decode()

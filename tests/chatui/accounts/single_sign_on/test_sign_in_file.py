@@ -1,0 +1,77 @@
+"""The operator's file: what is wrong in it is said, without a value, and never makes the product more open."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from chatui.accounts.sign_in_rules.sign_in_file import EMERGENCY, EVERYBODY, parsed, read_file
+
+GOOD = """
+passwords = "emergency"
+emergency_accounts = ["rescue"]
+
+[[provider]]
+key = "company"
+name = "Example Ltd"
+issuer = "https://login.example.org/realms/staff"
+client_id = "chatui"
+client_secret_file = "secret"
+enter_groups = ["/chat"]
+groups = { "/chat" = "people", "0d1c-44" = ["people", "debuggers"] }
+"""
+
+
+def test_a_good_file(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("s3cret\n")
+    (path := tmp_path / "sign-in.toml").write_text(GOOD)
+    file = read_file(path)
+    assert file.problems == () and file.passwords == EMERGENCY and file.emergency_accounts == ("rescue",)
+    provider = file.providers[0]
+    assert provider.secret() == "s3cret" and provider.managed == {"people", "debuggers"}
+    assert provider.groups_for(frozenset({"0d1c-44", "nobody"})) == {"people", "debuggers"}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        ("https://login.example.org/realms/staff", "http://login.example.org", "issuer: Value error, must be an https address"),
+        ("https://login", "https://user:hush@login", "issuer: Value error, must be an https address"),
+        ('enter_groups = ["/chat"]', "", "say who may enter"),
+        ('key = "company"', 'key = "Com pany"', "key: String should match"),
+        ('name = "Example Ltd"', 'name = "Example Ltd"\nrole_superuser = "hush"', "role_superuser: Extra inputs are not permitted"),
+        ('client_secret_file = "secret"', 'client_secret_file = "secret"\nscopes = ["profile"]', "scopes: Value error"),
+        ("[[provider]]", "[[providers]]", "providers: there is no such setting"),
+    ],
+)
+def test_a_mistake_leaves_the_provider_out(old: str, new: str, problem: str) -> None:
+    assert old in GOOD
+    file = parsed(GOOD.replace(old, new), Path("/"))
+    assert file.providers == () and problem in file.problems[0] and "hush" not in str(file.problems)
+
+
+@pytest.mark.parametrize(
+    ("text", "passwords"),
+    [
+        ("", EVERYBODY),
+        ('passwords = "everybody"', EVERYBODY),
+        ('passwords = "emergncy"', EMERGENCY),
+        ("passwords = true", EMERGENCY),
+        ("passwords = [", EMERGENCY),
+        ('passwords = "emergency"', EMERGENCY),
+    ],
+)
+def test_a_mistake_never_opens_passwords(text: str, passwords: str) -> None:
+    file = parsed(text, Path("/"))
+    assert file.passwords == passwords and bool(file.problems) == (text not in ("", 'passwords = "everybody"'))
+
+
+def test_a_file_that_cannot_be_read_lets_nobody_in_with_a_password(tmp_path: Path) -> None:
+    assert read_file(tmp_path / "none").passwords == EMERGENCY and read_file(tmp_path / "none").problems
+
+
+def test_a_provider_is_named_once() -> None:
+    table = GOOD[GOOD.index("[[") :]
+    file = parsed(GOOD + table, Path("/"))
+    assert len(file.providers) == 1 and "twice" in file.problems[0]

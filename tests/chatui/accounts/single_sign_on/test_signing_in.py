@@ -1,0 +1,353 @@
+"""Signing in with a provider: whose account it is, what it makes, and every answer that is not one."""
+
+from __future__ import annotations
+
+import re
+import time
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.contrib.sessions.models import Session
+from django.test import Client
+from joserfc import jwt
+from joserfc.jwk import RSAKey
+
+from chatui.accounts.sign_in_rules.provider import Provider
+from chatui.accounts.single_sign_on import claims, discovery, names
+from chatui.models import AuditEvent, OutsideIdentity, User
+from tests.chatui.accounts.single_sign_on.conftest import begun, come, configure
+from tests.chatui.accounts.single_sign_on.scripted_provider import ScriptedProvider, running
+from tests.chatui.conftest import PASSWORD, make_person
+from tests.support.cases import for_each
+
+
+def lines() -> list[tuple[str, str, str]]:
+    return list(AuditEvent.objects.order_by("number").values_list("action", "owner_name", "detail"))
+
+
+def is_signed_in(client: Client) -> bool:
+    return client.get("/").status_code == 200
+
+
+def test_a_first_sign_in_makes_an_account_and_the_second_finds_it(provider: ScriptedProvider) -> None:
+    client, answer = come(provider, next="/search/")
+    assert (answer.status_code, answer["Location"]) == (302, "/search/") and is_signed_in(client)
+    person = User.objects.get(username="ada.l")
+    assert not person.has_usable_password() and not person.is_staff and not person.is_superuser
+    assert lines() == [("account created", "ada.l", "with the first sign-in by company"), ("sign in", "", "by company")]
+    assert AuditEvent.objects.get(action="sign in").actor == person
+    come(provider)
+    assert User.objects.count() == 2 and OutsideIdentity.objects.count() == 1
+
+
+def test_the_sign_in_page_offers_every_provider(provider: ScriptedProvider) -> None:
+    page = Client().get("/sign-in/?next=/search/").content.decode()
+    assert "Sign in with Example Ltd" in page and 'action="/sign-in/with/company/"' in page and 'value="/search/"' in page
+    assert 'name="password"' in page, "the premise: passwords are for everybody"
+
+
+def test_the_browser_is_sent_on_by_a_page_that_says_where_to(provider: ScriptedProvider) -> None:
+    client = Client()
+    page = client.post("/sign-in/with/company/")
+    assert page.headers["Refresh"].startswith(f"0; url={provider.issuer}/authorize?") and "On to Example Ltd" in page.content.decode()
+    asked = begun(client)
+    for part in ("code_challenge=", "nonce=", "state=", "scope=openid+profile+email"):
+        assert part in asked
+
+
+def test_people_are_not_sent_elsewhere_after_they_have_signed_in(provider: ScriptedProvider) -> None:
+    for path in ("https://evil.example/", "//evil.example/", "/\\evil.example", "javascript:alert(1)", "nowhere", "metrics"):
+        assert come(provider, next=path)[1]["Location"] == "/"
+
+
+def test_the_session_ends_when_the_operator_says(provider: ScriptedProvider, monkeypatch: pytest.MonkeyPatch) -> None:
+    configure(monkeypatch, provider.table(session_hours=2))
+    client, _ = come(provider)
+    client.get("/sign-in/confirm/")
+    left = Session.objects.get(pk=client.session.session_key).expire_date.timestamp() - time.time()
+    assert 7100 < left <= 7200
+
+
+def test_nobody_gets_into_an_account_by_its_name_or_address(provider: ScriptedProvider) -> None:
+    """The provider vouches for an address that is somebody else's here."""
+    boss = make_person("boss", "view_auditevent", staff=True)
+    boss.email = "boss@example.org"
+    boss.save()
+    provider.person = {"sub": "x", "preferred_username": "boss", "email": "boss@example.org", "email_verified": True}
+    client, answer = come(provider)
+    assert answer.status_code == 302 and client.get("/audit/").status_code == 404
+    stranger = User.objects.get(username="boss-2")
+    assert not stranger.is_staff and OutsideIdentity.objects.get().user == stranger
+
+
+def test_a_name_that_looks_like_another_gets_a_number(provider: ScriptedProvider) -> None:
+    make_person("paypal")
+    provider.person = {"sub": "x", "preferred_username": "pаypal"}
+    come(provider)
+    assert User.objects.filter(username__endswith="-2").count() == 1
+
+
+@for_each(
+    [
+        ("a name with signs", {"preferred_username": "Anna Schmidt <a>"}, "Anna.Schmidt.a"),
+        ("no name, but an address", {"email": "anna@example.org", "email_verified": True}, "anna"),
+        ("an address that nobody vouches for", {"email": "anna@example.org"}, "person"),
+        ("an empty name", {"preferred_username": "  "}, "person"),
+        ("a name that is no text", {"preferred_username": ["x"], "name": "Anna"}, "Anna"),
+        ("a long name", {"preferred_username": "n" * 400}, "n" * 130),
+    ]
+)
+def test_names(what: str, said_of: dict[str, Any], expected: str) -> None:
+    table = {"key": "x", "name": "X", "issuer": "https://x.example", "client_id": "c", "who_may_enter": "everybody"}
+    said = claims.read(Provider.model_validate(table), {"sub": "s"} | said_of)
+    plain = said.name or said.email.partition("@")[0]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(names, "_is_free", lambda name, account: True)
+        assert names.free(plain) == expected, what
+
+
+def test_an_unverified_address_is_not_kept_and_a_verified_one_is(provider: ScriptedProvider) -> None:
+    provider.person |= {"email": "ada@example.org", "email_verified": False}
+    come(provider)
+    assert User.objects.get(username="ada.l").email == ""
+    provider.person |= {"email_verified": True}
+    come(provider)
+    assert User.objects.get(username="ada.l").email == "ada@example.org"
+
+
+def test_somebody_who_is_called_otherwise_now_is_the_same_person(provider: ScriptedProvider) -> None:
+    come(provider)
+    person = User.objects.get(username="ada.l")
+    provider.person |= {"preferred_username": "ada.king"}
+    come(provider)
+    person.refresh_from_db()
+    assert person.username == "ada.king" and User.objects.count() == 2
+    assert ("account changed", "ada.l", "is called ada.king now, says company") in lines()
+
+
+def test_another_person_of_the_old_name_is_another_person(provider: ScriptedProvider) -> None:
+    come(provider)
+    provider.person = {"sub": "ada-2", "preferred_username": "ada.l"}
+    come(provider)
+    assert sorted(User.objects.values_list("username", flat=True)) == ["ada.l", "ada.l-2", "first"]
+
+
+def refused(provider: ScriptedProvider, status: int, code: str, why: str) -> None:
+    """The next sign-in comes to nothing, with a sentence, a line in the audit log, and no session."""
+    accounts = User.objects.count()
+    client, answer = come(provider)
+    assert (answer.status_code, code in answer.content.decode()) == (status, True), answer.content.decode()
+    assert not is_signed_in(client) and User.objects.count() == accounts
+    assert lines()[-1] == ("sign-in refused", "", f"by company: {why}")
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"token": {"nonce": "another"}}, "the ID token is not good (InvalidClaimError)"),
+        ({"token": {"nonce": None}}, "the ID token is not good (MissingClaimError)"),
+        ({"token": {"iss": "https://other.example"}}, "the ID token is not good (InvalidClaimError)"),
+        ({"token": {"aud": "another client"}}, "the ID token is not good (InvalidClaimError)"),
+        ({"token": {"aud": ["chatui", "another"]}}, "the ID token is another client's"),
+        ({"token": {"azp": "another"}}, "the ID token is another client's"),
+        ({"token": {"exp": 1}}, "the ID token is not good (ExpiredTokenError)"),
+        ({"token": {"exp": None}}, "the ID token is not good (MissingClaimError)"),
+        ({"token": {"iat": 1}}, "the ID token is too old"),
+        ({"token": {"sub": None}}, "the ID token is not good (MissingClaimError)"),
+        ({"token": {"sub": "x" * 256}}, "the ID token names nobody"),
+        ({"signing": "none"}, "the ID token is not good (UnsupportedAlgorithmError)"),
+        ({"signing": "HS256"}, "the ID token is not good (UnsupportedAlgorithmError)"),
+        ({"signing": "another key"}, "the ID token is not good (BadSignatureError)"),
+        ({"user_info": {"sub": "somebody-else"}}, "the provider speaks of two people"),
+        ({"answer": {"iss": "https://other.example"}}, "the answer is another issuer's"),
+        ({"answer": {"iss": None}}, "the answer is another issuer's"),
+        ({"answer": {"code": "made-up"}}, "the provider did not accept the code"),
+        ({"answer": {"code": None, "error": "access_denied"}}, "the provider did not sign the person in"),
+        ({"answer": {"state": "made-up"}}, "nobody asked for this answer in this browser"),
+        ({"answer": {"state": None}}, "nobody asked for this answer in this browser"),
+    ],
+)
+def test_a_bad_answer_signs_nobody_in(changes: dict[str, Any], why: str, provider: ScriptedProvider) -> None:
+    for name, value in changes.items():
+        setattr(provider, name, value)
+    refused(provider, 400, "E-X-SIGN-IN-FAILED", why)
+
+
+def test_an_answer_is_good_once_and_in_its_own_browser(provider: ScriptedProvider) -> None:
+    client = Client()
+    back = provider.sign_in(begun(client))
+    assert Client().get(back).status_code == 400, "somebody who was sent the link of another"
+    assert client.get(back).status_code == 302 and is_signed_in(client), "the twin"
+    client.logout()
+    assert client.get(back).status_code == 400
+
+
+def test_an_answer_that_comes_late_is_none(provider: ScriptedProvider, monkeypatch: pytest.MonkeyPatch) -> None:
+    client = Client()
+    back = provider.sign_in(begun(client))
+    now = time.time()
+    monkeypatch.setattr("chatui.accounts.single_sign_on.exchange.time.time", lambda: now + 601)
+    assert client.get(back).status_code == 400
+
+
+def test_the_answer_of_one_provider_is_none_of_another(provider: ScriptedProvider, monkeypatch: pytest.MonkeyPatch) -> None:
+    with running() as other:
+        configure(monkeypatch, provider.table(), other.table(key="other", name="Other"))
+        client = Client()
+        back = provider.sign_in(begun(client))
+        assert client.get(back.replace("/company/", "/other/")).status_code == 400 and "/token" not in other.asked
+        assert come(other, key="other")[1].status_code == 302, "several providers work side by side"
+
+
+@pytest.mark.parametrize("path", ["/.well-known/openid-configuration", "/.well-known/openid-configuration endless"])
+def test_a_provider_that_is_down_is_a_sentence(path: str, provider: ScriptedProvider) -> None:
+    provider.fails = path
+    page = Client().post("/sign-in/with/company/")
+    assert page.status_code == 503 and "E-X-SIGN-IN-AWAY" in page.content.decode() and "does not answer" in page.content.decode()
+    provider.fails = ""
+    assert come(provider)[1].status_code == 302, "nothing of the failure is remembered"
+
+
+@pytest.mark.parametrize("path", ["/token", "/keys", "/me"])
+def test_a_provider_that_goes_down_in_between_is_a_sentence(path: str, provider: ScriptedProvider) -> None:
+    provider.fails = path
+    refused(provider, 503, "E-X-SIGN-IN-AWAY", "the provider answered 502")
+
+
+def test_a_provider_that_nobody_answers_for_is_a_sentence(provider: ScriptedProvider, monkeypatch: pytest.MonkeyPatch) -> None:
+    configure(monkeypatch, provider.table(issuer="http://127.0.0.1:9"))
+    page = Client().post("/sign-in/with/company/")
+    assert page.status_code == 503 and lines()[-1][2] == "by company: the provider cannot be reached (ConnectError)"
+
+
+@pytest.mark.parametrize(
+    "said", [{"issuer": "https://other.example"}, {"token_endpoint": "http://example.org/token"}, {"jwks_uri": 7}, {"userinfo_endpoint": 7}]
+)
+def test_a_provider_that_describes_itself_wrongly_is_not_used(said: dict[str, Any], provider: ScriptedProvider) -> None:
+    provider.metadata = said
+    assert Client().post("/sign-in/with/company/").status_code == 503
+
+
+def test_a_new_signing_key_is_found(provider: ScriptedProvider, monkeypatch: pytest.MonkeyPatch) -> None:
+    come(provider)
+    provider.key = RSAKey.generate_key(2048, {"kid": "two"})
+    monkeypatch.setattr(ScriptedProvider, "_signed", signed_as_two)
+    asked = provider.asked.count("/keys")
+    assert come(provider)[1].status_code == 400 and provider.asked.count("/keys") == asked, "not at will"
+    monkeypatch.setattr(discovery, "LOOK_AGAIN_SECONDS", 0.0)
+    assert come(provider)[1].status_code == 302
+
+
+def signed_as_two(self: ScriptedProvider, said: dict[str, Any]) -> str:
+    return jwt.encode({"alg": "RS256", "kid": "two"}, said, self.key)
+
+
+def test_a_closed_account_stays_closed(provider: ScriptedProvider) -> None:
+    come(provider)
+    User.objects.filter(username="ada.l").update(is_active=False)
+    refused(provider, 403, "E-X-ACCOUNT-CLOSED", "the account is not active")
+
+
+def test_a_superuser_is_opened_by_nothing_from_outside(provider: ScriptedProvider) -> None:
+    come(provider)
+    User.objects.filter(username="ada.l").update(is_superuser=True)
+    refused(provider, 403, "E-X-SIGN-IN-REFUSED", "this account is opened by its password alone")
+
+
+def forged(provider: ScriptedProvider, number: int) -> list[int]:
+    """What browsers are answered that begin, and come back with a code of their own making."""
+    provider.answer = {"code": "made-up"}
+    found = [come(provider)[1].status_code for _ in range(number)]
+    provider.answer = {}
+    return found
+
+
+def test_guesses_have_to_wait(provider: ScriptedProvider) -> None:
+    found = forged(provider, 22)
+    assert found[0] == 400 and found[-1] == 429 and come(provider)[1].status_code == 429
+
+
+def test_guesses_of_others_at_the_address_keep_nobody_out_who_was_here_before(provider: ScriptedProvider) -> None:
+    client, _ = come(provider)
+    client.post("/sign-out/")
+    assert forged(provider, 22)[-1] == 429
+    while Client().post("/sign-in/with/company/").status_code == 200:
+        pass
+    assert come(provider, client)[1].status_code == 302
+
+
+def test_an_answer_that_nobody_asked_for_makes_nobody_wait(provider: ScriptedProvider) -> None:
+    """Any page can have the browsers of an office bring such answers."""
+    back = "/sign-in/with/company/back/?state=x&code=y"
+    assert {Client().get(back).status_code for _ in range(100)} == {400} and come(provider)[1].status_code == 302
+    assert AuditEvent.objects.filter(action="sign-in refused").count() < 20, "listed up to a limit, then counted"
+
+
+def test_a_provider_that_nobody_named_does_not_exist(provider: ScriptedProvider) -> None:
+    assert Client().post("/sign-in/with/nobody/").status_code == 404
+    assert Client().get("/sign-in/with/nobody/back/?state=x").status_code == 404
+
+
+def test_before_the_first_account_there_is_no_single_sign_on(provider: ScriptedProvider) -> None:
+    User.objects.all().delete()
+    assert Client().post("/sign-in/with/company/")["Location"] == "/"
+
+
+def connecting(provider: ScriptedProvider, name: str) -> tuple[Client, Any]:
+    client = Client()
+    assert client.post("/sign-in/", {"username": name, "password": PASSWORD}).status_code == 302
+    return come(provider, client, connect="yes")
+
+
+def test_a_person_connects_an_identity_and_takes_it_away(provider: ScriptedProvider) -> None:
+    ada = make_person("ada")
+    client, answer = connecting(provider, "ada")
+    assert (answer.status_code, answer["Location"]) == (302, "/sign-in/ways/")
+    page = client.get("/sign-in/ways/").content.decode()
+    assert "Example Ltd" in page and "ada.l" in page
+    assert come(provider)[1].status_code == 302 and User.objects.count() == 2, "it opens her account"
+    assert not User.objects.filter(username="ada.l").exists(), "an account that it did not make keeps its name"
+    removal = re.search(r"/sign-in/ways/[^/]+/remove/", page)
+    assert removal and client.post(removal[0]).status_code == 302
+    assert not OutsideIdentity.objects.filter(user=ada).exists()
+    assert [line[0] for line in lines()].count("identity connected") == 1 and lines()[-1][0] == "identity removed"
+
+
+def test_the_last_way_in_is_not_taken_away(provider: ScriptedProvider) -> None:
+    client, _ = come(provider)
+    row = OutsideIdentity.objects.get()
+    assert client.post(f"/sign-in/ways/{row.pk}/remove/").status_code == 404
+    assert client.post(f"/sign-in/ways/{uuid4()}/remove/").status_code == 404
+    assert OutsideIdentity.objects.count() == 1
+
+
+def test_an_identity_is_connected_with_one_account(provider: ScriptedProvider) -> None:
+    make_person("ada")
+    come(provider)
+    assert connecting(provider, "ada")[1].status_code == 409
+    assert OutsideIdentity.objects.get().user.username == "ada.l"
+
+
+def test_connecting_needs_somebody_who_has_just_shown_who_they_are(provider: ScriptedProvider) -> None:
+    client = Client()
+    client.force_login(make_person("ada"))
+    assert client.post("/sign-in/with/company/", {"connect": "yes"})["Location"] == "/sign-in/ways/"
+    assert client.post("/sign-in/confirm/", {"password": "wrong"}).status_code == 200
+    assert client.post("/sign-in/with/company/", {"connect": "yes"})["Location"] == "/sign-in/ways/"
+    assert client.post("/sign-in/confirm/", {"password": PASSWORD}).status_code == 302
+    assert come(provider, client, connect="yes")[1].status_code == 302
+
+
+def test_what_one_person_began_is_not_connected_with_another(provider: ScriptedProvider) -> None:
+    make_person("ada")
+    client = Client()
+    client.post("/sign-in/", {"username": "ada", "password": PASSWORD})
+    back = provider.sign_in(begun(client, connect="yes"))
+    begun_by_ada = client.session["single_sign_on"]
+    client.logout()
+    client.force_login(make_person("bela"))
+    mixed = client.session
+    mixed["single_sign_on"] = begun_by_ada
+    mixed.save()
+    assert client.get(back).status_code == 400 and not OutsideIdentity.objects.exists()

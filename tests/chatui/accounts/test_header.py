@@ -1,0 +1,202 @@
+"""Signing in by a trusted proxy's header: who is believed, and every way in which somebody else tries to be."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from channels.db import database_sync_to_async
+from channels.testing import WebsocketCommunicator
+from django.conf import settings
+from django.test import Client
+
+from chatui.accounts import header_sign_in
+from chatui.accounts.header_sign_in import ForgedHeaderError, name_in
+from chatui.accounts.sign_in_rules import sign_in_file
+from chatui.accounts.sign_in_rules.header import HeaderRule
+from chatui.accounts.sign_in_rules.sign_in_file import SignInFile, parsed
+from chatui.models import AuditEvent, User
+from tests.chatui.conftest import PASSWORD, make_person
+from tests.support.cases import for_each
+from tests.support.environment import change
+
+PROXY = "192.0.2.1"
+RULE: dict[str, Any] = {"name": "X-Remote-User", "proxies": [PROXY], "secret": "hush"}
+HUSH = (b"x-proxy-secret", b"hush")
+
+
+@pytest.fixture(autouse=True)
+def _configured(monkeypatch: pytest.MonkeyPatch, db: None) -> None:
+    """A proxy that signs people in, and somebody who has set the product up."""
+    configure(monkeypatch)
+    make_person("first")
+
+
+def configure(monkeypatch: pytest.MonkeyPatch, **said: Any) -> None:
+    file = SignInFile(header=HeaderRule.model_validate(RULE | said))
+    change(monkeypatch, {"sign_in_file": Path("/no/such/file")})
+    monkeypatch.setattr(sign_in_file, "read_file", lambda path: file)
+
+
+def get(client: Client, name: str | None = "ada.l", path: str = "/", peer: str = PROXY, **more: str) -> Any:
+    headers = {"X-Proxy-Secret": "hush"} | ({"X-Remote-User": name} if name is not None else {}) | more
+    return client.get(path, REMOTE_ADDR=peer, headers=headers)
+
+
+def test_the_proxy_signs_people_in() -> None:
+    client = Client()
+    assert get(client).status_code == 200 and get(client, path="/sign-in/ways/").status_code == 200
+    person = User.objects.get(username="ada.l")
+    assert not person.has_usable_password() and not person.is_staff and not person.is_superuser
+    assert AuditEvent.objects.filter(action="sign in", actor=person, detail="by header").count() == 1
+    assert get(Client()).status_code == 200 and User.objects.count() == 2
+
+
+def test_without_the_header_the_old_session_ends() -> None:
+    client = Client()
+    get(client)
+    assert get(client, None).status_code == 302 and client.get("/").status_code == 302
+    assert AuditEvent.objects.filter(action="sign out").count() == 1
+
+
+def test_another_name_is_another_session() -> None:
+    client = Client()
+    get(client)
+    before = client.cookies[settings.SESSION_COOKIE_NAME].value
+    assert "bela.l" in get(client, "bela.l", "/").content.decode()
+    assert client.cookies[settings.SESSION_COOKIE_NAME].value != before
+    client.cookies[settings.SESSION_COOKIE_NAME] = before
+    assert get(client, None).status_code == 302, "the one before is gone"
+
+
+@pytest.mark.parametrize(
+    ("name", "peer", "more"),
+    [
+        ("ada.l", "192.0.2.9", {}),
+        ("ada.l", "192.0.2.9", {"X-Forwarded-For": PROXY}),
+        ("ada.l", "", {}),
+        ("ada.l,evil", PROXY, {}),
+        ("ada.l, evil", PROXY, {}),
+        ("", PROXY, {}),
+        ("ada l", PROXY, {}),
+        ("a" * 151, PROXY, {}),
+        ("ada\u00e9", PROXY, {}),
+        ("-ada", PROXY, {}),
+        ("ada.l", PROXY, {"X-Proxy-Secret": "wrong"}),
+        ("ada.l", PROXY, {"X-Proxy-Secret": ""}),
+    ],
+)
+def test_what_is_not_exactly_right_is_refused(name: str, peer: str, more: dict[str, str]) -> None:
+    client = Client()
+    assert get(client, name, peer=peer, **more).status_code == 403
+    assert get(client, None).status_code == 302 and User.objects.count() == 1
+    assert AuditEvent.objects.filter(action="sign-in refused", detail__startswith="by header: ").count() == 1
+
+
+def test_a_trusted_proxy_for_addresses_is_none_for_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The peer's own address counts, not the one that X-Forwarded-For makes of it."""
+    from ipaddress import ip_network
+
+    file = SignInFile(header=HeaderRule.model_validate(RULE))
+    change(monkeypatch, {"sign_in_file": Path("/x"), "trusted_proxies": [ip_network("192.0.2.7")]})
+    monkeypatch.setattr(sign_in_file, "read_file", lambda path: file)
+    assert get(Client(), peer="192.0.2.7", **{"X-Forwarded-For": PROXY}).status_code == 403
+    assert get(Client()).status_code == 200, "the twin"
+
+
+@for_each(
+    [
+        ("doubled", [(b"x-remote-user", b"ada"), (b"x-remote-user", b"evil")], PROXY),
+        ("doubled in other letters", [(b"x-remote-user", b"ada"), (b"X-Remote-User", b"ada")], PROXY),
+        ("an underscore besides", [(b"x-remote-user", b"ada"), (b"x_remote_user", b"evil")], PROXY),
+        ("an underscore alone", [(b"x_remote_user", b"ada")], PROXY),
+        ("a comma", [(b"x-remote-user", b"ada,evil")], PROXY),
+        ("a line break", [(b"x-remote-user", b"ada\n")], PROXY),
+        ("a null", [(b"x-remote-user", b"ada\x00")], PROXY),
+        ("the secret twice", [(b"x-remote-user", b"ada"), HUSH], PROXY),
+        ("a forged address", [(b"x-remote-user", b"ada"), (b"x-forwarded-for", PROXY.encode())], "198.51.100.1"),
+        ("no address", [(b"x-remote-user", b"ada")], ""),
+        ("a path of a socket", [(b"x-remote-user", b"ada")], "/run/x.sock"),
+    ]
+)
+def test_lines_that_are_not_believed(what: str, lines: list[tuple[bytes, bytes]], peer: str) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(header_sign_in, "rule", lambda: HeaderRule.model_validate(RULE))
+        with pytest.raises(ForgedHeaderError):
+            name_in([*lines, HUSH], peer)
+        assert name_in([(b"X-Remote-User", b"ada"), HUSH], PROXY) == "ada", what
+        assert name_in([(b"X-Remote-User", b"ada"), HUSH], f"::ffff:{PROXY}") == "ada"
+        assert name_in([HUSH], "198.51.100.1") is None
+
+
+def test_no_account_is_found_by_its_name() -> None:
+    boss = make_person("boss", "view_auditevent", staff=True)
+    client = Client()
+    assert get(client, "boss").status_code == 200 and get(client, "boss", "/audit/").status_code == 404
+    assert User.objects.filter(username="boss-2").exists() and not boss.outside_identities.exists()
+
+
+def test_a_closed_account_and_a_superuser_are_refused() -> None:
+    get(Client())
+    client = Client()
+    assert get(client).status_code == 200
+    User.objects.filter(username="ada.l").update(is_active=False)
+    assert get(client).status_code == 403 and get(Client()).status_code == 403
+    User.objects.filter(username="ada.l").update(is_active=True, is_superuser=True)
+    assert get(Client()).status_code == 403
+
+
+def test_whoever_comes_round_the_proxy_signs_in_with_a_password() -> None:
+    client = Client()
+    assert client.get("/healthz").status_code == 200 and client.get("/").status_code == 302
+    assert client.post("/sign-in/", {"username": "first", "password": PASSWORD}).status_code == 302
+    assert client.get("/").status_code == 200
+
+
+@pytest.mark.asyncio
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize(
+    ("lines", "peer", "opens"),
+    [
+        ([(b"x-remote-user", b"ada.l"), HUSH], PROXY, True),
+        ([HUSH], PROXY, False),
+        ([], "198.51.100.1", False),
+        ([(b"x-remote-user", b"bela.l"), HUSH], PROXY, False),
+        ([(b"x-remote-user", b"ada.l")], PROXY, False),
+        ([(b"x-remote-user", b"ada.l"), HUSH], "198.51.100.1", False),
+        ([(b"x-remote-user", b"ada.l"), (b"x-remote-user", b"ada.l"), HUSH], PROXY, False),
+    ],
+)
+async def test_a_socket_needs_the_header_as_well(lines: list[tuple[bytes, bytes]], peer: str, opens: bool) -> None:
+    from chatui.asgi import application
+
+    client = Client()
+    await database_sync_to_async(get)(client)
+    cookie = f"{settings.SESSION_COOKIE_NAME}={client.cookies[settings.SESSION_COOKIE_NAME].value}".encode()
+    headers = [(b"host", b"localhost:8000"), (b"origin", b"http://localhost:8000"), (b"cookie", cookie), *lines]
+    socket = WebsocketCommunicator(application, "/ws/", headers=headers)
+    socket.scope["client"] = (peer, 1)
+    await socket.connect(timeout=30)
+    if opens:
+        assert await socket.receive_nothing(0.3)
+    else:
+        assert "E-X-SIGNED-OUT" in str(await socket.receive_output(10)) or (await socket.receive_output(10))["code"] == 4401
+    await socket.disconnect()
+
+
+@for_each(
+    [
+        ({"secret": ""}, "a proxy on another machine needs a secret"),
+        ({"proxies": []}, "name the addresses"),
+        ({"name": "X_Remote_User"}, "name: String should match"),
+        ({"secret_name": "X-Remote-User"}, "a header of its own"),
+        ({"role_header": "X-Role"}, "role_header: Extra inputs"),
+    ]
+)
+def test_mistakes_in_the_file(change_of: dict[str, Any], problem: str) -> None:
+    said = RULE | change_of
+    lines = "\n".join(f"{key} = {value!r}".replace("'", '"') for key, value in said.items())
+    file = parsed(f"[header]\n{lines}\n", Path("/"))
+    assert file.header is None and problem in file.problems[0] and "hush" not in str(file.problems)
+    assert parsed('[header]\nname = "Remote-User"\nproxies = ["127.0.0.1"]\n', Path("/")).header is not None, "this machine needs none"

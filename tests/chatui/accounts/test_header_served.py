@@ -1,0 +1,47 @@
+"""A trusted proxy's header at the server as it is really served: what the server itself makes of repeated headers and of underscores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.support.served import Deployment, Server
+
+pytestmark = pytest.mark.served
+
+PROXY, ELSEWHERE = "127.0.0.2", "127.0.0.1"
+NAME, SECRET = ("X-Remote-User", "ada.l"), ("X-Proxy-Secret", "hush")
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    """The product behind a proxy at another address of loopback."""
+    said = f'[header]\nname = "X-Remote-User"\nproxies = ["{PROXY}"]\nsecret = "hush"\n'
+    (tmp_path / "sign-in.toml").write_text(said, encoding="utf-8")
+    deployment = Deployment(tmp_path / "data", CHATUI_SIGN_IN_FILE=str(tmp_path / "sign-in.toml"))
+    try:
+        server = deployment.start()
+        deployment.make_people(first=(False, []))
+        yield server
+    finally:
+        deployment.stop()
+
+
+def asked(server: Server, *headers: tuple[str, str], peer: str = PROXY, path: str = "/sign-in/ways/") -> int:
+    with httpx.Client(transport=httpx.HTTPTransport(local_address=peer), base_url=server.url) as client:
+        return client.get(path, headers=list(headers)).status_code
+
+
+def test_only_the_proxy_is_believed_and_only_where_it_says_one_name(server: Server) -> None:
+    assert asked(server, NAME, SECRET) == 200
+    assert asked(server, NAME, ("X-Remote-User", "evil"), SECRET) == 403
+    assert asked(server, ("X-Remote-User", "ada.l,evil"), SECRET) == 403
+    assert asked(server, ("X_Remote_User", "ada.l"), SECRET) == 302, "the server drops it, so nobody is signed in"
+    assert asked(server, NAME) == 403
+    assert asked(server, NAME, SECRET, peer=ELSEWHERE) == 403
+    assert asked(server, NAME, SECRET, ("X-Forwarded-For", PROXY), peer=ELSEWHERE) == 403
+    assert asked(server, SECRET) == 302
+    assert asked(server, peer=ELSEWHERE, path="/healthz") == 200

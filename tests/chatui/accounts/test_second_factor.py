@@ -1,0 +1,209 @@
+"""The second factor: nobody with a password alone gets in, each code is good once, and groups can demand it."""
+
+from __future__ import annotations
+
+import re
+import time
+
+import pytest
+from django.contrib.auth.models import Group
+from django.test import Client
+
+from chatui.accounts.second_factor import factors, totp
+from chatui.audit_log.record import SHELL
+from chatui.models import AuditEvent, RecoveryCode, SecondFactor, User
+from tests.chatui.conftest import PASSWORD, make_person, signed_in
+from tests.support.cases import for_each
+from tests.support.environment import change
+
+
+def password(name: str = "ada", client: Client | None = None, after: str = "") -> Client:
+    """A browser after the password."""
+    client = client or Client()
+    assert client.post("/sign-in/", {"username": name, "password": PASSWORD, "next": after}).status_code == 302
+    return client
+
+
+def is_in(client: Client) -> bool:
+    return client.get("/").status_code == 200
+
+
+def code_of(person: User, step: int = 0) -> str:
+    row = SecondFactor.objects.get(user=person)
+    return totp.code_at(factors._secret(row), int(time.time()) // totp.STEP_SECONDS + step)
+
+
+def switched_on(client: Client, person: User) -> list[str]:
+    page = client.get("/sign-in/second-factor/").content.decode()
+    assert totp.written(factors.secret_of(person)) in page
+    assert b"<svg" in client.get("/sign-in/second-factor/picture.svg").content
+    done = client.post("/sign-in/second-factor/", {"code": code_of(person, -1)}).content.decode()
+    return re.findall(r"<code>([a-z0-9-]{17})</code>", done)
+
+
+def test_after_it_is_on_the_password_alone_opens_nothing(ada: User) -> None:
+    codes = switched_on(password(), ada)
+    assert len(codes) == 10 and RecoveryCode.objects.count() == 10
+    client = password(after="/search/")
+    assert not is_in(client) and client.get("/sign-in/code/").status_code == 200
+    assert client.post("/sign-in/code/", {"code": "000000"}).status_code == 200 and not is_in(client)
+    answer = client.post("/sign-in/code/", {"code": code_of(ada)})
+    assert (answer.status_code, answer["Location"]) == (302, "/search/") and is_in(client)
+    lines = list(AuditEvent.objects.order_by("number").values_list("action", "detail"))
+    assert lines == [
+        ("sign in", ""),
+        ("second factor set up", ""),
+        ("sign-in refused", "wrong code"),
+        ("sign in", "by password and code"),
+    ]
+
+
+def test_an_address_that_is_none_leads_home(ada: User) -> None:
+    switched_on(password(), ada)
+    client = password(after="nowhere")
+    assert client.post("/sign-in/code/", {"code": code_of(ada)})["Location"] == "/" and is_in(client)
+
+
+def test_a_code_is_good_once(ada: User) -> None:
+    switched_on(password(), ada)
+    used = code_of(ada)
+    assert password().post("/sign-in/code/", {"code": used}).status_code == 302
+    again = password()
+    assert again.post("/sign-in/code/", {"code": used}).status_code == 200 and not is_in(again)
+    assert again.post("/sign-in/code/", {"code": code_of(ada, 1)}).status_code == 302, "the twin: the next one"
+
+
+def test_a_recovery_code_is_good_once(ada: User) -> None:
+    code = switched_on(password(), ada)[0]
+    assert password().post("/sign-in/code/", {"code": code.upper().replace("-", " ")}).status_code == 302
+    again = password()
+    assert again.post("/sign-in/code/", {"code": code}).status_code == 200 and not is_in(again)
+    assert RecoveryCode.objects.count() == 9 and AuditEvent.objects.filter(action="recovery code used").count() == 1
+
+
+def test_new_recovery_codes_end_the_old_ones(ada: User) -> None:
+    client = password()
+    old = switched_on(client, ada)[0]
+    new = re.findall(r"<code>([a-z0-9-]{17})</code>", client.post("/sign-in/second-factor/codes/").content.decode())
+    assert len(new) == 10
+    assert password().post("/sign-in/code/", {"code": old}).status_code == 200
+    assert password().post("/sign-in/code/", {"code": new[3]}).status_code == 302
+
+
+def test_nobody_floods_the_log_with_new_codes(ada: User) -> None:
+    client = password()
+    switched_on(client, ada)
+    assert [client.post("/sign-in/second-factor/codes/").status_code for _ in range(31)] == [200] * 30 + [429]
+    assert client.post("/sign-in/second-factor/remove/").status_code == 429
+    assert AuditEvent.objects.filter(action="recovery codes made").count() == 30
+
+
+def test_the_secret_is_not_shown_again(ada: User) -> None:
+    client = password()
+    switched_on(client, ada)
+    assert client.get("/sign-in/second-factor/")["Location"] == "/sign-in/ways/"
+    assert client.get("/sign-in/second-factor/picture.svg").status_code == 404
+
+
+def test_a_secret_that_was_not_confirmed_counts_for_nothing(ada: User) -> None:
+    password().get("/sign-in/second-factor/")
+    assert SecondFactor.objects.count() == 1, "the premise"
+    assert is_in(password())
+
+
+def test_it_takes_a_fresh_proof_to_change_anything(ada: User) -> None:
+    switched_on(password(), ada)
+    old = signed_in(ada)
+    for path in ("/sign-in/second-factor/remove/", "/sign-in/second-factor/codes/"):
+        assert old.post(path)["Location"] == "/sign-in/confirm/"
+    assert factors.is_on(ada)
+    old.post("/sign-in/confirm/", {"password": PASSWORD})
+    old.post("/sign-in/second-factor/remove/")
+    assert not factors.is_on(ada) and AuditEvent.objects.filter(action="second factor removed").count() == 1
+    assert is_in(password())
+
+
+@pytest.mark.parametrize("ending", ["another password", "closed", "time"])
+def test_the_step_after_the_password_ends(ending: str, ada: User) -> None:
+    switched_on(password(), ada)
+    client = password()
+    match ending:
+        case "another password":
+            ada.set_password("quite another password")
+            ada.save()
+        case "closed":
+            User.objects.update(is_active=False)
+        case "time":
+            session = client.session
+            session["second_step"] |= {"at": time.time() - 601}
+            session.save()
+    assert client.post("/sign-in/code/", {"code": code_of(ada)})["Location"] == "/sign-in/" and not is_in(client)
+
+
+def test_codes_cannot_be_guessed_at_will(ada: User) -> None:
+    switched_on(password(), ada)
+    client = password()
+    pages = [client.post("/sign-in/code/", {"code": f"{number:06}"}).content.decode() for number in range(8)]
+    assert "Too many attempts" in pages[-1] and "Too many attempts" not in pages[0]
+    assert "Too many attempts" in client.post("/sign-in/code/", {"code": code_of(ada)}).content.decode(), "not even the right one"
+    assert not is_in(client)
+
+
+def test_without_the_password_there_is_no_such_step(ada: User) -> None:
+    assert Client().get("/sign-in/code/")["Location"] == "/sign-in/"
+    assert Client().get("/sign-in/second-factor/picture.svg").status_code == 404
+
+
+@pytest.fixture
+def careful(ada: User, monkeypatch: pytest.MonkeyPatch) -> User:
+    """A member of a group that demands it."""
+    change(monkeypatch, {"second_factor_groups": ["careful"]})
+    ada.groups.add(Group.objects.create(name="careful"))
+    return ada
+
+
+@pytest.mark.usefixtures("bela")
+def test_a_group_can_demand_it(careful: User) -> None:
+    assert is_in(password("bela")), "the twin: not of others"
+    client = password(after="/search/")
+    assert not is_in(client)
+    assert "A group that you are in needs one." in client.get("/sign-in/code/").content.decode()
+    assert client.get("/sign-in/second-factor/picture.svg").status_code == 200
+    assert client.post("/sign-in/code/", {"code": "000000"}).status_code == 200 and not is_in(client)
+    page = client.post("/sign-in/code/", {"code": code_of(careful)}).content.decode()
+    assert "recovery codes" in page and 'href="/search/"' in page and is_in(client)
+    assert client.post("/sign-in/second-factor/remove/").status_code == 404 and factors.is_on(careful)
+
+
+def test_staff_remove_it_for_whoever_has_lost_theirs(ada: User) -> None:
+    switched_on(password(), ada)
+    chief = make_person("chief", "view_user", "change_user", staff=True)
+    boss = make_person("boss", "view_user", "change_user", "view_auditevent", staff=True)
+    switched_on(password("boss"), boss)
+    form = {"action": "remove_second_factor", "_selected_action": [str(ada.pk), str(boss.pk)]}
+    looker = make_person("looker", "view_user", staff=True)
+    signed_in(looker).post("/admin/chatui/user/", form)
+    assert factors.is_on(ada), "the twin: who may not change accounts"
+    signed_in(chief).post("/admin/chatui/user/", form)
+    assert not factors.is_on(ada) and factors.is_on(boss), "not of somebody with more permissions"
+    assert AuditEvent.objects.get(action="second factor removed").actor == chief
+
+
+def test_the_database_alone_holds_no_secret(ada: User, settings: object) -> None:
+    secret = factors.secret_of(ada)
+    settings.SECRET_KEY = "another"  # type: ignore[attr-defined]
+    assert factors.secret_of(ada) != secret
+
+
+def test_nothing_is_recorded_where_there_was_none(ada: User) -> None:
+    factors.remove(SHELL, ada)
+    assert not AuditEvent.objects.exists()
+
+
+@for_each([(59, "94287082"), (1111111109, "07081804"), (1234567890, "89005924"), (20000000000, "65353130")])
+def test_vectors_of_the_standard(seconds: int, expected: str) -> None:
+    """RFC 6238, appendix B, of which six digits count here."""
+    secret = b"12345678901234567890"
+    assert totp.code_at(secret, seconds // 30) == expected[2:]
+    assert totp.step_of(secret, expected[2:], seconds) == seconds // 30
+    assert totp.step_of(secret, expected[2:], seconds + 61) is None

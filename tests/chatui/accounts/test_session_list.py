@@ -1,0 +1,97 @@
+"""The list of one's own sessions: what is in it, and what ends with a session."""
+
+from __future__ import annotations
+
+import re
+from uuid import uuid4
+
+import pytest
+from django.contrib.sessions.models import Session
+from django.test import Client
+
+from chatui.accounts.session_list import device_of
+from chatui.accounts.sessions import signed_in_user
+from chatui.models import AuditEvent, BegunSession, User
+from tests.chatui.conftest import PASSWORD, signed_in
+from tests.support.cases import for_each
+
+FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:142.0) Gecko/20100101 Firefox/142.0"
+
+
+def came_in(name: str, address: str = "192.0.2.1", agent: str = FIREFOX) -> Client:
+    client = Client(REMOTE_ADDR=address, headers={"user-agent": agent})
+    assert client.post("/sign-in/", {"username": name, "password": PASSWORD}).status_code == 302
+    return client
+
+
+def page_of(client: Client) -> str:
+    return client.get("/sign-in/ways/").content.decode()
+
+
+def cookies(client: Client) -> dict[str, str]:
+    return {name: morsel.value for name, morsel in client.cookies.items()}
+
+
+@pytest.mark.usefixtures("bela")
+def test_a_person_sees_their_own_sessions_and_ends_one(ada: User) -> None:
+    here, there, bela = came_in("ada"), came_in("ada", "192.0.2.2", "curl"), came_in("bela", "192.0.2.3")
+    page = page_of(here)
+    assert "Firefox · Linux" in page and "this one" in page and "192.0.2.2" in page and "192.0.2.3" not in page
+    ends = re.findall(r"/sign-in/sessions/[0-9a-f-]{36}/end/", page)
+    assert len(ends) == 1, "one does not end the session in which one is"
+    assert signed_in_user(cookies(there)) == ada, "the premise"
+    assert bela.post(ends[0]).status_code == 404 and signed_in_user(cookies(there)) == ada, "not by somebody else"
+    assert here.post(ends[0]).status_code == 302
+    assert signed_in_user(cookies(there)) is None and there.get("/").status_code == 302
+    assert here.get("/").status_code == 200 and bela.get("/").status_code == 200
+    assert AuditEvent.objects.filter(action="end session", actor=ada).count() == 1
+    assert here.post(ends[0]).status_code == 404 and here.post(f"/sign-in/sessions/{uuid4()}/end/").status_code == 404
+
+
+@pytest.mark.usefixtures("bela")
+def test_all_others_end_at_once_also_those_that_are_not_listed(ada: User) -> None:
+    here, there, unlisted, bela = came_in("ada"), came_in("ada"), signed_in(ada), came_in("bela")
+    assert BegunSession.objects.filter(user=ada).count() == 2, "the premise"
+    here.post("/sign-in/sessions/end/")
+    assert [client.get("/").status_code for client in (here, there, unlisted, bela)] == [200, 302, 302, 200]
+
+
+def test_nobody_floods_the_log_with_sessions_that_they_end(ada: User) -> None:
+    client = signed_in(ada)
+    assert [client.post("/sign-in/sessions/end/").status_code for _ in range(40)] == [302] * 30 + [429] * 10
+    assert client.post(f"/sign-in/sessions/{uuid4()}/end/").status_code == 429
+    assert AuditEvent.objects.filter(action="end session").count() == 30
+
+
+@pytest.mark.usefixtures("ada")
+def test_a_new_password_keeps_the_session_in_the_list() -> None:
+    here = came_in("ada")
+    new = {"old_password": PASSWORD, "new_password1": "quite another password", "new_password2": "quite another password"}
+    assert here.post("/password/", new).status_code == 302
+    assert "this one" in page_of(here)
+
+
+@pytest.mark.usefixtures("ada")
+def test_what_has_ended_is_not_listed_and_goes() -> None:
+    gone, here = came_in("ada", "192.0.2.2"), came_in("ada")
+    gone.post("/sign-out/")
+    assert "192.0.2.2" not in page_of(here)
+    came_in("ada")
+    assert not BegunSession.objects.filter(address="192.0.2.2").exists()
+    assert BegunSession.objects.count() == Session.objects.count() == 2
+
+
+@for_each(
+    [
+        (FIREFOX, "Firefox · Linux"),
+        (
+            "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140 Safari/537.36 Edg/140",
+            "Edge · Windows",
+        ),
+        ("Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) AppleWebKit/605 (KHTML) Version/18 Safari/604.1", "Safari · iPhone"),
+        ("<script>alert(1)</script>", ""),
+        ("", ""),
+    ]
+)
+def test_devices(header: str, words: str) -> None:
+    assert device_of(header) == words
