@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import difflib
+import os
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -11,13 +13,41 @@ from django.core.checks import CheckMessage, Error, register
 from django.db import DatabaseError
 
 from chatui.backends import registry
-from chatui.env import environment
+from chatui.backends.keys import VARIABLE_PREFIX
+from chatui.env import Environment, environment
 from chatui.languages.catalogues import not_compiled
 from chatui.model_servers import vocabulary
 from chatui.tools import combinations, found, offered
 from chatui.tools.browser import engines
 from chatui.tools.python import availability
 from chatui.tools.servers import reading
+
+_NO_SETTINGS = (VARIABLE_PREFIX, "CHATUI_TEST_", "CHATUI_CACHE_DIR", "CHATUI_CHROMIUM", "CHATUI_SHARED_DIR")
+"""Names and beginnings of names: of keys that the admin pages name, and of what the tests are told."""
+
+
+@register()
+def known_names(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+    """A variable that looks like a setting and is none: misspelt, it would leave a default in force that nobody chose."""
+    settings = {f"CHATUI_{name}".upper() for name in Environment.model_fields}
+    unknown = sorted(name for name in os.environ if name.upper().startswith("CHATUI_") and name.upper() not in settings)
+    return [_unknown(name, settings) for name in unknown if not name.startswith(_NO_SETTINGS) and not _is_named_in_a_file(name)]
+
+
+def _unknown(name: str, settings: set[str]) -> CheckMessage:
+    near = difflib.get_close_matches(name.upper(), settings, n=1, cutoff=0.8)
+    if near:
+        return Error(f"There is no setting {name}. Is {near[0]} meant?", id="chatui.E050")
+    return checks.Warning(f"There is no setting {name}; docs/settings.md has a list of all.", id="chatui.W050")
+
+
+def _is_named_in_a_file(name: str) -> bool:
+    """The operator's files may name variables of their own, which hold keys."""
+    env = environment()
+    try:
+        return any(name in path.read_text(encoding="utf-8") for path in (env.backends_file, env.tools_file) if path is not None)
+    except (OSError, UnicodeDecodeError):
+        return False  # other checks report that
 
 
 @register()

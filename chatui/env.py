@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 from pathlib import Path
 from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
 
 from django.conf import settings
 from pydantic import Field, IPvAnyNetwork, field_validator
@@ -22,10 +23,13 @@ NetworkList = Annotated[list[IPvAnyNetwork], NoDecode]
 class Environment(BaseSettings):
     """One attribute for each variable; ``docs/settings.md`` is checked against this list by a test."""
 
-    model_config = SettingsConfigDict(env_prefix="CHATUI_", extra="forbid", frozen=True)
+    # Without the values: some are secrets, and what is said of a mistake ends in a log.
+    model_config = SettingsConfigDict(env_prefix="CHATUI_", extra="forbid", frozen=True, hide_input_in_errors=True)
 
     data_dir: Path = Field(BASE_DIR / "var", description="Where the database, the secret key and collected static files are kept.")
     secret_key: str = Field("", description="Signs sessions. Empty: made once and kept in the data directory.")
+    sealing_key: str = Field("", description="Seals what programs carry for the model. Empty: derived from the secret key.", repr=False)
+    sealing_keys_before: CommaList = Field([], description="Earlier sealing keys, whose seals are still opened.", repr=False)
     debug: bool = Field(False, description="Django's debug mode. Never on a machine that others reach.")
     hosts: CommaList = Field(
         ["127.0.0.1", "localhost", "[::1]"], description="Host names under which the product is reached, with commas between them."
@@ -35,6 +39,19 @@ class Environment(BaseSettings):
     )
     trusted_proxies: NetworkList = Field(
         [], description="Addresses or networks (10.0.0.0/8) of reverse proxies whose X-Forwarded-… headers are believed."
+    )
+    sign_in_file: Path | None = Field(
+        None, description="TOML file with the providers of single sign-on, and for whom passwords are. Empty: passwords for everybody."
+    )
+    mail_url: str = Field(
+        "",
+        description="Server for outgoing mail: smtp+starttls://user:password@host:587, smtps://… or, on the same machine, smtp://…. "
+        "Empty: no mail, and no page for forgotten passwords.",
+        repr=False,
+    )
+    mail_from: str = Field("", description="Address from which mail is sent.")
+    second_factor_groups: CommaList = Field(
+        [], description="Groups whose members need a second factor to sign in with a password, with commas between them."
     )
     database_url: str = Field("", description="postgres://user:password@host/name. Empty: SQLite in the data directory.")
     redis_url: str = Field("", description="redis://host:6379/0, needed with more than one process. Empty: in memory.")
@@ -153,10 +170,21 @@ class Environment(BaseSettings):
     )
     api: bool = Field(True, description="Whether programs can ask with the keys that people make, at /v1.")
     metrics_token: str = Field("", description="Bearer token for /metrics. Empty: there are no metrics.", repr=False)
+    log_format: Literal["text", "json"] = Field("text", description="Log lines for people, or JSON objects for a program: text or json.")
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field("INFO", description="Lowest level of the product's own log lines.")
 
     @field_validator(
-        *("hosts", "origins", "trusted_proxies", "tools_without_approval", "browser_allow_hosts", "browser_deny_hosts"), mode="before"
+        *(
+            "hosts",
+            "origins",
+            "trusted_proxies",
+            "second_factor_groups",
+            "tools_without_approval",
+            "browser_allow_hosts",
+            "browser_deny_hosts",
+        ),
+        "sealing_keys_before",
+        mode="before",
     )
     @classmethod
     def _split(cls, value: Any) -> Any:
@@ -192,6 +220,13 @@ class Environment(BaseSettings):
             raise ValueError("must say private, outside, private|outside or neither of each tool")
         return value
 
+    @field_validator("mail_url")
+    @classmethod
+    def _names_a_server(cls, value: str) -> str:
+        if value and not _is_mail_server(value):
+            raise ValueError("must look like smtp+starttls://user:password@host:587; write / in a password as %2F")
+        return value
+
     def key(self) -> str:
         """The model server's key: from the environment, else from its file, else empty."""
         if self.backend_key or self.backend_key_file is None:
@@ -216,6 +251,14 @@ class Environment(BaseSettings):
             except FileExistsError:
                 pass  # another process was first: use its key
         return path.read_text(encoding="utf-8").strip()
+
+
+def _is_mail_server(address: str) -> bool:
+    try:
+        parts = urlsplit(address)
+        return parts.scheme in ("smtp", "smtp+starttls", "smtps") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # of a port that is no number, such as half of a password
+        return False
 
 
 def environment() -> Environment:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
 import dj_database_url
 from csp.constants import NONE, SELF
 from django.urls import reverse_lazy
@@ -29,6 +32,7 @@ INSTALLED_APPS = [
     "channels",
     "csp",
     "chatui",
+    "chatui.backups",
 ]
 
 MIDDLEWARE = [
@@ -44,16 +48,22 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "chatui.web.language.middleware.LanguageMiddleware",
+    "chatui.web.middleware.header.HeaderSignInMiddleware",
 ]
 
 ROOT_URLCONF = "chatui.urls"
 ASGI_APPLICATION = "chatui.asgi.application"
-TEMPLATES = [
+TEMPLATES: list[dict[str, Any]] = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
         "DIRS": [BASE_DIR / "templates"],
-        "APP_DIRS": True,
         "OPTIONS": {
+            "loaders": [
+                (
+                    "django.template.loaders.cached.Loader",
+                    ["chatui.template_files.Loader", "django.template.loaders.app_directories.Loader"],
+                ),
+            ],
             "context_processors": [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
@@ -154,7 +164,7 @@ SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_REFERRER_POLICY = "same-origin"
 SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
 SECURE_SSL_REDIRECT = _HTTPS
-SECURE_REDIRECT_EXEMPT = [r"^healthz$"]
+SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$"]
 SECURE_HSTS_SECONDS = 63_072_000 if _HTTPS else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = _HTTPS
 X_FRAME_OPTIONS = "DENY"
@@ -168,6 +178,14 @@ CSRF_COOKIE_SECURE = _HTTPS
 CSRF_COOKIE_HTTPONLY = True
 CSRF_COOKIE_SAMESITE = "Lax"
 CSRF_FAILURE_VIEW = "chatui.web.guards.csrf_failure"
+_MAIL = urlsplit(ENVIRONMENT.mail_url)
+EMAIL_HOST = _MAIL.hostname or "localhost"
+EMAIL_USE_SSL = _MAIL.scheme == "smtps"
+EMAIL_USE_TLS = _MAIL.scheme == "smtp+starttls"
+EMAIL_PORT = _MAIL.port or (465 if EMAIL_USE_SSL else 587 if EMAIL_USE_TLS else 25)
+EMAIL_HOST_USER = unquote(_MAIL.username or "")
+EMAIL_HOST_PASSWORD = unquote(_MAIL.password or "")
+EMAIL_TIMEOUT = 10
 DATA_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024
 FILE_UPLOAD_HANDLERS = ["chatui.transfer.upload_handler.BoundedUploadHandler"]
 MESSAGE_STORAGE = "django.contrib.messages.storage.session.SessionStorage"
@@ -179,9 +197,10 @@ LOGGING = {
     "disable_existing_loggers": False,
     "formatters": {
         # An exception's message may quote hidden text, so only the locations of its traceback are logged.
-        "line": {"()": "chatui.error_reports.PlacesFormatter", "format": "%(asctime)s %(levelname)s %(name)s: %(message)s"},
+        "text": {"()": "chatui.error_reports.PlacesFormatter", "format": "%(asctime)s %(levelname)s %(name)s: %(message)s"},
+        "json": {"()": "chatui.error_reports.JsonFormatter"},
     },
-    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": ENVIRONMENT.log_format}},
     # Other packages write what they send and receive into their DEBUG and INFO lines, so they say what goes wrong, and nothing else.
     "root": {"handlers": ["console"], "level": "ERROR" if ENVIRONMENT.log_level == "ERROR" else "WARNING"},
     "loggers": {

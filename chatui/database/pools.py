@@ -10,6 +10,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Generic, ParamSpec, TypeVar
 
+from chatui import measures
 from chatui.database.connections import ThreadConnection
 from chatui.database.faults import DatabaseBusyError, passes
 
@@ -32,6 +33,7 @@ class Pool:
 
     def __init__(self, name: str, *, threads: int, waiting: int, seconds: float, lock_seconds: float | None = None) -> None:
         """``lock_seconds``: how long a statement waits for a lock; as long as for anything where it is not given."""
+        self._name = name
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix=name)
         self._room = threading.BoundedSemaphore(threads + waiting)
         self._seconds = seconds
@@ -83,6 +85,8 @@ class Pool:
             if passes(error) and time.monotonic() > running.deadline:
                 raise DatabaseBusyError from None
             raise
+        finally:
+            measures.DATABASE_SECONDS.labels(self._name).observe(time.monotonic() - running.deadline + self._seconds)
 
 
 commands = Pool("commands", threads=8, waiting=500, seconds=10)

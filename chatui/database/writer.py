@@ -19,6 +19,7 @@ from typing import Any, TypeVar
 
 from django.db import transaction
 
+from chatui import measures
 from chatui.database.connections import ThreadConnection
 from chatui.database.faults import ends_one_statement, is_full, passes, told
 
@@ -46,6 +47,7 @@ class _Entry:
     loop: asyncio.AbstractEventLoop = field(compare=False, repr=False)
     not_before: float = field(default=0.0, compare=False)
     pause: float = field(default=FIRST_PAUSE, compare=False)
+    posted_at: float = field(default_factory=time.monotonic, compare=False)
 
 
 class _TransactionError(Exception):
@@ -193,6 +195,7 @@ class Writer:
 
     def _settle(self, done: list[tuple[_Entry, Any]], failed: Iterable[tuple[_Entry, BaseException]]) -> None:
         for entry, result in done:
+            measures.DATABASE_SECONDS.labels("writes").observe(time.monotonic() - entry.posted_at)
             _tell(entry, entry.future.set_result, result)
         if done and self._is_in_trouble:
             self._is_in_trouble = False

@@ -38,12 +38,17 @@ class BadListError(Exception):
 
 def recorded() -> Iterator[Erasure]:
     """The erasures that the audit log tells of, oldest first, each person once."""
-    seen: set[str] = set()
     found = rows(Filters(action=ACTION)).order_by("number").values_list("detail", "owner_name", "at")
-    for detail, name, at in found.iterator():
+    return erasures_of((detail, name, at.isoformat()) for detail, name, at in found.iterator())
+
+
+def erasures_of(lines: Iterable[tuple[str, str, str]]) -> Iterator[Erasure]:
+    """The same of lines of the log that tell of erasures: their detail, name and time."""
+    seen: set[str] = set()
+    for detail, name, at in lines:
         if (match := _ID.match(detail)) and match[1] not in seen:
             seen.add(match[1])
-            yield Erasure(match[1], name, at.isoformat())
+            yield Erasure(match[1], name, at)
 
 
 def read(lines: Iterable[str]) -> list[Erasure]:

@@ -14,7 +14,20 @@ from chatui.delivery import groups
 from chatui.delivery.bus import send_from_thread
 from chatui.erasure import traces
 from chatui.erasure.contents import Contents, contents_of
-from chatui.models import AccountChange, ActiveLeaf, AttemptWarning, Conversation, DebugRequest, Folder, PasswordLink, ShareLink, Turn, User
+from chatui.models import (
+    AccountChange,
+    ActiveLeaf,
+    ApiKey,
+    AttemptWarning,
+    Conversation,
+    DebugRequest,
+    Folder,
+    Invitation,
+    PasswordLink,
+    ShareLink,
+    Turn,
+    User,
+)
 from chatui.models.turn import TurnState
 from chatui.permissions import four_eyes
 from chatui.store import erasure
@@ -73,7 +86,9 @@ def _erase_rows(person: User, name: str) -> None:
     erasure.delete_rows(DebugRequest.objects.filter(person=person))
     AttemptWarning.objects.filter(person_name=name).delete()
     AttemptWarning.objects.filter(acknowledged_by=name).update(acknowledged_by="")
-    PasswordLink.objects.filter(made_by_name=name).update(made_by_name="")
+    for made in (PasswordLink, ApiKey):
+        made.objects.filter(made_by_name=name).update(made_by_name="")
+    Invitation.objects.filter(used_by=person).update(note="")  # whom it was for
     # Who changed whom stays for a while, by key, or somebody could become two people with an account in between. What it was called goes.
     AccountChange.objects.filter(changed_id=person.pk).update(what=ACTION)
     LogEntry.objects.filter(content_type=ContentType.objects.get_for_model(User), object_id=str(person.pk)).delete()

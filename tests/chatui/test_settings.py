@@ -45,6 +45,22 @@ def test_a_value_of_the_wrong_kind_is_refused(monkeypatch: pytest.MonkeyPatch) -
         Environment()
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("MAIL_URL", "smtp:/mailer:hunter2@mail.example.org"),
+        ("MAIL_URL", "smtp://mailer:hunter2/more@mail.example.org"),
+        ("MAIL_URL", "smtp://mailer:hunter2@[mail.example.org"),
+        ("SEARCH", "hunter2"),
+    ],
+)
+def test_what_is_said_of_a_mistake_quotes_no_value(name: str, value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(f"CHATUI_{name}", value)
+    with pytest.raises(ValidationError) as error:
+        Environment()
+    assert name.lower() in str(error.value) and "hunter2" not in str(error.value)
+
+
 def test_the_secret_key_is_made_once_and_readable_by_its_owner_only(tmp_path: Path) -> None:
     first = Environment(data_dir=tmp_path / "data").signing_key()
     assert len(first) > 50 and Environment(data_dir=tmp_path / "data").signing_key() == first
@@ -116,6 +132,33 @@ def test_manage_py_check_says_what_is_wrong(
     change(monkeypatch, {"data_dir": tmp_path, **url, field: value})
     found = [message.id for check in CHECKS for message in check(None)]
     assert identity in found
+
+
+@pytest.mark.parametrize(
+    ("name", "identity", "nearest"),
+    [
+        ("CHATUI_BACKEND_ULR", "chatui.E050", "CHATUI_BACKEND_URL"),
+        ("CHATUI_HOST", "chatui.E050", "CHATUI_HOSTS"),
+        ("chatui_metric_token", "chatui.E050", "CHATUI_METRICS_TOKEN"),
+        ("CHATUI_COMPANY", "chatui.W050", "docs/settings.md"),
+    ],
+)
+def test_a_misspelt_setting_is_an_error_with_the_nearest_right_name(
+    name: str, identity: str, nearest: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(name, "x")
+    [found] = checks.known_names(None)
+    assert found.id == identity and nearest in found.msg and name in found.msg
+
+
+def test_a_variable_that_an_operators_file_names_is_no_misspelt_setting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CHATUI_BACKEND_KEY2", "x")
+    monkeypatch.setenv("chatui_name", "a setting, in small letters")
+    monkeypatch.setenv("CHATUI_KEY_ACME", "https://api.example.org sk-x")
+    assert [found.id for found in checks.known_names(None)] == ["chatui.E050"]
+    (tmp_path / "backends.toml").write_text('[[backend]]\nname = "a"\nkey_env = "CHATUI_BACKEND_KEY2"\n')
+    change(monkeypatch, {"backends_file": tmp_path / "backends.toml"})
+    assert checks.known_names(None) == []
 
 
 def test_the_defaults_have_nothing_wrong(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from pathlib import Path
+from typing import IO, Any
 
 from daphne.cli import CommandLineInterface
 from daphne.server import twisted_loop
 from django.conf import settings
 from django.core.management import call_command
-from django.core.management.base import BaseCommand, CommandParser
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import connection
 
 from chatui.accounts.first_account import new_code
+from chatui.database import file_locks
 from chatui.live.server import MOST_FRAME_BYTES, Server
 from chatui.model_servers import available, connected
 from chatui.static_storage.collecting import collect_changed
@@ -30,6 +33,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Run until a signal comes."""
+        self._lock = _be_the_only_one()
         call_command("migrate", verbosity=0)
         if not settings.DEBUG:
             collect_changed()
@@ -71,3 +75,17 @@ class Command(BaseCommand):
             self.stdout.write(f"  There is no account yet. The code for the first one: {code}\n")
         self.stdout.write("")
         self.stdout.flush()
+
+
+def _be_the_only_one() -> IO[str] | None:
+    """What has to stay open while this process serves a SQLite file. Two would each keep in memory who follows which answer."""
+    if connection.vendor != "sqlite":
+        return None
+    database = Path(connection.settings_dict["NAME"])
+    try:
+        return file_locks.take(database, file_locks.SERVING)
+    except file_locks.TakenError:
+        raise CommandError(
+            f"Another process already serves {database}, or restores a backup of it. Stop it first. With PostgreSQL and Redis "
+            "several processes can serve (docs/operating.md)."
+        ) from None

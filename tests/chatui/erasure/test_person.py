@@ -23,7 +23,19 @@ from chatui.audit_log import chain
 from chatui.audit_log.record import SHELL
 from chatui.erasure import person as erasing
 from chatui.erasure import traces
-from chatui.models import AccountChange, AttemptWarning, AuditEvent, Conversation, DebugRequest, Folder, Message, PasswordLink, User
+from chatui.models import (
+    AccountChange,
+    ApiKey,
+    AttemptWarning,
+    AuditEvent,
+    Conversation,
+    DebugRequest,
+    Folder,
+    Invitation,
+    Message,
+    PasswordLink,
+    User,
+)
 from chatui.models.turn import TurnState
 from chatui.permissions import four_eyes
 from chatui.store import erasure
@@ -61,6 +73,8 @@ def written(ada: User, grace: User) -> Conversation:
     AccountChange.objects.create(changer_id=grace.pk, changed_id=ada.pk, what="account changed: is called ada now")
     for whose, maker in ((ada, "grace"), (grace, "ada")):
         PasswordLink.objects.create(user=whose, made_by_name=maker, expires_at="2030-01-01T00:00Z")
+    ApiKey.objects.create(owner=grace, name="A wiki", prefix="a", digest="a", made_by_name="ada")
+    Invitation.objects.create(made_by=grace, used_by=ada, note="for ada", expires_at="2030-01-01T00:00Z")
     about = ContentType.objects.get_for_model(User)
     for who, whom in ((grace, ada), (ada, grace)):
         LogEntry.objects.create(user=who, content_type=about, object_id=str(whom.pk), object_repr=whom.username, action_flag=CHANGE)

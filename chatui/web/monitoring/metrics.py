@@ -6,9 +6,9 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.crypto import constant_time_compare
 from django.views.decorators.http import require_GET
 
-from chatui import metrics as counts
 from chatui.env import environment
 from chatui.guess_limits import GuessLimit, Scope
+from chatui.monitoring import metrics as counts
 from chatui.permissions.access import NotFoundError
 from chatui.web.guards import guarded
 from chatui.web.visitors import visitor_of

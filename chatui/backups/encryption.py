@@ -1,0 +1,82 @@
+"""Encryption of backups for the keys that an operator names, in the format of age (https://age-encryption.org/v1)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import pyrage
+
+from chatui.backups.files import BackupError, private_file
+
+_BEGINNINGS = (b"age-encryption.org/v1", b"-----BEGIN AGE ENCRYPTED FILE-----")
+
+
+def is_encrypted(path: Path) -> bool:
+    """Whether a file is one of age's. Raises OSError."""
+    with path.open("rb") as file:
+        return file.read(64).startswith(_BEGINNINGS)
+
+
+def new_key(path: Path) -> str:
+    """Make a key, as age-keygen does, in a new file. Returns the public half, for which backups are encrypted. Raises OSError."""
+    identity = pyrage.x25519.Identity.generate()
+    public = str(identity.to_public())
+    with private_file(path) as file:
+        file.write(f"# public key: {public}\n{identity}\n".encode())
+    return public
+
+
+def recipients(named: list[str]) -> list[Any]:
+    """Public keys: of age, of SSH, or the names of files with one on each line. Raises BackupError, which quotes no private key."""
+    keys: list[Any] = []
+    for name in named:
+        lines = _lines(Path(name)) if not name.startswith(("age1", "ssh-")) else [name]
+        keys += [_recipient(line) for line in lines]
+        if not keys:
+            raise BackupError(f"{name} has no public key in it.")
+    return keys
+
+
+def identities(path: Path) -> list[Any]:
+    """The private keys of a file: of age, or one of SSH. Raises BackupError."""
+    lines = _lines(path)
+    try:
+        if lines and lines[0].startswith("-----BEGIN"):
+            return [pyrage.ssh.Identity.from_buffer(path.read_bytes())]
+        found = [pyrage.x25519.Identity.from_str(line) for line in lines]
+    except (pyrage.IdentityError, OSError):
+        found = []
+    if not found:
+        raise BackupError(f"{path} holds no private key that can be read (AGE-SECRET-KEY-1…, or one of SSH without a password).")
+    return found
+
+
+def encrypt(source: BinaryIO, target: BinaryIO, keys: list[Any]) -> None:
+    """Encrypt, in constant memory."""
+    pyrage.encrypt_io(source, target, keys)
+
+
+def decrypt(source: BinaryIO, target: BinaryIO, keys: list[Any]) -> None:
+    """Decrypt, in constant memory. Raises BackupError: for another key, or cut or changed."""
+    try:
+        pyrage.decrypt_io(source, target, keys)
+    except (pyrage.DecryptError, OSError) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise  # of the disk
+        raise BackupError("The file cannot be decrypted: it is for another key, or it is damaged.") from error
+
+
+def _recipient(line: str) -> Any:
+    try:
+        return pyrage.ssh.Recipient.from_str(line) if line.startswith("ssh-") else pyrage.x25519.Recipient.from_str(line)
+    except pyrage.RecipientError:
+        raise BackupError("A public key looks like age1…, ssh-ed25519 … or ssh-rsa …; this one cannot be read.") from None
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        raise BackupError(f"{path} is neither a public key nor a file that can be read.") from None
+    return [line.strip() for line in text.splitlines() if line.strip() and not line.startswith("#")]

@@ -1,0 +1,109 @@
+"""Database files: copied while others write, put on disk for good, and examined; for their owner alone to read."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+from urllib.parse import quote
+
+from django.db import connection
+
+SIDECARS = ("-wal", "-shm", "-journal")
+"""What SQLite keeps beside a database. With another database they destroy it."""
+
+
+class BackupError(Exception):
+    """A backup cannot be made or restored. The message is a sentence for the operator."""
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How much a database holds."""
+
+    accounts: int
+    conversations: int
+    messages: int
+
+    def __str__(self) -> str:
+        return f"{self.accounts} accounts, {self.conversations} conversations, {self.messages} messages"
+
+
+def database_file() -> Path:
+    """The product's own SQLite file. Raises BackupError where it uses PostgreSQL."""
+    if connection.vendor != "sqlite":
+        raise BackupError("This database is PostgreSQL: pg_dump and pg_restore do it, as docs/operating.md says.")
+    return Path(connection.settings_dict["NAME"]).resolve()
+
+
+def private_file(path: Path) -> BinaryIO:
+    """A new file, open for writing, that its owner alone can read. Raises FileExistsError."""
+    return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb")
+
+
+def copy_live(source: Path, target: Path) -> None:
+    """Copy a database as it is at one moment, with what its write-ahead log holds; others go on writing. ``target`` must not exist."""
+    private_file(target).close()
+    with closing(sqlite3.connect(f"file:{quote(str(source))}?mode=rw", uri=True, timeout=20)) as live, closing(opened(target)) as copy:
+        live.backup(copy)  # in one step, which is one read transaction: in smaller ones, each write of others begins it anew
+    settle(target)
+
+
+def opened(path: Path) -> sqlite3.Connection:
+    """A connection of our own, past Django's."""
+    return sqlite3.connect(path, timeout=5, isolation_level=None)
+
+
+def settle(path: Path) -> None:
+    """Make a database that nobody uses one file, complete and on disk."""
+    with closing(opened(path)) as database:
+        database.execute("PRAGMA journal_mode=DELETE")
+    left = [ending for ending in SIDECARS if Path(f"{path}{ending}").exists()]
+    if left:
+        raise BackupError(f"{path.name}{left[0]} could not be merged into the database.")
+    to_disk(path)
+
+
+def to_disk(path: Path) -> None:
+    """Wait until a file, or what a directory lists, is on disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def discard(path: Path) -> None:
+    """Remove a database file of ours and what stands beside it."""
+    for ending in ("", *SIDECARS):
+        Path(f"{path}{ending}").unlink(missing_ok=True)
+
+
+@contextmanager
+def in_use(path: Path) -> Iterator[None]:
+    """Have Django's models, in this thread, read and write this file."""
+    before = connection.settings_dict["NAME"]
+    connection.close()
+    connection.settings_dict["NAME"] = str(path)
+    try:
+        yield
+    finally:
+        connection.close()
+        connection.settings_dict["NAME"] = before
+
+
+def examine(path: Path) -> Counts:
+    """Read the whole file: whether SQLite finds it sound, and that it is a database of this product. Raises BackupError."""
+    try:
+        with closing(opened(path)) as database:
+            problems = [row[0] for row in database.execute("PRAGMA integrity_check(3)")]
+            if problems != ["ok"]:
+                raise BackupError(f"The database in it is damaged: {problems[0]}.")
+            tables = ("chatui_user", "chatui_conversation", "chatui_message")
+            return Counts(*(database.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in tables))  # noqa: S608 - our words
+    except sqlite3.DatabaseError as error:
+        raise BackupError(f"It is no database of this product, or a damaged one ({error}).") from error

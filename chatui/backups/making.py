@@ -1,0 +1,93 @@
+"""Makes a backup: a copy of one moment, examined as a restored one would be, then encrypted and put where it belongs."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from chatui.audit_log import chain
+from chatui.audit_log.record import SHELL, record
+from chatui.backups import encryption, files
+from chatui.backups.files import BackupError, Counts
+from chatui.database import file_locks
+
+ACTION = "backup made"
+
+
+@dataclass(frozen=True, slots=True)
+class Backup:
+    """A backup that was made. ``report``: what its audit log is like; a broken one is kept all the same, it is better than none."""
+
+    path: Path
+    counts: Counts
+    report: chain.Report
+
+
+def make(place: Path, keys: Sequence[Any] = ()) -> Backup:
+    """Make a backup in a new file, or in a directory under the name of the moment. ``keys``: see ``encryption.recipients``.
+
+    Raises:
+        BackupError: it could not be made, or what was copied is damaged. No file is left.
+    """
+    database = files.database_file()
+    target = _named(place, is_encrypted=bool(keys))
+    try:
+        with file_locks.take(database, file_locks.BACKING_UP):
+            return _make(database, target, keys)
+    except file_locks.TakenError:
+        raise BackupError("Another process is making a backup.") from None
+    except OSError as error:
+        raise BackupError(f"The backup cannot be written: {error.strerror or error}.") from error
+
+
+def _make(database: Path, target: Path, keys: Sequence[Any]) -> Backup:
+    # First, so that the backup itself tells of it: whoever has the file has every hidden channel.
+    record(ACTION, SHELL, detail="encrypted" if keys else "not encrypted")
+    # Beside the database and not in the target's directory, which may be another machine's: there it is not encrypted yet.
+    copy = Path(f"{database}.backup")
+    files.discard(copy)  # one that was killed left it
+    try:
+        files.copy_live(database, copy)
+        counts = files.examine(copy)
+        with files.in_use(copy):
+            report = chain.verify()
+        files.settle(copy)
+        _put(copy, target, keys)
+    finally:
+        files.discard(copy)
+    return Backup(target, counts, report)
+
+
+def _put(copy: Path, target: Path, keys: Sequence[Any]) -> None:
+    """Whole or not at all, and over no file that is there."""
+    partial = target.with_name(f".{target.name}.partial")
+    partial.unlink(missing_ok=True)
+    try:
+        with copy.open("rb") as source, files.private_file(partial) as file:
+            if keys:
+                encryption.encrypt(source, file, list(keys))
+            else:
+                shutil.copyfileobj(source, file, 1024 * 1024)
+        files.to_disk(partial)
+        _refuse_existing(target)
+        os.replace(partial, target)
+        files.to_disk(target.parent)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def _named(place: Path, *, is_encrypted: bool) -> Path:
+    if place.is_dir():
+        place = place / f"chatui-{datetime.now(UTC):%Y%m%d-%H%M%S}.sqlite3{'.age' if is_encrypted else ''}"
+    _refuse_existing(place)
+    return place.absolute()
+
+
+def _refuse_existing(path: Path) -> None:
+    if path.exists() or path.is_symlink():
+        raise BackupError(f"{path} exists already, and no backup is overwritten.")

@@ -1,0 +1,57 @@
+"""``manage.py backup``: copies a SQLite database while it is in use, checks the copy, and encrypts it."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from chatui.backups import encryption, making
+from chatui.backups.files import BackupError
+
+
+class Command(BaseCommand):
+    """Exit codes: 0 there is a backup; 1 there is none, or its audit log is broken."""
+
+    help = "Back up the SQLite database while it is in use. What is written is checked, and is for its owner alone to read."
+    requires_system_checks: list[str] = []
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Where to, and for whom."""
+        parser.add_argument("place", metavar="PLACE", nargs="?", help="a new file, or a directory in which one is named after the time")
+        parser.add_argument(
+            "--to",
+            metavar="KEY",
+            action="append",
+            default=[],
+            help="encrypt for this public key: age1…, ssh-…, or a file with one on each line; may be repeated",
+        )
+        parser.add_argument("--new-key", metavar="FILE", help="only make a key, in a new file, and print its public half")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Do it."""
+        if options["new_key"]:
+            self._make_key(Path(options["new_key"]))
+            return
+        if not options["place"]:
+            raise CommandError("Say where the backup is to go: a new file, or a directory.")
+        try:
+            backup = making.make(Path(options["place"]), encryption.recipients(options["to"]))
+        except BackupError as error:
+            raise CommandError(str(error)) from error
+        head = backup.report.head
+        self.stdout.write(f"{backup.path}: {backup.counts}.")
+        if not backup.report.is_whole:
+            self.stderr.write("THE AUDIT LOG IS NOT INTACT: manage.py audit verify says where. The backup holds it as it is.")
+            sys.exit(1)
+        self.stdout.write(f"The log is intact. Head: --number {head.number} --head {head.hash}" if head else "The log is empty.")
+
+    def _make_key(self, path: Path) -> None:
+        try:
+            public = encryption.new_key(path)
+        except OSError as error:
+            raise CommandError(f"{path} cannot be created: {error.strerror}.") from error
+        self.stdout.write(public)
+        self.stderr.write(f"Keep {path} away from this machine: without it no backup for this key can be read, and with it all can.")

@@ -1,0 +1,59 @@
+"""``manage.py restore``: puts a checked backup in the place of the SQLite database, without the people who were erased since."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from chatui.backups import encryption, restoring
+from chatui.backups.files import BackupError
+from chatui.backups.restoring import Wanted
+from chatui.erasure import erasure_list
+from chatui.erasure.erasure_list import BadListError, Erasure
+
+
+class Command(BaseCommand):
+    """Either all of it is done, or the database is as it was."""
+
+    help = "Restore a backup of the SQLite database. No server may be running; the database that was there is kept beside it."
+    requires_system_checks: list[str] = []
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Which backup, and what is known of it."""
+        parser.add_argument("file", metavar="FILE")
+        parser.add_argument("--identity", metavar="FILE", help="file with the private key, if the backup is encrypted")
+        parser.add_argument(
+            "--erasures", metavar="FILE", action="append", help="list of erasures, as manage.py erasures export writes it; may be repeated"
+        )
+        parser.add_argument("--without-erasures", action="store_true", help="there is no such list, and who was erased since comes back")
+        parser.add_argument("--accept-broken-log", action="store_true", help="restore although the audit log in it is not intact")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Do it."""
+        lists = options["erasures"]
+        try:
+            wanted = Wanted(
+                encryption.identities(Path(options["identity"])) if options["identity"] else (),
+                None if lists is None else [erasure for name in lists for erasure in _read(Path(name))],
+                options["without_erasures"],
+                options["accept_broken_log"],
+            )
+            restored = restoring.restore(Path(options["file"]), wanted)
+        except BackupError as error:
+            raise CommandError(str(error)) from error
+        again = f" {restored.erased} who were erased since were erased again." if restored.erased else ""
+        self.stdout.write(f"Restored: {restored.counts}.{again} Everybody has to sign in again.")
+        if restored.kept:
+            self.stdout.write(f"The database that was here is {restored.kept}. Delete it once you do not need it: it holds what it held.")
+
+
+def _read(path: Path) -> list[Erasure]:
+    try:
+        with path.open(encoding="utf-8") as file:
+            return erasure_list.read(file)
+    except OSError as error:
+        raise BackupError(f"{path} cannot be read: {error.strerror}.") from error
+    except (BadListError, UnicodeDecodeError) as error:
+        raise BackupError(f"{path}: {error}.") from error

@@ -1,0 +1,160 @@
+"""Restores a backup. It is made ready beside the database, with the erasures that it does not know of, and only then put in its place."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from django.contrib.sessions.models import Session
+from django.core.management import call_command
+from django.db import connection
+from django.db.migrations.loader import MigrationLoader
+
+from chatui.audit_log import chain
+from chatui.audit_log.chain import Head
+from chatui.audit_log.record import SHELL, record
+from chatui.backups import encryption, files, replacing
+from chatui.backups.files import BackupError, Counts
+from chatui.backups.replacing import Current
+from chatui.database import file_locks
+from chatui.erasure import erasure_list
+from chatui.erasure.erasure_list import Erasure
+from chatui.erasure.person import ACTION as ERASED
+from chatui.erasure.person import erase
+
+ACTION = "backup restored"
+_HEAD = "SELECT number, hash FROM chatui_auditevent ORDER BY number DESC LIMIT 1"
+_ERASURES = "SELECT detail, owner_name, at FROM chatui_auditevent WHERE action = ? ORDER BY number"
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What the operator says of a restore: private keys, the lists of erasures (None: none), and whether a broken audit log will do."""
+
+    keys: Sequence[Any] = ()
+    erasures: Sequence[Erasure] | None = None
+    without_erasures: bool = False
+    accept_broken_log: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """What was restored, how many people were erased again, and where the former database is (None: there was none)."""
+
+    counts: Counts
+    erased: int
+    kept: Path | None
+
+
+def restore(backup: Path, wanted: Wanted) -> Restored:
+    """Put a backup in the place of the database.
+
+    Raises:
+        BackupError: it was not done, and the database is as it was.
+    """
+    database = files.database_file()
+    connection.close()
+    try:
+        with file_locks.take(database, file_locks.SERVING), closing(replacing.claim(database)) as current:
+            return _restore(backup, current, wanted)
+    except file_locks.TakenError:
+        raise BackupError("A server is running on this database. Stop it first.") from None
+    except OSError as error:
+        raise BackupError(f"The backup cannot be restored: {error.strerror or error}.") from error
+
+
+def _restore(backup: Path, current: Current, wanted: Wanted) -> Restored:
+    ready = Path(f"{current.path}.restoring")
+    files.discard(ready)  # one that was killed left it
+    try:
+        _unpack(backup, ready, wanted.keys)
+        files.examine(ready)
+        erasures = _erasures(ready, current, wanted)
+        with files.in_use(ready):
+            erased = _make_ready(current, erasures, wanted)
+        files.settle(ready)
+        counts = files.examine(ready)
+        kept = current.path.with_name(f"{current.path.name}.before-{datetime.now(UTC):%Y%m%d-%H%M%S}")
+        was_there = current.replace(ready, kept)
+    finally:
+        files.discard(ready)
+    return Restored(counts, erased, kept if was_there else None)
+
+
+def _unpack(backup: Path, ready: Path, keys: Sequence[Any]) -> None:
+    is_encrypted = encryption.is_encrypted(backup)
+    if is_encrypted and not keys:
+        raise BackupError("The backup is encrypted: --identity has to name the file with the private key.")
+    with backup.open("rb") as source, files.private_file(ready) as target:
+        if is_encrypted:
+            encryption.decrypt(source, target, list(keys))
+        else:
+            shutil.copyfileobj(source, target, 1024 * 1024)
+    # Not ours, but copied by hand: what was not yet merged is part of it.
+    log = Path(f"{backup}-wal")
+    if log.exists():
+        with log.open("rb") as source, files.private_file(Path(f"{ready}-wal")) as target:
+            shutil.copyfileobj(source, target, 1024 * 1024)
+
+
+def _erasures(ready: Path, current: Current, wanted: Wanted) -> list[Erasure]:
+    """Who was erased since the backup: as lists say, and the database that is replaced, where it continues the backup's audit log."""
+    known = list(wanted.erasures or ())
+    if current.connection is not None and (since := _recorded(current.connection, ready)) is not None:
+        return known + since
+    if wanted.erasures is None and not wanted.without_erasures:
+        raise BackupError(
+            "Nobody knows who was erased since this backup: the database here does not continue it. Name the list that "
+            "manage.py erasures export wrote (--erasures FILE), or say that there is none (--without-erasures)."
+        )
+    return known
+
+
+def _recorded(current: sqlite3.Connection, ready: Path) -> list[Erasure] | None:
+    """What the log of the current database says; None where it does not continue the backup's, or cannot be read."""
+    with closing(files.opened(ready)) as database:
+        head = database.execute(_HEAD).fetchone()
+    try:
+        if head is None or current.execute("SELECT 1 FROM chatui_auditevent WHERE number = ? AND hash = ?", head).fetchone() is None:
+            return None
+        return list(erasure_list.erasures_of(current.execute(_ERASURES, [ERASED]).fetchall()))
+    except sqlite3.DatabaseError:
+        return None
+
+
+def _make_ready(current: Current, erasures: list[Erasure], wanted: Wanted) -> int:
+    """Bring the tables up to date, verify the log, end all sessions, and erase again; returns how many people."""
+    loader = MigrationLoader(connection)
+    newer = sorted(
+        name for app, name in (loader.applied_migrations or ()) if app == "chatui" and ("chatui", name) not in loader.disk_migrations
+    )
+    if newer:
+        raise BackupError(f"The backup was made by a newer version of the product (it has {newer[-1]}).")
+    call_command("migrate", verbosity=0)
+    report = chain.verify()
+    if not report.is_whole and not wanted.accept_broken_log:
+        raise BackupError("The audit log of the backup is not intact; --accept-broken-log restores it all the same.")
+    Session.objects.all().delete()  # some of them were ended since
+    people = erasure_list.restored(erasures)
+    record(ACTION, SHELL, detail=_told(report.head, current))
+    for person in people:
+        erase(SHELL, person)
+    return len(people)
+
+
+def _told(head: Head | None, current: Current) -> str:
+    """For the log: where it goes on, and what the log was that it takes the place of."""
+    lost = None
+    if current.connection is not None:
+        try:
+            lost = current.connection.execute(_HEAD).fetchone()
+        except sqlite3.DatabaseError:
+            lost = None
+    was = f"line {lost[0]} with {lost[1]}" if lost else "unknown"
+    return f"made at line {head.number if head else 0}; the log before it ended at {was}"

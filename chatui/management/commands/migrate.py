@@ -1,0 +1,42 @@
+"""``manage.py migrate``: Django's, but one process at a time. Another one waits, and then finds nothing left to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from django.core.management.commands import migrate
+from django.db import connections
+from django.db.backends.base.base import BaseDatabaseWrapper
+
+from chatui.database import file_locks
+
+_LOCK = 0x6D696772  # any number that no other program uses; the audit log has another
+
+
+class Command(migrate.Command):
+    """Processes that start together all migrate. What they have to do, each works out before it begins: the second would do it again."""
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """See Django."""
+        with _alone(connections[options["database"]]):
+            super().handle(*args, **options)
+
+
+@contextmanager
+def _alone(connection: BaseDatabaseWrapper) -> Iterator[None]:
+    if connection.vendor == "sqlite":
+        with file_locks.take(Path(connection.settings_dict["NAME"]), file_locks.MIGRATING, wait=True):
+            yield
+        return
+    # Of the connection, which migrates: if that is lost, so is the lock, and the migration.
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_lock(%s)", [_LOCK])
+    try:
+        yield
+    finally:
+        if connection.is_usable():
+            with connection.cursor() as cursor:
+                cursor.execute("SELECT pg_advisory_unlock(%s)", [_LOCK])

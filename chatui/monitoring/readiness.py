@@ -1,0 +1,117 @@
+"""Whether this process can do its work: what it needs is there, as far as that can be told cheaply. No content, no names, no numbers."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Callable
+from enum import StrEnum
+from functools import cache
+
+from django.core.cache import cache as counters
+from django.db import connection
+from django.db.migrations.loader import MigrationLoader
+from django.db.migrations.recorder import MigrationRecorder
+
+from chatui.database.faults import DatabaseBusyError
+from chatui.database.pools import Pool
+from chatui.env import environment
+from chatui.model_servers import connected
+
+LEAST_FREE_BYTES = 100 * 1024 * 1024
+"""On the disk with the data directory. With less, a database or a log soon fails."""
+KEPT_SECONDS = 1.0
+"""For so long an answer is given again, so that whoever asks often costs nothing."""
+
+_pool = Pool("readiness", threads=1, waiting=0, seconds=5)
+
+
+class State(StrEnum):
+    """What was found of one thing that is needed."""
+
+    GOOD = "ok"
+    FAILED = "failed"
+    NOT_USED = "not used"
+
+
+Findings = dict[str, State]
+_UNKNOWN: Findings = {"database": State.FAILED}
+
+
+class _Last:
+    """The last findings, and when they were made."""
+
+    def __init__(self) -> None:
+        self.findings: Findings = _UNKNOWN
+        self.at = float("-inf")
+
+
+_last = _Last()
+
+
+async def find() -> Findings:
+    """What is there and what is missing. Within five seconds, and from memory if that was found out just now."""
+    if time.monotonic() - _last.at < KEPT_SECONDS:
+        return _last.findings
+    try:
+        found = await _pool.run(_find)
+    except DatabaseBusyError:
+        # Somebody else is asking already, or there is no answer.
+        return _last.findings if time.monotonic() - _last.at < 2 * KEPT_SECONDS else _UNKNOWN
+    _last.findings, _last.at = found, time.monotonic()
+    return found
+
+
+def is_ready(findings: Findings) -> bool:
+    """Whether nothing is missing."""
+    return State.FAILED not in findings.values()
+
+
+def _find() -> Findings:
+    found = {name: _state(check) for name, check in _CHECKS.items()}
+    found["redis"] = _state(_redis) if environment().redis_url else State.NOT_USED
+    return found
+
+
+def _state(check: Callable[[], bool]) -> State:
+    try:
+        return State.GOOD if check() else State.FAILED
+    except Exception:  # noqa: BLE001 - whatever it is, the thing is not there, and more is nobody's business who asks
+        return State.FAILED
+
+
+def _database() -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT 1")
+    return True
+
+
+def _migrations() -> bool:
+    return _on_disk() <= MigrationRecorder(connection).applied_migrations().keys()
+
+
+@cache
+def _on_disk() -> frozenset[tuple[str, str]]:
+    return frozenset(MigrationLoader(None).disk_migrations)
+
+
+def _disk() -> bool:
+    return shutil.disk_usage(environment().data_dir).free >= LEAST_FREE_BYTES
+
+
+def _redis() -> bool:
+    counters.get("readiness")
+    return True
+
+
+def _model_servers() -> bool:
+    """At least one is configured; whether it answers is seen in the metrics, and no reason to send people elsewhere."""
+    return bool(connected.specs())
+
+
+_CHECKS: dict[str, Callable[[], bool]] = {
+    "database": _database,
+    "migrations": _migrations,
+    "disk": _disk,
+    "configuration": _model_servers,
+}

@@ -1,0 +1,29 @@
+"""Whether the process lives (``/healthz``), and whether it can do its work (``/readyz``): open to everybody, and no more than that."""
+
+from __future__ import annotations
+
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.views.decorators.http import require_GET
+
+from chatui.monitoring import readiness
+
+
+@require_GET
+def healthz(request: HttpRequest) -> HttpResponse:
+    """200 while the process lives. It asks nobody: a process must not be killed because its database is away."""
+    return _unkept(HttpResponse("ok\n", content_type="text/plain"))
+
+
+@require_GET
+async def readyz(request: HttpRequest) -> HttpResponse:
+    """200 if all that the process needs is there, else 503; in either case a word for each."""
+    findings = await readiness.find()
+    is_ready = readiness.is_ready(findings)
+    response = JsonResponse({"ready": is_ready, **findings}, status=200 if is_ready else 503)
+    response._has_been_logged = True  # type: ignore[attr-defined] # or Django logs an error each time that somebody asks
+    return _unkept(response)
+
+
+def _unkept(response: HttpResponse) -> HttpResponse:
+    response.headers["Cache-Control"] = "no-store"
+    return response

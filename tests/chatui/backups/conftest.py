@@ -1,0 +1,30 @@
+"""A database of a test's own, in a file, as a command finds it: migrated, with two people and what they wrote."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+
+from chatui.backups import files
+from chatui.models import User
+from tests.chatui.store.long_conversations import long_conversation
+from tests.support import prepared
+
+WORD = "zymurgy"
+Place = Callable[[], Path]
+
+
+@pytest.fixture
+def database(tmp_path: Path, django_db_blocker: Any) -> Iterator[Path]:
+    """The path of the database that Django's models use until the test ends."""
+    prepared.prepare(tmp_path, database=True)
+    path = tmp_path / "chatui.sqlite3"
+    with django_db_blocker.unblock(), files.in_use(path):
+        call_command("audit", "head")
+        for name in ("ada", "bela"):
+            long_conversation(User.objects.create_user(name, password="correct horse battery"), 4, f"{WORD} {name}")
+        yield path

@@ -1,0 +1,175 @@
+"""``manage.py restore``: all or nothing, over no running server, and without the people who were erased since."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+import stat
+from contextlib import closing
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import connection
+
+from chatui.audit_log import chain
+from chatui.audit_log.lines import Filters, rows
+from chatui.audit_log.record import SHELL
+from chatui.backups import encryption, files
+from chatui.database import file_locks
+from chatui.erasure.person import erase
+from chatui.models import Conversation, Message, User
+from tests.chatui.audit_log.triggers import without_triggers
+from tests.chatui.backups.conftest import WORD
+from tests.chatui.conftest import signed_in
+
+
+def said(*arguments: object) -> str:
+    out = StringIO()
+    call_command(*map(str, arguments), stdout=out, stderr=out)
+    return out.getvalue()
+
+
+@pytest.fixture
+def backup(database: Path, tmp_path: Path) -> Path:
+    said("backup", tmp_path / "backup")
+    return tmp_path / "backup"
+
+
+def names() -> list[str]:
+    return sorted(User.objects.values_list("username", flat=True))
+
+
+def beside(database: Path) -> set[str]:
+    """What stands beside the database, without locks and what is kept."""
+    return {
+        path.name for path in database.parent.glob("chatui.sqlite3?*") if not path.name.endswith(("serving", "migrating", "backing-up"))
+    }
+
+
+def test_what_was_lost_is_back_and_what_was_there_is_kept(database: Path, backup: Path) -> None:
+    lines = chain.head()
+    Conversation.objects.all()[0].delete()
+    said("backup", database.parent / "later")
+    later = chain.head()
+    assert lines and later and Message.objects.count() == 4
+    printed = said("restore", backup)
+    assert "2 accounts, 2 conversations, 8 messages" in printed and Message.objects.count() == 8
+    [line] = rows(Filters(action="backup restored"))
+    assert (line.number, line.detail) == (2, f"made at line 1; the log before it ended at line 2 with {later.hash}")
+    assert chain.verify(lines).is_whole and not chain.missing_triggers()
+    connection.close()
+    [kept] = beside(database)
+    with closing(sqlite3.connect(database.parent / kept)) as former:
+        assert former.execute("SELECT count(*) FROM chatui_message").fetchone() == (4,)
+    assert all(stat.S_IMODE((database.parent / name).stat().st_mode) == 0o600 for name in (kept, database.name))
+
+
+def test_who_was_erased_since_is_erased_again_as_the_database_here_knows(database: Path, backup: Path) -> None:
+    erase(SHELL, User.objects.get(username="ada"))
+    assert "1 who were erased" in said("restore", backup)
+    assert names() == ["bela"] and Message.objects.count() == 4
+    connection.close()
+    assert f"{WORD} ada".encode() not in database.read_bytes() and f"{WORD} bela".encode() in database.read_bytes()
+    assert f"{WORD} ada".encode() in backup.read_bytes()
+
+
+def test_on_a_new_machine_the_list_says_who_was_erased(database: Path, backup: Path, tmp_path: Path) -> None:
+    erase(SHELL, User.objects.get(username="ada"))
+    said("erasures", "export", tmp_path / "list")
+    connection.close()
+    for wrong in (b"", b"no database"):
+        files.discard(database)
+        if wrong:
+            database.write_bytes(wrong)
+            Path(f"{database}-wal").write_bytes(b"of the database that was destroyed")
+        with pytest.raises(CommandError, match="--without-erasures"):
+            said("restore", backup)
+        assert beside(database) <= {"chatui.sqlite3-wal"}, "nothing is left of the attempt"
+        printed = said("restore", backup, "--erasures", tmp_path / "list")
+        assert names() == ["bela"] and ("The database that was here" in printed) is bool(wrong)
+        connection.close()
+        for name in beside(database):
+            (database.parent / name).unlink()
+    said("restore", backup, "--without-erasures")
+    assert names() == ["bela"], "the log of the restored database tells of the erasure as well"
+    connection.close()
+    files.discard(database)
+    said("restore", backup, "--without-erasures")
+    assert names() == ["ada", "bela"]
+
+
+def test_another_database_does_not_count_as_one_that_knows(database: Path, backup: Path) -> None:
+    with without_triggers(), connection.cursor() as cursor:
+        cursor.execute("UPDATE chatui_auditevent SET hash = 'f'")
+    with pytest.raises(CommandError, match="does not continue it"):
+        said("restore", backup)
+
+
+def test_nothing_is_restored_beneath_a_server_or_anybody_else(database: Path, backup: Path) -> None:
+    User.objects.filter(username="ada").update(first_name="later")
+    with file_locks.take(database, file_locks.SERVING), pytest.raises(CommandError, match="server is running"):
+        said("restore", backup)
+    with closing(sqlite3.connect(database)) as reader:
+        reader.execute("SELECT count(*) FROM chatui_user").fetchone()
+        with pytest.raises(CommandError, match="open"):
+            said("restore", backup)
+    assert User.objects.get(username="ada").first_name == "later" and not [name for name in beside(database) if "before" in name]
+    said("restore", backup)
+    assert User.objects.get(username="ada").first_name == ""
+
+
+def test_sessions_do_not_come_back(database: Path, tmp_path: Path) -> None:
+    client = signed_in(User.objects.get(username="ada"))
+    assert client.get("/shares/").status_code == 200
+    said("backup", tmp_path / "backup")
+    said("restore", tmp_path / "backup")
+    assert client.get("/shares/").status_code == 302
+
+
+def test_an_encrypted_backup_needs_its_key_and_a_changed_one_is_refused(database: Path, tmp_path: Path) -> None:
+    public = encryption.new_key(tmp_path / "key")
+    said("backup", tmp_path / "b.age", "--to", public)
+    User.objects.filter(username="ada").update(username="eve")
+    with pytest.raises(CommandError, match="--identity"):
+        said("restore", tmp_path / "b.age")
+    raw = bytearray((tmp_path / "b.age").read_bytes())
+    raw[len(raw) // 2] ^= 1
+    (tmp_path / "changed").write_bytes(raw)
+    with pytest.raises(CommandError, match="damaged"):
+        said("restore", tmp_path / "changed", "--identity", tmp_path / "key")
+    said("restore", tmp_path / "b.age", "--identity", tmp_path / "key")
+    assert names() == ["ada", "bela"]
+
+
+def test_a_copy_made_by_hand_is_restored_with_the_log_beside_it(database: Path, tmp_path: Path) -> None:
+    User.objects.create_user("carl")
+    for ending in ("", "-wal"):
+        shutil.copy(f"{database}{ending}", tmp_path / f"copy{ending}")
+    said("restore", tmp_path / "copy", "--without-erasures")
+    assert names() == ["ada", "bela", "carl"]
+
+
+def test_what_is_no_backup_of_this_product_changes_nothing(database: Path, backup: Path, tmp_path: Path) -> None:
+    (tmp_path / "text").write_text("once upon a time" * 1000)
+    (tmp_path / "empty").write_bytes(b"")
+    shutil.copy(backup, tmp_path / "newer")
+    shutil.copy(backup, tmp_path / "changed")
+    with closing(sqlite3.connect(tmp_path / "newer")) as newer, newer:
+        newer.execute("INSERT INTO django_migrations (app, name, applied) VALUES ('chatui', '9999_later', '2030-01-01')")
+    with closing(sqlite3.connect(tmp_path / "changed")) as changed, changed:
+        changed.execute("DROP TRIGGER chatui_audit_no_update")
+        changed.execute("UPDATE chatui_auditevent SET detail = 'x'")
+    refusals = {
+        "text": "no database",
+        "empty": "no database",
+        "missing": "cannot be restored",
+        "newer": "newer version",
+        "changed": "not intact",
+    }
+    for name, why in refusals.items():
+        with pytest.raises(CommandError, match=why):
+            said("restore", tmp_path / name, "--without-erasures")
+        assert names() == ["ada", "bela"] and not [left for left in beside(database) if left.endswith("restoring")]
+    said("restore", tmp_path / "changed", "--accept-broken-log")

@@ -1,0 +1,65 @@
+"""Log lines for people and for programs: the product's own fields, and nothing that another package attaches."""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from chatui.error_reports import JsonFormatter, PlacesFormatter
+
+
+def record(message: str, **extra: Any) -> logging.LogRecord:
+    return logging.getLogger("chatui.x").makeRecord("chatui.x", logging.INFO, "x.py", 1, message, (), None, extra=extra)
+
+
+def raised() -> Any:
+    try:
+        raise ValueError("SECRET")
+    except ValueError:
+        return sys.exc_info()
+
+
+def test_fields_stand_behind_the_sentence_and_in_the_object() -> None:
+    line = record("turn ended", turn="1", seconds=1.5, code="", cause='HTTP 401, "x"\nINFO forged', request="SECRET", input_tokens=None)
+    said = PlacesFormatter("%(levelname)s %(name)s: %(message)s").format(line)
+    assert said.startswith("INFO chatui.x: turn ended turn=1 ") and "seconds=1.5" in said and "SECRET" not in said and "\n" not in said
+    found = json.loads(JsonFormatter().format(line))
+    assert found.pop("time").endswith("+00:00")
+    assert found == {
+        "level": "INFO",
+        "logger": "chatui.x",
+        "event": "turn ended",
+        "turn": "1",
+        "seconds": 1.5,
+        "cause": 'HTTP 401, "x"\nINFO forged',
+    }
+
+
+def test_an_object_is_one_line_and_quotes_no_exception_and_no_token() -> None:
+    line = record("Not Found: /s/abc-DEF/")
+    line.exc_info = raised()
+    text = JsonFormatter().format(line)
+    found = json.loads(text)
+    assert "\n" not in text and "SECRET" not in text and "abc-DEF" not in text
+    assert found["event"] == "Not Found: /s/(token)/" and "ValueError" in found["exception"] and "test_log_lines.py" in found["exception"]
+    assert json.loads(JsonFormatter().format(record("two\nlines")))["event"] == "two\nlines"
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("name", ["invitation", "password_link"])
+def test_the_token_of_a_link_is_not_logged_where_its_form_is_refused(name: str, caplog: pytest.LogCaptureFixture) -> None:
+    token = "a" * 48
+    address = reverse(name, args=[uuid4(), token])
+    assert Client(enforce_csrf_checks=True).post(address).status_code == 403
+    lines = [line for line in caplog.records if line.name == "django.security.csrf"]
+    assert lines and token in lines[0].getMessage(), "the premise"
+    for formatter in (PlacesFormatter("%(message)s"), JsonFormatter()):
+        said = formatter.format(lines[0])
+        assert token not in said and "/(token)/" in said

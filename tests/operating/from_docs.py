@@ -1,0 +1,36 @@
+"""Commands as a page of the documentation gives them, carried out literally: only where things are differs in a test."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from tests.support.places import ROOT
+
+
+def blocks(page: str, heading: str) -> list[str]:
+    """The fenced blocks below a heading of the page, up to the next heading of the same depth."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    level = heading.split()[0]
+    _, found, rest = text.partition(f"\n{heading}\n")
+    assert found, f"{page} has no {heading}"
+    section = re.split(rf"^{level} ", rest, maxsplit=1, flags=re.MULTILINE)[0]
+    return re.findall(r"^```(?:\w+)?\n(.*?)^```$", section, re.MULTILINE | re.DOTALL)
+
+
+def carry_out(block: str, environment: Mapping[str, str], elsewhere: Path, **other: str) -> str:
+    """Run a block with bash, which stops at the first failure. ``/mnt/elsewhere`` is ``elsewhere``; ``other`` words are replaced, too.
+
+    What is printed is returned.
+    """
+    for word, meant in {"/mnt/elsewhere": str(elsewhere), **other}.items():
+        block = block.replace(word, meant)
+    block = re.sub(r"^python manage\.py", f"{sys.executable} {ROOT}/manage.py", block, flags=re.MULTILINE)
+    done = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", block], cwd=elsewhere, env=dict(environment), capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, f"{block}\n{done.stdout}\n{done.stderr}"
+    return done.stdout + done.stderr

@@ -1,0 +1,82 @@
+"""What a served process says of its work: one line for each turn, and measures whose names the page and the dashboard know."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import httpx
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from tests.support import stub
+from tests.support.served import Deployment, LiveSocket, Server
+
+pytestmark = [pytest.mark.served, pytest.mark.asyncio]
+SECRET = "zymurgy"
+REFUSAL = stub.responds("401 Unauthorized", json.dumps({"error": {"message": SECRET, "code": "invalid_api_key"}}).encode())
+
+
+@pytest.fixture
+def deployment(tmp_path: Path) -> Iterator[Deployment]:
+    deployment = Deployment(tmp_path, CHATUI_METRICS_TOKEN="token", CHATUI_LOG_FORMAT="json", CHATUI_BACKEND_MODEL="tiny")
+    yield deployment
+    deployment.stop()
+
+
+def lines(server: Server, event: str) -> list[dict[str, Any]]:
+    said = [json.loads(line) for line in server.console.splitlines() if line.startswith("{")]
+    assert all({"time", "level", "logger", "event"} <= line.keys() for line in said)
+    return [line for line in said if line["event"] == event]
+
+
+def scraped(server: Server) -> dict[str, float]:
+    answer = httpx.get(f"{server.url}/metrics", headers={"Authorization": "Bearer token"}, trust_env=False)
+    families = text_string_to_metric_families(answer.text)
+    return {f"{sample.name}{sorted(sample.labels.values())}": sample.value for family in families for sample in family.samples}
+
+
+async def ask(socket: LiveSocket) -> None:
+    await socket.say("send", client_id=str(uuid4()), text=f"What is {SECRET}?", effort="low")
+    await socket.until("response.completed", "response.failed")
+
+
+async def test_a_turn_a_failing_server_a_sign_in_and_an_error_page_are_told_once_and_counted(deployment: Deployment) -> None:
+    deployment.make_people(ada=(False, []))
+    async with stub.running(REFUSAL) as model:
+        server = deployment.start(CHATUI_BACKEND_URL=model.url)
+        client = server.sign_in("ada")
+        async with asyncio.timeout(60), LiveSocket(server, client) as socket:
+            await ask(socket)
+        page = client.get(f"/c/{uuid4()}/")
+        measured = scraped(server)
+    [turn], [failure], [sign_in] = lines(server, "turn ended"), lines(server, "a model server failed"), lines(server, "sign-in")
+    assert (turn["state"], turn["cause"], turn["backend"]) == ("failed", failure["cause"], failure["backend"])
+    assert (failure["status"], failure["code"], failure["level"]) == ("401", turn["code"], "WARNING") and failure["seconds"] < 60
+    assert (sign_in["outcome"], sign_in["way"]) == ("signed in", "page") and "ada" not in json.dumps(sign_in)
+    numbers = re.findall(r"\b[0-9a-f]{12}\b", page.text)
+    assert any(line["incident"] in numbers for line in lines(server, "error page") if line["view"] == "conversation")
+    assert SECRET not in server.console
+    backend, code = turn["backend"], turn["code"]
+    assert measured[f"chatui_turns_ended_total{sorted([backend, 'failed', code])}"] == 1
+    assert measured[f"chatui_model_server_errors_total{sorted([backend, code, '401'])}"] == 1
+    assert measured[f"chatui_turn_seconds_count{[backend]}"] == 1 and measured["chatui_queue_seconds_count[]"] == 1
+    assert measured["chatui_sign_ins_total['signed in']"] == 1 and measured["chatui_error_pages_total['404', 'E-X-NOT-FOUND']"] == 1
+    assert measured["chatui_database_seconds_count['writes']"] > 1
+
+
+async def test_an_answer_is_counted_with_its_first_token_and_the_page_that_waits_for_it(deployment: Deployment) -> None:
+    deployment.make_people(ada=(False, []))
+    server = deployment.start()
+    client = server.sign_in("ada")
+    async with asyncio.timeout(60), LiveSocket(server, client) as socket:
+        await ask(socket)
+        measured = scraped(server)
+    [turn] = lines(server, "turn ended")
+    assert turn["state"] == "completed" and "code" not in turn and turn["seconds"] >= 0
+    assert measured[f"chatui_first_token_seconds_count{[turn['backend']]}"] == 1 and measured["chatui_sockets[]"] == 1

@@ -1,0 +1,47 @@
+"""Backup and restore of PostgreSQL, with the commands that ``docs/operating.md`` gives."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.operating.from_docs import blocks, carry_out
+from tests.services.databases import own_database
+from tests.support.places import ROOT
+from tests.support.served import Deployment
+
+pytestmark = pytest.mark.services
+
+COUNT = "from chatui.models import User; from django.contrib.sessions.models import Session; "
+COUNT += "print('ANSWER', sorted(User.objects.values_list('username', flat=True)), Session.objects.count())"
+SIGN_IN = "from chatui.models import User; from django.test import Client; Client().force_login(User.objects.get(username='ada'))"
+
+
+@pytest.mark.skipif(not shutil.which("pg_dump"), reason="pg_dump and pg_restore are programs of PostgreSQL, which are not installed here.")
+def test_a_database_is_dumped_changed_and_restored(tmp_path: Path) -> None:
+    def counted() -> str:
+        return deployment.manage("shell", "--no-imports", "-c", COUNT).split("ANSWER ")[1].strip()
+
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    *_, daily, restore = blocks("docs/operating.md", "## Backup")
+    with own_database() as address:
+        deployment = Deployment(tmp_path / "data", CHATUI_DATABASE_URL=address)
+        deployment.make_people(ada=(False, []), bela=(False, []))
+        deployment.manage("shell", "--no-imports", "-c", SIGN_IN)
+        carry_out(daily, deployment.environment, elsewhere)
+        assert (elsewhere / "chatui.dump").stat().st_mode & 0o077 == 0
+        deployment.manage("erase_person", "bela", "--yes")
+        carry_out(daily.splitlines()[-1], deployment.environment, elsewhere)
+        printed = carry_out(restore, deployment.environment, elsewhere)
+        assert "1 person erased" in printed and "The log is intact" in printed
+        assert counted() == "['ada'] 0"
+        refused = subprocess.run(
+            [sys.executable, "manage.py", "backup", str(tmp_path)],
+            cwd=ROOT, env=deployment.environment, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert refused.returncode == 1 and "pg_dump" in refused.stderr

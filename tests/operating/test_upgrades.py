@@ -1,0 +1,55 @@
+"""Processes that start together on an empty database: one makes the tables, the others wait."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from chatui.database import file_locks
+from tests.services.databases import own_database
+from tests.support.places import ROOT
+from tests.support.served import NewDeployment
+
+
+def migrate_twice_at_once(deployment: NewDeployment) -> None:
+    command = [sys.executable, "manage.py", "migrate", "--verbosity", "0"]
+    started = [
+        subprocess.Popen(command, cwd=ROOT, env=deployment.environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        for _ in range(2)
+    ]
+    said = [process.communicate()[0] for process in started]
+    assert [process.returncode for process in started] == [0, 0], said
+    assert "[ ]" not in deployment.manage("showmigrations", "chatui", "auth")
+
+
+@pytest.mark.services
+def test_postgresql_is_migrated_by_one_of_them(tmp_path: Path) -> None:
+    with own_database(is_empty=True) as address:
+        migrate_twice_at_once(NewDeployment(tmp_path, CHATUI_DATABASE_URL=address, CHATUI_SECRET_KEY="x" * 50))
+
+
+@pytest.mark.served
+def test_sqlite_is_migrated_by_one_of_them(tmp_path: Path) -> None:
+    migrate_twice_at_once(NewDeployment(tmp_path))
+
+
+def test_a_lock_is_waited_for_and_goes_with_its_holder(tmp_path: Path) -> None:
+    database, has_it = tmp_path / "chatui.sqlite3", threading.Event()
+
+    def wait() -> None:
+        with file_locks.take(database, file_locks.MIGRATING, wait=True):
+            has_it.set()
+
+    with file_locks.take(database, file_locks.MIGRATING):
+        thread = threading.Thread(target=wait)
+        thread.start()
+        with pytest.raises(file_locks.TakenError):
+            file_locks.take(database, file_locks.MIGRATING)
+        with file_locks.take(database, file_locks.SERVING):
+            assert not has_it.is_set()
+    thread.join(60)
+    assert has_it.is_set()

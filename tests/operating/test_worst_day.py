@@ -1,0 +1,65 @@
+"""The worst day, with the commands that ``docs/operating.md`` gives: backed up beneath a running server, destroyed, restored."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.operating.from_docs import blocks, carry_out
+from tests.support.places import ROOT
+from tests.support.served import Deployment
+
+pytestmark = pytest.mark.served
+
+
+def test_backed_up_while_served_destroyed_and_restored(tmp_path: Path) -> None:
+    data, elsewhere = tmp_path / "data", tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    deployment = Deployment(data)
+    deployment.make_people(ada=(False, []), bela=(False, []))
+    key, daily, restore, *_ = blocks("docs/operating.md", "## Backup")
+    carry_out(key, deployment.environment, elsewhere)
+    server = deployment.start()
+    try:
+        ada = server.sign_in("ada")
+        printed = carry_out(daily, deployment.environment, elsewhere)
+        assert "2 accounts" in printed and "The log is intact. Head: --number" in printed
+        [backup] = elsewhere.glob("*.age")
+        names = {"chatui-20261121-040000.sqlite3.age": backup.name}
+        deployment.manage("erase_person", "bela", "--yes")
+        carry_out(daily.splitlines()[1], deployment.environment, elsewhere)
+        refused = subprocess.run(
+            [sys.executable, "manage.py", "restore", str(backup), "--identity", str(elsewhere / "backup.key")],
+            cwd=ROOT, env=deployment.environment, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert refused.returncode == 1 and "A server is running on this database" in refused.stderr
+        assert ada.get("/shares/").status_code == 200, "and it goes on"
+    finally:
+        server.stop(signal.SIGKILL)
+    database = data / "chatui.sqlite3"
+    database.write_bytes(database.read_bytes()[:5000])
+    printed = carry_out(restore, deployment.environment, elsewhere, **names)
+    assert "1 accounts" in printed and "1 who were erased since" in printed
+    assert "The log is intact" in deployment.manage("audit", "verify")
+    again = deployment.start()
+    try:
+        again.sign_in("ada")
+    finally:
+        again.stop()
+
+
+def test_a_second_server_on_the_same_file_says_so_and_ends_while_commands_run_beside(tmp_path: Path) -> None:
+    deployment = Deployment(tmp_path)
+    first = deployment.start()
+    try:
+        command = [sys.executable, "manage.py", "serve", "--port", "0"]
+        second = subprocess.run(command, cwd=ROOT, env=deployment.environment, capture_output=True, text=True, timeout=100, check=False)
+        assert second.returncode == 1 and "Another process already serves" in second.stderr and "Traceback" not in second.stderr
+        assert "log is empty" in deployment.manage("audit", "head")
+    finally:
+        first.stop(signal.SIGKILL)
+    deployment.start().stop()
