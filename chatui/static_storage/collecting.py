@@ -37,7 +37,7 @@ def finish() -> None:
 
 def named_by_templates() -> set[str]:
     """The scripts that pages load."""
-    places: list[Path] = [Path(place) for engine in settings.TEMPLATES for place in engine["DIRS"]]  # type: ignore[attr-defined]
+    places: list[Path] = [Path(str(place)) for engine in settings.TEMPLATES for place in engine["DIRS"]]
     pages = [page for place in places for page in place.rglob("*.html")]
     return joined_scripts.named_in("\n".join(page.read_text(encoding="utf-8") for page in pages))
 

@@ -54,19 +54,55 @@ def join(sources: Mapping[str, str], named: Iterable[str]) -> dict[str, str]:
     return _Files(modules, needs).written()
 
 
+class _Places:
+    """Tells modules apart that may not be in one file. Two with the same place are in the same one.
+
+    A file's name has the hash of its content, and its content has the names of what it loads, at once or later. So no file may load, later,
+    one that needs it.
+    """
+
+    def __init__(self, modules: Mapping[str, Module], needs: Mapping[str, list[str]]) -> None:
+        self._modules, self._needs = modules, needs
+        self._later = {target for module in modules.values() for target in module.dynamic}
+        self._steps: dict[str, int] = {}
+
+    def of(self, name: str) -> tuple[frozenset[str], int]:
+        """The entries that need a module. Of what a page begins with, only the pages count: what they load later finds it there. Where
+        something needs it that is loaded later, also how many steps it is from loading nothing more.
+        """
+        users = frozenset(entry for entry in self._needs if name in self._needs[entry])
+        pages = users - self._later
+        return (pages or users), (self._step(name, ()) if pages and users & self._later else _NOTHING_LATER)
+
+    def entry(self, place: tuple[frozenset[str], int]) -> str:
+        """The entry whose own file this is; empty where others need it."""
+        users, step = place
+        return min(users) if len(users) == 1 and step == _NOTHING_LATER else ""
+
+    def _step(self, name: str, way: tuple[str, ...]) -> int:
+        if name in way:
+            raise JoinError(f"{name}: loads later what needs it")
+        if name not in self._steps:
+            module, way = self._modules[name], (*way, name)
+            later = [1 + self._step(target, way) for target in module.dynamic]
+            self._steps[name] = max([0, *later, *(self._step(target, way) for target, _ in module.imports)])
+        return self._steps[name]
+
+
 class _Files:
     """Which module is in which file. ``needs``: for each entry, its modules in the order in which they run."""
 
     def __init__(self, modules: dict[str, Module], needs: dict[str, list[str]]) -> None:
         self._modules, self._needs = modules, needs
         self._variables = {name: f"${number}" for number, name in enumerate(modules)}
-        groups: dict[frozenset[str], list[str]] = {}
+        places = _Places(modules, needs)
+        groups: dict[tuple[frozenset[str], int], list[str]] = {}
         for entry in needs:
             for name in needs[entry]:
-                group = groups.setdefault(frozenset(each for each in needs if name in needs[each]), [])
+                group = groups.setdefault(places.of(name), [])
                 group.extend([name] if name not in group else [])
         shared = iter(range(1, len(groups) + 1))
-        self._files = {next(iter(users)) if len(users) == 1 else f"{FOLDER}/{next(shared)}.js": group for users, group in groups.items()}
+        self._files = {places.entry(place) or f"{FOLDER}/{next(shared)}.js": group for place, group in groups.items()}
         self._file_of = {name: file for file, group in self._files.items() for name in group}
 
     def written(self) -> dict[str, str]:
@@ -190,6 +226,7 @@ def _relative(file: str, target: str) -> str:
     return path if path.startswith(".") else f"./{path}"
 
 
+_NOTHING_LATER = -1
 _IMPORT = re.compile(r"""\s*import\s*(?:\{(?P<names>[^}]*)\}\s*from\s*)?"(?P<path>\.[^"]+)";""")
 _EXPORT = re.compile(r"^export (?:async )?(?:function|class|const) (\w+)(?![\w$])", re.MULTILINE)
 _TEXT = re.compile(r""""(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\\n]|\\.)*`|/\*.*?\*/|//.*""")

@@ -4,6 +4,5 @@ import "./site.js";
 import "./chat/composer.js";
 import "./chat/transcript.js";
 import "./sidebar/conversation-list.js";
-import "./sidebar/conversation-search.js";
 import "./chat/page.js";
 import "./installed/later.js";

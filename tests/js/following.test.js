@@ -20,6 +20,22 @@ test("a reader who scrolls up is let go", () => {
   assert.equal(following.on, false);
 });
 
+test("a reader who scrolls up at the moment in which text comes is let go", () => {
+  const following = new Following();
+  following.scrolled(at(500, 1000));
+  following.resized(at(400, 1000));
+  assert.equal(following.on, false);
+});
+
+test("text that grows, shrinks or gets more room is no reader who scrolls up", () => {
+  const following = new Following();
+  following.scrolled(at(500, 1000));
+  following.resized(at(500, 1200));
+  following.resized(at(450, 950));
+  following.resized(at(400, 1000, 600));
+  assert.equal(following.on, true);
+});
+
 test("it stays let go while text grows below", () => {
   const following = new Following();
   following.scrolled(at(500, 1000));

@@ -2,19 +2,20 @@
 
 import { ConversationList } from "../sidebar/conversation-list.js";
 import { Drawer } from "../sidebar/drawer.js";
+import { searchOnDemand } from "../sidebar/first-search.js";
 import { findOnDemand } from "../finding/first-find.js";
 import { Connection } from "../page/connection.js";
 import { around, find, listen } from "../page/dom.js";
 import { whenLeaving } from "../writing/leaving.js";
 import { Shortcuts } from "../shortcuts/shortcuts.js";
 import { isEndUserEvent } from "../wire/protocol.js";
-import { NextMessage } from "../writing/next-message.js";
+import { nextMessageOnDemand } from "../writing/first-next-message.js";
 import { Announcer } from "./announcer.js";
 import { Commands } from "./commands.js";
 import { ChatComposer } from "./composer.js";
 import { ConnectionBanner } from "./connection-banner.js";
 import { ContextUse } from "./context-use.js";
-import { MoreMessages } from "./more.js";
+import { moreOnDemand } from "../windows/first-more.js";
 import { OpenConversation } from "./open-conversation.js";
 import { Scrolling } from "./scrolling.js";
 import { ServerEvents } from "./server-events.js";
@@ -43,7 +44,6 @@ class ChatPage extends HTMLElement {
   #drawer = new Drawer(this);
   #scroller = find(this, ".scroller", HTMLElement);
   #scrolling = new Scrolling(this.#scroller, this.#transcript);
-  #more = new MoreMessages(this.#transcript, this.#scroller);
   #tab = new TabTitle();
   #announcer = new Announcer(find(this, ".announcer", HTMLElement), this.#tab);
   #connection = new Connection(this.dataset.socket ?? "/ws/", {
@@ -71,7 +71,7 @@ class ChatPage extends HTMLElement {
     connection: this.#connection,
     open: this.#open,
   });
-  #next = new NextMessage({
+  #next = nextMessageOnDemand({
     composer: this.#composer,
     transcript: this.#transcript,
     open: this.#open,
@@ -101,7 +101,8 @@ class ChatPage extends HTMLElement {
     this.#composer.running = this.#transcript.running.length > 0;
     this.#next.start();
     if (!this.#toFoundMessage()) this.#scrolling.toEnd();
-    this.#more.start();
+    moreOnDemand(this.#transcript, this.#scroller);
+    searchOnDemand();
     findOnDemand({ transcript: this.#transcript, open: this.#open, scrolling: this.#scrolling });
     this.#connection.start();
     this.#composer.begin();

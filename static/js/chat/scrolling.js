@@ -19,7 +19,7 @@ export class Scrolling {
   constructor(scroller, content) {
     this.#scroller = scroller;
     this.#content = content;
-    const observer = new ResizeObserver(this.#settle);
+    const observer = new ResizeObserver(this.#resized);
     observer.observe(content);
     observer.observe(scroller);
     scroller.addEventListener("scroll", this.#scrolled, { passive: true });
@@ -59,16 +59,26 @@ export class Scrolling {
     this.#show();
   }
 
-  #settle = () => {
+  #resized = () => {
+    // A reader may have scrolled up just now: their event comes later, and would find the page at its end again.
+    this.#following.resized(this.#position);
+    this.#settle();
+  };
+
+  #settle() {
     // Where later messages wait to be loaded, the end of the page is not the newest text.
     if (!this.#content.reachesEnd) this.#following.leave();
     if (this.#following.on) this.#scroller.scrollTop = this.#scroller.scrollHeight;
     this.#show();
-  };
+  }
+
+  get #position() {
+    const { scrollTop: top, scrollHeight: height, clientHeight: view } = this.#scroller;
+    return { top, height, view };
+  }
 
   #scrolled = () => {
-    const { scrollTop: top, scrollHeight: height, clientHeight: view } = this.#scroller;
-    this.#following.scrolled({ top, height, view });
+    this.#following.scrolled(this.#position);
     if (!this.#content.reachesEnd) this.#following.leave();
     this.#show();
   };

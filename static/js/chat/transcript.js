@@ -5,7 +5,7 @@ import { finishAll } from "../page/finishing.js";
 import { Exchange } from "../exchange/exchange.js";
 import { ExchangeButtons } from "../exchange/buttons.js";
 import { listenForVersions } from "../comparing/listening.js";
-import { signature, withAbove } from "./more.js";
+import { signature, withAbove } from "../windows/window.js";
 
 /** @import { TurnCreated } from "../wire/wire.js" */
 /** @typedef {Pick<TurnCreated, "turn" | "question" | "after" | "kind" | "continued_turn">} Begun */

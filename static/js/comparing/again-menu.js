@@ -17,7 +17,7 @@ export class AgainMenu {
 
   /**
    * @param {ChatTranscript} transcript
-   * @param {Comparison} comparison
+   * @param {() => Promise<Comparison | null>} comparison
    */
   constructor(transcript, comparison) {
     this.#transcript = transcript;
@@ -49,7 +49,7 @@ export class AgainMenu {
     if (!item || !(element instanceof HTMLElement) || !select) return;
     const exchange = Exchange.of(element);
     if (isBusy()) return toast(refusal("E-X-BUSY"));
-    const isShown = await this.#comparison.show(exchange, item.textContent ?? "");
+    const isShown = await (await this.#comparison())?.show(exchange, item.textContent ?? "");
     const { question } = exchange;
     if (!isShown || !question) return;
     // Meanwhile the person may have asked something else, here or in another tab.

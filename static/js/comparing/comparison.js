@@ -35,9 +35,11 @@ export class Comparison {
   }
 
   listen() {
-    this.#transcript.addEventListener("click", this.#clicked);
     this.#transcript.addEventListener("submit", this.#kept);
     this.#transcript.addEventListener("chat:branch", this.#replaced);
+    this.#transcript.addEventListener("click", (event) => {
+      if (around(event, "[data-action=end-comparison]")) this.#end();
+    });
     const question = new URLSearchParams(location.search).get("compare");
     const exchange = question && this.#transcript.exchanges.find((each) => each.question === question);
     if (exchange) void this.show(exchange);
@@ -67,20 +69,18 @@ export class Comparison {
     return true;
   }
 
-  /** @param {Event} event */
-  #clicked = async (event) => {
-    const button = around(event, "button[data-action]");
-    const element = around(event, ".exchange");
-    if (!button || !element) return;
-    if (button.dataset.action === "end-comparison") return this.#end();
-    if (button.dataset.action !== "compare") return;
+  /**
+   * Shows the versions of an exchange, or hides them.
+   * @param {HTMLElement} element
+   */
+  async toggle(element) {
     if (this.#open?.exchange.element === element) return this.#end();
     await this.show(Exchange.of(element));
     if (!this.#open) return;
     find(this.#open.head, ".version-name", HTMLElement).focus({ preventScroll: true });
     const count = this.#open.versions.length;
     this.#dispatch("chat:announce", tn("%(n)s version side by side", "%(n)s versions side by side", count));
-  };
+  }
 
   /**
    * The conversation is to go on with another version.

@@ -1,15 +1,40 @@
 // What lets a person see other versions: one instead of another, several side by side, and one of another model's.
+// The comparison is loaded when somebody first compares.
 
+import { t } from "../language/words.js";
+import { around } from "../page/dom.js";
+import { laterStyles } from "../windows/later-styles.js";
+import { toast } from "../page/toasts.js";
 import { Versions } from "../exchange/versions.js";
 import { AgainMenu } from "./again-menu.js";
-import { Comparison } from "./comparison.js";
 
 /** @import { ChatTranscript } from "../chat/transcript.js" */
+/** @import { Comparison } from "./comparison.js" */
 
 /** @param {ChatTranscript} transcript */
 export function listenForVersions(transcript) {
-  const comparison = new Comparison(transcript);
+  /** @type {Promise<Comparison> | null} */
+  let loading = null;
+  const load = () => (loading ??= begun(transcript));
+  /** @returns {Promise<Comparison | null>} null where it could not be loaded, and that was said */
+  const comparison = () => load().catch(() => {
+    loading = null;
+    toast(t("There is no connection to the server. Please try again when it is back."));
+    return null;
+  });
   new Versions(transcript).listen();
-  comparison.listen();
   new AgainMenu(transcript, comparison).listen();
+  transcript.addEventListener("click", async (event) => {
+    const element = around(event, ".exchange");
+    if (element && around(event, "button[data-action=compare]")) (await comparison())?.toggle(element);
+  });
+  if (new URLSearchParams(location.search).has("compare")) void comparison();
+}
+
+/** @param {ChatTranscript} transcript */
+async function begun(transcript) {
+  const [{ Comparison }] = await Promise.all([import("./comparison.js"), laterStyles()]);
+  const comparison = new Comparison(transcript);
+  comparison.listen();
+  return comparison;
 }

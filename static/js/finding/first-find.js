@@ -3,6 +3,7 @@
 import { t } from "../language/words.js";
 import { around, find } from "../page/dom.js";
 import { menuOpener } from "../page/menus.js";
+import { laterStyles } from "../windows/later-styles.js";
 import { toast } from "../page/toasts.js";
 import { takeFromLastPage } from "./next-page.js";
 
@@ -12,7 +13,7 @@ import { takeFromLastPage } from "./next-page.js";
 export function findOnDemand(page) {
   /** @type {Promise<FindBar> | null} */
   let loading = null;
-  const load = () => (loading ??= import("./find-bar.js").then((module) => begun(new module.FindBar(page))));
+  const load = () => (loading ??= begun(page));
   /** @param {(bar: FindBar) => void} use */
   const use = (use) =>
     void load().then(use, () => {
@@ -31,8 +32,10 @@ export function findOnDemand(page) {
   if (kept?.conversation && kept.conversation === page.open.id) use((bar) => bar.resume(kept));
 }
 
-/** @param {FindBar} bar */
-function begun(bar) {
+/** @param {Around} page */
+async function begun(page) {
+  const [{ FindBar }] = await Promise.all([import("./find-bar.js"), laterStyles()]);
+  const bar = new FindBar(page);
   bar.listen();
   return bar;
 }

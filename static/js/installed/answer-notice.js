@@ -2,7 +2,7 @@
 // browser only. The notice says nothing of the conversation: it is seen by whoever sees the screen.
 
 import { t } from "../language/words.js";
-import { around, find } from "../page/dom.js";
+import { find } from "../page/dom.js";
 import { whenLeaving } from "../writing/leaving.js";
 import { recall, remember } from "../page/storage.js";
 import { toast } from "../page/toasts.js";
@@ -10,6 +10,7 @@ import { toast } from "../page/toasts.js";
 /** @import { ChatComposer } from "../chat/composer.js" */
 /** @import { ChatTranscript } from "../chat/transcript.js" */
 
+/** As in "installed.js". */
 const KEY = "chatui:notice";
 const LONG_MS = 10_000;
 const READY = t("An answer is ready");
@@ -34,14 +35,9 @@ export class AnswerNotice {
   }
 
   listen() {
-    if (!("Notification" in globalThis)) return;
-    document.addEventListener("click", (event) => {
-      if (around(event, "[data-action=tell-ready]")) void this.#choose();
-    });
     addEventListener("storage", (event) => event.key === KEY && this.#show());
     this.#composer.addEventListener("chat:running", this.#followed);
     whenLeaving(() => this.#set(false));
-    this.#button.hidden = false;
     this.#show();
     this.#followed();
   }
@@ -51,7 +47,7 @@ export class AnswerNotice {
   }
 
   /** The browser asks for permission after this click only. */
-  async #choose() {
+  async choose() {
     if (this.#isOn) return this.#set(false, OFF);
     const permission = await Notification.requestPermission();
     this.#set(permission === "granted", permission === "granted" ? ON : DENIED);

@@ -1,17 +1,53 @@
 // The page as an app of its own: the service worker, new versions of the product, and notices of long answers.
 
-import { find, workerAddress } from "../page/dom.js";
-import { AnswerNotice } from "./answer-notice.js";
+import { around, find, workerAddress } from "../page/dom.js";
+import { recall } from "../page/storage.js";
 import { NewVersion } from "./new-version.js";
 
+/** @import { AnswerNotice } from "./answer-notice.js" */
 /** @import { ChatComposer } from "../chat/composer.js" */
 /** @import { ChatTranscript } from "../chat/transcript.js" */
+
+/** Under this name the browser remembers who wants notices. */
+const KEY = "chatui:notice";
 
 export function start() {
   const composer = /** @type {ChatComposer} */ (find(document, "chat-composer", HTMLElement));
   const transcript = /** @type {ChatTranscript} */ (find(document, "chat-transcript", HTMLElement));
-  new AnswerNotice(composer, transcript).listen();
+  if ("Notification" in globalThis) noticeOnDemand(composer, transcript);
   void work(composer);
+}
+
+/**
+ * Notices are loaded where somebody wants them, in this tab or in another one.
+ * @param {ChatComposer} composer
+ * @param {ChatTranscript} transcript
+ */
+function noticeOnDemand(composer, transcript) {
+  /** @type {Promise<AnswerNotice> | null} */
+  let loading = null;
+  /** @param {(notice: AnswerNotice) => unknown} use */
+  const use = (use) => {
+    loading ??= begun(composer, transcript);
+    loading.then(use, () => (loading = null));
+  };
+  document.addEventListener("click", (event) => {
+    if (around(event, "[data-action=tell-ready]")) use((notice) => notice.choose());
+  });
+  const look = () => {
+    if (recall(KEY)) use(() => undefined);
+  };
+  addEventListener("storage", look);
+  find(document, "[data-action=tell-ready]", HTMLButtonElement).hidden = false;
+  look();
+}
+
+/** @param {ChatComposer} composer @param {ChatTranscript} transcript */
+async function begun(composer, transcript) {
+  const { AnswerNotice } = await import("./answer-notice.js");
+  const notice = new AnswerNotice(composer, transcript);
+  notice.listen();
+  return notice;
 }
 
 /** @param {ChatComposer} composer */

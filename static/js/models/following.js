@@ -28,16 +28,31 @@ export class Following {
   }
 
   /**
+   * The content or the view changed its size: a lower offset than before is the reader's then, too.
+   * @param {Position} now
+   */
+  resized(now) {
+    if (this.#isBack(now)) this.#on = false;
+  }
+
+  /**
    * The scroll position changed. Shrinking content and a growing view also lower the offset; only a lower offset
    * without either of them means that the reader scrolled up.
    * @param {Position} now
    */
   scrolled(now) {
-    const last = this.#last;
+    const { top } = this.#last;
+    const isBack = this.#isBack(now);
     this.#last = now;
     const distance = now.height - now.top - now.view;
     if (distance <= JITTER_PX) this.#on = true;
-    else if (now.top < last.top - JITTER_PX && now.height >= last.height && now.view <= last.view) this.#on = false;
-    else if (distance <= AT_END_PX && now.top > last.top) this.#on = true;
+    else if (isBack) this.#on = false;
+    else if (distance <= AT_END_PX && now.top > top) this.#on = true;
+  }
+
+  /** @param {Position} now */
+  #isBack(now) {
+    const { top, height, view } = this.#last;
+    return now.top < top - JITTER_PX && now.height >= height && now.view <= view;
   }
 }

@@ -1,9 +1,9 @@
-// Finishes closed blocks in idle time, newest first: code is highlighted, mathematics is typeset, diagrams are
-// drawn, and wide tables can be scrolled by keyboard. What does that is fetched when it is first needed; a block for
-// which it could not be fetched stays as it is, and is tried again when there is a connection.
+// Finishes closed blocks: wide tables can be scrolled by keyboard at once, and in idle time, newest first, code is
+// highlighted, mathematics is typeset and diagrams are drawn. What does that is fetched when it is first needed; a
+// block for which it could not be fetched stays as it is, and is tried again when there is a connection.
 
 import { decorateCode, highlightCode } from "./code.js";
-import { setMathematics } from "./mathematics.js";
+import { reachWideTables } from "./wide-tables.js";
 
 /** @type {Element[]} */
 const queue = [];
@@ -14,7 +14,8 @@ let scheduled = false;
 /** @param {Element} block closed: it will not change any more */
 export function finishBlock(block) {
   decorateCode(block);
-  if (!block.querySelector("pre > code, .math, table")) return;
+  reachWideTables(block);
+  if (!block.querySelector("pre > code, .math")) return;
   queue.push(block);
   schedule();
 }
@@ -56,7 +57,6 @@ function again() {
 /** @param {Element} block */
 async function finish(block) {
   await highlightCode(block);
-  await setMathematics(block);
-  if (block.querySelector("table")) (await import("./wide-tables.js")).reachWideTables(block);
+  if (block.querySelector(".math")) await (await import("./mathematics.js")).setMathematics(block);
   if (block.querySelector("code.language-mermaid")) (await import("./diagrams.js")).drawDiagrams(block);
 }

@@ -1,5 +1,4 @@
 // <conversation-search>: the search field above the list of conversations. Shows its results in place of the list.
-// "chat:find" asks for it; then it dispatches "chat:search".
 
 import { t, tn } from "../language/words.js";
 import { around, fill, find, parse, seek } from "../page/dom.js";
@@ -22,7 +21,6 @@ export class ConversationSearch extends HTMLElement {
     this.addEventListener("submit", this.#submitted);
     this.addEventListener("keydown", this.#key);
     this.addEventListener("click", this.#clicked);
-    this.addEventListener("chat:find", this.#begin);
     find(this, "form", HTMLFormElement).dataset.ready = "";
     if (this.#text.value.trim()) void this.#ask();
   }
@@ -138,12 +136,6 @@ export class ConversationSearch extends HTMLElement {
     if (place + by < 0) this.#text.focus();
     else links[Math.min(place + by, links.length - 1)]?.focus();
   }
-
-  #begin = () => {
-    this.dispatchEvent(new CustomEvent("chat:search", { bubbles: true }));
-    this.#text.focus();
-    this.#text.select();
-  };
 }
 
 /** @param {number} count @param {boolean} hasMore */

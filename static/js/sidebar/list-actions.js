@@ -3,18 +3,20 @@
 import { t } from "../language/words.js";
 import { around, find, seek } from "../page/dom.js";
 import { menuOpener } from "../page/menus.js";
-import { RequestFailed, act } from "../page/server.js";
+import { RequestFailed, SignedOut, act } from "../page/server.js";
+import { laterStyles } from "../windows/later-styles.js";
 import { toast } from "../page/toasts.js";
 import { editTitle, newEntry, titledEntry } from "./entries.js";
-import { MoveDialog } from "./move-dialog.js";
 import { showPlace } from "./place-items.js";
 
+/** @import { MoveDialog } from "./move-dialog.js" */
 /** @import { ConversationList } from "./conversation-list.js" */
 
 export class ListActions {
   #list;
   #menu = find(document, "#conversation-menu", HTMLElement);
-  #move = new MoveDialog();
+  /** What moves conversations; loaded when somebody first does. @type {Promise<MoveDialog> | null} */
+  #dialog = null;
   /** Those that were deleted in this tab. @type {Set<string>} */
   #deleted = new Set();
 
@@ -53,7 +55,11 @@ export class ListActions {
 
   /** @param {string} path of the page that asks for the folder */
   move(path) {
-    void this.#move.open(path);
+    const dialog = (this.#dialog ??= moveDialog());
+    dialog.then((made) => made.open(path), () => {
+      this.#dialog = null;
+      toast(t("There is no connection to the server. Please try again when it is back."));
+    });
   }
 
   /**
@@ -87,7 +93,7 @@ export class ListActions {
       this.#announceTitle(conversation, answer.title ?? title);
     } catch (error) {
       this.#announceTitle(conversation, before);
-      toast(messageOf(error));
+      toast(messageOf(error), { label: t("Try again"), run: () => void this.saveTitle(item, title, before) });
     }
   }
 
@@ -159,7 +165,13 @@ export class ListActions {
   }
 }
 
+async function moveDialog() {
+  const [{ MoveDialog }] = await Promise.all([import("./move-dialog.js"), laterStyles()]);
+  return new MoveDialog();
+}
+
 /** @param {unknown} error */
 function messageOf(error) {
-  return error instanceof RequestFailed ? error.message : t("That did not work. Please reload the page.");
+  const isTold = error instanceof RequestFailed || error instanceof SignedOut;
+  return isTold ? error.message : t("That did not work. Please reload the page.");
 }

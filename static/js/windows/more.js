@@ -138,29 +138,3 @@ export class MoreMessages {
     this.#transcript.dispatchEvent(new CustomEvent(name, { detail }));
   }
 }
-
-/**
- * What the page shows once it has the server's window: what it holds above that stays, because a question has only one
- * way up to the first message.
- * @param {HTMLElement} transcript
- * @param {HTMLElement} fresh
- * @returns {Element[]}
- */
-export function withAbove(transcript, fresh) {
-  const window = [...fresh.children];
-  const first = window.find((child) => child.matches(".exchange"));
-  const question = first?.getAttribute("data-question");
-  const shown = [...transcript.children];
-  const place = question ? shown.findIndex((child) => child.getAttribute("data-question") === question) : -1;
-  if (!first || place < 0) return window;
-  return [...shown.slice(0, place), ...window.slice(window.indexOf(first))];
-}
-
-/**
- * Which exchanges these are, and in what state.
- * @param {Element[]} children of a transcript
- */
-export function signature(children) {
-  const names = ["data-question", "data-turn", "data-imported", "data-state", "data-more"];
-  return children.map((child) => names.map((name) => child.getAttribute(name)).join(" ")).join("\n");
-}

@@ -1,0 +1,48 @@
+// Loads what holds the next message when an answer is being written here, or when this browser holds one already.
+
+import { t } from "../language/words.js";
+import { find } from "../page/dom.js";
+import { openStorage } from "../page/storage.js";
+
+/** @import { Around, NextMessage } from "./next-message.js" */
+
+const PREFIX = "chatui:next:";
+const NO_CONNECTION = t("There is no connection to the server. Please try again when it is back.");
+
+/** @param {Around} around */
+export function nextMessageOnDemand(around) {
+  const { composer } = around;
+  /** @type {NextMessage | null} */
+  let next = null;
+  /** @type {Promise<void> | null} */
+  let loading = null;
+  const load = () => (loading ??= import("./next-message.js").then((module) => {
+    next = new module.NextMessage(around);
+    next.start();
+  }, (error) => {
+    loading = null;
+    throw error;
+  }));
+  /** A try that fails says so only to a person who sends something. */
+  const prepare = () => void load().catch(() => undefined);
+
+  composer.addEventListener("chat:running", () => composer.isRunning && prepare());
+  composer.addEventListener("chat:next", (event) => {
+    if (next) return;
+    // What was written stays in the box until there is a place for it.
+    event.preventDefault();
+    const form = find(composer, "form", HTMLFormElement);
+    load().then(() => form.requestSubmit(), () => composer.say(NO_CONNECTION, "hint"));
+  });
+  addEventListener("storage", ({ key }) => key?.startsWith(PREFIX) && prepare());
+  return {
+    /** The page is there, and knows whether an answer is being written. */
+    start() {
+      const storage = openStorage();
+      const keys = Array.from({ length: storage?.length ?? 0 }, (_, index) => storage?.key(index) ?? "");
+      if (composer.isRunning || keys.some((key) => key.startsWith(PREFIX))) prepare();
+    },
+    /** The person signs out: nothing that they wrote stays in this browser. */
+    forget: () => next?.forget(),
+  };
+}
