@@ -1,4 +1,4 @@
-"""The rows that a canary run adds to the database (two people, their group, their back ends) and removes afterwards."""
+"""The rows that a canary run adds to the database (three people, their group, their back ends) and removes afterwards."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 
-from django.contrib.auth.models import Group
+from django.contrib.auth.models import Group, Permission
 from django.contrib.sessions.models import Session
 from django.db import transaction
 from django.utils import timezone
@@ -25,11 +25,15 @@ _LAST_POSITION = 32_767
 
 @dataclass(frozen=True, slots=True)
 class Guests:
-    """The owner of the canary's conversations and a stranger; ``run`` is the name of this run in everything it creates."""
+    """The owner of the canary's conversations, a stranger, and one who may see hidden channels, at whose account nobody can sign in.
+
+    ``run`` is the name of this run in everything it creates.
+    """
 
     run: str
     owner: User
     stranger: User
+    trusted: User
     password: str = field(repr=False)
 
 
@@ -60,7 +64,9 @@ def make(run: str, offers: Mapping[str, Offer]) -> Guests:
     with transaction.atomic():
         group = Group.objects.create(name=run)
         owner, stranger = (User.objects.create_user(f"{run}-{name}", password=password) for name in ("owner", "stranger"))
-        for person in (owner, stranger):
+        trusted = User.objects.create_user(f"{run}-trusted", is_staff=True)
+        trusted.user_permissions.add(Permission.objects.get(content_type__app_label="chatui", codename="view_hidden_channels"))
+        for person in (owner, stranger, trusted):
             person.groups.add(group)
         for name, offer in offers.items():
             row = StoredBackend.objects.create(
@@ -79,13 +85,13 @@ def make(run: str, offers: Mapping[str, Offer]) -> Guests:
                 overall_seconds=120,
             )
             row.groups.add(group)
-    return Guests(run, owner, stranger, password)
+    return Guests(run, owner, stranger, trusted, password)
 
 
 def remove(run: str, sessions: Iterable[str] = ()) -> None:
     """Remove all rows of a run, with what its people own; the audit log stays. Without rows it does nothing."""
     with transaction.atomic():
-        names = [f"{run}-owner", f"{run}-stranger"]
+        names = [f"{run}-{name}" for name in ("owner", "stranger", "trusted")]
         StoredBackend.objects.filter(name__startswith=f"{run}-").delete()
         AttemptWarning.objects.filter(person_name__in=names).delete()
         Session.objects.filter(session_key__in=[key for key in sessions if key]).delete()

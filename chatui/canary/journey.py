@@ -19,6 +19,7 @@ from chatui.canary.guests import Guests
 from chatui.canary.kept import look_at_rows
 from chatui.canary.markers import Canary
 from chatui.canary.peer import Peer
+from chatui.canary.programs import Programs
 from chatui.canary.talk import ENDS, PlayedServer, Talk
 from chatui.canary.visitors.addresses import Values
 from chatui.canary.visitors.browser import Browser, Deployment
@@ -83,6 +84,7 @@ class Journey:
                 self._look_at_rows,
                 self._crawl,
                 self._search,
+                self._programs,
                 self._check_recorded,
             )
             parts: list[Callable[[], None]] = [*talks, *rest]
@@ -258,6 +260,10 @@ class Journey:
     def _found(self, browser: Browser, path: str, word: str, place: str) -> str:
         answer = browser.get(path, place)
         return _TOKEN.sub(r"\1", answer.text.replace(word, ""))
+
+    def _programs(self) -> None:
+        """Programs at every address for them, with every kind of key."""
+        Programs(self._guests, self._deployment, self._peer, self.problems).visit(self._planted.scripts)
 
     def _check_recorded(self) -> None:
         """Check that each refused access to hidden channels is in the audit log, as a line or in a count."""

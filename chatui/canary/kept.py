@@ -26,7 +26,7 @@ def look_at_rows(watch: Watch, owner: User) -> None:
 
 def _rows(owner: User) -> Iterator[tuple[str, QuerySet[Any], tuple[str, ...]]]:
     conversations = owner.conversations.all()
-    yield "Conversation", conversations, ("title", "model", "choice", "sampled_with")
+    yield "Conversation", conversations, ("title", "model", "choice", "sampled_with", "answer_format")
     yield "SearchEntry", SearchEntry.objects.filter(conversation__in=conversations), ("terms",)
     yield "ShareLink", ShareLink.objects.filter(conversation__in=conversations), ("title", "shown_name")
     yield "AuditEvent", AuditEvent.objects.filter(actor=owner), _OF_A_LINE

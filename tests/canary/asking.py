@@ -16,7 +16,7 @@ from django.http import HttpResponseBase
 from django.test import Client
 from django.utils import timezone
 
-from chatui.accounts import password_links
+from chatui.accounts import invitations, password_links
 from chatui.accounts.api_keys import making
 from chatui.audit_log.record import Visitor, record
 from chatui.models import AttemptWarning, Conversation, DebugRequest, Folder, Message, ProgramAnswer, StoredBackend, ToolApproval, User
@@ -77,6 +77,8 @@ def places(world: World) -> dict[str, str]:
         arguments='{"to": "a visible address"}',
         lapses_at=timezone.now(),
     )
+    inviter = make_person("inviter", "view_user", "add_user", staff=True)
+    invited = invitations.make(Visitor(inviter, ADDRESS, "shell"), days=7, group=None, note="").split("/")
     foreign = append(second, None, Header("user"), "Elsewhere")
     key = making.make(Visitor(owner, ADDRESS, "shell"), making.Wanted("A script", for_responses=True, for_chat=True))
     return {
@@ -107,6 +109,8 @@ def places(world: World) -> dict[str, str]:
         "warning": str(warning.pk),
         "link": str(world.hers.link.pk),
         "deleted_link": str(world.deleted.link.pk),
+        "invitation": invited[2],
+        "invitation_token": invited[3],
         "password_link": password[3],
         "password_token": password[4],
         "token": world.hers.link.token,

@@ -283,6 +283,17 @@ ROUTES: tuple[Route, ...] = (
         ),
     ),
     Route(
+        "c/<uuid:conversation_id>/format/",
+        "The owner: the title of the conversation and the schema of its answers, which they set; changes nothing that was written.",
+        (
+            Ask("GET", "/c/{conversation}/format/", _OWNER_ONLY),
+            Ask("GET", "/c/{deleted}/format/", _NOBODY),
+            Ask("POST", "/c/{conversation}/format/", _OWNER_ACTS, {"schema": '{{"type": "object"}}'}),
+            Ask("POST", "/c/{conversation}/format/", _OWNER_ACTS, {"clear": "1"}),
+            Ask("POST", "/c/{deleted}/format/", _NOBODY, {"schema": "{{}}"}),
+        ),
+    ),
+    Route(
         "folders/new/",
         "A signed-in person makes a folder, and puts a conversation of theirs into it.",
         (
@@ -622,6 +633,81 @@ ROUTES: tuple[Route, ...] = (
         (Ask("GET", "/import/", _SIGNED_IN), Ask("POST", "/import/", _SIGNED_IN.replace("200", "400"), {"file": "no file"})),
     ),
     Route(
+        "sign-in/with/<slug:provider>/",
+        "Sends a browser to a provider that the operator has named; nothing of anybody. Here there is none.",
+        (Ask("POST", "/sign-in/with/company/", _NOT_THERE), Ask("GET", "/sign-in/with/company/", _NEVER)),
+    ),
+    Route(
+        "sign-in/with/<slug:provider>/back/",
+        "Takes the answer of a provider, for the browser that began. Here there is none.",
+        (Ask("GET", "/sign-in/with/company/back/?state=x&code=y", _NOT_THERE), Ask("POST", "/sign-in/with/company/back/", _NEVER)),
+    ),
+    Route(
+        "sign-in/ways/",
+        "A signed-in person: the ways into their own account. Nothing of others.",
+        (Ask("GET", "/sign-in/ways/", _SIGNED_IN), Ask("POST", "/sign-in/ways/", _NEVER)),
+    ),
+    Route(
+        "sign-in/ways/<uuid:identity_id>/remove/",
+        "A signed-in person takes away one of their own identities, after showing again who they are. Recorded.",
+        (Ask("POST", "/sign-in/ways/{nothing}/remove/", "302 302 302 302 302 302 302 302 302"),),
+    ),
+    Route(
+        "sign-in/code/",
+        "Whoever has shown a password in this browser: a form for a code, or the secret of a second factor to set up. Others: no.",
+        (Ask("GET", "/sign-in/code/", "302 " * 8 + "302"), Ask("POST", "/sign-in/code/", "302 " * 8 + "302", {"code": "123456"})),
+    ),
+    Route(
+        "sign-in/second-factor/",
+        "A signed-in person who has just shown who they are: the secret of the factor that they set up. Here nobody has.",
+        (Ask("GET", "/sign-in/second-factor/", "302 " * 8 + "302"),),
+    ),
+    Route(
+        "sign-in/second-factor/picture.svg",
+        "The same secret as a picture, for the same people.",
+        (Ask("GET", "/sign-in/second-factor/picture.svg", _NOT_THERE),),
+    ),
+    Route(
+        "sign-in/second-factor/codes/",
+        "A signed-in person who has just shown who they are: other recovery codes. Recorded.",
+        (Ask("POST", "/sign-in/second-factor/codes/", "302 " * 8 + "302"), Ask("GET", "/sign-in/second-factor/codes/", _NEVER)),
+    ),
+    Route(
+        "sign-in/second-factor/remove/",
+        "A signed-in person who has just shown who they are takes their factor away. Recorded.",
+        (Ask("POST", "/sign-in/second-factor/remove/", "302 " * 8 + "302"), Ask("GET", "/sign-in/second-factor/remove/", _NEVER)),
+    ),
+    Route(
+        "sign-in/sessions/<uuid:session_id>/end/",
+        "A signed-in person ends one of their own sessions. Recorded.",
+        (Ask("POST", "/sign-in/sessions/{nothing}/end/", _NOBODY), Ask("GET", "/sign-in/sessions/{nothing}/end/", _NEVER)),
+    ),
+    Route(
+        "sign-in/sessions/end/",
+        "A signed-in person ends all of their own sessions but this one. Recorded.",
+        (
+            Ask("POST", "/sign-in/sessions/end/", "302 " + " ".join(["302*"] * 8), action="end session"),
+            Ask("GET", "/sign-in/sessions/end/", _NEVER),
+        ),
+    ),
+    Route(
+        "sign-in/confirm/",
+        "A form for one's own password. A wrong one is recorded.",
+        (
+            Ask("GET", "/sign-in/confirm/", _SIGNED_IN),
+            Ask("POST", "/sign-in/confirm/", "302 " + " ".join(["200*"] * 8), {"password": "wrong"}, "password change refused"),
+        ),
+    ),
+    Route(
+        "invitation/<uuid:invitation_id>/<slug:token>/",
+        "Whoever holds a link that staff made, and is not signed in: a form for an account of their own, and the name of who invited them.",
+        (
+            Ask("GET", "/invitation/{nothing}/x/", _NOT_THERE),
+            Ask("POST", "/invitation/{invitation}/x/", _NOT_THERE, {"username": "new"}),
+            Ask("GET", "/invitation/{invitation}/{invitation_token}/", "200 302 302 302 302 302 302 302 302"),
+        ),
+    ),
+    Route(
         "password/",
         "A form for one's own password.",
         (
@@ -634,6 +720,11 @@ ROUTES: tuple[Route, ...] = (
                 "password change refused",
             ),
         ),
+    ),
+    Route(
+        "password/forgotten/",
+        "A form, where the operator has configured mail. It says the same whether or not there is such an account. Here it does not exist.",
+        (Ask("GET", "/password/forgotten/", _NOT_THERE), Ask("POST", "/password/forgotten/", _NOT_THERE, {"account": "ada"})),
     ),
     Route(
         "password/link/<uuid:link_id>/<slug:token>/",
@@ -691,6 +782,21 @@ ROUTES: tuple[Route, ...] = (
             Ask("POST", "/keys/{nothing}/revoke/", _NOBODY),
             Ask("GET", "/keys/{api_key}/revoke/", _NEVER),
         ),
+    ),
+    Route(
+        "keys/api/",
+        "A signed-in person: what the API serves. The same for all.",
+        (Ask("GET", "/keys/api/", _SIGNED_IN), Ask("POST", "/keys/api/", _NEVER)),
+    ),
+    Route(
+        "v1/openapi.json",
+        "Everybody: what the API serves, as OpenAPI. The same for all.",
+        (Ask("GET", "/v1/openapi.json", _EVERYBODY),),
+    ),
+    Route(
+        "v1/responses/compact",
+        "Whoever holds a key: notes of the model's on what was sent, sealed.",
+        (Ask("POST", "/v1/responses/compact", _BY_KEY),),
     ),
     Route(
         "v1/models",
@@ -751,7 +857,13 @@ ROUTES: tuple[Route, ...] = (
         "Everybody: a page that says that there is no connection, and names nobody. The same for all.",
         (Ask("GET", "/offline/", _EVERYBODY), Ask("POST", "/offline/", _NEVER)),
     ),
+    Route(
+        "shortcuts/",
+        "Whoever is signed in: the list of keyboard shortcuts, the same for all.",
+        (Ask("GET", "/shortcuts/", _SIGNED_IN), Ask("POST", "/shortcuts/", _NEVER)),
+    ),
     Route("healthz", "Everybody: that it lives.", (Ask("GET", "/healthz", _EVERYBODY),)),
+    Route("readyz", "Everybody: whether what it needs is there, in a word for each.", (Ask("GET", "/readyz", _EVERYBODY),)),
     Route("admin/", "Staff: what their permissions name.", (Ask("GET", "/admin/", _ALL_STAFF),)),
     Route(
         "admin/login/",
@@ -785,12 +897,30 @@ ROUTES: tuple[Route, ...] = (
         (Ask("GET", "/admin/r/{message_type}/{hidden}/", _STAFF_404), Ask("GET", "/admin/r/x/y/", _STAFF_404)),
     ),
     Route(
+        "admin/chatui/user/<id>/api-key/",
+        "Those who may change this account: a form for a new key, where nobody ever signed in there.",
+        (
+            Ask("GET", "/admin/chatui/user/{owner}/api-key/", _ADMIN_SEES),
+            Ask("GET", "/admin/chatui/user/{more}/api-key/", _STAFF_403),
+            Ask("POST", "/admin/chatui/user/{more}/api-key/", _STAFF_403, {"name": "A job"}),
+        ),
+    ),
+    Route(
         "admin/chatui/user/<id>/password/",
         "Those who may change this account.",
         (
             Ask("GET", "/admin/chatui/user/{owner}/password/", _ADMIN_SEES),
             Ask("GET", "/admin/chatui/user/{more}/password/", _STAFF_403),
             Ask("POST", "/admin/chatui/user/{more}/password/", _STAFF_403, {"password1": "correct horse", "password2": "correct horse"}),
+        ),
+    ),
+    Route(
+        "admin/chatui/user/",
+        "Those with the permission: accounts without content. Removing a second factor as for changing accounts; here there is none.",
+        (
+            Ask("GET", "/admin/chatui/user/", _ADMIN_SEES),
+            Ask("POST", "/admin/chatui/user/", _ADMIN_GOES, {"action": "remove_second_factor", "_selected_action": "{bystander}"}),
+            Ask("POST", "/admin/chatui/user/", _ADMIN_GOES, {"action": "delete_selected", "_selected_action": "{bystander}"}),
         ),
     ),
     *_admin_pages(
@@ -801,7 +931,7 @@ ROUTES: tuple[Route, ...] = (
         may_change=_ADMIN_SEES,
         add=_ADMIN_SEES,
         missing=_ADMIN_GOES,
-    ),
+    )[1:],
     *_admin_pages(
         "auth/group",
         "{group}",
@@ -850,6 +980,29 @@ ROUTES: tuple[Route, ...] = (
         _ADMIN_SEES,
         may_change=_STAFF_403,
         add=_STAFF_403,
+        missing="302 302 302 403 403 403 302 403 403",
+    )[1:],
+    Route(
+        "admin/chatui/invitation/",
+        "Those who may see accounts: who invited whom, without the links. Taking back as for adding accounts.",
+        (
+            Ask("GET", "/admin/chatui/invitation/", _ADMIN_SEES),
+            Ask(
+                "POST",
+                "/admin/chatui/invitation/",
+                "302 302 302 403 403 403 302* 403 403",
+                {"action": "revoke", "_selected_action": "{invitation}"},
+                action="revoke invitation",
+            ),
+        ),
+    ),
+    *_admin_pages(
+        "chatui/invitation",
+        "{invitation}",
+        "Those who may see accounts: who invited whom, without the link.",
+        _ADMIN_SEES,
+        may_change=_STAFF_403,
+        add=_ADMIN_SEES,
         missing="302 302 302 403 403 403 302 403 403",
     )[1:],
     *_admin_pages(
@@ -970,7 +1123,10 @@ UNANSWERED = {
 }
 """Commands that are about nobody's conversation, and get no answer about one."""
 
-SOCKETS = {"ws/": "Signed-in people from our own pages."}
+SOCKETS = {
+    "ws/": "Signed-in people from our own pages.",
+    "v1/responses": "Whoever holds a key: answers, with what has passed the gate for programs (surface/test_programs.py).",
+}
 """The addresses of sockets."""
 
 BUS_MESSAGES = {

@@ -58,7 +58,7 @@ def offer(monkeypatch: pytest.MonkeyPatch, canary: Canary) -> dict[str, str]:
         name = names[function.__name__] = canary.plant(f"name of {function.__name__}")
         tools[name] = replace(tool_of(function, "under_test", canary.plant("package of a tool")), name=name)
     monkeypatch.setattr(found, "tools", lambda: tools)
-    settings = {"tools": dict.fromkeys(tools, ()), "tools_without_approval": list(tools), "tool_seconds": 0.5, "tool_combinations": "any"}
+    settings = {"tools": dict.fromkeys(tools, ()), "tools_without_approval": list(tools), "tool_seconds": 2.0, "tool_combinations": "any"}
     environment.change(monkeypatch, {"backend_url": "http://127.0.0.1:9", **settings})
     return names
 

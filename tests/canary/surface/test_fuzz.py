@@ -267,6 +267,8 @@ def places_names() -> list[str]:
         "deleted_link",
         "token",
         "deleted_token",
+        "invitation",
+        "invitation_token",
         "password_link",
         "password_token",
     ]

@@ -24,7 +24,13 @@ pytestmark = pytest.mark.django_db
 
 CLOSING = ("open debug view", "close debug view")
 """These end an earlier look."""
-WAYS = {"revoke somebody's API key": "admin", "whole download": "download", "audit export": "download", "prompt download": "download"}
+WAYS = {
+    "revoke somebody's API key": "admin",
+    "revoke invitation": "admin",
+    "whole download": "download",
+    "audit export": "download",
+    "prompt download": "download",
+}
 
 
 def ask_for(client: Client, ask: Ask, values: Mapping[str, str]) -> HttpResponse:

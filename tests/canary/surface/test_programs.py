@@ -13,34 +13,37 @@ from renderer.frames import Terminator
 from tests.canary.conftest import World
 from tests.canary.planting import VISIBLE, hidden_headers
 from tests.chatui.api.asking import Program, key_of, whole
+from tests.chatui.api.socket.test_socket import Socket
 from tests.support.scripted import FINAL, ScriptedBackend, ended, frame
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
 
-ASKED = {"input": "?", "messages": [{"role": "user", "content": "?"}]}
+ASKED = {"model": "", "input": "?", "messages": [{"role": "user", "content": "?"}]}
+HIDDEN = ["reasoning.encrypted_content", "reasoning.content"]
+GREEDY = ASKED | {"include": HIDDEN, "include_reasoning": True, "reasoning": {"exclude": False, "summary": "detailed"}}
 KINDS = ("owner", "other", "both", "revoked", "anonymous")
 
 
 def requests_for(answer: str) -> list[tuple[str, str, object]]:
     """Every address of the API, with all that a program could write to get more than it should."""
-    hidden = ["reasoning.encrypted_content", "reasoning.content"]
-    greedy = ASKED | {"include": hidden, "include_reasoning": True, "reasoning": {"exclude": False, "summary": "detailed"}}
-    posts = [
+    posts: list[tuple[str, str, object]] = [
         ("POST", path, body | {"stream": stream})
         for path in ("/v1/responses", "/v1/chat/completions")
-        for body in (ASKED, greedy, ASKED | {"previous_response_id": answer})
+        for body in (ASKED, GREEDY, GREEDY | {"background": True}, ASKED | {"previous_response_id": answer})
         for stream in (False, True)
     ]
     reads = ["models", "models/demo", f"responses/{answer}", f"responses/{answer}?include[]=reasoning.encrypted_content"]
     reads += [f"responses/{answer}/input_items?order={order}&include[]=reasoning" for order in ("asc", "desc")]
+    posts.append(("POST", "/v1/responses/compact", {"model": "demo", "input": "?"}))
     return [*posts, *(("GET", f"/v1/{path}", None) for path in reads), ("POST", f"/v1/responses/{answer}/cancel", {})]
 
 
 @pytest.mark.parametrize("kind", KINDS)
 async def test_no_program_is_sent_anything_hidden_by_any_address(kind: str, world: World, backend: ScriptedBackend) -> None:
-    answer = await ProgramAnswer.objects.acreate(turn=world.hers.turn, given={"format": "responses"})
     person = world.people.get("owner" if kind == "revoked" else kind)
     key = await sync_to_async(key_of)(person) if person else ""
+    asker = await ApiKey.objects.filter(owner=world.people["owner"]).afirst()
+    answer = await ProgramAnswer.objects.acreate(turn=world.hers.turn, key=asker, given={"format": "responses"})
     if kind == "revoked":
         await ApiKey.objects.aupdate(revoked_at="2026-01-01T00:00Z")
     program, seen = Program(key), 0
@@ -60,5 +63,12 @@ async def test_no_program_is_sent_anything_hidden_by_any_address(kind: str, worl
         elif kind != "owner" and str(answer.pk.hex) in path:
             assert response.status_code == 404, path
         seen += VISIBLE.encode() in sent or VISIBLE in json.dumps(sent.decode())
+    socket = Socket(key)
+    if await socket.opened():
+        events = await socket.ask({"type": "response.create", **GREEDY})
+        assert not world.canary.found(json.dumps(events)) and VISIBLE in json.dumps(events), "socket"
+        await socket.leave()
+    else:
+        assert kind in ("revoked", "anonymous")
     premise = {"owner": 9, "other": 5, "both": 5, "revoked": 0, "anonymous": 0}
     assert (seen >= premise[kind]) if premise[kind] else not seen, "the premise: visible text comes through"

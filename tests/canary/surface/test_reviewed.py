@@ -11,7 +11,7 @@ from dataclasses import fields
 from django.contrib import admin
 from django.urls import URLPattern, URLResolver, get_resolver
 
-from chatui import wire
+from chatui import asgi, wire
 from chatui.live import consumer, routing
 from tests.canary.reviewed import BUS_MESSAGES, COMMANDS, DEBUG_EVENTS, END_USER_EVENTS, KINDS, ROUTES, SOCKETS, UNANSWERED
 
@@ -45,7 +45,8 @@ def test_every_reviewed_address_says_what_it_shows_and_is_exercised_for_everybod
 
 
 def test_every_socket_has_been_reviewed() -> None:
-    assert {str(item.pattern) for item in routing.websocket_urlpatterns} == set(SOCKETS), WHAT_TO_DO
+    found = {str(item.pattern) for item in routing.websocket_urlpatterns} | {asgi.PROGRAMS.removeprefix("/")}
+    assert found == set(SOCKETS), WHAT_TO_DO
 
 
 def test_every_socket_command_has_been_reviewed() -> None:
@@ -76,6 +77,6 @@ def fields_of(events: Iterable[type[wire.Event]]) -> dict[str, set[str]]:
 
 def test_what_holds_hidden_text_is_not_on_the_admin_pages() -> None:
     shown = {model.__name__ for model in admin.site._registry}
-    assert shown == {"User", "Group", "Conversation", "ApiKey", "StoredBackend", "FailedAnswer"}, (
+    assert shown == {"User", "Group", "Conversation", "ApiKey", "StoredBackend", "FailedAnswer", "Invitation"}, (
         f"A table came to the admin pages. {WHAT_TO_DO}"
     )

@@ -27,13 +27,14 @@ def made_ago(run: str, **ago: float) -> None:
     User.objects.filter(username__startswith=run).update(date_joined=timezone.now() - timedelta(**ago))
 
 
-def test_only_the_two_people_of_a_run_may_use_its_back_ends() -> None:
+def test_only_the_people_of_a_run_may_use_its_back_ends() -> None:
     made = guests.make(guests.new_run(), BACKENDS)
     row = StoredBackend.objects.get()
     assert row.name == f"{made.run}-chat" and row.model_names.splitlines() == ["fields", "paused"] and not row.key_name
     members = User.objects.filter(groups__in=row.groups.all())
-    assert set(members) == {made.owner, made.stranger}
-    for person in members:
+    assert set(members) == {made.owner, made.stranger, made.trusted}
+    assert not made.trusted.has_usable_password() and made.trusted.get_all_permissions() == {"chatui.view_hidden_channels"}
+    for person in (made.owner, made.stranger):
         assert not person.is_staff and not person.is_superuser and not person.get_all_permissions()
         assert person.check_password(made.password)
 

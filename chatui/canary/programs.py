@@ -1,0 +1,153 @@
+"""Programs as visitors of a run: with an ordinary key, one that may read raw reasoning, one that was revoked, and somebody else's."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from chatui.accounts.api_keys import making
+from chatui.accounts.api_keys.making import Wanted
+from chatui.audit_log.record import Visitor
+from chatui.canary.answers.planting import Pause, Script
+from chatui.canary.guests import Guests, choice
+from chatui.canary.peer import Peer
+from chatui.canary.visitors.browser import Deployment
+from chatui.canary.visitors.program import SOCKET, Program
+from chatui.env import environment
+from chatui.models import ApiKey, User
+from chatui.permissions import attempts, program_reasoning
+
+PROGRAM, TRUSTED, REVOKED, OTHER = "program", "trusted program", "program with a revoked key", "stranger"
+KINDS = ("chat", "responses", "harmony")
+"""The wire formats whose answers programs ask for."""
+ANSWERS = 3
+"""Of each: so many that end well, without a pause."""
+_OFFERED_SECONDS = 20.0
+
+_GREEDY: Mapping[str, Any] = {
+    "include": ["reasoning.encrypted_content", "reasoning.content"],
+    "include_reasoning": True,
+    "reasoning": {"exclude": False, "summary": "detailed"},
+}
+
+
+class Programs:
+    """Call ``visit`` once. ``problems`` gets sentences on what did not work, so that finding nothing would prove nothing."""
+
+    def __init__(self, guests: Guests, deployment: Deployment, peer: Peer, problems: list[str]) -> None:
+        self._guests = guests
+        self._deployment = deployment
+        self._peer = peer
+        self._problems = problems
+        self._watch = deployment.watch
+
+    def visit(self, scripts: Mapping[str, Sequence[Script]]) -> None:
+        """Ask for answers of each wire format at every address, as each visitor."""
+        if not environment().api:
+            return
+        with self._programs() as programs:
+            self._watch.seen.clear()
+            before = attempts.attempts_of(self._guests.owner)
+            for kind in KINDS:
+                for script in _plain(scripts.get(kind, ())):
+                    self._peer.playing(kind, script.name).begin()
+                    self._ask_for(programs, choice(self._guests.run, kind, script.name))
+            for viewer in (PROGRAM, TRUSTED):
+                if not self._watch.seen[viewer]:
+                    self._problems.append(f"The {viewer} was sent nothing that is visible.")
+            if attempts.attempts_of(self._guests.owner) == before:
+                self._watch.note("no attempt was recorded", PROGRAM, "audit log")
+
+    @contextlib.contextmanager
+    def _programs(self) -> Iterator[dict[str, Program]]:
+        owner, stranger = self._guests.owner, self._guests.stranger
+        people = {PROGRAM: owner, TRUSTED: self._guests.trusted, REVOKED: owner, OTHER: stranger}
+        with contextlib.ExitStack() as stack:
+            yield {
+                viewer: stack.enter_context(Program(viewer, self._deployment, self._key(person, viewer)))
+                for viewer, person in people.items()
+            }
+
+    def _key(self, person: User, viewer: str) -> str:
+        visitor = Visitor(person, "", "shell")
+        views_hidden = viewer == TRUSTED and program_reasoning.may_read(person)
+        wanted = Wanted("Canary", for_responses=True, for_chat=True, per_minute=making.MOST_PER_MINUTE, views_hidden=views_hidden)
+        made = making.make(visitor, wanted)
+        if viewer == REVOKED:
+            making.revoke_for_admin(visitor, list(ApiKey.objects.filter(pk=made.id)))
+        return made.text
+
+    def _ask_for(self, programs: Mapping[str, Program], model: str) -> None:
+        program = programs[PROGRAM]
+        self._wait_until_offered(program, model)
+        response = {"model": model, "input": "What does the canary hide?", **_GREEDY}
+        completion = {"model": model, "messages": [{"role": "user", "content": "What does the canary hide?"}], **_GREEDY}
+        stored = _id(program.ask("POST", "/v1/responses", "v1/responses", response).body)
+        for stream in (False, True):
+            program.ask("POST", "/v1/chat/completions", "v1/chat/completions", completion | {"stream": stream})
+            program.ask("POST", "/v1/responses", "v1/responses", response | {"stream": stream, "store": stream})
+        program.ask("POST", "/v1/responses", "v1/responses", response | {"stream": True, "background": True})
+        program.ask("POST", "/v1/responses/compact", "v1/responses/compact", {"model": model, "input": "What does the canary hide?"})
+        if not program.talk(response):
+            self._problems.append("The socket for programs let an ordinary key not in.")
+        # Raw reasoning is for this one. What it asks for without saying so, and what is no reasoning, is for nobody.
+        programs[TRUSTED].ask("POST", "/v1/responses", "v1/responses", {"model": model, "input": "What does the canary hide?"})
+        programs[TRUSTED].ask("POST", "/v1/chat/completions", "v1/chat/completions", completion)
+        if stored is None:
+            self._problems.append("A program got no stored response.")
+            return
+        for viewer, each in programs.items():
+            self._read(each, stored, is_own=viewer == PROGRAM)
+            if viewer in (REVOKED, OTHER):
+                self._is_refused(each, stored, response)
+
+    def _read(self, program: Program, stored: str, *, is_own: bool) -> None:
+        for path in ("models", "models/demo", f"responses/{stored}", f"responses/{stored}/input_items"):
+            place = f"v1/{path.replace(stored, '…')}"
+            for query in ("", "?include[]=reasoning.content&include[]=reasoning.encrypted_content"):
+                answer = program.ask("GET", f"/v1/{path}{query}", place)
+                if answer.status == 200 and not is_own and stored in path:
+                    self._watch.note("somebody else's response was read", program.viewer, place)
+        program.ask("GET", f"/v1/responses/{stored}?stream=true", "v1/responses/…?stream=true")
+
+    def _is_refused(self, program: Program, stored: str, body: Mapping[str, Any]) -> None:
+        """Nobody but the key that asked goes on from a response, stops it or deletes it; a revoked key does nothing at all."""
+        going_on = {**body, "previous_response_id": stored}
+        asked = [
+            ("POST", f"/v1/responses/{stored}/cancel", {}),
+            ("POST", "/v1/responses", going_on),
+            ("DELETE", f"/v1/responses/{stored}", None),
+        ]
+        for method, path, sent in asked:
+            place = f"{method} {path.replace(stored, '…').lstrip('/')}"
+            if program.ask(method, path, place, sent).status < 400:
+                self._watch.note("not refused", program.viewer, place)
+        if program.viewer == REVOKED and program.talk(body):
+            self._watch.note("not refused", program.viewer, SOCKET)
+
+    def _wait_until_offered(self, program: Program, model: str) -> None:
+        until = time.monotonic() + self._deployment.clock.left(_OFFERED_SECONDS)
+        while program.ask("GET", f"/v1/models/{model}", "v1/models/…").status != 200 and time.monotonic() < until:
+            time.sleep(0.5)
+
+
+def _plain(scripts: Sequence[Script]) -> list[Script]:
+    """Some that end well, without a pause, and hold nothing that a server calls hidden only later."""
+    good = [
+        script
+        for script in scripts
+        if script.ends == ("completed",) and script.shows and not (script.is_aside or script.asides or script.withdrawn)
+    ]
+    return [script for script in good if Pause.HERE not in script.steps][:ANSWERS]
+
+
+def _id(body: bytes) -> str | None:
+    try:
+        found = json.loads(body)
+    except ValueError:
+        return None
+    answer_id = found.get("id") if isinstance(found, dict) else None
+    return answer_id if isinstance(answer_id, str) and answer_id.startswith("resp_") else None

@@ -1,0 +1,79 @@
+"""The canary's programs choose answers that end well, and tell a faulty product from a sound one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import httpx
+import pytest
+
+from chatui.canary import guests, programs
+from chatui.canary.answers.planting import Pause, Script
+from chatui.canary.markers import Canary
+from chatui.canary.programs import OTHER, PROGRAM, REVOKED, TRUSTED, Programs
+from chatui.canary.visitors.browser import Answer, Deployment
+from chatui.canary.watch import Clock, Watch
+from tests.chatui.canary.test_guests import BACKENDS
+
+pytestmark = pytest.mark.django_db
+
+GOOD = Script("good", (b"x",), shows=("word",))
+STORED = b'{"id": "resp_1"}'
+
+
+class Played:
+    """A program that a product answers as a test wants it."""
+
+    def __init__(self, viewer: str, statuses: Mapping[str, int]) -> None:
+        self.viewer = viewer
+        self._status = statuses.get(viewer, 404)
+        self.asked: list[str] = []
+
+    def ask(self, method: str, path: str, place: str, body: object = None) -> Answer:
+        self.asked.append(f"{method} {path.partition('?')[0]}")
+        return Answer(200 if "models" in path else self._status, httpx.Headers(), STORED if self._status == 200 else b"{}")
+
+    def talk(self, body: object) -> bool:
+        return self._status == 200
+
+
+def visited(statuses: Mapping[str, int]) -> tuple[Watch, list[str], dict[str, Played]]:
+    watch, problems = Watch(Canary(), Canary(), {}), list[str]()
+    deployment = Deployment("http://127.0.0.1:9", watch, Clock(5))
+    made: Any = guests.make(guests.new_run(), BACKENDS)
+    visit = Programs(made, deployment, None, problems)  # type: ignore[arg-type]
+    played = {viewer: Played(viewer, statuses) for viewer in (PROGRAM, TRUSTED, REVOKED, OTHER)}
+    visit._ask_for(played, "model")  # type: ignore[arg-type]
+    return watch, problems, played
+
+
+def test_only_answers_that_end_well_without_a_pause_are_asked_for() -> None:
+    bad = [
+        Script("paused", (Pause.HERE,), shows=("word",)),
+        Script("cut", (b"x",), shows=("word",), ends=("incomplete",)),
+        Script("aside", (b"x",), shows=("word",), is_aside=True),
+        Script("late", (b"x",), shows=("word",), withdrawn=("place",)),
+        Script("empty", (b"x",)),
+    ]
+    assert programs._plain([*bad, GOOD]) == [GOOD] and len(programs._plain([GOOD] * 9)) == programs.ANSWERS
+
+
+def test_a_product_that_refuses_the_others_is_sound_and_every_address_is_asked() -> None:
+    watch, problems, played = visited({PROGRAM: 200})
+    assert watch.findings == [] and problems == []
+    asked = {each for program in played.values() for each in program.asked}
+    for each in ("GET /v1/responses/resp_1", "DELETE /v1/responses/resp_1", "POST /v1/responses/compact", "POST /v1/chat/completions"):
+        assert each in asked
+    assert json.loads(STORED)["id"] in str(played[OTHER].asked)
+
+
+@pytest.mark.parametrize("viewer", [REVOKED, OTHER, TRUSTED])
+def test_a_product_that_answers_them_is_not(viewer: str) -> None:
+    watch, _, _ = visited({PROGRAM: 200, viewer: 200})
+    assert {finding.viewer for finding in watch.findings} == {viewer}
+
+
+def test_a_product_that_answers_nobody_proves_nothing() -> None:
+    assert visited({})[1] != []
