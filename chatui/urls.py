@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.contrib import admin
 from django.urls import include, path
 
+from chatui.api.documentation import page as api_reference
 from chatui.web import (
     access_notices,
     audit,
@@ -12,7 +13,6 @@ from chatui.web import (
     downloads,
     errors,
     imports,
-    metrics,
     pages,
     password_links,
     people,
@@ -28,6 +28,10 @@ from chatui.web.language import choice
 from chatui.web.lists import archive as archive_pages
 from chatui.web.lists import bin as bin_pages
 from chatui.web.lists import folders as folder_pages
+from chatui.web.monitoring import health, metrics
+from chatui.web.sign_in import forgotten, invitations, second_factor, single_sign_on, ways
+from chatui.web.sign_in import sessions as own_sessions
+from chatui.web.structured import answer_format as answer_format_page
 from chatui.web.tools import approvals
 from chatui.web.tools import choice as tools_choice
 
@@ -40,6 +44,7 @@ urlpatterns = [
     path("c/<uuid:conversation_id>/turns/<uuid:turn_id>/calls/", approvals.waiting_calls, name="waiting_calls"),
     path("c/<uuid:conversation_id>/calls/<uuid:approval_id>/", approvals.decide, name="decide"),
     path("c/<uuid:conversation_id>/tools/", tools_choice.tools, name="tools"),
+    path("c/<uuid:conversation_id>/format/", answer_format_page.answer_format, name="answer_format"),
     path("tools/", tools_choice.new_tools, name="new_tools"),
     path("c/<uuid:conversation_id>/rename/", conversations.rename, name="rename"),
     path("c/<uuid:conversation_id>/delete/", conversations.delete, name="delete"),
@@ -86,13 +91,28 @@ urlpatterns = [
     path("download/", downloads.download_everything, name="download_everything"),
     path("import/", imports.import_page, name="import"),
     path("sign-in/", people.SignIn.as_view(), name="sign_in"),
+    path("sign-in/with/<slug:provider>/", single_sign_on.begin, name="sign_in_with"),
+    path("sign-in/with/<slug:provider>/back/", single_sign_on.back, name="sign_in_back"),
+    path("sign-in/ways/", ways.ways, name="sign_in_ways"),
+    path("sign-in/ways/<uuid:identity_id>/remove/", ways.remove, name="sign_in_remove"),
+    path("sign-in/confirm/", ways.confirm, name="sign_in_confirm"),
+    path("invitation/<uuid:invitation_id>/<slug:token>/", invitations.invitation, name="invitation"),
+    path("sign-in/code/", second_factor.code, name="sign_in_code"),
+    path("sign-in/second-factor/", second_factor.second_factor, name="second_factor"),
+    path("sign-in/second-factor/picture.svg", second_factor.picture, name="second_factor_picture"),
+    path("sign-in/second-factor/codes/", second_factor.new_codes, name="second_factor_codes"),
+    path("sign-in/second-factor/remove/", second_factor.remove, name="second_factor_remove"),
+    path("sign-in/sessions/end/", own_sessions.end_others, name="sessions_end_others"),
+    path("sign-in/sessions/<uuid:session_id>/end/", own_sessions.end, name="session_end"),
     path("sign-out/", people.sign_out, name="sign_out"),
     path("setup/", people.setup, name="setup"),
     path("password/", people.Password.as_view(), name="password"),
+    path("password/forgotten/", forgotten.password_forgotten, name="password_forgotten"),
     path("password/link/<uuid:link_id>/<slug:token>/", password_links.password_link, name="password_link"),
     path("password/links/dismiss/", password_links.dismiss, name="password_links_dismiss"),
     path("keys/", api_key_pages.keys, name="api_keys"),
     path("keys/<uuid:key_id>/revoke/", api_key_pages.revoke, name="api_key_revoke"),
+    path("keys/api/", api_reference.reference, name="api_reference"),
     path("v1/", include("chatui.api.urls")),
     path("diagram/", diagrams.diagram, name="diagram"),
     path("language/", choice.choose_language, name="language"),
@@ -101,7 +121,9 @@ urlpatterns = [
     path("manifest.webmanifest", installing.manifest, name="manifest"),
     path("sw.js", installing.service_worker, name="service_worker"),
     path("offline/", installing.offline, name="offline"),
-    path("healthz", pages.healthz, name="healthz"),
+    path("healthz", health.healthz, name="healthz"),
+    path("readyz", health.readyz, name="readyz"),
+    path("shortcuts/", pages.shortcuts, name="shortcuts"),
     path("metrics", metrics.metrics, name="metrics"),
     path("admin/", admin.site.urls),
 ]

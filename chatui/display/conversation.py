@@ -270,7 +270,8 @@ def is_question(message: Message) -> bool:
 
 
 def _part(message: Message, pages: Pages) -> ShownPart:
-    blocks = html.render_blocks(_text_of(message), is_cut=not message.is_complete, pages=pages)
+    text = html.as_markdown(transcripts.frame_of(message).header, _text_of(message))
+    blocks = html.render_blocks(text, is_cut=not message.is_complete, pages=pages)
     return ShownPart(str(message.pk), _kind(message), blocks)
 
 

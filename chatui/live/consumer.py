@@ -14,8 +14,9 @@ from typing import TypeVar
 from urllib.parse import parse_qs
 from uuid import UUID, uuid4
 
-from chatui import wire
-from chatui.accounts.sessions import client_address, signed_in
+from chatui import measures, wire
+from chatui.accounts import header_sign_in
+from chatui.accounts.sessions import client_address
 from chatui.audit_log.record import Visitor
 from chatui.codes import ProductCode
 from chatui.database import pools
@@ -74,7 +75,7 @@ class ChatConsumer(PageSocket):
         self._told: dict[str, float] = {}
         self._own_group = f"socket-{uuid4()}"
         self.begin(self._caught_up)
-        session = await pools.commands.run(signed_in, self.scope["cookies"])
+        session = await pools.commands.run(header_sign_in.session_of, dict(self.scope))
         self._caller = Caller(session, client_address(dict(self.scope)), self._said("language"))
         await self.accept()
         if session is None:
@@ -88,6 +89,7 @@ class ChatConsumer(PageSocket):
             return
         self._counted = session.person.pk
         _open_sockets[self._counted] += 1
+        measures.SOCKETS.inc()
         bus().join(groups.person(session.person.pk), self._received)
         for group in (self._own_group, groups.PROCESS):
             bus().join(group, self._received, elsewhere=False)
@@ -104,6 +106,7 @@ class ChatConsumer(PageSocket):
         if (person := self._counted) is not None:
             self._counted = None
             _open_sockets[person] -= 1
+            measures.SOCKETS.dec()
             if not _open_sockets[person]:
                 del _open_sockets[person]
             for group in (groups.person(person), self._own_group, groups.PROCESS):

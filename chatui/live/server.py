@@ -13,6 +13,7 @@ import signal
 from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
+from urllib.parse import unquote_to_bytes
 
 import daphne.server
 from autobahn.websocket.compress import PerMessageDeflateOffer, PerMessageDeflateOfferAccept
@@ -25,7 +26,7 @@ from chatui.delivery import groups
 from chatui.delivery.bus import bus
 from chatui.env import environment
 from chatui.live.consumer import CLOSE_RESTART
-from chatui.live.early_refusals import refusal_of
+from chatui.live.early_refusals import PROGRAMS, refusal_of
 from chatui.turns import running
 
 log = logging.getLogger(__name__)
@@ -34,6 +35,8 @@ WINDOW_BITS = 12
 MEMORY_LEVEL = 5
 """The compressor of a socket takes 32 KB of memory with these, and most of a larger one's effect on text that comes in small pieces."""
 MOST_FRAME_BYTES = 1024 * 1024
+MOST_UNSENT = 8 * 1024 * 1024
+"""For a program that reads slowly: more than any response has."""
 LAST_MESSAGES_SECONDS = 0.3
 """For what the last events of a turn still have to pass: the sockets, and Redis."""
 _ACCEPT: Any = PerMessageDeflateOfferAccept  # which is not typed
@@ -107,6 +110,13 @@ class _Request(WebRequest):  # type: ignore[misc]
             self.channel.transport.write(refusal)
             self.channel.loseConnection()
 
+    def handle_reply(self, message: Any) -> None:
+        """See Daphne, which takes whatever is sent: a program that does not read is given up before it fills the memory."""
+        channel = getattr(self, "channel", None)  # Twisted deletes it with the end of the reply
+        super().handle_reply(message)
+        if channel is not None and unquote_to_bytes(self.path).startswith(PROGRAMS):
+            give_up_slow(channel.transport)
+
     def handle_exception(self, exception: BaseException) -> None:
         """See Daphne. It would begin a second reply, which raises: from then on it would look after no failed request of this process."""
         if not self._response_started:
@@ -128,12 +138,24 @@ class _Protocol(WebSocketProtocol):  # type: ignore[misc]
         if data:
             super().sendData(data, sync, chopsize)
 
+    def serverSend(self, content: Any, binary: bool = False) -> None:  # noqa: N802 - Daphne's name
+        """See Daphne. Pages say what they have read; a program that does not read is given up, as above."""
+        super().serverSend(content, binary)
+        if self.path.startswith(PROGRAMS):
+            give_up_slow(self.transport)
+
     def serverClose(self, code: int | None = None) -> None:  # noqa: N802 - Daphne's name
         """See Daphne. Autobahn lets an application send only codes of its own range, so this one is sent as a frame."""
         if code == CLOSE_RESTART:
             self.sendCloseFrame(code=code, isReply=False)
         else:
             super().serverClose(code)
+
+
+def give_up_slow(transport: Any) -> None:
+    """End a connection for which more than MOST_UNSENT bytes wait."""
+    if isinstance(transport, Connection) and len(transport.dataBuffer) - transport.offset + transport._tempDataLen > MOST_UNSENT:
+        transport.abortConnection()  # type: ignore[no-untyped-call]
 
 
 def _is_free(transport: Any) -> bool:

@@ -81,6 +81,8 @@ class Execution:
             ToolError: the tool says what went wrong.
             ToolFailedError: it failed in another way.
         """
+        if self.tool.is_callers:
+            raise ToolFailedError("a program's own function")
         _running.add(self)
         try:
             async with asyncio.timeout(seconds):

@@ -64,7 +64,8 @@ class Tool:
 
     ``title``: what people call it; empty for its name in words. ``reads_private_data``: it can return what not everybody may know.
     ``sends_outside``: what it is given can leave the house. Unless somebody says otherwise, a tool does both (``combinations``).
-    ``revision``: another one means that a call does something else, whatever the model is told.
+    ``revision``: another one means that a call does something else, whatever the model is told. ``is_callers``: a function of the program
+    that asked: a call of it is handed back, and never run here.
     """
 
     name: str
@@ -84,6 +85,7 @@ class Tool:
     reads_private_data: bool = True
     sends_outside: bool = True
     revision: str = ""
+    is_callers: bool = False
 
     @property
     def shown_title(self) -> str:

@@ -190,11 +190,14 @@ def _shown(messages: Sequence[Message], branch: Sequence[Message]) -> tuple[Shar
 
 
 def _message(message: Message, pages: Pages) -> SharedMessage:
-    text = show(transcripts.frame_of(message), Audience.END_USER)
+    frame = transcripts.frame_of(message)
+    text = show(frame, Audience.END_USER)
     if message.role == Role.USER:
         return SharedMessage("question", (html.question(text),), is_complete=True, is_long=questions.is_long(text))
-    kind = "preamble" if is_preamble(transcripts.header_of(message)) else "final"
-    return SharedMessage(kind, html.render_blocks(text, is_cut=not message.is_complete, pages=pages), message.is_complete)
+    kind = "preamble" if is_preamble(frame.header) else "final"
+    return SharedMessage(
+        kind, html.render_blocks(html.as_markdown(frame.header, text), is_cut=not message.is_complete, pages=pages), message.is_complete
+    )
 
 
 def _listed(link: ShareLink) -> Link:

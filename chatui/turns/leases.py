@@ -143,11 +143,12 @@ def _renew(turns: QuerySet[Turn], rows: list[TurnPiece]) -> Renewed:
 
 
 def _states(turns: QuerySet[Turn]) -> dict[UUID, bool]:
-    return {key: is_to_stop or deleted is not None for key, is_to_stop, deleted in turns.values_list(*_STATE)}
+    rows = turns.values_list(*_STATE)
+    return {key: is_to_stop or deleted is not None or not is_active for key, is_to_stop, deleted, is_active in rows}
 
 
-_STATE = ("pk", "stop_requested", "conversation__deleted_at")
-"""A deleted conversation is a request to stop: what was shown is stored, and Undo brings it back."""
+_STATE = ("pk", "stop_requested", "conversation__deleted_at", "asked_by__is_active")
+"""A deleted conversation is a request to stop: what was shown is stored, and Undo brings it back. So is a closed account."""
 
 
 def _ours(keys: list[UUID]) -> QuerySet[Turn]:

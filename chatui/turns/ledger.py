@@ -25,6 +25,7 @@ from chatui.models.turn import TurnState
 from chatui.prompts.preferences import worded, worded_of_program
 from chatui.store import branch_walk, continuation, document_headers, requests, transcripts
 from chatui.store.branch_walk import SeenMessage
+from chatui.turns.asked.by_program import ProgramAsk
 from renderer import history
 from renderer.errors import ErrorCode
 from renderer.events import Finished
@@ -119,21 +120,21 @@ def job_of(turn: Turn) -> Job:
     )
 
 
-def load(turn: Turn, program_orders: str = "") -> Job:
+def load(turn: Turn, program: ProgramAsk | None = None) -> Job:
     """The job of a turn, with the branch up to its question as the model may see it again. ``turn`` comes with its conversation,
     question and continued message. At most one statement, but one more where it continues an answer that was continued before, in a
-    conversation that is longer than any model reads, and in a folder. ``program_orders``: what the
-    program says that asked, which stands below what the operator says."""
+    conversation that is longer than any model reads, and in a folder. ``program``: what the program wants
+    that asked; what it says to the model stands below what the operator says, and its turn never continues a cut answer."""
     if hints := document_headers.unmet_capabilities(turn.conversation):
         log.info("turn %s: %s", turn.pk, "; ".join(hints))
     cut = continuation.cut_answer(turn)
-    place_id = (cut.parent_id if cut else turn.continued_message_id) or turn.question_id
+    place_id = (cut.parent_id if cut else (program and program.place) or turn.continued_message_id) or turn.question_id
     messages = _branch(turn, place_id)
     left_out = branch_walk.questions_from(messages[0].parent_id) if messages[0].parent_id else 0
     if left_out:
         messages = list(dropwhile(lambda message: message.role != Role.USER, messages))
     seen = [document.parse_frame(message.text) for message in messages if not _is_order(message)]
-    orders = (*_orders(), *_preferences(turn.conversation), *_of_program(program_orders))
+    orders = (*_orders(), *_preferences(turn.conversation), *_of_program(program.orders if program else ""))
     job = replace(
         job_of(turn),
         frames=(*orders, *history.seen_again(seen)),
@@ -151,7 +152,7 @@ def load(turn: Turn, program_orders: str = "") -> Job:
         shown_before=(*shown, *([(cut.pk, transcripts.frame_of(cut))] if cut else [])),
         thought_before=_thought_before(turn.continued_message, answer),
         steps_before=tuple(steps),
-        cut_answer=transcripts.frame_of(cut) if cut else _NO_ANSWER_YET,
+        cut_answer=transcripts.frame_of(cut) if cut else None if program else _NO_ANSWER_YET,
         cut_message_id=cut.pk if cut else None,
     )
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine, Mapping
+from collections.abc import Coroutine
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -35,15 +35,18 @@ from chatui.store import context_use
 from chatui.store.browsing import opened_pages
 from chatui.store.turn_pieces import Pieces
 from chatui.tools import offered
-from chatui.tools.tool import Tool
 from chatui.turns import ledger
 from chatui.turns.asked.by_program import ProgramAsk
 from chatui.turns.calls.conductor import Conductor
+from chatui.turns.calls.handing_back import TurnTools
 from chatui.turns.cutting.answer_now import AnswerNow
+from chatui.turns.formats.checked_answers import CheckedAnswers, format_of
 from chatui.turns.kept_frames import KeptFrames
 from chatui.turns.leases import Held, leases
 from chatui.turns.ledger import Job, LeaseLostError, Outcome
+from chatui.turns.outcomes.noting import note_end
 from chatui.turns.outcomes.verdict import failed_by, verdict
+from chatui.turns.programs.tools import tools_of
 from chatui.turns.publisher import Publisher
 from chatui.turns.sampling import Sampling, account_of
 from chatui.turns.slots import slots
@@ -136,7 +139,6 @@ class Runner:
             self._work.cancel()
             return Outcome(TurnState.INTERRUPTED, Code.STREAM_TRUNCATED)
         except BackendError as error:
-            log.warning("turn %s: %s (%s)", self._turn_id, error.code, error.cause or "no cause is known")
             return failed_by(error)
         except Exception as error:  # noqa: BLE001 - any other failure is the product's own, and the person gets a message for it
             return self._failed_with(error)
@@ -149,7 +151,7 @@ class Runner:
     async def _write(self) -> Outcome:
         """Sample, have the calls answered that the model made, and sample again, until it calls nothing."""
         program = self._started.program
-        job = self._job = await pools.turns.run_patiently(ledger.load, self._started.turn, program.orders if program else "")
+        job = self._job = await pools.turns.run_patiently(ledger.load, self._started.turn, program)
         await self._load_pages(job)
         await self._publisher.show_before(job)
         # In a thread, because this may read rows of the admin pages; the back end itself belongs to this event loop.
@@ -160,17 +162,18 @@ class Runner:
         answer_now = self._answer_now = AnswerNow(frames, is_offered=self._started.continued_turn is None)
         tools = await self._tools(spec)
         conductor = self._conductor = Conductor(job, frames, tools, self._publisher.calls_wait, self._publisher.pages)
-        request = replace(_first_request(job, spec, program), tools=tuple(tool.definition for tool in tools.values()))
+        checked = CheckedAnswers(format_of(self._started), job, answer_now.feed, for_program=program is not None)
+        request = replace(checked.asked(_first_request(job, spec, program)), tools=tools.definitions)
         while True:
             asked = answer_now.heeded(request)
-            sampling = Sampling(backend, asked, answer_now.feed)
+            sampling = Sampling(backend, asked, checked.feed)
             self._samplings.append(sampling)
             if await answer_now.cuts(sampling.run()):
                 conductor.skip_calls()
                 continue
-            following = await conductor.follow(asked, sampling)
+            following = await conductor.follow(asked, sampling) or checked.follow(asked, frames.written)
             if following is None:
-                return verdict(sampling, frames)
+                return checked.verdict(verdict(sampling, frames, conductor.handing))
             request = following
 
     async def _load_pages(self, job: Job) -> None:
@@ -179,14 +182,15 @@ class Runner:
         if "browser" in environment().tools or any(map(citations.may_cite, texts)):
             self._publisher.pages.update(await pools.turns.run_patiently(opened_pages.of_conversation, job.conversation_id))
 
-    async def _tools(self, spec: BackendSpec) -> Mapping[str, Tool]:
-        """What the model may call in this turn: nothing where it continues an answer, or a program asks. In a thread, which may load
-        what packages bring."""
-        if self._job.cut_answer is not None or self._started.program or not offered.are_any(is_demo=spec.is_demo):
-            return {}
+    async def _tools(self, spec: BackendSpec) -> TurnTools:
+        """What the model may call in this turn: nothing where it continues an answer. In a thread, which may load what packages bring."""
+        if program := self._started.program:
+            return await pools.turns.run_patiently(partial(tools_of, self._started, program, is_demo=spec.is_demo))
+        if self._job.cut_answer is not None or not offered.are_any(is_demo=spec.is_demo):
+            return TurnTools()
         turn = self._started.turn
         found = await pools.turns.run_patiently(partial(tools_in, turn.asked_by, turn.conversation, is_demo=spec.is_demo))
-        return found.offered
+        return TurnTools(found.offered)
 
     async def _saved(self, outcome: Outcome) -> Outcome:
         """Store all frames; the outcome, which is another one where that failed."""
@@ -206,6 +210,7 @@ class Runner:
         if not self._is_lost:
             end = partial(ledger.finish, self._job, outcome, account, has_pieces=self._pieces.are_written)
             await self._patiently(writer.run(end, order=self._turn_id))
+            note_end(self._job, outcome, account, self._publisher.elapsed())
             answered = list_events.answered(self._job.conversation_id, timezone.now(), has_news=ledger.is_news(outcome.state))
             bus().send(groups.person(self._job.asked_by_id), answered)
             self._tell_program(Ended(outcome.state, outcome.code, account.input_tokens, account.output_tokens, outcome.retry_after))
@@ -337,7 +342,8 @@ def _first_request(job: Job, spec: BackendSpec, program: ProgramAsk | None) -> S
     if program is None:
         return request
     most = min(filter(None, (most, program.max_tokens)), default=None)
-    return replace(request, max_tokens=most, sampling=program.sampling, must_fit=program.must_fit)
+    must_call = program.offer.must_call
+    return replace(request, max_tokens=most, sampling=program.sampling, must_fit=program.must_fit, must_call=must_call)
 
 
 def _effort(value: str) -> Effort:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from chatui import measures
 from chatui.backends import retries
 from chatui.backends.base import Backend, EndReason, GivenReasoning, SampleEnded, SampleRequest
 from chatui.turns.ledger import Account
@@ -32,8 +34,11 @@ class Sampling:
         Raises:
             BackendError: the server refused, failed, was silent or broke off.
         """
+        begun_at = time.monotonic()
         async with contextlib.aclosing(retries.sample(self._backend, self._request)) as events:
             async for event in events:
+                if not self._has_answered:
+                    measures.FIRST_TOKEN_SECONDS.labels(self._backend.name).observe(time.monotonic() - begun_at)
                 self._has_answered = True
                 if isinstance(event, SampleEnded):
                     self._ended = event

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from chatui import measures
 from chatui.env import environment
 
 TELL_SECONDS = 1.0
@@ -55,12 +57,14 @@ class Slots:
 
         ``groups``: those that the person is in. An answer counts in each of them that has a limit.
         """
+        begun_at = time.monotonic()
         limited = self._free_in.keys() & set(groups)
         mine = frozenset(limited)
         if self._free and not self._is_full(mine) and not any(mine & others for others in self._counts):
             self._take(mine)
         else:
             await self._wait(mine, moved)
+        measures.QUEUE_SECONDS.observe(time.monotonic() - begun_at)
         try:
             yield
         finally:

@@ -17,6 +17,7 @@ from chatui.accounts.sessions import SignedIn, is_same, people_of
 from chatui.codes import ProductCode
 from chatui.database import clock
 from chatui.env import environment
+from chatui.json_schemas.answer_format import AnswerFormat
 from chatui.model_servers import model_choice
 from chatui.models import Conversation, Message, ToolRule, Turn, User
 from chatui.models.conversation import Effort
@@ -48,9 +49,10 @@ class Kind(StrEnum):
 class Ask:
     """What a person asks for. ``client_id`` makes it idempotent; ``conversation`` None starts a new one, in ``folder``.
 
-    ``continued_turn``: the turn whose answer is to be continued, with the settings of that turn. ``choice``: a back end or one of its
+    ``continued_turn``: the turn whose answer is to be continued, with the settings of that turn; with a ``question``, the answer to it goes
+    on behind what is stored, with the settings of this ask. ``choice``: a back end or one of its
     models; empty for the person's default, None for the conversation's current choice. ``tools_off``: names of tools that a new
-    conversation does without.
+    conversation does without. ``answer_format``: what the answers of a new conversation have to be.
     """
 
     kind: Kind
@@ -62,6 +64,7 @@ class Ask:
     choice: str | None = None
     folder: UUID | None = None
     tools_off: frozenset[str] = frozenset()
+    answer_format: AnswerFormat | None = None
     text: str = field(default="", repr=False)
     session: SignedIn | None = field(default=None, repr=False)
     """Checked once more where it is given."""
@@ -218,7 +221,7 @@ def _start(person: User, wanted: _Wanted) -> Started:
     if wanted.running >= environment().max_running_answers:
         raise AskRefusedError(ProductCode.TOO_MANY)
     if tree is not None and ask.kind is Kind.CONTINUE:
-        return _continue_answer(person, tree.conversation, wanted)
+        return _continue_answer(person, tree.conversation, wanted) if ask.question is None else _go_on(person, tree, wanted)
     choice = (tree.conversation.choice if tree else "") if ask.choice is None else ask.choice
     chosen = _chosen(person, choice)
     if tree is None:
@@ -268,6 +271,19 @@ def _continue_answer(person: User, conversation: Conversation, wanted: _Wanted) 
     return Started(turn, vars(cut)["after"], Kind.CONTINUE, continued_turn=cut.pk)
 
 
+def _go_on(person: User, tree: _Tree, wanted: _Wanted) -> Started:
+    """A turn that goes on with an exchange in which a program's own functions have replied: its answer stands behind the last message."""
+    ask, conversation = wanted.ask, tree.conversation
+    question = access.message_of(conversation, ask.question, after=transcripts.question_before())
+    question.conversation = conversation
+    conversation.effort, conversation.choice = ask.effort, ask.choice or ""
+    chosen = _chosen(person, conversation.choice)
+    _asked_in(conversation, "effort", "choice")
+    last = access.message_of(conversation, tree.leaf_id) if ask.continued_turn else None
+    turn = wanted.turn(person, question, chosen, ask.effort, last)
+    return Started(turn, vars(question)["after"], Kind.CONTINUE, continued_turn=last.turn_id if last else None)
+
+
 def _asked_in(conversation: Conversation, *changed: str) -> None:
     """It comes to the top of the list, also from the archive, and whoever asks in it has seen what was new."""
     conversation.active_at, conversation.has_news, conversation.archived_at = timezone.now(), False, None
@@ -290,7 +306,10 @@ def first_title(text: str) -> str:
 def _new_conversation(person: User, wanted: _Wanted, choice: str) -> Conversation:
     folder = access.own_folder(person, wanted.ask.folder, held=True) if wanted.ask.folder else None
     title = first_title(wanted.text)
-    row = Conversation.objects.create(owner=person, title=title, effort=wanted.ask.effort, choice=choice, folder=folder)
+    answers = wanted.ask.answer_format.stored() if wanted.ask.answer_format else None
+    row = Conversation.objects.create(
+        owner=person, title=title, effort=wanted.ask.effort, choice=choice, folder=folder, answer_format=answers
+    )
     ToolRule.objects.bulk_create(ToolRule(conversation=row, tool=name, is_allowed=False) for name in sorted(wanted.ask.tools_off))
     return row
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from weakref import WeakKeyDictionary
 
+from chatui import measures
 from chatui.backends.base import Backend, BackendError, SampleRequest
 from chatui.backends.spec.choices import split_choice
 from chatui.backends.spec.definition import BackendSpec
@@ -177,6 +178,7 @@ class Summarizing:
         # An empty line from a summarizer is no violation.
         if reason is not Reason.EMPTY and len(self._blocked) < summary_notes.MOST_STEPS:
             self._blocked.append(Blocked(line, reason))
+            measures.SUMMARY_LINES_DROPPED.labels(reason.name.lower()).inc()
         return False
 
     def _read_inbox(self) -> None:
@@ -199,6 +201,7 @@ class Summarizing:
         if steps := self._notes.steps_of_server(text):
             self._candidates.extend(steps)
         elif text.strip():
+            measures.SUMMARY_LINES_DROPPED.labels("reasoning").inc()
             self._candidates.clear()
 
 

@@ -156,6 +156,7 @@ def _page(request: HttpRequest, person: User, row: Conversation | None, shown: S
         "deleted": _just_deleted(request, person),
         "limits": {"text_chars": environment().max_message_chars},
         "efforts": EFFORTS,
+        "has_format": row is not None and row.answer_format is not None,
         "has_tools": menu.has_tools(person, is_demo=connected.is_demo()),
         **_choice(person, row),
     }

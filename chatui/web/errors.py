@@ -8,6 +8,7 @@ from uuid import uuid4
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 
+from chatui import measures
 from chatui.codes import ProductCode
 from chatui.languages.sentences import sentence_of
 from renderer.errors import ErrorCode
@@ -45,9 +46,16 @@ def server_error(request: HttpRequest) -> HttpResponse:
 
 def _answer(request: HttpRequest, code: ErrorCode, status: int, wait_seconds: int) -> HttpResponse:
     incident, sentence = uuid4().hex[:12], sentence_of(code)
-    if status >= 500:
-        log.error("incident %s: %s at %s", incident, code, request.resolver_match.view_name if request.resolver_match else "no view")
+    _note(request, incident, code, status)
     if "application/json" in request.headers.get("Accept", ""):
         return JsonResponse({"ok": False, "code": code, "message": sentence, "incident": incident}, status=status)
     context = {"code": code.value, "sentence": sentence, "incident": incident, "status": status, "wait_seconds": wait_seconds}
     return render(request, "site/error.html", context, status=status)
+
+
+def _note(request: HttpRequest, incident: str, code: ErrorCode, status: int) -> None:
+    """Every number that a person may be shown is found in the log, with the name of the view and not its address."""
+    view = request.resolver_match.view_name if request.resolver_match else "no view"
+    measures.ERROR_PAGES.labels(code.value, str(status)).inc()
+    level = logging.ERROR if status >= 500 else logging.INFO
+    log.log(level, "error page", extra={"incident": incident, "code": code.value, "status": status, "view": view})

@@ -1,9 +1,9 @@
-"""What the operator brings (help, terms of use, mark and colours), open to everybody, and the health check."""
+"""What the operator brings (help, terms of use, mark and colours), and the list of keyboard shortcuts."""
 
 from __future__ import annotations
 
 from csp.decorators import csp
-from django.db import connection
+from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
@@ -28,6 +28,14 @@ def page(request: HttpRequest, name: str) -> HttpResponse:
 
 
 @require_GET
+@login_required
+@guarded
+def shortcuts(request: HttpRequest) -> HttpResponse:
+    """The fragment that lists the keyboard shortcuts of the chat page."""
+    return render(request, "shortcuts/_sheet.html")
+
+
+@require_GET
 @guarded
 @csp(_NOTHING)  # type: ignore[arg-type]
 def brand_file(request: HttpRequest, digest: str, file: str) -> HttpResponse:
@@ -38,11 +46,3 @@ def brand_file(request: HttpRequest, digest: str, file: str) -> HttpResponse:
     response = HttpResponse(found.data, content_type=found.content_type)
     response.headers["Cache-Control"] = "public, max-age=31536000, immutable"
     return response
-
-
-@require_GET
-def healthz(request: HttpRequest) -> HttpResponse:
-    """The health check: 200 while the process and its database answer."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT 1")
-    return HttpResponse("ok\n", content_type="text/plain")

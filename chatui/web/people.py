@@ -8,24 +8,29 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from django import forms
-from django.conf import settings
 from django.contrib import auth
 from django.contrib.auth import views
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.forms import AuthenticationForm
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse, reverse_lazy
 from django.utils.decorators import method_decorator
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
-from chatui.accounts import first_account, sign_in
+from chatui.accounts import first_account, forgotten, session_list, sign_in
+from chatui.accounts.api_keys import making
 from chatui.accounts.forms import FirstAccountForm, PasswordForm, SignInForm
+from chatui.accounts.sign_in_rules import password_use
+from chatui.accounts.sign_in_rules.sign_in_file import sign_in_file
 from chatui.audit_log.record import Visitor, record
+from chatui.codes import ProductCode
 from chatui.delivery import groups
 from chatui.delivery.bus import send_from_thread
 from chatui.permissions.access import as_person
+from chatui.web.entrance import entering, second_step
+from chatui.web.errors import refuse
 from chatui.web.visitors import visitor_of
 
 if TYPE_CHECKING:
@@ -53,7 +58,8 @@ def setup(request: HttpRequest) -> HttpResponse:
             return redirect("sign_in")
         record("first account", Visitor(person, visitor_of(request, "page").address, "page"))
         auth.login(request, person, "django.contrib.auth.backends.ModelBackend")
-        return _on_known_device(redirect("home"), person)
+        entering.note_begun(request, person)
+        return entering.on_known_device(redirect("home"), person)
     return render(request, "account/setup.html", {"form": form})
 
 
@@ -78,8 +84,21 @@ class SignIn(views.LoginView):
     def form_valid(self, form: AuthenticationForm) -> HttpResponse:
         """Record the sign-in first: what cannot be recorded does not happen."""
         person = form.get_user()
+        if second_step.is_due(person):
+            return second_step.begin(self.request, person, entering.own_path(self.request, self.get_success_url()))
         sign_in.record_signed_in(Visitor(person, visitor_of(self.request, "page").address, "page"))
-        return _on_known_device(super().form_valid(form), person)
+        response = super().form_valid(form)
+        entering.note_begun(self.request, person)
+        return entering.on_known_device(response, person)
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        """Where passwords are for emergencies, their form is shown only to whoever asks for it."""
+        shows = password_use.is_for_everybody() or "password" in self.request.GET or self.request.method == "POST"
+        return super().get_context_data(**kwargs) | {
+            "providers": sign_in_file().providers,
+            "shows_password": shows,
+            "can_reset": forgotten.is_on(),
+        }
 
 
 @require_POST
@@ -107,28 +126,27 @@ class Password(views.PasswordChangeView):
     success_url = reverse_lazy("home")
     form_class = PasswordForm
 
+    def dispatch(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponseBase:
+        """Whoever may not sign in with a password has no use for one."""
+        if not password_use.may_use(person_of(request)):
+            return refuse(request, ProductCode.NOT_FOUND, 404)
+        return super().dispatch(request, *args, **kwargs)
+
     def get_form_kwargs(self) -> dict[str, Any]:
         """Pass the request to the form, as for the sign-in."""
         return super().get_form_kwargs() | {"visitor": visitor_of(self.request, "page")}
 
     def form_valid(self, form: forms.BaseForm) -> HttpResponse:
-        """Store the password, then have every socket of this person check whether its session is still valid."""
+        """Store the password, and take back the keys where that is wanted. Then have every socket of this person check whether its
+        session is still valid."""
+        before = self.request.session.session_key
         response = super().form_valid(form)  # type: ignore[arg-type]
+        session_list.moved(before, self.request.session.session_key)
+        if isinstance(form, PasswordForm) and form.revokes_keys:
+            making.revoke_with_password(visitor_of(self.request, "page"), person_of(self.request))
+        entering.note_shown(self.request)
         tell_sockets(person_of(self.request))
         return response
-
-
-def _on_known_device(response: HttpResponse, person: User) -> HttpResponse:
-    """Remember this browser: its wrong passwords are counted separately from those of strangers."""
-    response.set_cookie(
-        sign_in.DEVICE_COOKIE,
-        sign_in.new_device(person),
-        max_age=sign_in.DEVICE_SECONDS,
-        secure=settings.SESSION_COOKIE_SECURE,
-        httponly=True,
-        samesite="Lax",
-    )
-    return response
 
 
 def tell_sockets(person: User) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import timedelta
 from uuid import UUID
 
 from django.utils.formats import number_format
@@ -23,14 +24,18 @@ from renderer.gate import VisibleText, to_be_approved
 MOST_CHARS = 20_000
 """Of all arguments of a call together. Nobody reads more, and a page with a hundred thousand marked characters is slow."""
 NAME_CHARS = 100
+_CLOSE = timedelta(seconds=1)
+"""Two clocks may differ by so much: this process's, which waits, and the database's, which says when."""
+_IN_LINES = json.JSONEncoder(ensure_ascii=False, indent=2)
 
 
 @dataclass(frozen=True, slots=True)
 class ShownArgument:
-    """One argument of a call: a text as it is, anything else as JSON."""
+    """One argument of a call: a text as it is, anything else as JSON, which is read from left to right whatever is in it."""
 
     name: VisibleText = field(repr=False)
     text: VisibleText = field(repr=False)
+    is_text: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,12 +92,10 @@ def card(row: ToolApproval) -> ShownCard:
     values = json.loads(row.arguments)
     arguments, left_out, has_escapes = _arguments(values)
     decision = Decision(row.decision)
-    if decision is Decision.WAITING and row.turn.state != TurnState.RUNNING:
-        decision = Decision.LAPSED
     return ShownCard(
         id=str(row.pk),
         title=to_be_approved(visible(row.title)),
-        outcome="" if decision is Decision.WAITING else _outcome(decision),
+        outcome=_ending(row.turn.state) if _is_cut_off(row, decision) else _outcome(decision),
         arguments=arguments,
         left_out=left_out,
         has_escapes=has_escapes,
@@ -104,19 +107,44 @@ def _arguments(values: Mapping[str, object]) -> tuple[tuple[ShownArgument, ...],
     room, left_out, has_escapes = MOST_CHARS, 0, False
     shown = []
     for name, value in values.items():
-        written = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2)
+        written = value if isinstance(value, str) else _json(value, room)
         # Cut before it is looked through, so that a long one costs no more than what is shown of it.
         kept, label = written[:room], name[:NAME_CHARS]
         left_out += len(written) - len(kept) + len(name) - len(label)
         room -= len(kept)
         text, title = visible(kept), visible(label)
         has_escapes = has_escapes or (text, title) != (kept, label)
-        shown.append(ShownArgument(to_be_approved(title), to_be_approved(text)))
+        shown.append(ShownArgument(to_be_approved(title), to_be_approved(text), isinstance(value, str)))
         if len(shown) == NAME_CHARS:
             # Names count as well: a tool may take any, and all that is sent can stand in them.
             left_out += sum(len(other) + len(str(each)) for other, each in list(values.items())[NAME_CHARS:])
             break
     return tuple(shown), left_out, has_escapes
+
+
+def _json(value: object, room: int) -> str:
+    """A value in lines, or in one line where those would not fit: the indentation of deep lists is a thousand times as long as they are."""
+    pieces, length = [], 0
+    for piece in _IN_LINES.iterencode(value):
+        length += len(piece)
+        if length > room:
+            return json.dumps(value, ensure_ascii=False)
+        pieces.append(piece)
+    return "".join(pieces)
+
+
+def _is_cut_off(row: ToolApproval, decision: Decision) -> bool:
+    """Whether the answer ended while there was time to decide."""
+    if decision is Decision.WAITING:
+        return row.turn.state != TurnState.RUNNING
+    return decision is Decision.LAPSED and row.decided_at is not None and row.decided_at + _CLOSE < row.lapses_at
+
+
+def _ending(state: str) -> str:
+    """What became of a call about which nobody had decided when the answer ended. A turn that is being stopped may still be running."""
+    if state in (TurnState.STOPPED, TurnState.RUNNING):
+        return _("The answer was stopped before you decided, so the call was not made.")
+    return _("The answer ended before you decided, so the call was not made.")
 
 
 def _outcome(decision: Decision) -> str:

@@ -24,6 +24,7 @@ from chatui.tools.labels import line_of
 from chatui.tools.replies import Provenance, Reply
 from chatui.tools.tool import CallingTurn, Tool, ToolError
 from chatui.turns.calls import claims
+from chatui.turns.calls.handing_back import HandingBack, TurnTools
 from chatui.turns.calls.requested import Requested, questions_of, reply_frame, requested, unanswered
 from chatui.turns.calls.tool_time import ToolTime
 from chatui.turns.calls.waiting import Waiting
@@ -53,12 +54,10 @@ _DECLINED = {
 
 
 class Conductor:
-    """One for each turn. ``follow`` after each sampling. ``tools``: what the person is offered, by name. ``pages``: what may be cited, to
-    which tools add."""
+    """One for each turn. ``follow`` after each sampling. ``tools``: what the model is offered. ``pages``: what may be cited, to which
+    tools add."""
 
-    def __init__(
-        self, job: Job, frames: KeptFrames, tools: Mapping[str, Tool], told: Callable[[int], None], pages: dict[int, Cited]
-    ) -> None:
+    def __init__(self, job: Job, frames: KeptFrames, tools: TurnTools, told: Callable[[int], None], pages: dict[int, Cited]) -> None:
         """``told`` is called with the number of calls that wait for the person, whenever that changes."""
         self.waiting = Waiting(job, told)
         self._job = job
@@ -66,16 +65,18 @@ class Conductor:
         turn = CallingTurn(job.turn_id, job.conversation_id, job.asked_by_id, questions_of(job.frames), pages=pages)
         self._pages = pages
         self._kept = set(pages)
-        self._tools = {name: tool.begun(turn) for name, tool in tools.items()}
+        self._tools = {name: tool.begun(turn) for name, tool in tools.tools.items()}
+        self.handing = HandingBack(tools)
         self._given_back: dict[str, GivenReasoning] = {}
-        self._calls_left = environment().tool_calls
+        self._calls_left = min(filter(None, (environment().tool_calls, tools.offer.most_calls)))
         self._time = ToolTime(environment().tool_turn_seconds)
         self._vain_rounds = 0
         self._carried_out = 0
         self._begun: set[str] = set()
 
     async def follow(self, request: SampleRequest, sampling: Sampling) -> SampleRequest | None:
-        """Answer the calls of the sampling. Returns the next request; None where the turn ends: nothing was called, or it is hopeless."""
+        """Answer the calls of the sampling. Returns the next request; None where the turn ends: nothing was called, it is hopeless, or a
+        program has to carry out the rest."""
         calls = unanswered(self._frames.written)
         if not calls or sampling.end_reason is EndReason.CONTENT_FILTER or self._vain_rounds == MOST_VAIN_ROUNDS:
             return None
@@ -87,6 +88,8 @@ class Conductor:
             self._cancel()
             raise
         await self._keep_pages()
+        if self.handing.tell():
+            return None
         self._vain_rounds += not has_run
         frames = history.seen_again((*self._job.frames, *self._frames.written))
         return replace(request, frames=frames, cut_answer=None, given_back=dict(self._given_back))
@@ -159,11 +162,13 @@ class Conductor:
             found: Requested | Reply = replies.failed(ProductCode.TOOL, _NO_MORE, Provenance("chatui"))
         else:
             found = requested(frame, tools)
+        if isinstance(found, Requested) and found.tool.is_callers and (refusal := self.handing.take(frame)):
+            found = refusal
         if isinstance(found, Reply):
             self._reply(frame, found)
             return None
         self._calls_left -= 1
-        return found
+        return None if found.tool.is_callers else found
 
     async def _claimed(self, calls: Sequence[Requested]) -> list[Requested]:
         """The calls that are ours to carry out, now and never again. The claims are committed before anything runs."""
@@ -227,7 +232,7 @@ class Conductor:
             log_without_content(log, self._job.turn_id, error)
 
     def _cancel(self, not_run: str = "The answer ended before the tool was run. It had no effect.") -> None:
-        if calls := unanswered(self._frames.written):
+        if calls := [frame for frame in unanswered(self._frames.written) if not self.handing.waits(frame)]:
             self._frames.break_off()
         for frame in calls:
             said = _BROKEN_OFF if frame.header.call_id in self._begun else not_run

@@ -7,20 +7,23 @@ import math
 from chatui.backends.base import BackendError, EndReason
 from chatui.codes import ProductCode
 from chatui.models.turn import TurnState
+from chatui.turns.calls.handing_back import HandingBack
 from chatui.turns.kept_frames import KeptFrames
 from chatui.turns.ledger import Outcome
 from chatui.turns.sampling import Sampling
 from renderer.errors import Code
 
 
-def verdict(sampling: Sampling, frames: KeptFrames) -> Outcome:
+def verdict(sampling: Sampling, frames: KeptFrames, handing: HandingBack) -> Outcome:
     """The outcome of a turn whose last sample was complete."""
     if sampling.end_reason is EndReason.LENGTH:
         return Outcome(TurnState.INCOMPLETE, ProductCode.CONTEXT_FULL if sampling.is_context_full else ProductCode.LENGTH)
     if sampling.end_reason is EndReason.CONTENT_FILTER:
         return Outcome(TurnState.INCOMPLETE if frames.has_answer else TurnState.FAILED, ProductCode.CONTENT_REFUSED)
     if frames.waits_for_tool:
-        return Outcome(TurnState.INCOMPLETE, ProductCode.TOOL)
+        return Outcome(TurnState.COMPLETED) if handing.has_told else Outcome(TurnState.INCOMPLETE, ProductCode.TOOL)
+    if handing.misses_call(frames.written):
+        return Outcome(TurnState.FAILED, Code.CALL_SCHEMA)
     if frames.has_answer:
         return Outcome(TurnState.COMPLETED, ProductCode.WITHHELD if frames.is_withheld else None)
     if frames.is_withheld:

@@ -14,7 +14,7 @@ from uuid import UUID
 from chatui import wire
 from chatui.turns.streams.rendering import OpenMessage, Rendering
 from renderer.events import FrameClosed, RawEvent
-from renderer.frame_kinds import is_preamble, is_tool_line
+from renderer.frame_kinds import is_json, is_preamble, is_tool_line
 from renderer.gate import Audience, Gate, VisibleClosed, VisibleDelta, VisibleEvent, VisibleOpened, VisibleText, VisibleWithdrawn, Working
 from renderer.markup.blocks import BlockClosed, BlockOpen, BlockPatched
 from renderer.markup.citations import Cited
@@ -184,7 +184,8 @@ class EndUserStream:
                 self._is_thinking = self.thought_seconds is None and not self._has_answer
                 self._pending.append(wire.WorkingBegan(elapsed, can_answer_now=self._can_answer_now and self._is_thinking))
             case VisibleOpened(header=header):
-                self._begin(OpenMessage(key, is_preamble(header), GrowingMarkdown(self.pages), is_tool_line(header)), elapsed)
+                markdown = GrowingMarkdown(self.pages, is_json=is_json(header))
+                self._begin(OpenMessage(key, is_preamble(header), markdown, is_tool_line(header)), elapsed)
             case VisibleDelta(text=text):
                 if self._open is not None:
                     self._show_text(self._open, self._with_more_text(text))

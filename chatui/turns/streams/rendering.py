@@ -66,6 +66,6 @@ def messages_of(frames: Sequence[tuple[UUID, Frame]], cut: UUID | None, pages: P
 
 
 def _message(key: UUID, frame: Frame, pages: Pages | None, *, is_cut: bool) -> wire.MessageSoFar:
-    blocks = html.render_blocks(show(frame, Audience.END_USER), is_cut=is_cut, pages=pages)
+    blocks = html.render_blocks(html.as_markdown(frame.header, show(frame, Audience.END_USER)), is_cut=is_cut, pages=pages)
     kind: wire.PartKind = "tool" if is_tool_line(frame.header) else "preamble" if is_preamble(frame.header) else "final"
     return wire.MessageSoFar(str(key), kind, blocks)

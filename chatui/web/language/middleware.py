@@ -15,7 +15,7 @@ from chatui.env import environment
 from chatui.languages.offered import asked_for, is_offered, tag
 from chatui.permissions.access import as_person
 
-_WITHOUT_LANGUAGE = ("/healthz", "/metrics", "/brand/", "/v1/")
+_WITHOUT_LANGUAGE = ("/healthz", "/readyz", "/metrics", "/brand/", "/v1/")
 
 
 class LanguageMiddleware(MiddlewareMixin):

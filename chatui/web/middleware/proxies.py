@@ -25,6 +25,7 @@ class TrustedProxyMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase | Awaitable[HttpResponseBase]:
         peer = request.META.get("REMOTE_ADDR") or ""
+        request.META["chatui.peer"] = peer
         if is_trusted(peer):
             request.META["REMOTE_ADDR"] = visitor_address(peer, request.META.get("HTTP_X_FORWARDED_FOR", ""))
             if request.META.get("HTTP_X_FORWARDED_PROTO") == "https":

@@ -1,0 +1,64 @@
+"""The format that the answers of a conversation have to have, as its person sees and sets it."""
+
+from __future__ import annotations
+
+from django.utils.formats import number_format
+from django.utils.translation import gettext as _
+
+from chatui.json_schemas import answer_format as formats
+from chatui.json_schemas.checking import SCHEMA_CHARS, SCHEMA_DEPTH, SchemaUnusableError
+from chatui.models import Conversation, User
+from chatui.permissions import access
+
+EXAMPLE = {
+    "type": "object",
+    "properties": {
+        "summary": {"type": "string", "description": "In one sentence"},
+        "topics": {"type": "array", "items": {"type": "string"}, "maxItems": 5},
+    },
+    "required": ["summary", "topics"],
+    "additionalProperties": False,
+}
+
+
+class NoSchemaError(Exception):
+    """What the person wrote cannot be used. Its text says why, for them."""
+
+
+def schema_text(row: Conversation) -> str:
+    """The schema as its person edits it; empty where the answers are text."""
+    wanted = formats.of_row(row.answer_format)
+    return "" if wanted is None else formats.shown(wanted.checked_schema)
+
+
+def example() -> str:
+    """A schema to begin with."""
+    return formats.shown(EXAMPLE)
+
+
+def set_schema(person: User, conversation_id: object, text: str) -> Conversation:
+    """Have the answers of one's own conversation fit this schema from the next one on; an empty text: they are text again.
+
+    Raises:
+        NotFoundError: there is no such conversation of theirs.
+        NoSchemaError: the text is no schema that can be used.
+    """
+    row = access.own_conversation(person, conversation_id)
+    row.answer_format = _read(text).stored() if text.strip() else None
+    row.save(update_fields=["answer_format"])
+    return row
+
+
+def _read(text: str) -> formats.AnswerFormat:
+    try:
+        return formats.answer_format(formats.DEFAULT_NAME, formats.schema_of(text))
+    except formats.NotJsonError as error:
+        where = {"line": number_format(error.line), "column": number_format(error.column)}
+        raise NoSchemaError(_("This is no JSON object. Look at line %(line)s, character %(column)s.") % where) from None
+    except SchemaUnusableError:
+        most = {"chars": number_format(SCHEMA_CHARS, force_grouping=True), "depth": SCHEMA_DEPTH}
+        sentence = _(
+            "This is no JSON schema that can be checked here. It may have %(chars)s characters and %(depth)s levels, and its "
+            "references may lead to other parts of it, but not to other documents or in a circle."
+        )
+        raise NoSchemaError(sentence % most) from None

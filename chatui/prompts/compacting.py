@@ -1,0 +1,20 @@
+"""How a model is asked to compact a conversation, and how it is told later what it wrote then."""
+
+from __future__ import annotations
+
+ASKED = (
+    "Write down what has to be known to go on with this conversation without having read it: what is wanted, what was found out and "
+    "decided, names, numbers and code that are still needed word for word, and what is left to do. Write notes, not an answer, and add "
+    "nothing new."
+)
+_HEADING = "[Notes on the conversation so far]"
+
+
+def worded(notes: str) -> str:
+    """The notes, as a message before the next question, for the model alone."""
+    return f"{_HEADING}\n\n{notes}"
+
+
+def unworded(text: str) -> str:
+    """The notes of such a message."""
+    return text.removeprefix(f"{_HEADING}\n\n")

@@ -1,0 +1,70 @@
+"""Makes tools of the functions that a program brings with its request. They are offered to the model, and never run here.
+
+A program may tell the model what it likes in its instructions, so its words are bounded, not judged. What matters is that nothing of them
+ends a definition or a message, and that its schema can be checked in bounded time.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from chatui.tools.foreign.schemas import reduced
+from chatui.tools.foreign.words import harmless
+from chatui.tools.tool import TRAINED_NAMES, Tool, ToolError, ToolUnusableError
+
+MOST_FUNCTIONS = 128
+"""Of one request."""
+DESCRIPTION_CHARS = 2000
+SOURCE = "program"
+NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+"""What a program may call a function, by the specification."""
+_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,53}")
+"""What a model can be told: with ``functions.`` before it, it has to fit into the header of a call."""
+_MOST = 54
+_HASH = 8
+
+
+def model_name(name: str) -> str:
+    """The name under which the model is offered a function: its own wherever that can be told. The same name always gives the same."""
+    if _PLAIN.fullmatch(name) and name not in TRAINED_NAMES:
+        return name
+    plain = re.sub(r"[^A-Za-z0-9_]", "_", name)
+    digest = hashlib.sha256(name.encode("utf-8", "replace")).hexdigest()[:_HASH]
+    return f"f_{plain}"[: _MOST - _HASH - 1] + f"_{digest}"
+
+
+def function_of(name: str, description: str, parameters: Mapping[str, Any] | None) -> Tool:
+    """A program's function as a tool.
+
+    Raises:
+        ToolUnusableError: its name or its schema cannot be told to a model, or not be checked. The text names nothing of it.
+    """
+    if not NAME.fullmatch(name):
+        raise ToolUnusableError("its name has to be 1 to 64 letters, digits, _ or -")
+    return Tool(
+        name=model_name(name),
+        description=harmless(description[: 2 * DESCRIPTION_CHARS], DESCRIPTION_CHARS),
+        parameters=_parameters(parameters),
+        run=_never,
+        source=SOURCE,
+        is_callers=True,
+    )
+
+
+def _parameters(schema: Mapping[str, Any] | None) -> dict[str, Any]:
+    if not schema:
+        return {"type": "object", "properties": {}, "additionalProperties": True}
+    try:
+        found = reduced({"type": "object", **schema} if "type" not in schema else schema, schema)
+    except (RecursionError, OverflowError):
+        raise ToolUnusableError("its schema is too deep") from None
+    if found.get("type") != "object":
+        raise ToolUnusableError("its parameters have to be a JSON Schema of an object")
+    return {"properties": {}, **found}
+
+
+def _never(arguments: Mapping[str, Any]) -> object:
+    raise ToolError("This function belongs to the program that asked. It is not run here.")

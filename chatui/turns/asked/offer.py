@@ -1,0 +1,40 @@
+"""What a program lets the model call: its own functions, and those of the product's tools that its key names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from chatui.tools.tool import Tool
+
+FUNCTIONS = "functions."
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """``functions``: the program's that may be called, by the name that the model reads; ``names``: what the program calls each of all that
+    it brought.
+
+    ``own_tools``: names of the product's tools. ``must_call``: an answer without a call is none. ``is_parallel``: several calls may be made
+    at once. ``most_calls``: in the whole answer, whoever carries them out; None for the operator's limit.
+    """
+
+    functions: Mapping[str, Tool] = field(default_factory=dict, repr=False)
+    names: Mapping[str, str] = field(default_factory=dict, repr=False)
+    own_tools: frozenset[str] = frozenset()
+    must_call: bool = False
+    is_parallel: bool = True
+    most_calls: int | None = None
+
+    @property
+    def recipients(self) -> frozenset[str]:
+        """To whom calls of the program's functions are addressed."""
+        return frozenset(f"{FUNCTIONS}{name}" for name in self.functions)
+
+    @property
+    def words(self) -> str:
+        """What the model is told of it besides the definitions, because no server can force a call of it in every format."""
+        if not self.must_call:
+            return ""
+        named = f"the function `{next(iter(self.functions))}`" if len(self.functions) == 1 else "one of the functions"
+        return f"Do not answer before you have called {named}. Your next message after thinking must be the call."

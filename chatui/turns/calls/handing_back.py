@@ -1,0 +1,75 @@
+"""Hands the calls of a program's own functions back to it, once they were checked. They are never run here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from chatui.codes import ProductCode
+from chatui.tools import replies
+from chatui.tools.replies import Provenance, Reply
+from chatui.tools.tool import Tool
+from chatui.turns.asked.by_program import ProgramAsk
+from chatui.turns.asked.offer import Offer
+from renderer.errors import Code
+from renderer.frames import Frame, Terminator
+from renderer.gate import Audience, may_see
+from renderer.harmony.system_messages import FunctionTool
+
+_ONE_AT_A_TIME = "Only one call is possible at a time, so this one was not carried out. Make it again after the reply to the other one."
+
+_IN_PLAIN_FORM = "A function is called with nothing in the header but its name."
+
+
+@dataclass(frozen=True, slots=True)
+class TurnTools:
+    """What the model may call in a turn, by name. ``program``: of the one that asked; None for a person."""
+
+    tools: Mapping[str, Tool] = field(default_factory=dict)
+    program: ProgramAsk | None = None
+
+    @property
+    def definitions(self) -> tuple[FunctionTool, ...]:
+        """As the model reads them."""
+        return tuple(tool.definition for tool in self.tools.values())
+
+    @property
+    def offer(self) -> Offer:
+        """What the program offers; nothing for a person."""
+        return self.program.offer if self.program is not None else Offer()
+
+
+class HandingBack:
+    """One for each turn. ``take`` for each call of a program's function; ``tell`` once no other call of the sampling is at work."""
+
+    def __init__(self, tools: TurnTools) -> None:
+        self._program = tools.program
+        self._offer = tools.offer
+        self._taken: list[Frame] = []
+        self.has_told = False
+        """Whether calls were handed back, so that the turn is over and their replies will come with another request."""
+
+    def take(self, call: Frame) -> Reply | None:
+        """Note a call that was checked. Or a reply for the model, where the program wants one call at a time and has one."""
+        if not may_see(call.header, Audience.PROGRAM, self._offer.recipients):
+            return replies.failed(Code.CALL_SCHEMA, _IN_PLAIN_FORM, Provenance("chatui"))
+        if self._taken and not self._offer.is_parallel:
+            return replies.failed(ProductCode.TOOL, _ONE_AT_A_TIME, Provenance("chatui"))
+        self._taken.append(call)
+        return None
+
+    def tell(self) -> bool:
+        """Hand back what was taken. Returns whether there was anything."""
+        if self._program is not None and self._taken:
+            self.has_told = True
+            for call in self._taken:
+                self._program.stream.call(call, self._offer.names)
+        return self.has_told
+
+    def waits(self, call: Frame) -> bool:
+        """Whether the call was handed back: no reply to it is written here."""
+        return self.has_told and call in self._taken
+
+    def misses_call(self, written: Sequence[Frame]) -> bool:
+        """Whether the program wanted a call, and there is none among what was written."""
+        return self._offer.must_call and not any(frame.terminator is Terminator.CALL for frame in written)

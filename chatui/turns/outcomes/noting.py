@@ -1,0 +1,32 @@
+"""Notes the end of a turn for the operator: one line in the log and the measures, without content."""
+
+from __future__ import annotations
+
+import logging
+
+from chatui import measures
+from chatui.turns.ledger import Account, Job, Outcome
+
+log = logging.getLogger(__name__)
+
+
+def note_end(job: Job, outcome: Outcome, account: Account, milliseconds: int) -> None:
+    """``account.backend`` is the operator's own name for it; what a server says of itself or of its failure is in neither."""
+    code, seconds = outcome.code.value if outcome.code else "", milliseconds / 1000
+    measures.TURNS.labels(account.backend, outcome.state.value, code).inc()
+    measures.TURN_SECONDS.labels(account.backend).observe(seconds)
+    for direction, count in (("input", account.input_tokens), ("output", account.output_tokens)):
+        measures.TOKENS.labels(account.backend, direction).inc(count or 0)
+    log.info(
+        "turn ended",
+        extra={
+            "turn": str(job.turn_id),
+            "backend": account.backend,
+            "state": outcome.state.value,
+            "code": code,
+            "cause": outcome.cause,
+            "seconds": seconds,
+            "input_tokens": account.input_tokens,
+            "output_tokens": account.output_tokens,
+        },
+    )
