@@ -13,12 +13,13 @@ LOCK_FLAGS =
 PYTEST_FLAGS =
 CHECK_FLAGS =
 BENCH_FLAGS =
+CLIENT_FLAGS =
 ROUNDS = 10
 ALONE_WORDS = not browser and not llama and not served and not services and not slow
 ALONE = "$(ALONE_WORDS)"
 SERVED_WORDS = (served or slow) and not browser and not llama and not services
 
-.PHONY: help run test test-fast check format wire messages lock faults attack accessibility bench image-steps clean venv runtime development chromium fault-programs
+.PHONY: help run test test-fast check format wire messages lock faults attack accessibility bench clients image-steps clean venv runtime development chromium fault-programs
 
 help: ## List these commands
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
@@ -63,6 +64,9 @@ attack: development chromium ## Load every known attack in a real browser, and p
 
 accessibility: development chromium ## Every state of every page by keyboard, zoomed and by finger; make test takes one in six
 	@CHATUI_TEST_STATES=all $(PY) -m pytest --numprocesses auto --quiet tests/browser/accessibility $(PYTEST_FLAGS)
+
+clients: development ## Real client libraries against the API: each streams, calls a function, and asks twice (CLIENT_FLAGS=--record)
+	@$(PY) -m tests.clients $(CLIENT_FLAGS)
 
 bench: development ## Measure what things cost, as ratios within one run (BENCH_FLAGS=--short)
 	@$(PY) -m tests.bench

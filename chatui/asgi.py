@@ -1,8 +1,9 @@
-"""The ASGI application: HTTP for pages, a WebSocket for events."""
+"""The ASGI application: HTTP for pages and programs, a WebSocket for events, and one for programs."""
 
 from __future__ import annotations
 
 import os
+from typing import Any
 
 from channels.routing import ProtocolTypeRouter
 from django.core.asgi import get_asgi_application
@@ -10,6 +11,18 @@ from django.core.asgi import get_asgi_application
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "chatui.settings")
 http = get_asgi_application()
 
-from chatui.live.routing import application as websocket  # noqa: E402 - needs Django to be set up
+from chatui.api.socket import consumer  # noqa: E402 - needs Django to be set up
+from chatui.live.routing import application as pages  # noqa: E402
+
+PROGRAMS = "/v1/responses"
+
+
+async def websocket(scope: dict[str, Any], receive: Any, send: Any) -> None:
+    """Programs bring a key, which no browser can: so only pages have to come from our own site."""
+    if scope["path"] == PROGRAMS:
+        await consumer.serve(scope, receive, send)
+    else:
+        await pages(scope, receive, send)
+
 
 application = ProtocolTypeRouter({"http": http, "websocket": websocket})

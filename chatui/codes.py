@@ -15,6 +15,7 @@ from renderer.errors import Code, ErrorCode
 class ProductCode(ErrorCode):
     """An error code of the product. Those of the specification are in ``renderer.errors.Code``."""
 
+    ACCOUNT_CLOSED = "E-X-ACCOUNT-CLOSED"
     ANSWER_NOW = "E-X-ANSWER-NOW"
     BACKEND = "E-X-BACKEND"
     BACKEND_BUSY = "E-X-BACKEND-BUSY"
@@ -29,6 +30,7 @@ class ProductCode(ErrorCode):
     INTERNAL = "E-X-INTERNAL"
     LENGTH = "E-X-LENGTH"
     LINK = "E-X-LINK"
+    LINKED_ELSEWHERE = "E-X-LINKED-ELSEWHERE"
     NO_ANSWER = "E-X-NO-ANSWER"
     NO_MORE = "E-X-NO-MORE"
     NO_SUCH_MODEL = "E-X-NO-SUCH-MODEL"
@@ -40,6 +42,9 @@ class ProductCode(ErrorCode):
     RATE = "E-X-RATE"
     REASON = "E-X-REASON"
     SERVER_BUSY = "E-X-SERVER-BUSY"
+    SIGN_IN_AWAY = "E-X-SIGN-IN-AWAY"
+    SIGN_IN_FAILED = "E-X-SIGN-IN-FAILED"
+    SIGN_IN_REFUSED = "E-X-SIGN-IN-REFUSED"
     SIGNED_OUT = "E-X-SIGNED-OUT"
     STORAGE_FULL = "E-X-STORAGE-FULL"
     SUMMARY_BLOCKED = "E-X-SUMMARY-BLOCKED"
@@ -78,6 +83,7 @@ def noop(sentence: str) -> str:
 
 
 _SENTENCES: dict[ProductCode, str] = {
+    ProductCode.ACCOUNT_CLOSED: noop("This account is closed. Ask whoever runs this site."),
     ProductCode.ANSWER_NOW: noop("The thinking was ended early, because the answer was asked for at once."),
     ProductCode.BACKEND: noop("The model server could not answer."),
     ProductCode.BACKEND_BUSY: noop("The model server is busy. Try again in a moment."),
@@ -92,6 +98,7 @@ _SENTENCES: dict[ProductCode, str] = {
     ProductCode.INTERNAL: noop("Something went wrong on our side."),
     ProductCode.LENGTH: noop("The answer reached its length limit."),
     ProductCode.LINK: noop("This link does not work: it has expired, was revoked, or never existed."),
+    ProductCode.LINKED_ELSEWHERE: noop("This could not be connected: it is connected with an account already, or yours has another one."),
     ProductCode.NO_ANSWER: noop("The model stopped without writing an answer."),
     ProductCode.NO_MORE: noop("The model had nothing to add to its answer."),
     ProductCode.NO_SUCH_MODEL: noop("This model is not available to you. Choose another one."),
@@ -103,6 +110,9 @@ _SENTENCES: dict[ProductCode, str] = {
     ProductCode.RATE: noop("Too many requests at once. Wait a moment."),
     ProductCode.REASON: noop("Give a reason of 10 to 180 characters, and choose one of the times."),
     ProductCode.SERVER_BUSY: noop("The server is too busy to store this now. Try again in a moment."),
+    ProductCode.SIGN_IN_AWAY: noop("The sign-in service does not answer as it should. Try again in a moment."),
+    ProductCode.SIGN_IN_FAILED: noop("You could not be signed in. Start again on the sign-in page."),
+    ProductCode.SIGN_IN_REFUSED: noop("The sign-in service knows you, but you are not admitted here. Ask whoever runs this site."),
     ProductCode.SIGNED_OUT: noop("You are signed out. Sign in again to continue."),
     ProductCode.STORAGE_FULL: noop("The server has no room left to store anything, so this was not accepted. Tell whoever runs it."),
     ProductCode.SUMMARY_BLOCKED: noop("A line of a reasoning summary could not be shown."),

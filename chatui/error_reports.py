@@ -11,15 +11,25 @@ import logging
 import re
 import traceback
 from collections.abc import ItemsView, Iterator
+from datetime import UTC, datetime
 from types import TracebackType
 from typing import Any
 from uuid import UUID
 
+import structlog
 from django.core.exceptions import ImproperlyConfigured
 from django.utils.html import format_html
 from django.views.debug import ExceptionReporter, SafeExceptionReporterFilter
 
 ExcInfo = tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
+
+FIELDS = (
+    *("turn", "backend", "state", "code", "status", "cause", "seconds", "input_tokens", "output_tokens"),
+    *("incident", "view", "outcome", "way", "person"),
+)
+"""What a line may carry as ``extra``, each a word, a number or a few words of the product's own."""
+_LOGFMT = structlog.processors.LogfmtRenderer()
+_JSON = structlog.processors.JSONRenderer()
 
 _QUOTED = (OSError, ImportError, ImproperlyConfigured)
 
@@ -30,12 +40,34 @@ class PlacesFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """Format the line. The record is left unchanged for other handlers."""
         line = copy.copy(record)
-        line.msg, line.args, line.exc_text = _without_words(record), None, None
+        fields = fields_of(record)
+        line.msg, line.args, line.exc_text = " ".join(filter(None, (_without_words(record), _LOGFMT(None, "", fields)))), None, None
         return without_tokens(super().format(line))
 
     def formatException(self, ei: ExcInfo) -> str:  # noqa: N802 - the name is logging's
         """The traceback of ``logging``'s exception triple, without messages."""
         return "" if ei[1] is None else described(ei[1])
+
+
+class JsonFormatter(PlacesFormatter):
+    """The same as one JSON object in a line, for a program that collects logs."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Format the line."""
+        said = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname,
+            "logger": record.name,
+            "event": without_tokens(_without_words(record)),
+        }
+        if record.exc_info and record.exc_info[1]:
+            said["exception"] = without_tokens(described(record.exc_info[1]))
+        return str(_JSON(None, "", {**said, **fields_of(record)}))
+
+
+def fields_of(record: logging.LogRecord) -> dict[str, object]:
+    """What a line of the product says beside its sentence. Only these names: other packages attach whole requests to theirs."""
+    return {name: value for name in FIELDS if (value := getattr(record, name, None)) not in (None, "")}
 
 
 class PlacesReporter(ExceptionReporter):
@@ -72,12 +104,13 @@ def described(error: BaseException) -> str:
     return "\n".join(_lines(error, set())) + "\n"
 
 
-_TOKEN = re.compile(r"(?<![\w-])/s/[\w-]+")
+_TOKEN = re.compile(r"(?<![\w-])/(s|(?:invitation|password/link)/[\w-]+)/[\w-]+")
 
 
 def without_tokens(text: str) -> str:
-    """``text`` without the tokens of share links: Django logs the addresses that it refuses, and a token gives access."""
-    return _TOKEN.sub("/s/(token)", text)
+    """``text`` without the tokens of share links, invitations and links for a password: Django logs the addresses that it refuses, also
+    where the link is good and only the form is not, and a token gives access."""
+    return _TOKEN.sub(r"/\1/(token)", text)
 
 
 def _without_words(record: logging.LogRecord) -> str:

@@ -51,6 +51,14 @@ class Visitor:
     way: str
     cause: Cause = Cause.PERSON
 
+    def of(self, user: User) -> Visitor:
+        """The same place, for this person."""
+        return Visitor(user, self.address, self.way)
+
+    def as_nobody(self) -> Visitor:
+        """The same place, before anybody has shown who they are."""
+        return Visitor(None, self.address, self.way)
+
 
 SHELL = Visitor(None, "", "shell")
 """Whoever runs a management command: the operator, who has no account."""

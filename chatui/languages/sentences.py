@@ -26,7 +26,7 @@ OF_RENDERER = (
     # renderer.errors, for each code of the specification
     noop("The model wrote a message that could not be read."),
     noop("The model wrote a message without saying whom it is for, so it is not shown."),
-    noop("The model announced one kind of content and wrote another."),
+    noop("The answer does not have the format that it was to have."),
     noop("The model asked for a tool in a way that could not be carried out."),
     noop("A tool took too long."),
     noop("A tool was cancelled."),

@@ -83,7 +83,8 @@ class Model:
         await writer.drain()
 
 
-def deployment_with_tool(data: Path, model: Stub) -> Deployment:
+def deployment_with_tool(data: Path, model: Stub, *, asks: bool = False) -> Deployment:
+    """``asks``: each call waits until its person has decided."""
     package = data / "packages"
     (package / "keeper-1.0.dist-info").mkdir(parents=True)
     (package / "keeper.py").write_text(PACKAGE)
@@ -94,7 +95,7 @@ def deployment_with_tool(data: Path, model: Stub) -> Deployment:
         CHATUI_BACKEND_URL=model.url,
         CHATUI_BACKEND_MODEL="stub",
         CHATUI_TOOLS="remember",
-        CHATUI_TOOLS_WITHOUT_APPROVAL="remember",
+        CHATUI_TOOLS_WITHOUT_APPROVAL="" if asks else "remember",
         CHATUI_MAX_RUNNING_ANSWERS="20",
         PYTHONPATH=str(package),
         REMEMBERED=str(data / "remembered"),

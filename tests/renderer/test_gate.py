@@ -186,3 +186,31 @@ def test_exactly_what_is_hidden_has_a_reason_and_it_is_a_sentence_that_quotes_no
 )
 def test_the_reason_fits_what_is_hidden(header: Header, word: str) -> None:
     assert word in (why_hidden(header) or "")
+
+
+def test_a_program_sees_the_traffic_of_its_own_functions_and_of_no_others() -> None:
+    own = {"functions.clock"}
+
+    def seen(header: tuple[str, str | None, str | None, str | None, str | None]) -> bool:
+        role, channel, recipient, name, intent = header
+        return may_see(Header(role, channel, recipient=recipient, name=name, intent=intent, call_id="c1"), Audience.PROGRAM, own)
+
+    visible_ones = {
+        ("assistant", "commentary", "functions.clock", None, None),
+        ("tool", "commentary", "assistant", "functions.clock", None),
+    }
+    values = (
+        ("assistant", "tool", "system", "developer"),
+        ("commentary", "analysis", None, "final"),
+        ("functions.clock", "functions.other", "clock", "assistant"),
+        (None, "functions.clock", "functions.other"),
+        (None, "debug", "status"),
+    )
+    assert {header for header in product(*values) if seen(header)} == visible_ones  # type: ignore[arg-type]
+    for role, channel, recipient, name, intent in visible_ones:
+        header = Header(role, channel, recipient=recipient, name=name, intent=intent, call_id="c1")
+        assert not may_see(header, Audience.END_USER, own) and not may_see(header, Audience.PROGRAM)
+        with pytest.raises(VisibilityError):
+            show(Frame(header, "{}"), Audience.PROGRAM)
+        assert Gate(Audience.PROGRAM).admit(FrameOpened(header)) == Working()
+        assert isinstance(Gate(Audience.PROGRAM, own).admit(FrameOpened(header)), VisibleOpened)

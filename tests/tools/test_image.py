@@ -45,8 +45,9 @@ def test_every_service_says_whether_it_is_well() -> None:
     assert [name for name, service in COMPOSE["services"].items() if "image" in service and "healthcheck" not in service] == []
 
 
-def test_compose_sets_only_what_the_product_reads() -> None:
+def test_compose_hands_every_setting_of_its_file_to_the_product_and_sets_only_what_the_other_services_need() -> None:
     known = {f"CHATUI_{name.upper()}" for name in Environment.model_fields}
-    told = set(COMPOSE["services"]["app"]["environment"])
-    assert told
-    assert told <= known
+    app = COMPOSE["services"]["app"]
+    assert app["env_file"] == [".env"]
+    assert set(app["environment"]) == {"CHATUI_DATA_DIR", "CHATUI_DATABASE_URL", "CHATUI_REDIS_URL"} <= known
+    assert app["environment"]["CHATUI_DATA_DIR"] in {volume.split(":")[1] for volume in app["volumes"]}

@@ -48,6 +48,7 @@ STAYS = {
     "do_*": "called by http.server",
     "close_connection": "read by http.server",
     "requestFactory": "read by Twisted's connection",
+    "_has_been_logged": "read by Django, which logs a response otherwise",
     "health_check_done": "read by Django's connection to PostgreSQL",
     "_verify": "called by the name of a sub-command, as is the next one",
     "_apply": "see there",

@@ -47,7 +47,7 @@ graph TD
 
 مرحبا بالعالم، هذا نص عربي طويل.
 
-A note.[^1]
+A note.[^1] It was read in two places.【0†L1-L3】 The second says more.【1†L2-L9】
 
 [^1]: The text of the note.
 """

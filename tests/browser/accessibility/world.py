@@ -47,6 +47,12 @@ from chatui.models import StoredBackend, User
 from django.contrib.auth.models import Group
 StoredBackend.objects.create(name='added', label='Added later', kind='demo')
 Group.objects.create(name='guides')
+from chatui.models import Turn
+from chatui.store.browsing import opened_pages
+from renderer.markup.citations import Cited
+arabic = '\u0645\u0631\u062d\u0628\u0627 ' * 12
+pages = {{0: Cited('https://example.org/a', 'A page'), 1: Cited('https://www.example.net/' + 'long/' * 30, arabic)}}
+opened_pages.keep(Turn.objects.filter(conversation='{cited}').earliest('pk').pk, pages)
 print(User.objects.get(username='pia').pk)
 """
 REASON = "A complaint about this answer"
@@ -170,12 +176,16 @@ def _look_inside(world: World) -> None:
 
 
 def _administer(world: World) -> None:
-    number = world.deployment.manage("shell", "--no-imports", "-c", EXTRAS).strip()
+    number = world.deployment.manage("shell", "--no-imports", "-c", EXTRAS.format(cited=_id(world.places["everything"]))).strip()
     world.places["user"] = f"/admin/chatui/user/{number}/"
     page = world.page_of("grace")
     page.goto(world.places["user"] + "password/")
     page.get_by_role("button", name="Create the link").click()
     world.places["password link"] = page.locator(".password-link").inner_text()
+
+
+def _id(address: str) -> str:
+    return address.rstrip("/").rpartition("/")[2]
 
 
 def _try_in_vain(world: World) -> None:

@@ -7,6 +7,7 @@ from playwright.sync_api import expect
 
 from tests.browser.chat import Chat
 from tests.browser.content.writer import Writer
+from tests.browser.visits import Visits
 
 pytestmark = pytest.mark.browser
 
@@ -38,4 +39,21 @@ def test_a_price_stands_still_while_it_is_written(chat: Chat, writer: Writer) ->
     expect(chat.answer).to_contain_text("The first costs $5 and the second costs $10")
     writer.go_on()
     chat.finish()
+    expect(chat.answer.locator(".katex-html")).to_have_count(1)
+
+
+def test_without_its_script_a_formula_stays_readable_and_is_typeset_once_there_is_a_connection_again(
+    chat: Chat, writer: Writer, visits: Visits
+) -> None:
+    visits.allow("Failed to load resource")
+    address = "**/mathematics*.js"
+    chat.page.route(address, lambda route: route.abort())
+    with chat.page.expect_event("requestfailed"):
+        writer.write("Let $x_1^2$ grow.\n")
+        chat.ask_and_wait("A formula?")
+    expect(chat.answer.locator(".math")).to_have_text("x_1^2")
+    expect(chat.answer.locator(".katex-html")).to_have_count(0)
+
+    chat.page.unroute(address)
+    chat.page.wait_for_function("() => dispatchEvent(new Event('online')) && document.querySelector('.katex-html') !== null")
     expect(chat.answer.locator(".katex-html")).to_have_count(1)

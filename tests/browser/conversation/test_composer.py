@@ -132,13 +132,33 @@ def test_a_conversation_can_be_renamed_in_its_place(demo: Server, visits: Visits
     title = chat.page.get_by_role("textbox", name="Title")
     expect(title).to_be_focused()
     title.fill("Kettles & <b>kites</b>")
-    title.press("Enter")
+    # The page shows the title before the server has it.
+    with chat.page.expect_response("**/rename/"):
+        title.press("Enter")
 
     expect(chat.page.get_by_role("heading", level=1).first).to_have_text("Kettles & <b>kites</b>")
     expect(chat.page).to_have_title("Kettles & <b>kites</b> · chatui")
     chat.page.reload()
     expect(item(chat.page, "Kettles & <b>kites</b>")).to_have_count(1)
     expect(chat.page).to_have_title("Kettles & <b>kites</b> · chatui")
+
+
+def test_a_title_that_could_not_be_kept_is_told_and_tried_again(demo: Server, visits: Visits) -> None:
+    visits.allow("Failed to load resource")
+    chat = conversation(demo, visits, "Keep my name.")
+    chat.page.route("**/rename/", lambda route: route.fulfill(status=503, body="busy"), times=1)
+
+    choose(item(chat.page, "Keep my name."), "Rename")
+    title = chat.page.get_by_role("textbox", name="Title")
+    title.fill("Kept at last")
+    title.press("Enter")
+
+    expect(chat.page.locator(".toast")).to_contain_text("The server could not do that. Please try again.")
+    expect(chat.page.get_by_role("heading", level=1).first).to_have_text("Keep my name.")
+    with chat.page.expect_response("**/rename/"):
+        chat.page.get_by_role("button", name="Try again").click()
+    chat.page.reload()
+    expect(item(chat.page, "Kept at last")).to_have_count(1)
 
 
 def test_a_new_title_shows_in_the_other_tabs_of_the_person(demo: Server, visits: Visits) -> None:

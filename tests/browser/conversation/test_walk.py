@@ -25,6 +25,13 @@ WATCH = f"""
 globalThis.passed = [];
 const send = WebSocket.prototype.send;
 WebSocket.prototype.send = function (data) {{ globalThis.passed.push("{SENT}"); return send.call(this, data); }};
+// What a timer does in between, such as looking whether the connection is silent, is no part of the walk.
+const repeat = globalThis.setInterval;
+globalThis.setInterval = (run, ...rest) => repeat((...given) => {{
+  const passed = globalThis.passed;
+  globalThis.passed = undefined;
+  try {{ run(...given); }} finally {{ globalThis.passed = passed; }}
+}}, ...rest);
 """
 
 

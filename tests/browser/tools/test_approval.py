@@ -82,7 +82,7 @@ def test_stop_ends_the_waiting_and_the_card_says_so(demo: Server, visits: Visits
     asked(chat)
     chat.stop.click()
     chat.finish("stopped")
-    expect(chat.page.locator("[data-decided] summary")).to_contain_text("Nobody decided in time")
+    expect(chat.page.locator("[data-decided] summary")).to_contain_text("The answer was stopped before you decided")
 
 
 def test_the_buttons_work_without_scripts(demo: Server, visits: Visits) -> None:

@@ -121,6 +121,7 @@ def test_without_scripts_a_link_shows_the_rest(ada: User) -> None:
     assert re.findall(r'data-conversation="([^"]+)"', client.get(fragment).content.decode()) == listed
 
 
+@pytest.mark.slow
 def test_ten_thousand_conversations_make_no_page_slower(ada: User, bela: User) -> None:
     make(ada, LENGTH + 1)
     make(bela, 10_000)
@@ -172,6 +173,7 @@ def test_the_index_leads_to_each_page_of_a_folder(ada: User) -> None:
     assert "conversation_news_in_folder" in news, news
 
 
+@pytest.mark.slow
 def test_ten_thousand_conversations_in_a_hundred_folders_make_no_page_slower(ada: User, bela: User) -> None:
     paths = []
     for owner, count in ((ada, 2 * LENGTH + 2), (bela, 10_000)):

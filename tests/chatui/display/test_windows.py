@@ -187,6 +187,7 @@ def test_a_branch_goes_on_with_the_child_that_was_stored_last(ada: User, talk: C
     assert transcripts.deepest(talk, newer) == newer
 
 
+@pytest.mark.slow
 def test_ten_thousand_messages_open_as_quickly_as_a_hundred(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     # The rows of the admin pages are read every two seconds, whoever asks; that is no part of a page.
     monkeypatch.setattr(connected, "_rows", lambda: connected._read.rows)

@@ -20,10 +20,11 @@ from django.core.exceptions import ImproperlyConfigured
 from django.db import connection
 from django.test import AsyncClient, Client, RequestFactory
 
-from chatui import error_reports, metrics
+from chatui import error_reports
 from chatui.error_reports import PlacesFormatter, PlacesReporter
 from chatui.models import Conversation, Message, User
 from chatui.models.message import Author
+from chatui.monitoring import metrics
 from chatui.store import transcripts
 from chatui.transfer import exports
 from chatui.transfer.exports import Format
@@ -209,8 +210,8 @@ def test_whoever_guesses_tokens_has_to_wait(settings: pytest_django.Settings) ->
 
 def test_metrics_are_counts_in_the_text_format(talk: Conversation) -> None:
     lines = metrics.text().splitlines()
-    assert 'chatui_turns{state="completed"} 0' in lines and "chatui_turns_alive 0" in lines and "chatui_refused_looks 0" in lines
-    assert all(line.startswith("#") or line.rsplit(" ", 1)[1].isdigit() for line in lines)
+    assert 'chatui_turns{state="completed"} 0.0' in lines and "chatui_turns_alive 0.0" in lines and "chatui_refused_looks 0.0" in lines
+    assert all(line.startswith("#") or float(line.rsplit(" ", 1)[1]) >= 0 for line in lines)
     assert metrics.text().endswith("\n")
 
 
@@ -218,9 +219,9 @@ def test_frames_with_problems_are_counted_by_code(ada: User) -> None:
     broken = "<|start|>robot<|message|>SECRET<|end|>\n<|start|>tool name=functions.x<|message|>{}<|end|>\n"
     import_transcript(ada, f"version: 2.2\n<|start|>user<|message|>Hi<|end|>\n{broken}{broken}".encode())
     lines = metrics.text().splitlines()
-    assert 'chatui_frames_with_problems{code="E-PARSE-HEADER"} 2' in lines
-    assert 'chatui_frames_with_problems{code="E-CALL-SCHEMA"} 2' in lines
-    assert 'chatui_frames_with_problems{code="E-X-WITHHELD"} 0' in lines
+    assert 'chatui_frames_with_problems{code="E-PARSE-HEADER"} 2.0' in lines
+    assert 'chatui_frames_with_problems{code="E-CALL-SCHEMA"} 2.0' in lines
+    assert 'chatui_frames_with_problems{code="E-X-WITHHELD"} 0.0' in lines
 
 
 def raised(error: BaseException) -> BaseException:

@@ -114,6 +114,21 @@ async def test_one_failed_renewal_does_not_end_the_renewing(
     assert (await end_of(started)).state == "completed"
 
 
+async def test_closing_an_account_stops_what_is_written_for_it(
+    ada: User, bela: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate = asyncio.Event()
+    backend.script = [FrameOpened(FINAL), FrameText("Half"), gate, FrameText(" and half"), *frame(FINAL, "")[2:], *answer()]
+    monkeypatch.setattr(leases, "TICK_SECONDS", 0.02)
+    started = await begin(ada)
+    await asyncio.wait_for(backend.waiting.wait(), 5)
+    await User.objects.filter(pk=bela.pk).aupdate(is_active=False)
+    await asyncio.sleep(0.2)
+    assert (await database_sync_to_async(Turn.objects.get)(pk=started.turn.pk)).state == "running", "the twin: another's account"
+    await User.objects.filter(pk=ada.pk).aupdate(is_active=False)
+    assert (await end_of(started)).state == "stopped"
+
+
 async def test_a_database_that_refuses_for_a_moment_costs_no_word_of_the_answer(
     ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:

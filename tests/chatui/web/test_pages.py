@@ -312,10 +312,6 @@ def test_an_empty_conversation_offers_the_operators_examples_as_text(ada: User, 
     assert 'data-action="example"' not in signed_in(ada).get("/").content.decode()
 
 
-def test_the_health_check_answers_without_signing_in() -> None:
-    assert Client().get("/healthz").content == b"ok\n"
-
-
 def test_a_repaired_frame_shows_staff_its_header_as_it_came(grace: User, conversation: Conversation) -> None:
     keep(conversation, None, Header("assistant", channel="fin al", name="CURIOUS-NAME"), "odd")
     client = signed_in(grace)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import time
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -12,6 +14,7 @@ from django.utils import timezone
 from chatui.display.tools import cards
 from chatui.display.tools.inert import visible
 from chatui.models import Conversation, ToolApproval, ToolCall, ToolRule, Turn, User
+from chatui.models.tools.approval import Decision
 from tests.chatui.conftest import store
 from tests.chatui.tools import offering
 from tests.chatui.turns.test_turns import ask
@@ -26,6 +29,7 @@ HOSTILE = '</pre><script>alert(1)</script><img src=x onerror=alert(2)>{{ 7*7 }}{
     ("plain text, ümläut, 漢字, שלום, 😀\n\tsecond line", "plain text, ümläut, 漢字, שלום, 😀\n\tsecond line"),
     ("a\u202eb", "a\\u202eb"),
     ("a\u200bb\u2066c", "a\\u200bb\\u2066c"),
+    ("a" + "\u0301" * 7 + "b\u0301", "a" + "\u0301" * 5 + "\\u0301" * 2 + "b\u0301"),
     ("\x00\x1b[31m\r\x7f", "\\u0000\\u001b[31m\\u000d\\u007f"),
     ("\U000e0041\U000e0042", "\\udb40\\udc41\\udb40\\udc42"),
     ("x\ufe01\U000e0101\u3164\u2800", "x\\ufe01\\udb40\\udd01\\u3164\\u2800"),
@@ -85,7 +89,33 @@ def test_hostile_arguments_names_and_titles_do_nothing_on_the_page(client: Clien
 
 def test_a_waiting_call_of_an_answer_that_has_ended_is_shown_as_declined(talk: Conversation) -> None:
     shown = cards.card(a_row(talk, {}))
-    assert not shown.is_waiting and "Nobody decided" in shown.outcome
+    assert not shown.is_waiting and "The answer ended before you decided" in shown.outcome
+
+
+@pytest.mark.parametrize(("early", "expected"), [(0, "Nobody decided in time"), (60, "The answer was stopped before you decided")])
+def test_a_call_that_lapsed_says_whether_the_time_was_over_or_the_answer_was_stopped(talk: Conversation, early: int, expected: str) -> None:
+    row = a_row(talk, {}, decision=Decision.LAPSED, decided_at=timezone.now() - timedelta(seconds=early))
+    Turn.objects.filter(pk=row.turn_id).update(state="stopped")
+    assert expected in cards.card(ToolApproval.objects.get(pk=row.pk)).outcome
+
+
+def test_deep_lists_cost_no_more_than_what_is_shown_of_them(talk: Conversation) -> None:
+    deep: list[Any] = [1] * 25_000
+    for _ in range(195):
+        deep = [deep]
+    row = a_row(talk, {"deep": deep})
+    assert len(json.dumps(deep, indent=2)) > 9_000_000, "the premise"
+    before = time.process_time()
+    shown = cards.card(row)
+    assert time.process_time() - before < 0.5
+    assert len(shown.arguments[0].text) == cards.MOST_CHARS and shown.left_out < 100_000
+
+
+def test_a_text_has_the_direction_of_its_lines_and_json_is_read_from_the_left(client: Client, ada: User, talk: Conversation) -> None:
+    row = a_row(talk, {"text": "\u05e9\u05dc\u05d5\u05dd", "list": ["\u05e9\u05dc\u05d5\u05dd", "rm"]})
+    client.force_login(ada)
+    page = client.get(f"/c/{talk.pk}/turns/{row.turn_id}/calls/").content.decode()
+    assert page.count('<pre dir="auto"') == page.count('<pre dir="ltr"') == 1
 
 
 def read() -> str:

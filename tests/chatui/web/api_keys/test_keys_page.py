@@ -9,6 +9,8 @@ from django.test import Client
 
 from chatui.models import ApiKey, User
 from tests.chatui.conftest import make_person, signed_in
+from tests.chatui.tools import offering
+from tests.chatui.turns.calls.calling import fails, fetch
 
 pytestmark = pytest.mark.django_db
 
@@ -51,6 +53,18 @@ def test_a_form_with_nothing_to_use_a_key_for_is_refused(ada: User) -> None:
         assert client.post("/keys/", WANTED | wrong).status_code == 400, wrong
     assert not ApiKey.objects.exists()
     made_by(client)
+
+
+def test_a_key_can_name_tools_that_run_without_asking(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    client = signed_in(ada)
+    offering.offer(monkeypatch, fetch, fails, tools_without_approval=["fetch"])
+    page = client.get("/keys/").content.decode()
+    assert 'value="fetch"' in page and 'value="fails"' not in page
+    assert client.post("/keys/", WANTED | {"tools": ["fails"]}).status_code == 400
+    made_by(client, tools=["fetch"])
+    assert ApiKey.objects.get().tools == ["fetch"] and "Tools: fetch" in client.get("/keys/").content.decode()
+    offering.offer(monkeypatch)
+    assert 'name="tools"' not in client.get("/keys/").content.decode()
 
 
 def test_an_admin_sees_whose_keys_there_are_and_takes_one_back(ada: User, bela: User) -> None:

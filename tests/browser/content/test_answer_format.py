@@ -1,0 +1,60 @@
+"""A schema for the answers of a conversation in a real browser: set on its page, shown at the message box, and its answers are code."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.chat import Chat
+from tests.browser.visits import PHONE, Visits
+from tests.support.served import Server
+
+pytestmark = pytest.mark.browser
+
+NOTE = "The answers here are JSON that fits a schema."
+SCHEMA = {"type": "object", "properties": {"sum": {"type": "integer", "minimum": 4}}, "required": ["sum"]}
+OVERFLOWS = "document.documentElement.scrollWidth > document.documentElement.clientWidth"
+
+
+def set_schema(page: Page, text: str) -> None:
+    page.get_by_role("button", name="Options for this conversation").click()
+    page.get_by_role("link", name="Answers as JSON…").click()
+    expect(page.get_by_role("heading", name="Answers as JSON")).to_be_visible()
+    assert not page.evaluate(OVERFLOWS)
+    page.get_by_label("JSON schema").fill(text)
+    page.get_by_role("button", name=re.compile("Answer in JSON|Save")).click()
+
+
+@pytest.mark.parametrize("options", [{}, PHONE], ids=["desktop", "phone"])
+def test_answers_are_code_that_fits_until_the_schema_is_cleared(options: dict[str, Any], demo: Server, visits: Visits) -> None:
+    visits.allow(r"400 \(Bad Request\)")
+    chat = Chat(visits.open(demo, "ada", **options))
+    page = chat.page
+    chat.ask("Hello!")
+    chat.finish()
+    page.reload()
+    expect(page.get_by_text(NOTE)).to_have_count(0)
+
+    set_schema(page, '{"type": ')
+    expect(page.locator(".field-problem")).to_have_text("This is no JSON object. Look at line 1, character 9.")
+    page.get_by_label("JSON schema").fill(json.dumps(SCHEMA))
+    page.get_by_role("button", name="Answer in JSON").click()
+
+    expect(page.get_by_text(NOTE)).to_be_visible()
+    assert not page.evaluate(OVERFLOWS)
+    chat.ask("What is 2 + 2?")
+    chat.finish()
+    for _ in ("live", "after a reload"):
+        code = chat.last.locator("pre code")
+        expect(code).to_have_count(1)
+        assert json.loads(code.inner_text()) == {"sum": 4}
+        expect(chat.last.get_by_role("button", name="Copy").first).to_be_attached()
+        page.reload()
+
+    page.get_by_role("link", name="Change", exact=True).click()
+    page.get_by_role("button", name="Answer in text again").click()
+    expect(page.get_by_text(NOTE)).to_have_count(0)

@@ -1,0 +1,174 @@
+"""An answer that has to have a format: it is checked when it ends, the model gets one more try, and nothing else is said to fit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from uuid import uuid4
+
+import pytest
+
+from chatui.backends.base import EndReason
+from chatui.json_schemas.answer_format import AnswerFormat, answer_format
+from chatui.models import Conversation, Turn, User
+from chatui.models.message import Author
+from chatui.turns import running
+from chatui.turns.asked.by_program import ProgramAsk
+from chatui.turns.start import Kind
+from chatui.turns.streams.program import Closed, Ended, MoreText, Opened, ProgramEvent, ProgramStream
+from renderer.errors import Code
+from renderer.events import FrameClosed, FrameOpened, FrameText
+from renderer.frames import Header, Role
+from renderer.gate import Audience, show
+from renderer.ocml import document
+from tests.chatui.turns.calls import calling
+from tests.chatui.turns.test_turns import ask, kept, run
+from tests.support.scripted import ANALYSIS, FINAL, ScriptedBackend, Step, answer, ended, frame
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
+
+WANTED = answer_format("sum", {"type": "object", "properties": {"sum": {"type": "integer"}}, "required": ["sum"]}, "The sum.")
+FITS, PROSE = '{"sum": 4 }', "It is four, of course."
+
+
+def says(text: str) -> Sequence[Step]:
+    return answer(text)
+
+
+async def shown(turn: Turn, person: User) -> list[tuple[str, str]]:
+    rows = [message for message in await kept(turn.conversation, person) if message.is_visible]
+    frames = [document.parse_frame(message.text) for message in rows]
+    return [(str(each.header.constrain), show(each, Audience.END_USER).strip()) for each in frames if each.header.role == Role.ASSISTANT]
+
+
+async def test_what_fits_is_kept_as_json(ada: User, backend: ScriptedBackend) -> None:
+    backend.script = says(FITS)
+    turn = await run(ada, ask(answer_format=WANTED))
+    assert (turn.state, turn.error_code) == ("completed", "")
+    assert await shown(turn, ada) == [("json", FITS)]
+    [request] = backend.requests
+    assert request.answer_format == WANTED
+
+
+async def test_without_a_format_nothing_is_checked(ada: User, backend: ScriptedBackend) -> None:
+    backend.script = says(PROSE)
+    turn = await run(ada, ask())
+    assert (turn.state, await shown(turn, ada)) == ("completed", [("None", PROSE)])
+    assert backend.requests[0].answer_format is None
+
+
+@pytest.mark.parametrize(
+    ("first", "said"),
+    [
+        (PROSE, "it is not JSON"),
+        ('{"sum": "four"}', "is not of type"),
+        ("[4]", "is not of type"),
+        ('{"sum": 4} and more', "it is not JSON"),
+        ("", "it is not JSON"),
+    ],
+)
+async def test_what_does_not_fit_is_withdrawn_and_the_model_told_once(ada: User, backend: ScriptedBackend, first: str, said: str) -> None:
+    backend.script, backend.following = says(first), [says(FITS)]
+    turn = await run(ada, ask(answer_format=WANTED))
+    assert (turn.state, turn.error_code) == ("completed", "")
+    assert await shown(turn, ada) == [("json", FITS)]
+    _, again = backend.requests
+    tried, told = again.frames[-2:]
+    assert (tried.header, tried.body.strip()) == (FINAL, first.strip())
+    assert told.header == Header(Role.USER)
+    assert Code.BODY_CONSTRAINT_VIOLATION.value in told.body
+    assert said in told.body
+    assert not any(each.header == ANALYSIS for each in again.frames)
+    assert again.answer_format == WANTED
+    assert again.tools == ()
+    hidden = [message for message in await kept(turn.conversation, ada) if message.error_code == Code.BODY_CONSTRAINT_VIOLATION]
+    assert [(message.is_visible, message.channel) for message in hidden] == [(False, "analysis")]
+    assert all(message.author == Author.MODEL for message in hidden)
+
+
+async def test_a_second_one_that_does_not_fit_ends_the_turn_with_the_code(ada: User, backend: ScriptedBackend) -> None:
+    backend.script, backend.following = says(PROSE), [says('{"sum": null}')]
+    turn = await run(ada, ask(answer_format=WANTED))
+    assert (turn.state, turn.error_code) == ("failed", Code.BODY_CONSTRAINT_VIOLATION)
+    assert await shown(turn, ada) == [("json", '{"sum": null}')]
+    assert len(backend.requests) == 2
+
+
+async def test_the_next_question_hears_nothing_of_the_first_try(ada: User, backend: ScriptedBackend) -> None:
+    backend.script, backend.following = says(PROSE), [says(FITS), says(FITS)]
+    turn = await run(ada, ask(answer_format=WANTED))
+    await run(ada, ask(conversation=turn.conversation_id, text="And 3 + 3?"))
+    *_, last = backend.requests
+    assert last.answer_format == WANTED
+    assert [(each.header.role, each.body.strip()) for each in last.frames] == [
+        ("user", "What is 2 + 2?"), ("assistant", FITS), ("user", "And 3 + 3?"),
+    ]  # fmt: skip
+
+
+async def test_a_format_that_was_cleared_holds_for_no_later_answer(ada: User, backend: ScriptedBackend) -> None:
+    backend.script, backend.following = says(FITS), [says(PROSE)]
+    turn = await run(ada, ask(answer_format=WANTED))
+    await Conversation.objects.filter(pk=turn.conversation_id).aupdate(answer_format=None)
+    later = await run(ada, ask(conversation=turn.conversation_id))
+    assert (later.state, await shown(later, ada)) == ("completed", [("json", FITS), ("None", PROSE)])
+
+
+async def test_an_answer_that_was_cut_is_not_checked_and_its_rest_is_asked_for_in_no_format(ada: User, backend: ScriptedBackend) -> None:
+    opened: list[Step] = [FrameOpened(FINAL), FrameText('{"sum":'), FrameClosed(None)]
+    backend.script = [*frame(ANALYSIS, "hm"), *opened, ended(EndReason.LENGTH)]
+    backend.following = [[FrameOpened(FINAL), FrameText(" 4}"), FrameClosed(None), ended()]]
+    turn = await run(ada, ask(answer_format=WANTED))
+    assert (turn.state, turn.error_code) == ("incomplete", "E-X-LENGTH")
+    assert len(backend.requests) == 1
+    assert await shown(turn, ada) == [("json", '{"sum":')]
+    more = await run(ada, ask(Kind.CONTINUE, text="", conversation=turn.conversation_id, continued_turn=turn.pk))
+    assert backend.requests[1].answer_format is None
+    assert await shown(more, ada) == [("json", '{"sum": 4}')]
+
+
+async def test_the_reasoning_may_be_anything_and_calls_go_on(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
+    from tests.chatui.tools import offering
+
+    offering.offer(monkeypatch, calling.fetch)
+    first = [*frame(ANALYSIS, "not JSON at all"), *calling.calls(calling.call("fetch", "c1", key="a"))]
+    backend.script, backend.following = first, [says(PROSE), says(FITS)]
+    turn = await run(ada, ask(answer_format=WANTED))
+    assert (turn.state, [text for _, text in await shown(turn, ada)][-1]) == ("completed", FITS)
+    assert [bool(request.tools) for request in backend.requests] == [True, True, False]
+    assert len(await calling.replies(turn)) == 1
+
+
+async def by_program(ada: User, wanted: AnswerFormat) -> tuple[Turn, list[ProgramEvent]]:
+    asked = ProgramAsk(uuid4(), uuid4(), "What is 2 + 2?", ProgramStream(), "", answer_format=wanted)
+    started = await running.ask_for_program(ada, asked)
+    events: list[ProgramEvent] = []
+    while not events or not isinstance(events[-1], Ended):
+        event = await asked.stream.next()
+        events += [event] if event is not None else []
+    await running.settle()
+    return await Turn.objects.select_related("conversation").aget(pk=started.turn.pk), events
+
+
+def texts(events: Sequence[ProgramEvent]) -> str:
+    return "".join(event.text for event in events if isinstance(event, MoreText)).strip()
+
+
+async def test_a_program_gets_only_what_fits(ada: User, backend: ScriptedBackend) -> None:
+    backend.script, backend.following = says(PROSE), [says(FITS)]
+    turn, events = await by_program(ada, WANTED)
+    assert (turn.state, texts(events)) == ("completed", FITS)
+    assert [event.is_whole for event in events if isinstance(event, Closed)] == [True]
+    assert sum(isinstance(event, Opened) for event in events) == 1
+
+
+async def test_a_program_gets_nothing_of_two_that_do_not_fit(ada: User, backend: ScriptedBackend) -> None:
+    backend.script, backend.following = says(PROSE), [says(PROSE)]
+    turn, events = await by_program(ada, WANTED)
+    assert (turn.state, texts(events)) == ("failed", "")
+    assert isinstance(events[-1], Ended)
+    assert events[-1].code is Code.BODY_CONSTRAINT_VIOLATION
+
+
+async def test_a_program_gets_what_there_is_of_a_cut_answer(ada: User, backend: ScriptedBackend) -> None:
+    backend.script = [FrameOpened(FINAL), FrameText('{"sum":'), FrameClosed(None), ended(EndReason.LENGTH)]
+    turn, events = await by_program(ada, WANTED)
+    assert (turn.state, texts(events)) == ("incomplete", '{"sum":')

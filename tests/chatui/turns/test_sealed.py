@@ -1,0 +1,85 @@
+"""Sealed tokens: they open for the person and the purpose that they were sealed for, for a day, and for nobody else."""
+
+from __future__ import annotations
+
+import time
+from uuid import UUID, uuid4
+
+import pytest
+import pytest_django
+
+from chatui.turns.sealed import tokens
+from chatui.turns.sealed.reasoning import SealedReasoning
+from chatui.turns.sealed.tokens import Purpose
+from renderer.events import FrameClosed, FrameOpened, FrameText, FrameWithdrawn
+from renderer.frames import Terminator
+from tests.support.scripted import ANALYSIS, CALL, FINAL, PREAMBLE
+
+ADA, BELA = uuid4(), uuid4()
+THOUGHTS = ["the hidden marmalade", "… and a second one 🍊"]
+
+
+def sealed(texts: list[str] = THOUGHTS, person: UUID = ADA) -> str:
+    token = tokens.seal(person, Purpose.REASONING, texts)
+    assert token is not None
+    return token
+
+
+def test_a_token_opens_for_its_person_and_purpose_alone() -> None:
+    token = sealed()
+    assert tokens.opened(ADA, Purpose.REASONING, token) == tuple(THOUGHTS) and sealed() != token
+    assert tokens.opened(BELA, Purpose.REASONING, token) == tokens.opened(ADA, Purpose.COMPACTION, token) == ()
+
+
+def test_a_token_that_was_changed_anywhere_opens_to_nothing() -> None:
+    token = sealed()
+    for place in (0, 5, 6, 40, 60, len(token) // 2, len(token) - 2):
+        other = "A" if token[place] != "A" else "B"
+        assert tokens.opened(ADA, Purpose.REASONING, token[:place] + other + token[place + 1 :]) == (), place
+    for wrong in ("", "cus1.", "cus1.AAAA", "x" * 100, token[:-30], "cus1.€", "cus1." + "A" * 10_000_000, token.replace("cus1.", "cus2.")):
+        assert tokens.opened(ADA, Purpose.REASONING, wrong) == ()
+
+
+def test_a_token_is_good_for_a_day(monkeypatch: pytest.MonkeyPatch) -> None:
+    token, now = sealed(), time.time()
+    lasts = tokens.LASTS_SECONDS[Purpose.REASONING]
+    for age, is_good in ((lasts - 60, True), (lasts + 60, False), (-30, True), (-3600, False)):
+        monkeypatch.setattr(time, "time", lambda age=age: now + age)
+        assert bool(tokens.opened(ADA, Purpose.REASONING, token)) is is_good, age
+
+
+def test_the_length_of_a_token_tells_only_its_bucket() -> None:
+    lengths = {len(sealed(["x" * count])) for count in range(0, 2000, 37)}
+    assert len(lengths) == 1
+    assert len({len(sealed(["ö" * count])) for count in range(0, 100_000, 997)}) <= 8
+    assert tokens.seal(ADA, Purpose.REASONING, ["x" * tokens.LARGEST]) is None
+
+
+def test_a_key_that_was_changed_still_opens_what_it_sealed(settings: pytest_django.Settings) -> None:
+    def use(**keys: object) -> None:
+        settings.ENVIRONMENT = settings.ENVIRONMENT.model_copy(update=keys)
+
+    use(sealing_key="the first")
+    token = sealed()
+    use(sealing_key="the second", sealing_keys_before=["the first"])
+    assert tokens.opened(ADA, Purpose.REASONING, token) == tuple(THOUGHTS)
+    newer = sealed()
+    use(sealing_key="the second", sealing_keys_before=[])
+    assert tokens.opened(ADA, Purpose.REASONING, token) == () and tokens.opened(ADA, Purpose.REASONING, newer) == tuple(THOUGHTS)
+
+
+def test_what_was_thought_since_the_last_visible_frame_is_sealed_together() -> None:
+    collected = SealedReasoning(ADA)
+
+    def feed(*events: object) -> list[tuple[str, ...]]:
+        found = [collected.feed(event) for event in events]  # type: ignore[arg-type]
+        return [tokens.opened(ADA, Purpose.REASONING, token) for token in found if token]
+
+    def thought(text: str) -> list[object]:
+        return [FrameOpened(ANALYSIS), FrameText(text), FrameClosed(Terminator.END)]
+
+    assert feed(*thought("one"), *thought("two")) == [("one",), ("one", "two")]
+    assert feed(FrameOpened(PREAMBLE), FrameText("visible"), FrameClosed(Terminator.END), *thought("three")) == [("three",)]
+    assert feed(FrameOpened(CALL), FrameText("{}"), FrameClosed(Terminator.CALL), *thought("four")) == [("four",)]
+    assert feed(FrameOpened(FINAL), FrameText("no"), FrameWithdrawn(), FrameText("no"), FrameClosed(Terminator.END)) == []
+    assert feed(FrameOpened(ANALYSIS), FrameText("broken"), FrameWithdrawn(), FrameClosed(Terminator.END)) == []

@@ -1,0 +1,1 @@
+"""Tests of what the operator's machines ask."""

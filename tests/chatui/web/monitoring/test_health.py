@@ -1,0 +1,81 @@
+"""``/healthz`` asks nobody; ``/readyz`` names what is missing, in a word, and costs little."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.db.migrations.recorder import MigrationRecorder
+from django.db.utils import OperationalError
+from django.test import Client
+
+from chatui.model_servers import connected
+from chatui.monitoring import readiness
+from tests.support.environment import change
+
+pytestmark = pytest.mark.django_db(transaction=True)
+GOOD = {"ready": True, "database": "ok", "migrations": "ok", "disk": "ok", "configuration": "ok", "redis": "not used"}
+
+
+@pytest.fixture(autouse=True)
+def _asked_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(readiness, "KEPT_SECONDS", 0.0)
+
+
+def ready() -> tuple[int, Any]:
+    answer = Client().get("/readyz")
+    assert answer.headers["Cache-Control"] == "no-store"
+    return answer.status_code, answer.json()
+
+
+def refuse(*_: object, **__: object) -> None:
+    raise OperationalError("SECRET words of the database")
+
+
+def test_a_process_lives_whatever_became_of_its_database(
+    monkeypatch: pytest.MonkeyPatch, django_assert_num_queries: Any, client: Client
+) -> None:
+    with django_assert_num_queries(0):
+        assert client.get("/healthz").content == b"ok\n"
+    monkeypatch.setattr(connection, "cursor", refuse)
+    assert client.get("/healthz").status_code == 200
+
+
+def test_a_process_is_ready_when_all_is_there() -> None:
+    assert ready() == (200, GOOD)
+
+
+@pytest.mark.parametrize("missing", ["database", "migrations", "disk", "configuration", "redis"])
+def test_what_is_missing_is_named_and_no_more_said(missing: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    if missing == "database":
+        monkeypatch.setitem(readiness._CHECKS, "database", refuse)
+    elif missing == "migrations":
+        MigrationRecorder(connection).migration_qs.filter(app="chatui", name="0002_search").delete()
+    elif missing == "disk":
+        full = shutil.disk_usage(tmp_path)._replace(free=readiness.LEAST_FREE_BYTES - 1)
+        monkeypatch.setattr(shutil, "disk_usage", lambda path: full)
+    elif missing == "configuration":
+        monkeypatch.setattr(connected, "specs", list)
+    else:
+        change(monkeypatch, {"redis_url": "redis://127.0.0.1:9/0"})
+        monkeypatch.setattr(readiness, "counters", SimpleNamespace(get=refuse))
+    try:
+        assert ready() == (503, {**GOOD, "ready": False, missing: "failed"})
+    finally:
+        if missing == "migrations":
+            MigrationRecorder(connection).record_applied("chatui", "0002_search")
+
+
+def test_who_asks_often_is_answered_from_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(readiness, "KEPT_SECONDS", 3600.0)
+    monkeypatch.setattr(readiness._last, "at", float("-inf"))
+    assert ready() == (200, GOOD)
+    monkeypatch.setitem(readiness._CHECKS, "database", refuse)
+    assert ready() == (200, GOOD)
+    monkeypatch.setattr(readiness._last, "at", float("-inf"))
+    assert ready()[0] == 503
+    monkeypatch.setattr(readiness._last, "at", float("-inf"))

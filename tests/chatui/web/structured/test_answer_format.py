@@ -1,0 +1,88 @@
+"""The page of an answer format: its owner sets and clears it, what is no schema is said in words, and the chat page says that it is on."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from django.http import HttpResponse
+from django.test import Client
+from django.urls import reverse
+
+from chatui.json_schemas import answer_format as formats
+from chatui.models import Conversation, User
+
+pytestmark = pytest.mark.django_db
+
+SCHEMA = {"type": "object", "properties": {"sum": {"type": "integer"}}, "required": ["sum"]}
+NOTE = "The answers here are JSON that fits a schema."
+
+
+@pytest.fixture
+def talk(ada: User) -> Conversation:
+    return Conversation.objects.create(owner=ada, title="Sums & more")
+
+
+@pytest.fixture
+def browser(ada: User) -> Client:
+    client = Client()
+    client.force_login(ada)
+    return client
+
+
+def page_of(talk: Conversation) -> str:
+    return reverse("answer_format", args=[talk.pk])
+
+
+def send(browser: Client, talk: Conversation, **fields: str) -> HttpResponse:
+    response = browser.post(page_of(talk), fields)
+    talk.refresh_from_db()
+    assert isinstance(response, HttpResponse)
+    return response
+
+
+def test_a_schema_is_set_changed_and_cleared(browser: Client, talk: Conversation) -> None:
+    chat = reverse("conversation", args=[talk.pk])
+    assert NOTE not in browser.get(chat).content.decode()
+    response = send(browser, talk, schema=json.dumps(SCHEMA))
+    assert (response.status_code, response["Location"]) == (302, chat)
+    wanted = formats.of_row(talk.answer_format)
+    assert wanted is not None
+    assert (wanted.schema, wanted.is_strict) == (SCHEMA, True)
+    assert NOTE in browser.get(chat).content.decode()
+    assert "&quot;sum&quot;" in browser.get(page_of(talk)).content.decode()
+    assert send(browser, talk, clear="1", schema="no matter what").status_code == 302
+    assert talk.answer_format is None
+    assert NOTE not in browser.get(chat).content.decode()
+
+
+def test_an_example_is_a_schema_that_can_be_used(browser: Client, talk: Conversation) -> None:
+    form = browser.get(page_of(talk), {"example": "1"}).context["form"]
+    assert send(browser, talk, schema=form["schema"].value()).status_code == 302
+    assert talk.answer_format is not None
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('{\r\n  "type": object\r\n}', "Look at line 2, character 11."),
+        ("[]", "Look at line 1, character 1."),
+        ('{"type": "nothing"}', "no JSON schema that can be checked here. It may have 16,000 characters and 32 levels"),
+        ('{"$ref": "https://example.org/"}', "no JSON schema that can be checked here."),
+        (" ", "Please write a schema."),
+        ('{"enum": ["' + "x" * 70_000 + '"]}', "at most"),
+    ],
+)
+def test_what_is_no_schema_changes_nothing_and_is_said_in_words(browser: Client, talk: Conversation, text: str, said: str) -> None:
+    response = send(browser, talk, schema=text)
+    assert response.status_code == 400
+    assert said in response.content.decode()
+    assert talk.answer_format is None
+
+
+def test_nobody_else_finds_the_page(bela: User, talk: Conversation) -> None:
+    stranger = Client()
+    stranger.force_login(bela)
+    assert stranger.get(page_of(talk)).status_code == 404
+    assert send(stranger, talk, schema=json.dumps(SCHEMA)).status_code == 404
+    assert talk.answer_format is None

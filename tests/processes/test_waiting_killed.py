@@ -1,0 +1,109 @@
+"""A server process that is killed while calls wait for their person, or right behind a decision: nothing runs that nobody allowed, nothing
+runs twice, and a card of the process that died decides about nothing any more."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import re
+import signal
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.processes.counting import Reader
+from tests.processes.test_tool_killed import STEP, SWEEP, Model, continued, deployment_with_tool, remembered
+from tests.support import stub
+from tests.support.cases import ROUNDS
+from tests.support.served import LiveSocket, Server
+
+pytestmark = [pytest.mark.asyncio, pytest.mark.served, pytest.mark.faults]
+
+DECISIONS = ("once", "once", "declined", "", "")
+"""For each chat what its person decides before the process dies; nothing where the call still waits then."""
+
+
+async def card_of(client: httpx.Client, accepted: dict[str, Any]) -> str:
+    """The address of the card of a turn, once there is one."""
+    address = f"/c/{accepted['conversation']}/turns/{accepted['turn']}/calls/"
+    async with asyncio.timeout(60):
+        while True:
+            page = (await asyncio.to_thread(client.get, address)).text
+            if found := re.search(r'action="(/c/[^"]+/calls/[^"]+/)"', page):
+                return found[1]
+            await asyncio.sleep(0.05)
+
+
+async def decided(client: httpx.Client, card: str, decision: str) -> int:
+    """What the server answers to a decision. 0 where it died over it."""
+    headers = {"accept": "application/json", "x-csrftoken": client.cookies["chatui_csrf"]}
+    try:
+        return (await asyncio.to_thread(client.post, card, data={"decision": decision}, headers=headers)).status_code
+    except httpx.HTTPError:
+        return 0
+
+
+async def asked_decided_and_killed(server: Server) -> dict[str, str]:
+    """The decision about each call, by the address of its card."""
+    client = await asyncio.to_thread(server.sign_in, "ada")
+    cards = []
+    async with AsyncExitStack() as sockets:
+        for _ in DECISIONS:
+            socket = await sockets.enter_async_context(LiveSocket(server, client))
+            reader = Reader(socket)
+            await reader.ask()
+            cards.append(await card_of(client, reader.accepted))
+        answers = [
+            asyncio.create_task(decided(client, card, decision)) for card, decision in zip(cards, DECISIONS, strict=True) if decision
+        ]
+        await asyncio.sleep(random.uniform(0, 3 * STEP))
+        await asyncio.to_thread(server.stop, signal.SIGKILL)
+        await asyncio.gather(*answers)
+    return dict(zip(cards, DECISIONS, strict=True))
+
+
+def honest(found: list[dict[str, Any]]) -> None:
+    """Each call has a reply; it succeeded only where it was claimed, and was claimed only where it was allowed."""
+    for turn in found:
+        assert turn["state"] in ("completed", "interrupted") and turn["is_accepted"], turn
+        assert sorted(turn["calls"]) == sorted(turn["replies"]), turn
+        for call_id, body in turn["replies"].items():
+            reply = json.loads(body)
+            assert (call_id in turn["claims"]) if reply["ok"] else reply["error"]["code"] in ("E-TOOL-CANCELLED", "E-X-TOOL-DECLINED"), (
+                reply
+            )
+
+
+async def test_a_kill_while_calls_wait_runs_nothing_that_nobody_allowed_and_nothing_twice(tmp_path: Path) -> None:
+    answer = Model()
+    async with stub.running(answer) as model:
+        answer.server = model
+        deployment = deployment_with_tool(tmp_path, model, asks=True)
+        try:
+            server = await asyncio.to_thread(deployment.start)
+            await asyncio.to_thread(deployment.make_people, ada=(False, []))
+            allowed = 0
+            for number in range(ROUNDS):
+                if number:
+                    server = await asyncio.to_thread(deployment.start)
+                cards = await asked_decided_and_killed(server)
+                allowed += sum(decision == "once" for decision in cards.values())
+                swept, found = json.loads(await asyncio.to_thread(deployment.manage, "shell", "--no-imports", "-c", SWEEP))
+                honest(found)
+                assert swept, "the premise: calls waited"
+                assert len(remembered(tmp_path)) <= allowed, "only what was allowed ran"
+            ran = remembered(tmp_path)
+            assert max(ran.values(), default=1) == 1, "no call ran twice"
+            server = await asyncio.to_thread(deployment.start)
+            client = await asyncio.to_thread(server.sign_in, "ada")
+            assert {await decided(client, card, "once") for card in cards} == {409}, "nobody waits for a decision any more"
+            last = next(turn for turn in found if turn["turn"] in swept)
+            deployment.environment["CHATUI_TOOLS"] = ""
+            await continued(server, last)
+        finally:
+            await asyncio.to_thread(deployment.stop)
+    assert remembered(tmp_path) == ran, "and none after the restart"

@@ -1,0 +1,1 @@
+"""Upgrades from every state of the tables that was ever committed."""

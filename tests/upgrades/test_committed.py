@@ -1,0 +1,17 @@
+"""A migration that was committed is never edited, renamed or removed: databases have been through it."""
+
+from __future__ import annotations
+
+from tests.upgrades.committed import digest, listed, names
+
+
+def test_no_committed_migration_was_changed() -> None:
+    assert len(listed()) > 20
+    there = {name: digest(name) for name in names()}
+    changed = [name for name, known in listed().items() if there.get(name) != known]
+    assert changed == [], "undo the change, and make a migration of its own"
+
+
+def test_new_ones_come_after_those_that_were_committed() -> None:
+    new = sorted(set(names()) - set(listed()))
+    assert not new or new[0] > max(listed()), "number it after those in tests/upgrades/committed.txt"
