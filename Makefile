@@ -29,14 +29,19 @@ run: runtime ## Set everything up and serve the product on http://127.0.0.1:8000
 
 test: development chromium fault-programs ## Set everything up, check the code and run every test; says at the end what could not run
 	@failed=; \
+	tests() { \
+	  $(PY) -m pytest --quiet --cache-clear --numprocesses auto "$$@" $(PYTEST_FLAGS) && return; \
+	  [ $$? -eq 1 ] || return; \
+	  echo "Those that failed, once more and with nothing beside them:"; \
+	  $(PY) -m pytest --quiet --last-failed --last-failed-no-failures none $(PYTEST_FLAGS); \
+	}; \
 	$(PY) -m tests.tools.check $(CHECK_FLAGS) || failed="$$failed check;"; \
 	echo "Tests that need no browser and no server:"; \
-	$(PY) -m pytest --numprocesses auto --quiet -m $(ALONE) $(PYTEST_FLAGS) || failed="$$failed tests without a server;"; \
+	tests -m $(ALONE) || failed="$$failed tests without a server;"; \
 	echo "Tests that start a server of their own, or take long:"; \
-	$(PY) -m pytest --numprocesses auto --quiet -m "$(SERVED_WORDS)" $(PYTEST_FLAGS) || failed="$$failed tests with a server;"; \
+	tests -m "$(SERVED_WORDS)" || failed="$$failed tests with a server;"; \
 	echo "Tests that need a browser, llama.cpp, or PostgreSQL and Redis:"; \
-	$(PY) -m pytest --numprocesses auto --dist loadfile --quiet -m "not ($(ALONE_WORDS)) and not ($(SERVED_WORDS))" $(PYTEST_FLAGS) \
-	  || failed="$$failed tests with a browser or services;"; \
+	tests --dist loadfile -m "not ($(ALONE_WORDS)) and not ($(SERVED_WORDS))" || failed="$$failed tests with a browser or services;"; \
 	if [ -n "$$failed" ]; then echo "Failed:$$failed see above."; exit 1; fi
 
 test-fast: development ## The tests that need no browser and no server, and take no seconds each
