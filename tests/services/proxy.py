@@ -34,7 +34,7 @@ backend processes
     http-check send meth GET uri /healthz ver HTTP/1.1 hdr Host 127.0.0.1
     default-server check inter 300ms fall 2 rise 1
 """
-"""A process that takes no connection is left out at once for the request (redispatch), and soon for all (check). One that is only slow to answer stays."""
+"""A process that takes no connection is left out at once for the request (redispatch), and soon for all (check). One that is slow stays."""
 
 
 class Proxy:
