@@ -15,6 +15,7 @@ pytestmark = pytest.mark.browser
 COUNT = "Count from 1 to 200."
 COUNTED = ", ".join(map(str, range(1, 201))) + "."
 TRANSISTOR = "Explain in detail how a transistor works."
+BEGUN = "A small signal at one terminal controls a much larger current between the two others."
 HARD = "Think hard: how do I get to work fastest?"
 CANARY = "RAW-COT-CANARY-7391"
 
@@ -102,21 +103,19 @@ def test_a_page_that_is_loaded_while_the_rest_is_written_shows_all_of_it(llama: 
     chat = Chat(visits.open(llama, "ada"))
     relay.hold_after(150)
     chat.ask(TRANSISTOR)
-    expect(chat.answer.get_by_role("heading").first).to_be_visible()
+    expect(chat.answer).to_contain_text(BEGUN)
     chat.stop.click()
     chat.finish("stopped")
     relay.let_go()
-    begun = chat.answer.inner_text()
 
     relay.hold_after(40)
     chat.button("Continue").click()
     expect(chat.last).to_have_attribute("data-state", "running")
     chat.page.reload()
     expect(chat.last).to_have_attribute("data-state", "running")
-    shown = "([answer, begun]) => answer.innerText.startsWith(begun)"
-    chat.page.wait_for_function(shown, arg=[chat.answer.element_handle(), begun[:200]])
+    expect(chat.answer).to_contain_text(BEGUN)
     other = Chat(visits.open(llama, "ada", chat.page.url.removeprefix(llama.url)))
-    expect(other.answer).to_contain_text(begun.split("\n")[0])
+    expect(other.answer).to_contain_text(BEGUN)
     relay.let_go()
     chat.finish()
     other.finish()
