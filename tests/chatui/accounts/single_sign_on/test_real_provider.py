@@ -23,6 +23,7 @@ from chatui.accounts.single_sign_on import discovery
 from chatui.models import OutsideIdentity, User
 from tests.chatui.accounts.single_sign_on.conftest import begun, configure
 from tests.chatui.conftest import make_person
+from tests.support import process_groups
 from tests.support.places import ROOT
 from tests.tools.node import program
 
@@ -67,18 +68,14 @@ def issuer(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     variables = {"PATH": os.environ["PATH"], "PORT": str(port), "PERSON": json.dumps(PERSON)}
-    process = subprocess.Popen([program("node") or "", str(script)], env=variables, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     address = f"http://127.0.0.1:{port}"
     table = {"key": "real", "name": "Real", "issuer": address, "client_id": "chatui", "client_secret": "a secret / with signs"}
     rules = {"scopes": ["openid", "profile", "email", "groups"], "groups": {"/team/a,b": "research"}, "enter_groups": ["/team/a,b"]}
     discovery.forget()
-    try:
+    with process_groups.running([program("node") or "", str(script)], variables) as process:
         wait_for(address, process)
         configure(monkeypatch, table | rules)
         yield address
-    finally:
-        process.kill()
-        process.wait()
 
 
 def wait_for(address: str, process: subprocess.Popen[bytes]) -> None:

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support import process_groups
 from tests.support.places import ROOT
 from tests.tools.node import program
 
@@ -78,15 +79,9 @@ def listening(command: list[str], *, port_as: str = "argument") -> Iterator[int]
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     whole = [*command, str(port)] if port_as == "argument" else command
-    process = subprocess.Popen(
-        whole, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env={"PORT": str(port), "PATH": "/usr/bin:/bin"}
-    )
-    try:
+    with process_groups.running(whole, {"PORT": str(port), "PATH": "/usr/bin:/bin"}) as process:
         _wait_for(port, process)
         yield port
-    finally:
-        process.kill()
-        process.wait()
 
 
 def _wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
