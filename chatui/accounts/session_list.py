@@ -42,6 +42,12 @@ def note(person: User, key: str, visitor: Visitor, user_agent: str, way: str) ->
         BegunSession.objects.update_or_create(key=key, defaults=where)
 
 
+def forget_ended() -> None:
+    """Where sessions began that have ended is nobody's business any more."""
+    lasting = Session.objects.filter(expire_date__gt=timezone.now()).values("session_key")
+    BegunSession.objects.exclude(key__in=lasting).delete()
+
+
 def moved(before: str | None, key: str | None) -> None:
     """A session goes on under another key."""
     BegunSession.objects.filter(key=before).update(key=key)

@@ -104,6 +104,7 @@ def record_code_refused(visitor: Visitor, person: User, *, waits: bool) -> None:
     """A wrong code after a right password."""
     detail = "had to wait with the code" if waits else "wrong code"
     _refusals[REFUSED].record(visitor.as_nobody(), str(person.pk), person.get_username(), detail)
+    _note(detail, visitor, str(person.pk))
 
 
 def record_password_refused(visitor: Visitor, *, waits: bool) -> None:
@@ -120,7 +121,8 @@ def _note(outcome: str, visitor: Visitor, person: str) -> None:
 
 def record_answer_refused(visitor: Visitor, detail: str) -> None:
     """A sign-in with a provider that came to nothing. ``detail``: the provider's key, and why, in words of ours."""
-    _refusals[REFUSED].record(Visitor(None, visitor.address, visitor.way), address_group(visitor.address), None, detail)
+    _refusals[REFUSED].record(visitor.as_nobody(), address_group(visitor.address), None, detail)
+    _note("refused by a provider or a proxy", visitor, "")
 
 
 def _record_own(action: str, visitor: Visitor, detail: str = "") -> None:

@@ -52,8 +52,14 @@ def is_required(person: User) -> bool:
     return bool(groups) and person.groups.filter(name__in=groups).exists()
 
 
+def begin(person: User) -> None:
+    """Another secret from now on: whoever saw the last one, and did not confirm it, may be somebody who knew the password."""
+    SecondFactor.objects.filter(user=person, confirmed_at=None).delete()
+
+
 def secret_of(person: User) -> bytes:
-    """The secret for the app, of a factor that is not confirmed yet; the same until it is. Raises WrongCodeError where one is on."""
+    """The secret for the app, of a factor that is not confirmed yet; the same until it is, or is begun anew. Raises WrongCodeError where
+    one is on."""
     row, _ = SecondFactor.objects.get_or_create(user=person)
     if row.confirmed_at is not None:
         raise WrongCodeError  # it is shown while it is set up, and never again
@@ -67,10 +73,9 @@ def confirm(visitor: Visitor, person: User, code: str) -> list[str]:
         WrongCodeError: the code is not right.
         MustWaitError: too many were tried.
     """
-    with transaction.atomic():
-        row = SecondFactor.objects.select_for_update().filter(user=person, confirmed_at=None).first()
-        if row is None:
-            raise WrongCodeError
+    row = SecondFactor.objects.filter(user=person, confirmed_at=None).first()
+    if row is None:
+        raise WrongCodeError
     _check_app(visitor, row, code)
     with transaction.atomic():
         if not SecondFactor.objects.filter(pk=row.pk, confirmed_at=None).update(confirmed_at=timezone.now()):
@@ -104,7 +109,8 @@ def check(visitor: Visitor, person: User, code: str) -> None:
 @transaction.atomic
 def new_codes(visitor: Visitor, person: User) -> list[str]:
     """Other recovery codes, in the place of all earlier ones. Recorded."""
-    if not is_on(person):
+    # Of two at once, the second waits, and replaces the codes of the first.
+    if not SecondFactor.objects.select_for_update().filter(user=person).exclude(confirmed_at=None):
         raise WrongCodeError
     record("recovery codes made", visitor, person.get_username())
     return _new_codes(person)

@@ -9,6 +9,7 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandParser
 from django.utils import timezone
 
+from chatui.accounts import session_list
 from chatui.audit_log import counted
 from chatui.audit_log.record import SHELL, record
 from chatui.env import environment
@@ -38,5 +39,6 @@ class Command(BaseCommand):
         removed = erasure.erase_expired(before)
         erasure.sweep()
         call_command("clearsessions")
+        session_list.forget_ended()
         warning = traces.wipe(vacuum=options["vacuum"])
         self.stdout.write(f"Removed {removed} conversations. {warning}".strip())

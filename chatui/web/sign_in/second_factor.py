@@ -120,6 +120,8 @@ def remove(request: HttpRequest) -> HttpResponse:
 
 
 def _set_up(request: HttpRequest, person: User) -> HttpResponse:
+    if request.method == "GET":
+        factors.begin(person)
     form = CodeForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         try:
@@ -133,6 +135,8 @@ def _set_up(request: HttpRequest, person: User) -> HttpResponse:
             if not request.user.is_authenticated:
                 entering.enter(request, person, how=_HOW)
             return render(request, "ways/recovery_codes.html", {"codes": codes, "after": after})
+    if factors.is_on(person):  # the same form was sent twice
+        return redirect("sign_in_ways")
     shown = {"form": form, "secret": totp.written(factors.secret_of(person)), "is_required": not request.user.is_authenticated}
     return render(request, "ways/second_factor.html", shown)
 

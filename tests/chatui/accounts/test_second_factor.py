@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from typing import Any
 
 import pytest
 from django.contrib.auth.models import Group
@@ -109,6 +110,38 @@ def test_a_secret_that_was_not_confirmed_counts_for_nothing(ada: User) -> None:
     password().get("/sign-in/second-factor/")
     assert SecondFactor.objects.count() == 1, "the premise"
     assert is_in(password())
+
+
+def test_a_secret_that_somebody_saw_and_left_is_not_the_one_that_is_confirmed(ada: User) -> None:
+    password().get("/sign-in/second-factor/")
+    seen = code_of(ada, -1)
+    client = password()
+    client.get("/sign-in/second-factor/")
+    assert b"is not right" in client.post("/sign-in/second-factor/", {"code": seen}).content and not factors.is_on(ada)
+    assert b"<code>" in client.post("/sign-in/second-factor/", {"code": code_of(ada, -1)}).content and factors.is_on(ada), "the twin"
+
+
+def test_a_form_that_is_sent_twice_is_no_fault(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    slower = password()
+    slower.get("/sign-in/second-factor/")
+    code = code_of(ada, -1)
+    real = factors.confirm
+
+    def after_the_other(*given: Any) -> list[str]:
+        monkeypatch.setattr(factors, "confirm", real)
+        real(SHELL, ada, code)
+        return real(*given)
+
+    monkeypatch.setattr(factors, "confirm", after_the_other)
+    answer = slower.post("/sign-in/second-factor/", {"code": code})
+    assert (answer.status_code, answer["Location"]) == (302, "/sign-in/ways/")
+
+
+def test_a_wrong_code_is_counted_and_logged(ada: User, caplog: pytest.LogCaptureFixture) -> None:
+    switched_on(password(), ada)
+    with caplog.at_level("INFO"):
+        password().post("/sign-in/code/", {"code": "000000"})
+    assert [line.outcome for line in caplog.records if line.getMessage() == "sign-in"] == ["signed in", "wrong code"]
 
 
 def test_it_takes_a_fresh_proof_to_change_anything(ada: User) -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from io import StringIO
 from uuid import uuid4
 
 import pytest
 from django.contrib.sessions.models import Session
+from django.core.management import call_command
 from django.test import Client
 
 from chatui.accounts.session_list import device_of
@@ -79,6 +81,9 @@ def test_what_has_ended_is_not_listed_and_goes() -> None:
     came_in("ada")
     assert not BegunSession.objects.filter(address="192.0.2.2").exists()
     assert BegunSession.objects.count() == Session.objects.count() == 2
+    here.post("/sign-out/")
+    call_command("purge", stdout=StringIO())
+    assert BegunSession.objects.count() == 1, "also of people who never come back"
 
 
 @for_each(
