@@ -15,6 +15,7 @@ from django.contrib.sessions.models import Session
 from django.core.management import call_command
 from django.db import connection
 from django.db.migrations.loader import MigrationLoader
+from django.utils import timezone
 
 from chatui.audit_log import chain
 from chatui.audit_log.chain import Head
@@ -27,6 +28,7 @@ from chatui.erasure import erasure_list
 from chatui.erasure.erasure_list import Erasure
 from chatui.erasure.person import ACTION as ERASED
 from chatui.erasure.person import erase
+from chatui.models import Invitation, PasswordLink
 
 ACTION = "backup restored"
 _HEAD = "SELECT number, hash FROM chatui_auditevent ORDER BY number DESC LIMIT 1"
@@ -129,7 +131,7 @@ def _recorded(current: sqlite3.Connection, ready: Path) -> list[Erasure] | None:
 
 
 def _make_ready(current: Current, erasures: list[Erasure], wanted: Wanted) -> int:
-    """Bring the tables up to date, verify the log, end all sessions, and erase again; returns how many people."""
+    """Bring the tables up to date, verify the log, end sessions and one-time links, and erase again; returns how many people."""
     loader = MigrationLoader(connection)
     newer = sorted(
         name for app, name in (loader.applied_migrations or ()) if app == "chatui" and ("chatui", name) not in loader.disk_migrations
@@ -140,7 +142,11 @@ def _make_ready(current: Current, erasures: list[Erasure], wanted: Wanted) -> in
     report = chain.verify()
     if not report.is_whole and not wanted.accept_broken_log:
         raise BackupError("The audit log of the backup is not intact; --accept-broken-log restores it all the same.")
-    Session.objects.all().delete()  # some of them were ended since
+    # Some of them were ended, used or taken back since.
+    Session.objects.all().delete()
+    now = timezone.now()
+    Invitation.objects.filter(used_at=None, revoked_at=None).update(revoked_at=now)
+    PasswordLink.objects.filter(used_at=None).update(expires_at=now)
     people = erasure_list.restored(erasures)
     record(ACTION, SHELL, detail=_told(report.head, current))
     for person in people:

@@ -6,12 +6,14 @@ import shutil
 import sqlite3
 import stat
 from contextlib import closing
+from datetime import timedelta
 from io import StringIO
 from pathlib import Path
 
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection
+from django.utils import timezone
 
 from chatui.audit_log import chain
 from chatui.audit_log.lines import Filters, rows
@@ -19,7 +21,7 @@ from chatui.audit_log.record import SHELL
 from chatui.backups import encryption, files
 from chatui.database import file_locks
 from chatui.erasure.person import erase
-from chatui.models import Conversation, Message, User
+from chatui.models import Conversation, Invitation, Message, PasswordLink, User
 from tests.chatui.audit_log.triggers import without_triggers
 from tests.chatui.backups.conftest import WORD
 from tests.chatui.conftest import signed_in
@@ -126,6 +128,16 @@ def test_sessions_do_not_come_back(database: Path, tmp_path: Path) -> None:
     said("backup", tmp_path / "backup")
     said("restore", tmp_path / "backup")
     assert client.get("/shares/").status_code == 302
+
+
+def test_one_time_links_do_not_come_back(database: Path, tmp_path: Path) -> None:
+    ada, later = User.objects.get(username="ada"), timezone.now() + timedelta(days=1)
+    Invitation.objects.create(made_by=ada, expires_at=later)
+    PasswordLink.objects.create(user=ada, expires_at=later)
+    said("backup", tmp_path / "backup")
+    said("restore", tmp_path / "backup")
+    assert Invitation.objects.get().revoked_at is not None
+    assert PasswordLink.objects.get().expires_at <= timezone.now()
 
 
 def test_an_encrypted_backup_needs_its_key_and_a_changed_one_is_refused(database: Path, tmp_path: Path) -> None:
