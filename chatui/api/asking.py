@@ -88,8 +88,9 @@ async def begin(address: str, key: LiveKey, wanted: ResponsesRequest | ChatReque
 
 async def _asked(key: LiveKey, wanted: ResponsesRequest | ChatRequest) -> ProgramAsk:
     choice = settings.chosen(await pools.commands.run(settings.choices_of, key), wanted.model)
-    # In a thread: functions may have schemas of hundreds of kilobytes, and nobody else is to wait for them.
+    # In threads: schemas may have hundreds of kilobytes and many patterns, and nobody else is to wait for them.
     read, tools = wanted.read(), await asyncio.to_thread(brought, wanted.asked_tools(), key)
+    answer_format = await asyncio.to_thread(wanted.answer_format)
     previous = wanted.previous() if isinstance(wanted, ResponsesRequest) else None
     before, question = read.question(_where(wanted), goes_on=previous is not None)
     effort = wanted.effort or choice.effort
@@ -106,7 +107,7 @@ async def _asked(key: LiveKey, wanted: ResponsesRequest | ChatRequest) -> Progra
         instructions=(wanted.instructions or "") if isinstance(wanted, ResponsesRequest) else "",
         carried="\n\n".join(text for text in read.orders if text),
         max_tokens=wanted.max_output_tokens if isinstance(wanted, ResponsesRequest) else wanted.most_tokens,
-        answer_format=wanted.answer_format(),
+        answer_format=answer_format,
         sampling=wanted.sampling(),
         must_fit=not (isinstance(wanted, ResponsesRequest) and wanted.truncation == "auto"),
         is_kept=wanted.store is not False,

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from chatui.accounts.api_keys.checking import LiveKey
 from chatui.api import asking
 from chatui.api.bodies import checked, json_of
-from chatui.api.errors import ApiError, of_code
+from chatui.api.errors import ApiError, invalid, of_code
 from chatui.api.hidden import address_of
 from chatui.api.requests.responses import ResponsesRequest, no_previous
 from chatui.api.stored_items import item_of_input
@@ -44,10 +44,13 @@ async def compact(request: HttpRequest, key: LiveKey) -> HttpResponseBase:
         raise ApiError(403, "invalid_request", "insufficient_scope", "This key may not use this format.")
     wanted = checked(CompactRequest, json_of(request))
     said = [*await _before(key, wanted), *_items(wanted.input), {"role": "user", "content": ASKED}]
-    asked = ResponsesRequest(model=wanted.model, input=said, instructions=wanted.instructions, store=False)
+    asked = ResponsesRequest(model=wanted.model, input=said, instructions=wanted.instructions, store=False, tool_choice="none")
     answer = await asking.begin(address_of(request), key, asked)
     events = ResponseEvents(asking.head_of(answer), wants_summary=False)
     await asking.until_end(answer, events)
+    if events.ended is None or events.ended.state != "completed":
+        # The program throws away what they stand for: notes that were cut are none.
+        raise of_code((events.ended and events.ended.code) or ProductCode.NO_ANSWER)
     token = tokens.seal(key.owner.pk, Purpose.COMPACTION, [_notes(events)])
     if token is None:
         raise of_code(ProductCode.TOO_LARGE)
@@ -74,6 +77,8 @@ async def _before(key: LiveKey, wanted: CompactRequest) -> list[dict[str, Any]]:
         stored = await pools.commands.run(answers.stored_answer, key.owner, answer_id, key.only_key)
     except (ValueError, NotFoundError):
         raise no_previous() from None
+    if stored.state == "running":
+        raise invalid("The previous response is still being written.", param="previous_response_id", status=409)
     told = [part for part in (*parts, *stored.parts) if part.steps is None]
     calls = {part.call_id for part in told if part.function and part.role != "tool"}
     items = [item_of_input(part) for part in told if part.role != "tool" or part.call_id in calls]

@@ -8,7 +8,8 @@ from typing import Any
 from chatui.json_schemas.checking import SCHEMA_DEPTH, SchemaUnusableError
 
 MOST_VALUES = 4000
-"""So many values may come of it: each level of references can double them."""
+MOST_CHARS = 1_000_000
+"""So many values, with so many characters, may come of it: each level of references can double them."""
 _LEFT_OUT = ("$defs", "definitions", "$schema", "$id", "$anchor", "$dynamicAnchor", "$comment")
 
 
@@ -25,12 +26,13 @@ def written_out(schema: Mapping[str, Any]) -> dict[str, Any]:
 class _Writer:
     def __init__(self, document: Mapping[str, Any]) -> None:
         self._document = document
-        self._left = MOST_VALUES
+        self._left, self._chars_left = MOST_VALUES, MOST_CHARS
 
     def of(self, value: Any, depth: int, trail: tuple[str, ...]) -> Any:
         """``trail``: the references on the way here."""
         self._left -= 1
-        if self._left < 0 or depth > 2 * SCHEMA_DEPTH:
+        self._chars_left -= len(value) if isinstance(value, str) else sum(map(len, value)) if isinstance(value, Mapping) else 0
+        if min(self._left, self._chars_left) < 0 or depth > 2 * SCHEMA_DEPTH:
             raise SchemaUnusableError("its schema is too large when its references are written out")
         if isinstance(value, list):
             return [self.of(each, depth + 1, trail) for each in value]

@@ -141,7 +141,7 @@ class _Protocol(WebSocketProtocol):  # type: ignore[misc]
     def serverSend(self, content: Any, binary: bool = False) -> None:  # noqa: N802 - Daphne's name
         """See Daphne. Pages say what they have read; a program that does not read is given up, as above."""
         super().serverSend(content, binary)
-        if self.path.startswith(PROGRAMS):
+        if unquote_to_bytes(self.path).startswith(PROGRAMS):
             give_up_slow(self.transport)
 
     def serverClose(self, code: int | None = None) -> None:  # noqa: N802 - Daphne's name

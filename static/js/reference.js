@@ -37,8 +37,8 @@ async function sent(event) {
  * @returns {URL | null} null for an address to which the key must not go
  */
 function addressOf(path) {
-  const address = new URL(path, location.origin);
-  return address.origin === location.origin && address.pathname.startsWith("/v1/") ? address : null;
+  const address = URL.canParse(path, location.origin) ? new URL(path, location.origin) : null;
+  return address?.origin === location.origin && address.pathname.startsWith("/v1/") ? address : null;
 }
 
 /**

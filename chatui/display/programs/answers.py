@@ -100,7 +100,7 @@ def _told(row: ProgramAnswer, messages: list[Message], audience: Audience) -> It
     """The parts of an answer as the stream told them: what a model wrote in a person's name is none of them, nor what the program gave, nor
     a call that was answered here."""
     calls = _unanswered(messages)
-    if row.given.get("must_call") and not calls:
+    if row.given.get("must_call") and not any(m.terminator == Terminator.CALL and m.author != Author.IMPORT for m in messages):
         # What was written instead of the call that the program wanted was not told either.
         messages = [message for message in messages if not is_answer(transcripts.header_of(message))]
     functions = own_functions.by_turn([row.turn_id])

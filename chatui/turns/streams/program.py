@@ -11,9 +11,9 @@ from uuid import UUID
 
 from chatui.turns.sealed.reasoning import SealedReasoning
 from renderer.errors import ErrorCode
-from renderer.events import RawEvent
+from renderer.events import FrameClosed, RawEvent
 from renderer.frame_kinds import is_answer, is_preamble, is_reasoning
-from renderer.frames import Frame
+from renderer.frames import Frame, Terminator
 from renderer.gate import (
     Audience,
     Gate,
@@ -120,7 +120,7 @@ class ProgramStream:
     ) -> None:
         """``audience``: another one than PROGRAM only where the permission was checked and the look is recorded. ``seals_for``: the person
         for whom reasoning is sealed, so that the program can carry it. ``own``: the recipients of calls of the program's functions.
-        ``must_call``: no answer is told before there was a call."""
+        ``must_call``: no answer is told before there was a call, of whosever tool."""
         self._gate = Gate(audience, own)
         self._own = frozenset(own)
         self._must_call = must_call
@@ -139,6 +139,8 @@ class ProgramStream:
     def take(self, event: RawEvent) -> None:
         """A raw event of the turn, through the gate."""
         visible = self._gate.admit(event)
+        if isinstance(event, FrameClosed) and event.terminator is Terminator.CALL:
+            self._must_call = False
         if self._more is Thought or (isinstance(visible, VisibleOpened) and is_reasoning(visible.header)):
             self._take_thought(visible)
         else:

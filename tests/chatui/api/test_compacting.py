@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 
 import pytest
 
+from chatui.backends.base import EndReason
 from chatui.models import Conversation, Message, User
+from chatui.turns import running
 from chatui.turns.calls.requested import questions_of
 from tests.chatui.api.asking import Program, json_of, key_of, whole
 from tests.chatui.api.requests.functions import WEATHER, calling, first_call, weather
-from tests.support.scripted import ScriptedBackend, answer
+from tests.support.scripted import FINAL, ScriptedBackend, answer, ended, frame
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
 
@@ -55,3 +58,19 @@ async def test_calls_and_what_functions_replied_are_compacted_too(program: Progr
     assert json.loads(told[1][1]) == {"city": "Tokyo"} and told[2][1] == "20 °C"
     await program.delete(f"/v1/responses/{first['id']}")
     assert (await program.post(COMPACT, {"model": "", "previous_response_id": second["id"]})).status_code == 200
+
+
+async def test_notes_that_were_cut_are_none(program: Program, backend: ScriptedBackend) -> None:
+    backend.script = [*frame(FINAL, "They added")[:-1], ended(EndReason.LENGTH)]
+    response = await program.post(COMPACT, {"model": "", "input": "Long."})
+    assert response.status_code >= 400 and b"They added" not in await whole(response)
+
+
+async def test_a_response_that_is_still_written_is_not_compacted_without_its_end(program: Program, backend: ScriptedBackend) -> None:
+    goes_on = asyncio.Event()
+    backend.script = [goes_on, *answer("It is four.")]
+    begun = await program.ask({"input": "Two and two?", "background": True})
+    response = await program.post(COMPACT, {"model": "", "previous_response_id": begun["id"]})
+    assert response.status_code == 409
+    goes_on.set()
+    await running.settle()

@@ -113,3 +113,10 @@ def test_a_row_keeps_the_format_whole() -> None:
     assert of_row(None) is None
     assert of_row(AnswerFormat().stored()) == AnswerFormat()
     assert formats.shown({"a": "ä"}) == '{\n  "a": "ä"\n}'
+
+
+def test_references_that_come_to_megabytes_are_refused_before_they_are_written() -> None:
+    schema = {"$defs": {"long": {"const": "x" * 50_000}}, "anyOf": [{"$ref": "#/$defs/long"}] * 1000}
+    with pytest.raises(SchemaUnusableError):
+        written_out(schema)
+    assert len(written_out(schema | {"anyOf": schema["anyOf"][:2]})["anyOf"]) == 2, "the twin"

@@ -33,6 +33,12 @@ def program(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
     return Program(key_of(ada, tools=("fetch", "asks_first")))
 
 
+async def test_a_call_of_one_of_them_is_the_call_that_was_required(program: Program) -> None:
+    response = await program.ask({"input": "Fetch it.", "tool_choice": "required"})
+    assert RAN == ["marmalade"] and (response["status"], text_of(response)) == ("completed", "Done. ")
+    assert text_of(json_of(await program.get(f"/v1/responses/{response['id']}"))) == "Done. "
+
+
 async def test_a_tool_that_the_key_names_runs_and_is_not_told(program: Program, backend: ScriptedBackend) -> None:
     events = await program.stream({"input": "Fetch it.", "reasoning": {"summary": "auto"}})
     found = events[-1]["response"]
