@@ -23,8 +23,8 @@ from chatui.accounts.single_sign_on import discovery
 from chatui.models import OutsideIdentity, User
 from tests.chatui.accounts.single_sign_on.conftest import begun, configure
 from tests.chatui.conftest import make_person
-from tests.support import process_groups
 from tests.support.places import ROOT
+from tests.tools import process_groups
 from tests.tools.node import program
 
 pytestmark = [pytest.mark.served, pytest.mark.django_db]

@@ -16,8 +16,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import process_groups
 from tests.support.places import ROOT
+from tests.tools import process_groups
 from tests.tools.node import program
 
 PACKAGES = ("mcp==2.3.0", "mcp-server-time==2026.10.19")
