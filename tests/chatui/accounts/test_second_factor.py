@@ -141,7 +141,7 @@ def test_a_wrong_code_is_counted_and_logged(ada: User, caplog: pytest.LogCapture
     switched_on(password(), ada)
     with caplog.at_level("INFO"):
         password().post("/sign-in/code/", {"code": "000000"})
-    assert [line.outcome for line in caplog.records if line.getMessage() == "sign-in"] == ["signed in", "wrong code"]
+    assert [vars(line)["outcome"] for line in caplog.records if line.getMessage() == "sign-in"] == ["signed in", "wrong code"]
 
 
 def test_it_takes_a_fresh_proof_to_change_anything(ada: User) -> None:
