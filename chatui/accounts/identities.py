@@ -18,20 +18,24 @@ from chatui.permissions.access import NotFoundError, person_of
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """One for the page. ``service`` is the provider's name, ``name`` what it calls the person."""
+    """One for the page. ``service`` is the provider's name, ``name`` what it calls the person. ``may_go``: another way in is left then."""
 
     id: UUID
     service: str
     name: str
     made_at: datetime
     last_used_at: datetime | None
+    may_go: bool
 
 
 def of(person: User) -> list[Identity]:
     """The person's, the oldest first."""
     rows = OutsideIdentity.objects.filter(user=person).order_by("made_at")
     names = {provider.issuer: provider.name for provider in sign_in_file().providers}
-    return [Identity(row.pk, names.get(row.issuer, row.provider), row.name, row.made_at, row.last_used_at) for row in rows]
+    return [
+        Identity(row.pk, names.get(row.issuer, row.provider), row.name, row.made_at, row.last_used_at, may_remove(person, row.pk))
+        for row in rows
+    ]
 
 
 def connectable(person: User) -> Sequence[tuple[str, str]]:
@@ -42,10 +46,12 @@ def connectable(person: User) -> Sequence[tuple[str, str]]:
     return [(provider.key, provider.name) for provider in sign_in_file().providers if provider.issuer not in taken]
 
 
-def may_remove(person: User) -> bool:
-    """Whether another way in is left when one identity is gone."""
-    has_password = password_use.may_use(person) and person.has_usable_password()
-    return has_password or OutsideIdentity.objects.filter(user=person).count() > 1
+def may_remove(person: User, identity_id: UUID) -> bool:
+    """Whether another way in is left when one identity is gone. One of a provider that is not configured any more lets nobody in."""
+    if password_use.may_use(person) and person.has_usable_password():
+        return True
+    issuers = [provider.issuer for provider in sign_in_file().providers]
+    return OutsideIdentity.objects.filter(user=person, issuer__in=issuers).exclude(pk=identity_id).exists()
 
 
 def remove(visitor: Visitor, identity_id: UUID) -> None:
@@ -54,7 +60,7 @@ def remove(visitor: Visitor, identity_id: UUID) -> None:
     with transaction.atomic():
         User.objects.select_for_update(no_key=True).get(pk=person.pk)  # of two that are taken away at once, one must be left
         row = OutsideIdentity.objects.filter(pk=identity_id, user=person).first()
-        if row is None or not may_remove(person):
+        if row is None or not may_remove(person, row.pk):
             raise NotFoundError
         record("identity removed", visitor, person.get_username(), detail=f"of {row.provider}")
         row.delete()

@@ -40,6 +40,8 @@ async def responses(request: HttpRequest, key: LiveKey) -> HttpResponseBase:
         raise _wrong_format()
     wanted = checked(ResponsesRequest, json_of(request))
     wanted.refuse_what_is_not_served()
+    if wanted.background and wanted.stream:
+        background.check_room(key)
     answer = await begin(address_of(request), key, wanted)
     if wanted.background:
         return background.begun(answer, head_of(answer), wants_summary=wanted.wants_summary, stream=bool(wanted.stream))

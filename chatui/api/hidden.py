@@ -50,13 +50,18 @@ async def record_attempt(address: str, key: LiveKey) -> None:
 
 async def audience_of(request: HttpRequest, key: LiveKey) -> Audience:
     """As whom a key reads a stored response: what it asks for by ``include`` counts. An attempt is recorded."""
-    included = [*request.GET.getlist("include"), *request.GET.getlist("include[]")]
-    if not any(name.startswith("reasoning") and name != ENCRYPTED for name in included):
+    if not asks_for_reasoning(request):
         return Audience.PROGRAM
     if key.views_hidden:
         return Audience.TRUSTED_PROGRAM
     await record_attempt(address_of(request), key)
     return Audience.PROGRAM
+
+
+def asks_for_reasoning(request: HttpRequest) -> bool:
+    """Whether a request for a stored response names raw reasoning in ``include``."""
+    included = [*request.GET.getlist("include"), *request.GET.getlist("include[]")]
+    return any(name.startswith("reasoning") and name != ENCRYPTED for name in included)
 
 
 def address_of(request: HttpRequest) -> str:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import shutil
+import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+
+from django.db import DatabaseError
 
 from chatui.audit_log import chain
 from chatui.audit_log.record import SHELL, record
@@ -43,6 +46,8 @@ def make(place: Path, keys: Sequence[Any] = ()) -> Backup:
         raise BackupError("Another process is making a backup.") from None
     except OSError as error:
         raise BackupError(f"The backup cannot be written: {error.strerror or error}.") from error
+    except (sqlite3.Error, DatabaseError) as error:
+        raise BackupError(f"SQLite cannot do it: {error}.") from error
 
 
 def _make(database: Path, target: Path, keys: Sequence[Any]) -> Backup:

@@ -13,7 +13,7 @@ from typing import Any
 
 from django.contrib.sessions.models import Session
 from django.core.management import call_command
-from django.db import connection
+from django.db import DatabaseError, connection
 from django.db.migrations.loader import MigrationLoader
 from django.utils import timezone
 
@@ -69,6 +69,8 @@ def restore(backup: Path, wanted: Wanted) -> Restored:
         raise BackupError("A server is running on this database. Stop it first.") from None
     except OSError as error:
         raise BackupError(f"The backup cannot be restored: {error.strerror or error}.") from error
+    except (sqlite3.Error, DatabaseError) as error:
+        raise BackupError(f"SQLite cannot do it: {error}.") from error
 
 
 def _restore(backup: Path, current: Current, wanted: Wanted) -> Restored:
@@ -86,6 +88,7 @@ def _restore(backup: Path, current: Current, wanted: Wanted) -> Restored:
         was_there = current.replace(ready, kept)
     finally:
         files.discard(ready)
+        Path(f"{ready}.{file_locks.MIGRATING}").unlink(missing_ok=True)  # nobody else can wait for the lock of this file
     return Restored(counts, erased, kept if was_there else None)
 
 

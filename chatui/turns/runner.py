@@ -171,7 +171,7 @@ class Runner:
             if await answer_now.cuts(sampling.run()):
                 conductor.skip_calls()
                 continue
-            following = await conductor.follow(asked, sampling) or checked.follow(asked, frames.written)
+            following = await conductor.follow(asked, sampling) or checked.follow(asked, frames.written, is_over=conductor.handing.has_told)
             if following is None:
                 return checked.verdict(verdict(sampling, frames, conductor.handing))
             request = following

@@ -146,9 +146,9 @@ def recording_of(answer_id: UUID) -> Recording | None:
     return _recordings.get(answer_id)
 
 
-def check_room(recording: Recording) -> None:
+def check_room(owner_id: UUID) -> None:
     """Raises TooManyReadersError."""
-    if readers[recording.owner_id] >= MOST_READERS:
+    if readers[owner_id] >= MOST_READERS:
         raise TooManyReadersError
 
 

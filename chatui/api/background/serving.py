@@ -28,7 +28,7 @@ def begun(answer: Answering, head: Head, *, wants_summary: bool, stream: bool) -
     """The reply to the request that asked for a response in the background. It is written whether or not anybody reads it."""
     recording = recordings.record(answer, partial(BackgroundEvents, head, wants_summary=wants_summary))
     if stream:
-        return streamed(recording, answer.key, FROM_BEGINNING)
+        return sse.streamed(_stream(recording, answer.key, FROM_BEGINNING), lambda: None)
     return JsonResponse(queued(head))
 
 
@@ -40,21 +40,23 @@ async def resumed(request: HttpRequest, key: LiveKey, answer: StoredAnswer) -> H
         raise invalid(sentence, param="stream", code="stream_not_available")
     if recording.views_hidden:
         if not key.views_hidden:
-            await hidden.record_attempt(hidden.address_of(request), key)
+            if not hidden.asks_for_reasoning(request):  # what a request asks for by name was recorded where that was read
+                await hidden.record_attempt(hidden.address_of(request), key)
             raise ApiError(403, INVALID, "insufficient_scope", "This stream holds raw reasoning, which this key may not read (any more).")
         await hidden.record_look(hidden.address_of(request), key, answer.conversation_id)
-    return streamed(recording, key, _after(request.GET.get("starting_after")))
+    after = _after(request.GET.get("starting_after"))
+    check_room(key)
+    return sse.streamed(_stream(recording, key, after), lambda: None)
 
 
-def streamed(recording: Recording, key: LiveKey, after: int) -> HttpResponseBase:
-    """A stream that can be left and taken up again."""
+def check_room(key: LiveKey) -> None:
+    """Whether the owner of the key may follow one more response. Raises ApiError."""
     try:
-        recordings.check_room(recording)
+        recordings.check_room(key.owner.pk)
     except recordings.TooManyReadersError:
         error = ApiError(429, TOO_MANY, "too_many_at_once", "Too many streams are followed at once.")
         error.retry_after = 1
         raise error from None
-    return sse.streamed(_stream(recording, key, after), lambda: None)
 
 
 async def _stream(recording: Recording, key: LiveKey, after: int) -> AsyncIterator[bytes]:

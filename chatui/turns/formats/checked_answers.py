@@ -73,11 +73,14 @@ class CheckedAnswers:
                 return
         self._pass(event)
 
-    def follow(self, request: SampleRequest, written: Sequence[Frame]) -> SampleRequest | None:
+    def follow(self, request: SampleRequest, written: Sequence[Frame], *, is_over: bool) -> SampleRequest | None:
         """What is asked next, where the answer that has just ended does not fit; None where it does, or there were two tries.
 
-        ``written``: the frames of the turn so far, without that answer, which is hidden.
+        ``written``: the frames of the turn so far, without that answer, which is hidden. ``is_over``: calls were handed to the program that
+        asked, whose replies come with another request; then the answer beside them stays hidden, and the calls are what the turn gives.
         """
+        if is_over:
+            self._fault = None
         if self._fault is None or self._has_tried_again:
             return None
         fault, body = self._fault

@@ -28,7 +28,6 @@ def ways(request: HttpRequest) -> HttpResponse:
     person = person_of(request)
     context = {
         "identities": identities.of(person),
-        "may_remove": identities.may_remove(person),
         "connectable": identities.connectable(person),
         "has_password": password_use.may_use(person) and person.has_usable_password(),
         "second_factor": factors.setting_of(person),

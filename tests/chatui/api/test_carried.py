@@ -117,6 +117,20 @@ async def test_raw_reasoning_in_the_background_is_not_taken_up_without_the_permi
     assert await AuditEvent.objects.filter(code="E-PERM-VISIBILITY").aexists()
 
 
+@pytest.mark.parametrize("named", ["", "&include=reasoning.content"])
+async def test_a_stream_with_raw_reasoning_that_is_refused_is_one_attempt(
+    named: str, staff: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    backend.script = answer("It is four.", SECRET)
+    trusted = Program(await new_key(staff, views_hidden=True, reads_all=True))
+    events = await trusted.stream({"input": "?", "background": True} | RAW)
+    attempts: list[object] = []
+    monkeypatch.setattr("chatui.permissions.program_reasoning.record_attempt", attempts.append)
+    other = Program(await new_key(staff, reads_all=True))
+    refused = await other.get(f"/v1/responses/{events[0]['response']['id']}?stream=true{named}")
+    assert (refused.status_code, len(attempts)) == (403, 1)
+
+
 async def test_nobody_makes_a_trusted_key_without_the_permission(ada: User) -> None:
     from chatui.permissions.access import NotFoundError
 

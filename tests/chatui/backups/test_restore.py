@@ -46,7 +46,9 @@ def names() -> list[str]:
 def beside(database: Path) -> set[str]:
     """What stands beside the database, without locks and what is kept."""
     return {
-        path.name for path in database.parent.glob("chatui.sqlite3?*") if not path.name.endswith(("serving", "migrating", "backing-up"))
+        path.name
+        for path in database.parent.glob("chatui.sqlite3?*")
+        if path.name.partition("sqlite3.")[2] not in ("serving", "migrating", "backing-up")
     }
 
 
@@ -185,3 +187,18 @@ def test_what_is_no_backup_of_this_product_changes_nothing(database: Path, backu
             said("restore", tmp_path / name, "--without-erasures")
         assert names() == ["ada", "bela"] and not [left for left in beside(database) if left.endswith("restoring")]
     said("restore", tmp_path / "changed", "--accept-broken-log")
+
+
+def test_what_sqlite_refuses_is_a_sentence_and_leaves_nothing(database: Path, backup: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise sqlite3.OperationalError("database or disk is full")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("chatui.backups.restoring.call_command", full)
+        with pytest.raises(CommandError, match="disk is full"):
+            said("restore", backup)
+        patch.setattr("chatui.backups.files.copy_live", full)
+        with pytest.raises(CommandError, match="disk is full"):
+            said("backup", backup.parent / "second")
+    assert beside(database) <= {"chatui.sqlite3-shm", "chatui.sqlite3-wal"} and not (backup.parent / "second").exists()
+    said("restore", backup)

@@ -322,6 +322,17 @@ def test_the_last_way_in_is_not_taken_away(provider: ScriptedProvider) -> None:
     assert OutsideIdentity.objects.count() == 1
 
 
+def test_an_identity_of_a_provider_that_is_gone_is_no_way_in(provider: ScriptedProvider) -> None:
+    client, _ = come(provider)
+    row = OutsideIdentity.objects.get()
+    gone = OutsideIdentity.objects.create(user=row.user, provider="former", issuer="https://former.example", subject="1", name="a")
+    page = client.get("/sign-in/ways/").content.decode()
+    assert f"/sign-in/ways/{row.pk}/remove/" not in page and f"/sign-in/ways/{gone.pk}/remove/" in page
+    assert client.post(f"/sign-in/ways/{row.pk}/remove/").status_code == 404
+    assert client.post(f"/sign-in/ways/{gone.pk}/remove/").status_code == 302
+    assert OutsideIdentity.objects.get() == row
+
+
 def test_an_identity_is_connected_with_one_account(provider: ScriptedProvider) -> None:
     make_person("ada")
     come(provider)

@@ -160,6 +160,9 @@ async def test_only_its_own_person_takes_up_a_stream_and_only_so_many_at_once(pr
     recordings.readers[recording.owner_id] = recordings.MOST_READERS
     try:
         assert (await program.get(path)).status_code == 429
+        before = await Turn.objects.acount()
+        assert (await program.post("/v1/responses", ASKED | {"stream": True})).status_code == 429
+        assert await Turn.objects.acount() == before, "nothing is begun that its owner could not follow"
     finally:
         del recordings.readers[recording.owner_id]
     assert (await program.get(path)).status_code == 200

@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 
+from chatui.backends.base import EndReason
 from chatui.models import User
 from renderer.frames import Terminator
 from tests.chatui.api.asking import Program, json_of, key_of, text_of
+from tests.chatui.api.requests.functions import WEATHER, calls_of, weather
 from tests.support.scripted import ANALYSIS, FINAL, PREAMBLE, ScriptedBackend, ended, frame
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
@@ -139,3 +141,15 @@ async def test_what_is_no_format_is_refused_by_name(path: str, named: dict[str, 
     assert error["param"].startswith("text.format" if path == RESPONSES else "response_format")
     assert len(error["message"]) < 200
     assert not backend.requests
+
+
+@pytest.mark.parametrize(("said", "texts"), [("Four.", ""), ('{"sum":4}', '{"sum":4}')])
+async def test_beside_a_call_that_was_handed_back_no_other_answer_is_asked_for(
+    said: str, texts: str, program: Program, backend: ScriptedBackend
+) -> None:
+    backend.script = [*frame(FINAL, said), *weather(), ended(EndReason.TOOL_CALLS)]
+    backend.following = [says('{"sum":4}')]
+    found = await program.ask({**body_of(RESPONSES, **NAMED), "tools": [WEATHER]})
+    assert (found["status"], calls_of(found)) == ("completed", [("get-weather", {"city": "Tokyo"})])
+    assert text_of(found).strip() == texts
+    assert len(backend.requests) == 1
