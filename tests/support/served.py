@@ -18,21 +18,11 @@ import httpx
 import websockets.asyncio.client
 
 from chatui import wire
-from tests.support import prepared
+from tests.support.deployments import accounts, prepared
 from tests.support.places import ROOT
 
 START_SECONDS = 180
 PASSWORD = "correct horse battery"
-
-MAKE_PEOPLE = """
-import json, sys
-from django.contrib.auth.models import Permission
-from chatui.models import User
-for name, (staff, permissions) in json.loads({people!r}).items():
-    person, _ = User.objects.get_or_create(username=name, defaults=dict(is_staff=staff))
-    person.set_password({password!r}); person.save()
-    person.user_permissions.set(Permission.objects.filter(codename__in=permissions))
-"""
 
 
 class Deployment:
@@ -79,7 +69,7 @@ class Deployment:
 
     def make_people(self, **people: tuple[bool, list[str]]) -> None:
         """Make accounts: name=(is staff, permission code names). All have PASSWORD."""
-        self.manage("shell", "--no-imports", "-c", MAKE_PEOPLE.format(people=json.dumps(people), password=PASSWORD))
+        accounts.make(self.environment, people, PASSWORD)
 
     def stop(self) -> None:
         """End every server process."""

@@ -21,7 +21,7 @@ from typing import Any
 import pytest
 
 from tests.canary.markers import Canary
-from tests.support import prepared
+from tests.support.deployments import prepared
 from tests.support.places import ROOT
 
 pytestmark = pytest.mark.served

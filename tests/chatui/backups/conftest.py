@@ -12,7 +12,7 @@ from django.core.management import call_command
 from chatui.backups import files
 from chatui.models import User
 from tests.chatui.store.long_conversations import long_conversation
-from tests.support import prepared
+from tests.support.deployments import prepared
 
 WORD = "zymurgy"
 Place = Callable[[], Path]

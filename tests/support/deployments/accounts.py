@@ -1,0 +1,82 @@
+"""Makes accounts in the database of a deployment, past the product: a command of it would take longer than most tests that need them."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import psycopg
+from django.contrib.auth.hashers import PBKDF2PasswordHasher
+
+from chatui.models.keys import new_key
+from chatui.skeletons import folded_skeleton, skeleton
+
+_BUSY_SECONDS = 60
+
+
+def make(environment: Mapping[str, str], people: Mapping[str, tuple[bool, Sequence[str]]], password: str) -> None:
+    """Accounts by name, each (is staff, code names of permissions), with one password. One that is there gets password and permissions.
+
+    ``environment``: the deployment's, which says where its database is. The tables have to be there.
+    """
+    with closing(_Database(environment)) as database:
+        for name, (is_staff, permissions) in people.items():
+            person = database.person(name, _hashed(password), is_staff=is_staff)
+            database.permit(person, permissions)
+        database.commit()
+
+
+class _Database:
+    """SQLite or PostgreSQL, whose rows are the same but for how they write a key."""
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        url = environment.get("CHATUI_DATABASE_URL", "")
+        self._is_sqlite = not url.startswith("postgres")
+        path = Path(environment["CHATUI_DATA_DIR"]) / "chatui.sqlite3"
+        self._connection: Any = sqlite3.connect(path, timeout=_BUSY_SECONDS) if self._is_sqlite else psycopg.connect(url)
+        self.commit, self.close = self._connection.commit, self._connection.close
+
+    def person(self, name: str, password: str, *, is_staff: bool) -> object:
+        """The key of the account, which is made where there is none."""
+        known = self._run("SELECT id FROM chatui_user WHERE username = ?", name).fetchone()
+        if known:
+            self._run("UPDATE chatui_user SET password = ? WHERE id = ?", password, known[0])
+            return known[0]
+        values = {
+            "id": self._written(new_key()), "username": name, "password": password, "is_staff": is_staff, "is_active": True,
+            "is_superuser": False, "first_name": "", "last_name": "", "email": "", "date_joined": datetime.now(UTC).isoformat(" "),
+            "name_skeleton": skeleton(name), "folded_name_skeleton": folded_skeleton(name),
+        }  # fmt: skip
+        places = ", ".join("?" for _ in values)
+        self._run(f"INSERT INTO chatui_user ({', '.join(values)}) VALUES ({places})", *values.values())
+        return values["id"]
+
+    def permit(self, person: object, permissions: Sequence[str]) -> None:
+        """Give the account these permissions and no others."""
+        self._run("DELETE FROM chatui_user_user_permissions WHERE user_id = ?", person)
+        for permission in permissions:
+            made = self._run(
+                "INSERT INTO chatui_user_user_permissions (user_id, permission_id) SELECT ?, id FROM auth_permission WHERE codename = ?",
+                person,
+                permission,
+            )
+            assert made.rowcount == 1, f"there is no permission {permission}, or more than one"
+
+    def _written(self, key: UUID) -> object:
+        return key.hex if self._is_sqlite else key
+
+    def _run(self, statement: str, *values: object) -> Any:
+        return self._connection.execute(statement if self._is_sqlite else statement.replace("?", "%s"), values)
+
+
+@cache
+def _hashed(password: str) -> str:
+    """As the product hashes it, and once: that takes long, and on purpose. Not with the quick hash that other tests set."""
+    hasher = PBKDF2PasswordHasher()
+    return hasher.encode(password, hasher.salt())
