@@ -15,9 +15,10 @@ CHECK_FLAGS =
 BENCH_FLAGS =
 CLIENT_FLAGS =
 ROUNDS = 10
+# Where servers and browsers are waited for, one process for each processor leaves some of it idle.
+WORKERS = $$(($$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2) * 3 / 2))
 ALONE_WORDS = not browser and not llama and not served and not services and not slow
 ALONE = "$(ALONE_WORDS)"
-SERVED_WORDS = (served or slow) and not browser and not llama and not services
 
 .PHONY: help run test test-fast check format wire messages lock faults attack accessibility bench clients image-steps clean venv runtime development chromium fault-programs
 
@@ -30,22 +31,20 @@ run: runtime ## Set everything up and serve the product on http://127.0.0.1:8000
 test: development chromium fault-programs ## Set everything up, check the code and run every test; says at the end what could not run
 	@failed=; \
 	tests() { \
-	  $(PY) -m pytest --quiet --cache-clear --numprocesses auto "$$@" $(PYTEST_FLAGS) && return; \
+	  $(PY) -m pytest --quiet --cache-clear --durations 20 "$$@" $(PYTEST_FLAGS) && return; \
 	  [ $$? -eq 1 ] || return; \
 	  echo "Those that failed, once more and with nothing beside them:"; \
 	  $(PY) -m pytest --quiet --last-failed --last-failed-no-failures none $(PYTEST_FLAGS); \
 	}; \
 	$(PY) -m tests.tools.check $(CHECK_FLAGS) || failed="$$failed check;"; \
 	echo "Tests that need no browser and no server:"; \
-	tests -m $(ALONE) || failed="$$failed tests without a server;"; \
-	echo "Tests that start a server of their own, or take long:"; \
-	tests -m "$(SERVED_WORDS)" || failed="$$failed tests with a server;"; \
-	echo "Tests that need a browser, llama.cpp, or PostgreSQL and Redis:"; \
-	tests --dist loadfile -m "not ($(ALONE_WORDS)) and not ($(SERVED_WORDS))" || failed="$$failed tests with a browser or services;"; \
+	tests --numprocesses auto --dist worksteal -m $(ALONE) || failed="$$failed tests without a server;"; \
+	echo "Tests that start a server of their own, need a browser, llama.cpp, or PostgreSQL and Redis, or take long:"; \
+	tests --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder -m "not ($(ALONE_WORDS))" || failed="$$failed tests with servers;"; \
 	if [ -n "$$failed" ]; then echo "Failed:$$failed see above."; exit 1; fi
 
 test-fast: development ## The tests that need no browser and no server, and take no seconds each
-	@$(PY) -m pytest --numprocesses auto --quiet -m $(ALONE) $(PYTEST_FLAGS)
+	@$(PY) -m pytest --numprocesses auto --dist worksteal --quiet -m $(ALONE) $(PYTEST_FLAGS)
 
 check: development ## Format, lint, types, import contracts, unused code, templates, migrations, Dockerfile, JavaScript
 	@$(PY) -m tests.tools.check $(CHECK_FLAGS)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, expect, sync_playwright
+from playwright.sync_api import Browser, Playwright, expect, sync_playwright
 
 from tests.browser.relay import Relay
 from tests.browser.visits import ARGUMENTS, Visits
 from tests.llama.fixture import llama_server as llama_server
 from tests.llama.fixture import llama_server_with_a_small_context as llama_server_with_a_small_context
 from tests.support.served import Deployment, Server
+from tests.tools import chromium
 
 LOOK = ["view_hidden_channels", "view_any_conversation", "view_auditevent"]
 PEOPLE: dict[str, tuple[bool, list[str]]] = {
@@ -28,11 +30,32 @@ expect.set_options(timeout=30_000)
 
 
 @pytest.fixture(scope="package")
-def browser(chromium_path: Path) -> Iterator[Browser]:
+def _driver() -> Iterator[Playwright]:
     """Ends with the directory's last test: while it runs, no test with an event loop of its own could."""
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=str(chromium_path), args=list(ARGUMENTS))
+        yield playwright
+
+
+@pytest.fixture(scope="package")
+def browser(_driver: Playwright) -> Iterator[Browser]:
+    """The light one, without windows."""
+    with _launched(_driver, chromium.find_headless()) as browser:
         yield browser
+
+
+@pytest.fixture(scope="package")
+def whole_browser(_driver: Playwright, chromium_path: Path) -> Iterator[Browser]:
+    """As people have it, for tests of what the light one lacks."""
+    with _launched(_driver, chromium_path) as browser:
+        yield browser
+
+
+@contextmanager
+def _launched(driver: Playwright, path: Path | None) -> Iterator[Browser]:
+    browser = driver.chromium.launch(executable_path=path, args=list(ARGUMENTS))
+    try:
+        yield browser
+    finally:
         browser.close()
 
 

@@ -24,6 +24,25 @@ def cost(work: Callable[[], object]) -> float:
         gc.enable()
 
 
+class Longest:
+    """Which of many steps took the longest: ``units``. As ``cost`` of each, which would cost more than the steps."""
+
+    def __init__(self) -> None:
+        self.units = 0.0
+        self._seconds = 0.0
+
+    def run(self, step: Callable[[], object]) -> None:
+        """Run one. The unit is measured only beside a step that took longer than all before."""
+        gc.disable()
+        try:
+            seconds = _seconds(step)
+            if seconds > self._seconds:
+                self._seconds = seconds
+                self.units = max(self.units, seconds / min(_seconds(_unit) for _ in range(3)))
+        finally:
+            gc.enable()
+
+
 def costs_at_most(units: float, work: Callable[[], object], *, tries: int = 3) -> bool:
     """Whether ``work`` takes no more than ``units``, as the best of a few tries says."""
     return any(cost(work) <= units for _ in range(tries))

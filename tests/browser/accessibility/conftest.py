@@ -13,6 +13,12 @@ from tests.browser.visits import Visits
 
 
 @pytest.fixture(scope="package")
+def browser(whole_browser: Browser) -> Browser:
+    """What a screen reader is told, and what is printed, is the whole browser's business."""
+    return whole_browser
+
+
+@pytest.fixture(scope="package")
 def world(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     """Everything has happened in it once. What its pages complain about fails the last test."""
     model, visits = Model(), Visits(browser)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import Browser, Page
 
 from tests.browser.visits import Visits
 from tests.support.served import Server
@@ -38,6 +38,12 @@ def until(page: Page, script: str) -> None:
             return
         page.wait_for_timeout(100)
     raise AssertionError(f"did not become true: {script}")
+
+
+@pytest.fixture(scope="package")
+def browser(whole_browser: Browser) -> Browser:
+    """What can be installed is the whole browser's business."""
+    return whole_browser
 
 
 @pytest.fixture

@@ -9,12 +9,11 @@ from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import psycopg
 from django.contrib.auth.hashers import PBKDF2PasswordHasher
 
-from chatui.models.keys import new_key
 from chatui.skeletons import folded_skeleton, skeleton
 
 _BUSY_SECONDS = 60
@@ -49,7 +48,7 @@ class _Database:
             self._run("UPDATE chatui_user SET password = ? WHERE id = ?", password, known[0])
             return known[0]
         values = {
-            "id": self._written(new_key()), "username": name, "password": password, "is_staff": is_staff, "is_active": True,
+            "id": self._written(uuid4()), "username": name, "password": password, "is_staff": is_staff, "is_active": True,
             "is_superuser": False, "first_name": "", "last_name": "", "email": "", "date_joined": datetime.now(UTC).isoformat(" "),
             "name_skeleton": skeleton(name), "folded_name_skeleton": folded_skeleton(name),
         }  # fmt: skip
