@@ -9,6 +9,7 @@ from itertools import chain
 from uuid import UUID
 
 from chatui.display.conversation import ShownExchange, shown_exchanges
+from chatui.display.ratings.shown import with_ratings
 from chatui.models import Conversation, Message, User
 from chatui.permissions import access
 from chatui.store import branch_windows, transcripts
@@ -75,7 +76,7 @@ def whole(row: Conversation, person: User) -> Iterator[ShownWindow]:
     exchanges = found.exchanges if found else ()
     for start in range(0, len(exchanges), EXCHANGES):
         keys = list(chain.from_iterable(exchanges[start : start + EXCHANGES]))
-        yield ShownWindow(shown_exchanges(row, partial(list, keys)))
+        yield ShownWindow(with_ratings(row, shown_exchanges(row, partial(list, keys))))
 
 
 def _end(row: Conversation, leaf: Message | None) -> Window | None:
@@ -90,7 +91,7 @@ def _shown(row: Conversation, find: Callable[[], Window | None]) -> ShownWindow:
         last[:] = [found] if found else []
         return found.keys if found else []
 
-    exchanges = shown_exchanges(row, keys)
+    exchanges = with_ratings(row, shown_exchanges(row, keys))
     if not last or not exchanges:
         return ShownWindow(exchanges)
     first, end = exchanges[0].question, exchanges[-1].question

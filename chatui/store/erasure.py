@@ -21,6 +21,7 @@ from chatui.models import (
     Message,
     OpenedPage,
     ProgramAnswer,
+    Rating,
     SearchEntry,
     ShareLink,
     ToolApproval,
@@ -116,6 +117,7 @@ def _erase_newest(key: UUID) -> int:
     with short_transaction():
         newest = Message.objects.filter(conversation=key).order_by("-position")
         keys = list(newest.values_list("pk", flat=True)[:BATCH_MESSAGES])
+        delete_rows(Rating.objects.filter(message__in=keys))
         delete_rows(SearchEntry.objects.filter(message__in=keys))
         delete_rows(ActiveLeaf.objects.filter(message__in=keys))
         delete_rows(ShareLink.objects.filter(leaf__in=keys))

@@ -29,6 +29,7 @@ from chatui.display.conversation import (
 from chatui.display.conversation_links import ConversationLink, conversation_link, shown_conversation
 from chatui.display.folders.shown import shown_folders
 from chatui.display.operator_pages import examples, welcome
+from chatui.display.ratings.shown import with_ratings
 from chatui.display.tools import menu
 from chatui.display.versions import shown_versions
 from chatui.display.windows import ShownWindow
@@ -194,7 +195,7 @@ def exchange(request: HttpRequest, conversation_id: UUID, turn_id: UUID) -> Http
     """The fragment of one question and its answer."""
     row = access.own_conversation(person_of(request), conversation_id)
     sweep.interrupt_abandoned(row)
-    shown = shown_exchange(row, access.turn_of(row, turn_id))
+    [shown] = with_ratings(row, [shown_exchange(row, access.turn_of(row, turn_id))])
     context = {"exchange": shown, "conversation": shown_conversation(row), "efforts": EFFORTS}
     return render(request, "exchange/_exchange.html", context)
 
