@@ -28,6 +28,7 @@ from chatui.web.language import choice
 from chatui.web.lists import archive as archive_pages
 from chatui.web.lists import bin as bin_pages
 from chatui.web.lists import folders as folder_pages
+from chatui.web.lists import temporary
 from chatui.web.monitoring import health, metrics
 from chatui.web.ratings import export as ratings_export
 from chatui.web.ratings import rate
@@ -54,6 +55,7 @@ urlpatterns = [
     path("c/<uuid:conversation_id>/put/", archive_pages.put, name="put"),
     path("c/<uuid:conversation_id>/move/", folder_pages.move, name="move"),
     path("c/<uuid:conversation_id>/erase/", bin_pages.erase, name="erase"),
+    path("c/<uuid:conversation_id>/temporary/<slug:what>/", temporary.temporary_chat, name="temporary"),
     path("c/<uuid:conversation_id>/branch/", conversations.branch, name="branch"),
     path("c/<uuid:conversation_id>/messages/<uuid:message_id>/text/", conversations.message_text, name="message_text"),
     path("c/<uuid:conversation_id>/messages/<uuid:message_id>/answers/", conversations.answers, name="answers"),

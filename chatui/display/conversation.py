@@ -158,7 +158,7 @@ def ended_answer(turn: Turn, parts: Sequence[ShownPart], *, is_first: bool) -> S
     messages = list(turn.messages.order_by("position").defer("raw", "text"))
     end = continuation.end_among(turn, messages)
     siblings = None if is_first else _siblings_of(turn, [end] if turn.continued_message_id and end else messages)
-    rated = unrated(str(turn.pk), turn.state, parts)
+    rated = unrated(turn.conversation, str(turn.pk), turn.state, _finals(parts))
     return replace(_ending(turn, end, _labels(), turn.question), parts=tuple(parts), siblings=siblings, rated=rated)
 
 
@@ -182,7 +182,7 @@ class _Page:
     """Converts one branch: holds its rows, and what is read from the database once for all of them."""
 
     def __init__(self, row: Conversation, messages: Sequence[Message], versions: continuation.Versions) -> None:
-        self._messages = messages
+        self._row, self._messages = row, messages
         self._versions = versions
         questions = [message for message in messages if is_question(message)]
         self._children = transcripts.siblings(row, {q.parent_id for q in questions} | {q.pk for q in questions})
@@ -221,12 +221,16 @@ class _Page:
         return replace(
             ending,
             parts=parts,
-            rated=unrated(ending.turn_id, ending.state, parts),
+            rated=unrated(self._row, ending.turn_id, ending.state, _finals(parts)),
             sources=tuple(citations.cited("\n".join(answers), self._pages)),
             siblings=_answer_siblings(question, messages, self._versions, self._children),
             thought=_thought({turn, *(message.turn for message in messages if message.turn)}, messages) if turn else None,
             cards=tuple(card for key in dict.fromkeys(m.turn_id for m in messages if m.turn_id) for card in self._cards.get(key, ())),
         )
+
+
+def _finals(parts: Sequence[ShownPart]) -> list[str]:
+    return [part.message_id for part in parts if part.kind == "final"]
 
 
 def _labels() -> dict[str, str]:

@@ -23,7 +23,13 @@ def ratable(visitor: Visitor, conversation_id: object, message_id: object) -> Me
     """
     message = access.visible_message(visitor, conversation_id, message_id, action="rate an answer")
     turn = message.turn
-    is_ours = message.author == Author.MODEL and turn is not None and turn.state != TurnState.RUNNING
+    # Nothing of a temporary conversation goes anywhere.
+    is_ours = (
+        message.conversation.temporary_until is None
+        and message.author == Author.MODEL
+        and turn is not None
+        and turn.state != TurnState.RUNNING
+    )
     header = Header(message.role, message.channel or None, message.recipient or None, message.name or None, intent=message.intent or None)
     if not is_ours or not is_answer(header):
         raise access.NotFoundError

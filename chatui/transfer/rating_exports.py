@@ -18,7 +18,7 @@ from django.utils import timezone
 
 from chatui.audit_log.record import Visitor, record
 from chatui.backends.spec.choices import split_choice
-from chatui.models import Conversation, DebugRequest, Message, Rating
+from chatui.models import DebugRequest, Message, Rating
 from chatui.permissions.ratings import EXPORT, HIDDEN_EXPORT
 from chatui.store import transcripts
 from renderer.errors import OpenChatMLError
@@ -85,7 +85,8 @@ def export(visitor: Visitor, wanted: Wanted) -> Iterator[str]:
 
 def _rows(filters: Filters) -> QuerySet[Rating]:
     """Those whose conversation is there. What is in the bin is nobody's to read."""
-    rows = Rating.objects.filter(message__conversation__deleted_at=None, message__conversation__unfinished_until=None)
+    there = {"deleted_at": None, "unfinished_until": None, "temporary_until": None}
+    rows = Rating.objects.filter(**{f"message__conversation__{name}": value for name, value in there.items()})
     chosen = {
         "rated_at__gte": filters.since,
         "rated_at__lt": filters.before,
@@ -100,7 +101,8 @@ def _rows(filters: Filters) -> QuerySet[Rating]:
 
 def _record_looks(visitor: Visitor, rows: QuerySet[Rating], reason: str) -> None:
     now = timezone.now()
-    for conversation in Conversation.objects.select_related("owner").filter(pk__in=rows.values("message__conversation").order_by()):
+    found = rows.select_related("message__conversation__owner").only("message__conversation__owner__username")
+    for conversation in {row.message.conversation_id: row.message.conversation for row in found}.values():
         record(HIDDEN_EXPORT, visitor, conversation, detail=reason)
         if visitor.user is not None:
             # What access notices are made of: a look that was over at once.

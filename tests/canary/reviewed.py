@@ -273,6 +273,20 @@ ROUTES: tuple[Route, ...] = (
         (Ask("POST", "/c/{deleted}/restore/", _OWNER_ACTS), Ask("POST", "/c/{conversation}/restore/", _NOBODY)),
     ),
     Route(
+        "c/<uuid:conversation_id>/temporary/<slug:what>/",
+        "The owner: whether the page of a temporary conversation was left or is there again; keeps it, or erases it for good.",
+        (
+            Ask("POST", "/c/{temporary}/temporary/leave/", _OWNER_ONLY),
+            Ask("POST", "/c/{temporary}/temporary/stay/", _OWNER_ONLY),
+            Ask("POST", "/c/{temporary}/temporary/keep/", _OWNER_ONLY),
+            Ask("POST", "/c/{temporary}/temporary/close/", _OWNER_ONLY),
+            Ask("POST", "/c/{temporary}/temporary/nothing/", _NOBODY),
+            Ask("POST", "/c/{conversation}/temporary/close/", _NOBODY),
+            Ask("POST", "/c/{deleted}/temporary/keep/", _NOBODY),
+            Ask("GET", "/c/{temporary}/temporary/close/", _NEVER),
+        ),
+    ),
+    Route(
         "c/<uuid:conversation_id>/erase/",
         "The owner: the title of a conversation in the bin, with the question whether to erase it; erases it.",
         (

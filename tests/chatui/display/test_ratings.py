@@ -29,9 +29,9 @@ def path(talk: Planted, message: Message | None = None) -> str:
     return f"/c/{talk.conversation.pk}/messages/{(message or talk.final).pk}/rating/"
 
 
-def pressed(page: str) -> list[str]:
+def pressed(page: str) -> list[tuple[str, str]]:
     """The thumbs of a page: each verdict with whether it is pressed."""
-    return re.findall(r'data-verdict="(\w+)"[^>]*aria-pressed="(\w+)"', page)  # type: ignore[return-value]
+    return re.findall(r'data-verdict="(\w+)"[^>]*aria-pressed="(\w+)"', page)
 
 
 def page_of(client: Client, talk: Planted) -> str:

@@ -208,7 +208,7 @@ def test_a_turn_of_another_process_may_not_write_into_what_is_being_erased(ada: 
     assert turn is not None
     type(turn).objects.filter(pk=turn.pk).update(state=TurnState.RUNNING, lease_owner="another")
     pieces.leave(turn.pk, WORD)
-    erasure._close(written.pk)
+    erasure.close(written.pk)
     turn.refresh_from_db()
     assert (turn.state, turn.lease_owner) == (TurnState.STOPPED, "") and not turn.pieces.exists()
 

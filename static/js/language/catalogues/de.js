@@ -135,6 +135,7 @@ speak({
     "Try again": "Erneut versuchen",
     "Undo": "Rückgängig",
     "User journey, drawn from its source": "User Journey, aus ihrem Quelltext gezeichnet",
+    "Wait until the answer is finished, or stop it first.": "Warten Sie, bis die Antwort fertig ist, oder halten Sie sie vorher an.",
     "What a tool replies is written for the model.": "Was ein Werkzeug antwortet, ist für das Modell geschrieben.",
     "Wide table: it can be scrolled sideways": "Breite Tabelle: Sie lässt sich seitlich scrollen",
     "Working…": "Arbeitet …",

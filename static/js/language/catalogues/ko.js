@@ -135,6 +135,7 @@ speak({
     "Try again": "다시 시도",
     "Undo": "실행 취소",
     "User journey, drawn from its source": "사용자 여정, 소스로 그림",
+    "Wait until the answer is finished, or stop it first.": "답변이 끝날 때까지 기다리거나 먼저 중지하세요.",
     "What a tool replies is written for the model.": "도구의 응답은 모델을 위해 작성됩니다.",
     "Wide table: it can be scrolled sideways": "넓은 표: 옆으로 스크롤할 수 있습니다",
     "Working…": "처리 중…",

@@ -135,6 +135,7 @@ speak({
     "Try again": "重试",
     "Undo": "撤销",
     "User journey, drawn from its source": "用户旅程图，根据源代码绘制",
+    "Wait until the answer is finished, or stop it first.": "请等回答完成，或先停止它。",
     "What a tool replies is written for the model.": "工具的回复是写给模型的。",
     "Wide table: it can be scrolled sideways": "宽表格：可以横向滚动",
     "Working…": "正在处理…",
