@@ -94,6 +94,13 @@ def test_leaving_the_page_ends_it_soon_and_another_tab_that_shows_it_objects(
     assert 0 < seconds_left() <= 60
 
 
+def test_a_key_begins_one(demo: Server, visits: Visits) -> None:
+    page = visits.open(demo, "ada")
+    page.get_by_role("heading", level=1).click()
+    page.keyboard.press("t")
+    expect(page.get_by_text(SAYS)).to_be_visible()
+
+
 def test_unsent_text_stays_in_no_other_tab(demo: Server, visits: Visits) -> None:
     chat = begun(visits, demo)
     chat.box.fill("a secret that I do not send")
