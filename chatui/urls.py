@@ -28,7 +28,10 @@ from chatui.web.language import choice
 from chatui.web.lists import archive as archive_pages
 from chatui.web.lists import bin as bin_pages
 from chatui.web.lists import folders as folder_pages
+from chatui.web.lists import temporary
 from chatui.web.monitoring import health, metrics
+from chatui.web.ratings import export as ratings_export
+from chatui.web.ratings import rate
 from chatui.web.sign_in import forgotten, invitations, second_factor, single_sign_on, ways
 from chatui.web.sign_in import sessions as own_sessions
 from chatui.web.structured import answer_format as answer_format_page
@@ -52,9 +55,11 @@ urlpatterns = [
     path("c/<uuid:conversation_id>/put/", archive_pages.put, name="put"),
     path("c/<uuid:conversation_id>/move/", folder_pages.move, name="move"),
     path("c/<uuid:conversation_id>/erase/", bin_pages.erase, name="erase"),
+    path("c/<uuid:conversation_id>/temporary/<slug:what>/", temporary.temporary_chat, name="temporary"),
     path("c/<uuid:conversation_id>/branch/", conversations.branch, name="branch"),
     path("c/<uuid:conversation_id>/messages/<uuid:message_id>/text/", conversations.message_text, name="message_text"),
     path("c/<uuid:conversation_id>/messages/<uuid:message_id>/answers/", conversations.answers, name="answers"),
+    path("c/<uuid:conversation_id>/messages/<uuid:message_id>/rating/", rate.rating, name="rating"),
     path("c/<uuid:conversation_id>/at/<uuid:message_id>/", search.message, name="message"),
     path("c/<uuid:conversation_id>/find/", search.within, name="find"),
     path("c/<uuid:conversation_id>/share/", shares.share, name="share"),
@@ -78,6 +83,7 @@ urlpatterns = [
     path("audit/", audit.audit_page, name="audit"),
     path("audit/export/<slug:kind>/", audit.audit_export, name="audit_export"),
     path("audit/warnings/<uuid:warning_id>/acknowledge/", audit.audit_acknowledge, name="audit_acknowledge"),
+    path("ratings/", ratings_export.ratings, name="ratings"),
     path("archived/", archive_pages.archived, name="archived"),
     path("bin/", bin_pages.bin_page, name="bin"),
     path("folders/new/", folder_pages.new, name="folder_new"),

@@ -203,6 +203,10 @@ class ConversationAdmin(ReadOnlyAdmin):
     fields = ("id", "owner", "created_at", "active_at", "debug_view")
     readonly_fields = fields
 
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Conversation]:
+        """Without those that are temporary: they are in no list. Their debug view opens by their address."""
+        return super().get_queryset(request).filter(temporary_until=None)
+
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest | None = None) -> bool:
         """By time only. Django would filter by any requested column, which would reveal a title letter by letter."""
         return lookup.partition("__")[0] == "active_at" and super().lookup_allowed(lookup, value, request)  # type: ignore[arg-type]

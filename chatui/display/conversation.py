@@ -13,6 +13,7 @@ from chatui.backends.demo.backend import DemoBackend
 from chatui.backends.spec.choices import split_choice
 from chatui.codes import code_of
 from chatui.display import failures
+from chatui.display.ratings.shown import ShownRating, unrated
 from chatui.display.tools import cards
 from chatui.display.tools.cards import ShownCard
 from chatui.model_servers import connected
@@ -90,7 +91,7 @@ class ShownAnswer:
     ``label`` is what people call its back end, where there are several; ``is_scripted``: the demo wrote it. ``context``: how full the
     model's context was afterwards, in per cent; None if unknown. ``continuation``: how it can be continued, a value of ``Continuation``;
     empty for an answer that is whole. ``sources``: the pages that it cites, each once. ``cards``: calls about which the person decides or
-    has decided.
+    has decided. ``rated``: its thumbs, if it can be rated.
     """
 
     turn_id: str
@@ -107,6 +108,7 @@ class ShownAnswer:
     continuation: str
     sources: tuple[Cited, ...] = ()
     cards: tuple[ShownCard, ...] = ()
+    rated: ShownRating | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +158,8 @@ def ended_answer(turn: Turn, parts: Sequence[ShownPart], *, is_first: bool) -> S
     messages = list(turn.messages.order_by("position").defer("raw", "text"))
     end = continuation.end_among(turn, messages)
     siblings = None if is_first else _siblings_of(turn, [end] if turn.continued_message_id and end else messages)
-    return replace(_ending(turn, end, _labels(), turn.question), parts=tuple(parts), siblings=siblings)
+    rated = unrated(turn.conversation, str(turn.pk), turn.state, _finals(parts))
+    return replace(_ending(turn, end, _labels(), turn.question), parts=tuple(parts), siblings=siblings, rated=rated)
 
 
 def _siblings_of(turn: Turn, messages: Sequence[Message]) -> Siblings | None:
@@ -179,7 +182,7 @@ class _Page:
     """Converts one branch: holds its rows, and what is read from the database once for all of them."""
 
     def __init__(self, row: Conversation, messages: Sequence[Message], versions: continuation.Versions) -> None:
-        self._messages = messages
+        self._row, self._messages = row, messages
         self._versions = versions
         questions = [message for message in messages if is_question(message)]
         self._children = transcripts.siblings(row, {q.parent_id for q in questions} | {q.pk for q in questions})
@@ -214,14 +217,20 @@ class _Page:
             return None
         shown = [message for message in messages if message.is_visible and not _is_summary(message)]
         answers = [_text_of(message) for message in shown if self._pages and _kind(message) == "final"]
+        ending, parts = _ending(turn, end, self._labels, question), tuple(_part(message, self._pages) for message in shown)
         return replace(
-            _ending(turn, end, self._labels, question),
-            parts=tuple(_part(message, self._pages) for message in shown),
+            ending,
+            parts=parts,
+            rated=unrated(self._row, ending.turn_id, ending.state, _finals(parts)),
             sources=tuple(citations.cited("\n".join(answers), self._pages)),
             siblings=_answer_siblings(question, messages, self._versions, self._children),
             thought=_thought({turn, *(message.turn for message in messages if message.turn)}, messages) if turn else None,
             cards=tuple(card for key in dict.fromkeys(m.turn_id for m in messages if m.turn_id) for card in self._cards.get(key, ())),
         )
+
+
+def _finals(parts: Sequence[ShownPart]) -> list[str]:
+    return [part.message_id for part in parts if part.kind == "final"]
 
 
 def _labels() -> dict[str, str]:

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from chatui.audit_log.record import Visitor
 from chatui.models import Conversation, User
-from chatui.permissions import access
+from chatui.permissions import access, temporary
 from chatui.store import erasure, search_index, transcripts
 
 TITLE_CHARS = 120
@@ -22,7 +22,7 @@ PLACES = ("list", PINNED, ARCHIVE)
 
 def rename(person: User, conversation_id: object, title: str) -> Conversation:
     """Set a title that the owner wrote. An empty one changes nothing."""
-    row = access.own_conversation(person, conversation_id)
+    row = temporary.own_kept(person, conversation_id)
     title = " ".join(title.replace("\x00", "").split())[:TITLE_CHARS]
     if title:
         row.title, row.title_is_custom = title, True
@@ -34,7 +34,7 @@ def rename(person: User, conversation_id: object, title: str) -> Conversation:
 
 def put(person: User, conversation_id: object, place: str) -> Conversation:
     """Put a conversation into one of the places. NotFoundError for what is none."""
-    row = access.own_conversation(person, conversation_id)
+    row = temporary.own_kept(person, conversation_id)
     if place not in PLACES:
         raise access.NotFoundError
     row.is_pinned = place == PINNED
@@ -46,7 +46,7 @@ def put(person: User, conversation_id: object, place: str) -> Conversation:
 def delete(person: User, conversation_id: object) -> Conversation:
     """Delete a conversation; it can be restored until it is purged. The process of a running turn stops it within a second,
     and stores what was shown."""
-    row = access.own_conversation(person, conversation_id)
+    row = temporary.own_kept(person, conversation_id)
     row.deleted_at = timezone.now()
     row.save(update_fields=["deleted_at"])
     return row

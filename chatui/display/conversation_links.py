@@ -7,6 +7,7 @@ from datetime import datetime
 from uuid import UUID
 
 from django.urls import reverse
+from django.utils.translation import gettext
 
 from chatui.models import Conversation
 
@@ -29,6 +30,7 @@ class ShownConversation:
     has_news: bool = False
     is_pinned: bool = False
     is_archived: bool = False
+    is_temporary: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +53,7 @@ def shown_conversation(row: Conversation) -> ShownConversation:
     url = reverse("conversation", args=[row.pk])
     return ShownConversation(
         str(row.pk),
-        row.title,
+        row.title if row.temporary_until is None else gettext("Temporary chat"),
         url,
         row.effort,
         is_imported=row.imported_at is not None,
@@ -60,6 +62,7 @@ def shown_conversation(row: Conversation) -> ShownConversation:
         has_news=row.has_news,
         is_pinned=row.is_pinned,
         is_archived=row.archived_at is not None,
+        is_temporary=row.temporary_until is not None,
     )
 
 

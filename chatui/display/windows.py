@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 from uuid import UUID
 
 from chatui.display.conversation import ShownExchange, shown_exchanges
+from chatui.display.ratings.shown import verdicts_of
 from chatui.models import Conversation, Message, User
 from chatui.permissions import access
 from chatui.store import branch_windows, transcripts
@@ -26,6 +27,20 @@ class ShownWindow:
     exchanges: Sequence[ShownExchange]
     earlier: str = ""
     later: str = ""
+
+
+def with_ratings(row: Conversation, exchanges: Sequence[ShownExchange]) -> list[ShownExchange]:
+    """The exchanges with what their owner said of the answers."""
+    rated = {each.answer.rated.message_id: each for each in exchanges if each.answer and each.answer.rated}
+    verdicts = verdicts_of(row, rated)
+    return [_rated(each, verdicts) for each in exchanges]
+
+
+def _rated(exchange: ShownExchange, verdicts: dict[str, str]) -> ShownExchange:
+    answer = exchange.answer
+    if answer is None or answer.rated is None or answer.rated.message_id not in verdicts:
+        return exchange
+    return replace(exchange, answer=replace(answer, rated=replace(answer.rated, verdict=verdicts[answer.rated.message_id])))
 
 
 def latest(row: Conversation, person: User) -> ShownWindow:
@@ -75,7 +90,7 @@ def whole(row: Conversation, person: User) -> Iterator[ShownWindow]:
     exchanges = found.exchanges if found else ()
     for start in range(0, len(exchanges), EXCHANGES):
         keys = list(chain.from_iterable(exchanges[start : start + EXCHANGES]))
-        yield ShownWindow(shown_exchanges(row, partial(list, keys)))
+        yield ShownWindow(with_ratings(row, shown_exchanges(row, partial(list, keys))))
 
 
 def _end(row: Conversation, leaf: Message | None) -> Window | None:
@@ -90,7 +105,7 @@ def _shown(row: Conversation, find: Callable[[], Window | None]) -> ShownWindow:
         last[:] = [found] if found else []
         return found.keys if found else []
 
-    exchanges = shown_exchanges(row, keys)
+    exchanges = with_ratings(row, shown_exchanges(row, keys))
     if not last or not exchanges:
         return ShownWindow(exchanges)
     first, end = exchanges[0].question, exchanges[-1].question

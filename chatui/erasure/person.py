@@ -24,6 +24,7 @@ from chatui.models import (
     Folder,
     Invitation,
     PasswordLink,
+    Rating,
     ShareLink,
     Turn,
     User,
@@ -80,7 +81,11 @@ def _close_account(person: User) -> None:
 
 def _erase_rows(person: User, name: str) -> None:
     """What names the person outside their own conversations; the audit log, which must keep the name, excepted."""
-    for rows in (ActiveLeaf.objects.filter(person=person), ShareLink.objects.filter(created_by=person)):
+    for rows in (
+        ActiveLeaf.objects.filter(person=person),
+        ShareLink.objects.filter(created_by=person),
+        Rating.objects.filter(person=person),
+    ):
         erasure.delete_rows(rows)
     erasure.delete_rows(Folder.objects.filter(owner=person))
     erasure.delete_rows(DebugRequest.objects.filter(person=person))

@@ -153,11 +153,8 @@ def _person(visitor: Visitor) -> User:
 def _wanted(command: wire.Ask) -> Ask:
     client_id = _client_id(command)
     match command:
-        case wire.Send(conversation=conversation, folder=folder, text=text, effort=effort, choice=choice, tools_off=names):
-            where = None if conversation is None else _uuid(conversation)
-            inside = None if folder is None else _uuid(folder)
-            off = switched.names_of(names or "")
-            return Ask(Kind.SEND, client_id, effort, conversation=where, folder=inside, tools_off=off, choice=choice, text=text)
+        case wire.Send():
+            return _sent(command, client_id)
         case wire.Edit(conversation=conversation, question=question, text=text, effort=effort, choice=choice):
             place, of = _uuid(conversation), _uuid(question)
             return Ask(Kind.EDIT, client_id, effort, conversation=place, question=of, choice=choice, text=text)
@@ -166,6 +163,20 @@ def _wanted(command: wire.Ask) -> Ask:
         case wire.Continue(conversation=conversation, turn=turn):
             return Ask(Kind.CONTINUE, client_id, "", conversation=_uuid(conversation), continued_turn=_uuid(turn))
     raise AskRefusedError(ProductCode.COMMAND)
+
+
+def _sent(command: wire.Send, client_id: UUID) -> Ask:
+    return Ask(
+        Kind.SEND,
+        client_id,
+        command.effort,
+        conversation=None if command.conversation is None else _uuid(command.conversation),
+        folder=None if command.folder is None else _uuid(command.folder),
+        tools_off=switched.names_of(command.tools_off or ""),
+        choice=command.choice,
+        temporary=bool(command.temporary),
+        text=command.text,
+    )
 
 
 def _client_id(command: wire.Ask) -> UUID:

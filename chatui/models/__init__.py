@@ -20,6 +20,7 @@ from chatui.models.message import Message
 from chatui.models.password_link import PasswordLink
 from chatui.models.programs.api_key import ApiKey
 from chatui.models.programs.program_answer import ProgramAnswer
+from chatui.models.ratings.rating import Rating
 from chatui.models.search_entry import SearchEntry
 from chatui.models.share_link import ShareLink
 from chatui.models.stored_backend import StoredBackend
@@ -48,6 +49,7 @@ __all__ = [
     "OutsideIdentity",
     "PasswordLink",
     "ProgramAnswer",
+    "Rating",
     "RecoveryCode",
     "SearchEntry",
     "SecondFactor",

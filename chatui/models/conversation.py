@@ -40,6 +40,8 @@ class Conversation(models.Model):
     ``json_schemas.answer_format``; NULL for text. ``has_news``: an answer ended and no page has shown it to its person
     yet.
 
+    ``temporary_until``: it is in no list, and is erased then (``chatui.store.temporary.lifetime``); NULL for all others.
+
     It stands in one place: in the list or in a ``folder`` of its person's, on top of either (``is_pinned``), or in the archive
     (``archived_at``), where it cannot be pinned. From the archive and the bin it goes back to the folder that it has.
     """
@@ -66,8 +68,11 @@ class Conversation(models.Model):
     archived_at = models.DateTimeField(null=True, blank=True)
     folder = models.ForeignKey(Folder, on_delete=models.SET_NULL, null=True, blank=True, related_name="conversations")
 
+    temporary_until = models.DateTimeField(null=True, blank=True)
+
     class Meta:
         indexes = [
+            models.Index(fields=["temporary_until"], name="conversation_temporary", condition=models.Q(temporary_until__isnull=False)),
             models.Index(fields=["owner", "-active_at"], name="conversation_by_owner"),
             models.Index(
                 fields=["owner", "-is_pinned", "-active_at", "-id"],

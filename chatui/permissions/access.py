@@ -23,6 +23,7 @@ from chatui.env import environment
 from chatui.models import Conversation, DebugRequest, Folder, Message, ShareLink, Turn, User
 from chatui.models.turn import TurnState
 from chatui.permissions import attempts, looks
+from chatui.permissions.listed import is_listed, listed
 from chatui.tools import offered
 from chatui.tools.tool import Tool
 from renderer.errors import Code
@@ -75,7 +76,7 @@ def own_conversations(
     ``before`` only those that come after the one that is pinned or not, with this time and key. Each has ``is_running``: whether an answer
     is being written in it."""
     running = Turn.objects.filter(conversation=OuterRef("pk"), state=TurnState.RUNNING)
-    mine = Conversation.objects.filter(owner=user, deleted_at=None, archived_at=None, folder=folder).annotate(is_running=Exists(running))
+    mine = listed(user).filter(deleted_at=None, archived_at=None, folder=folder).annotate(is_running=Exists(running))
     if before is not None:
         is_pinned, at, key = before
         if is_pinned:
@@ -97,14 +98,14 @@ def own_folder(user: User, folder_id: object, *, held: bool = False) -> Folder:
 
 def own_folders(user: User, *, whole: bool = False) -> list[Folder]:
     """The person's folders by name, with instructions if ``whole``. ``has_news`` of each: a conversation in it has an unseen answer."""
-    unseen = Conversation.objects.filter(owner=user, has_news=True, deleted_at=None, archived_at=None, folder=OuterRef("pk"))
+    unseen = listed(user).filter(has_news=True, deleted_at=None, archived_at=None, folder=OuterRef("pk"))
     found = Folder.objects.filter(owner=user).defer(*() if whole else ("instructions",)).annotate(has_news=Exists(unseen))
     return sorted(found, key=lambda folder: (folder.name.casefold(), folder.pk))
 
 
 def own_archive(user: User, limit: int, before: tuple[datetime, UUID] | None = None) -> list[Conversation]:
     """The person's archived conversations, those first that were archived last; with ``before`` only those after this time and key."""
-    archived = Conversation.objects.filter(owner=user, deleted_at=None, archived_at__isnull=False).order_by("-archived_at", "-pk")
+    archived = listed(user).filter(deleted_at=None, archived_at__isnull=False).order_by("-archived_at", "-pk")
     if before is not None:
         at, key = before
         archived = archived.filter(Q(archived_at__lt=at) | Q(pk__lt=key), archived_at__lte=at)
@@ -114,7 +115,7 @@ def own_archive(user: User, limit: int, before: tuple[datetime, UUID] | None = N
 def own_bin(user: User, limit: int, before: tuple[datetime, UUID] | None = None) -> list[Conversation]:
     """The person's conversations in the bin, those first that were deleted last; ``before`` as for ``own_archive``. What is still
     being imported or already being erased is not among them."""
-    binned = Conversation.objects.filter(owner=user, deleted_at__isnull=False, unfinished_until=None).order_by("-deleted_at", "-pk")
+    binned = listed(user).filter(deleted_at__isnull=False, unfinished_until=None).order_by("-deleted_at", "-pk")
     if before is not None:
         at, key = before
         binned = binned.filter(Q(deleted_at__lt=at) | Q(pk__lt=key), deleted_at__lte=at)
@@ -123,7 +124,7 @@ def own_bin(user: User, limit: int, before: tuple[datetime, UUID] | None = None)
 
 def all_own_conversations(user: User) -> Iterator[Conversation]:
     """Every conversation of the person's that is not in the bin, the oldest first; one at a time, with no cursor left open between two."""
-    mine = Conversation.objects.filter(owner=user, deleted_at=None)
+    mine = listed(user).filter(deleted_at=None)
     for key in list(mine.order_by("created_at").values_list("pk", flat=True)):
         if (row := mine.filter(pk=key).first()) is not None:
             yield row
@@ -131,7 +132,7 @@ def all_own_conversations(user: User) -> Iterator[Conversation]:
 
 def own_import_keys(user: User) -> set[str]:
     """The digests of what the person has imported from exports, except for what is in the bin."""
-    imported = Conversation.objects.filter(owner=user, deleted_at=None).exclude(import_key="")
+    imported = listed(user).filter(deleted_at=None).exclude(import_key="")
     return set(imported.values_list("import_key", flat=True))
 
 
@@ -139,12 +140,12 @@ def own_messages(user: User, keys: Iterable[UUID]) -> dict[UUID, Message]:
     """The visible messages among ``keys`` that are in this person's own conversations and not in the bin, by key."""
     # Ownership is checked on the rows: with more conditions SQLite would scan everything that the person ever wrote.
     found = Message.objects.filter(is_visible=True).select_related("conversation").in_bulk(list(keys))
-    return {key: row for key, row in found.items() if row.conversation.owner_id == user.pk and row.conversation.deleted_at is None}
+    return {key: row for key, row in found.items() if row.conversation.owner_id == user.pk and is_listed(row.conversation)}
 
 
 def own_conversations_of(user: User, keys: Iterable[UUID]) -> dict[UUID, Conversation]:
     """The conversations among ``keys`` that are this person's own and not in the bin, by key."""
-    return Conversation.objects.filter(owner=user, deleted_at=None).in_bulk(list(keys))
+    return listed(user).filter(deleted_at=None).in_bulk(list(keys))
 
 
 def share_link(token: str) -> ShareLink:
@@ -167,7 +168,7 @@ def own_share_links(user: User) -> QuerySet[ShareLink]:
 def _live_links() -> QuerySet[ShareLink]:
     now, most = timezone.now(), environment().share_max_days
     found = ShareLink.objects.filter(Q(expires_at=None) | Q(expires_at__gt=now), revoked_at=None, conversation__deleted_at=None)
-    found = found.filter(created_by__is_active=True, conversation__owner=F("created_by"))
+    found = found.filter(created_by__is_active=True, conversation__owner=F("created_by"), conversation__temporary_until=None)
     # A shorter limit that the operator sets later also applies to older links.
     return found if most < 0 else found.filter(created_at__gt=now - timedelta(days=most)) if most else found.none()
 

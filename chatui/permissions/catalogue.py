@@ -17,6 +17,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "chatui.view_any_conversation": noop("Open conversations of other people in the debug view"),
     },
     noop("Audit log"): {"chatui.view_auditevent": noop("Read and export the audit log")},
+    noop("Ratings"): {"chatui.export_ratings": noop("Export ratings of answers, each with the visible conversation before it")},
     noop("Accounts"): _table(
         "chatui",
         "user",

@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
@@ -21,6 +21,7 @@ from chatui.models import (
     Message,
     OpenedPage,
     ProgramAnswer,
+    Rating,
     SearchEntry,
     ShareLink,
     ToolApproval,
@@ -36,6 +37,7 @@ BATCH_MESSAGES = 100
 """In one transaction. A turn can hold 4 MB of what was sent to the model, and goes with its question."""
 
 
+_EVERY = Q()
 _OF_TURN: tuple[type[TurnPiece | ToolCall | ToolApproval | OpenedPage | ProgramAnswer], ...] = (
     TurnPiece,
     ToolCall,
@@ -52,7 +54,7 @@ def erase_conversation(key: UUID, *, only_from_bin: bool = False) -> int:
     It is in the bin from the first step on, so that nobody reads half of it, and nothing that still runs in it may write; the next
     ``sweep`` goes on where a process died. ``only_from_bin``: nothing is erased if its owner has taken it out of the bin meanwhile.
     """
-    if not _close(key, only_from_bin=only_from_bin):
+    if not close(key, Q(deleted_at__isnull=False) if only_from_bin else _EVERY):
         return 0
     erased = 0
     while taken := _erase_newest(key):
@@ -64,6 +66,19 @@ def erase_conversation(key: UUID, *, only_from_bin: bool = False) -> int:
             delete_rows(table.objects.filter(conversation=key))
         delete_rows(Conversation.objects.filter(pk=key))
     return erased
+
+
+def close(key: UUID, only: Q = _EVERY) -> bool:
+    """The first step of an erasure: nobody reads it or takes it out of the bin from now on, and nothing may write into it. False where it
+    is not as ``only`` says, or is not there."""
+    with short_transaction():
+        now = timezone.now()
+        if not Conversation.objects.filter(only, pk=key).update(deleted_at=Coalesce("deleted_at", now), unfinished_until=now):
+            return False
+        running = Turn.objects.filter(conversation=key, state=TurnState.RUNNING)
+        running.update(state=TurnState.STOPPED, lease_owner="", finished_at=now)
+        delete_rows(TurnPiece.objects.filter(turn__conversation=key))
+    return True
 
 
 def count_expired(before: datetime) -> int:
@@ -98,24 +113,11 @@ def _expired(before: datetime) -> QuerySet[Conversation]:
     return Conversation.objects.filter(deleted_at__lt=before)
 
 
-def _close(key: UUID, *, only_from_bin: bool = False) -> bool:
-    """Nobody can take it out of the bin from now on. False where it is not to be erased, or is not there."""
-    with short_transaction():
-        now = timezone.now()
-        rows = Conversation.objects.filter(pk=key)
-        rows = rows.exclude(deleted_at=None) if only_from_bin else rows
-        if not rows.update(deleted_at=Coalesce("deleted_at", now), unfinished_until=now):
-            return False
-        running = Turn.objects.filter(conversation=key, state=TurnState.RUNNING)
-        running.update(state=TurnState.STOPPED, lease_owner="", finished_at=now)
-        delete_rows(TurnPiece.objects.filter(turn__conversation=key))
-    return True
-
-
 def _erase_newest(key: UUID) -> int:
     with short_transaction():
         newest = Message.objects.filter(conversation=key).order_by("-position")
         keys = list(newest.values_list("pk", flat=True)[:BATCH_MESSAGES])
+        delete_rows(Rating.objects.filter(message__in=keys))
         delete_rows(SearchEntry.objects.filter(message__in=keys))
         delete_rows(ActiveLeaf.objects.filter(message__in=keys))
         delete_rows(ShareLink.objects.filter(leaf__in=keys))

@@ -76,7 +76,8 @@ def append_chain(conversation: Conversation, parent: Message | None, frames: Seq
 
 
 def append_at(conversation: Conversation, place: Place, frame: Frame, author: Author, kept: Kept = _BY_ITSELF) -> Message:
-    """Keep a frame at a place that was read in the same transaction. Reads nothing: of ``conversation`` it needs the keys only."""
+    """Keep a frame at a place that was read in the same transaction. Reads nothing: of ``conversation`` it needs the keys, and whether
+    it is temporary."""
     return append_chain_at(conversation, place, [(frame, author, kept)])
 
 
@@ -108,7 +109,7 @@ def row_of(conversation: Conversation, frame: Frame, author: Author, kept: Kept)
     if kept.key is not None:
         message.pk = kept.key
     # A summary of the thinking stands folded beside an answer; nobody looks for that, and it has no place of its own to lead to.
-    is_found = message.is_visible and message.name not in PRODUCT_NAMES
+    is_found = message.is_visible and message.name not in PRODUCT_NAMES and conversation.temporary_until is None
     return Row(message, show(writable, Audience.END_USER) if is_found else None)
 
 

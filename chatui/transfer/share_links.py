@@ -14,7 +14,7 @@ from django.utils import timezone
 from chatui.audit_log.record import Visitor, record
 from chatui.env import environment
 from chatui.models import Conversation, Message, ShareLink, User
-from chatui.permissions import access
+from chatui.permissions import access, temporary
 from chatui.store import transcripts
 from chatui.store.browsing import opened_pages
 from renderer.frame_kinds import PRODUCT_NAMES, is_preamble
@@ -171,7 +171,7 @@ def revoke(visitor: Visitor, *, link_id: UUID | None = None, conversation_id: UU
 
 
 def _shareable(person: User, conversation_id: object) -> Conversation:
-    row = access.own_conversation(person, conversation_id)
+    row = temporary.own_kept(person, conversation_id)
     if not is_on():
         raise access.NotFoundError
     return row

@@ -9,6 +9,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from itertools import dropwhile
 from typing import Any
 from uuid import UUID
@@ -25,6 +26,7 @@ from chatui.models.turn import TurnState
 from chatui.prompts.preferences import worded, worded_of_program
 from chatui.store import branch_walk, continuation, document_headers, requests, transcripts
 from chatui.store.branch_walk import SeenMessage
+from chatui.store.temporary import lifetime
 from chatui.turns.asked.by_program import ProgramAsk
 from renderer import history
 from renderer.errors import ErrorCode
@@ -71,6 +73,7 @@ class Job:
     cut_message_id: UUID | None = None
     turns_left_out: int = 0
     call_ids: frozenset[str] = frozenset()
+    temporary_until: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +120,7 @@ def job_of(turn: Turn) -> Job:
         lease_owner=turn.lease_owner,
         effort=turn.effort,
         choice=turn.choice,
+        temporary_until=turn.conversation.temporary_until,
     )
 
 
@@ -266,7 +270,7 @@ def finish(job: Job, outcome: Outcome, account: Account, *, has_pieces: bool = T
         finished_at=now,
     )
     if ended:
-        changed: dict[str, object] = {"active_at": now}
+        changed: dict[str, object] = {"active_at": now, "temporary_until": lifetime.after_answer(now)}
         if is_news(outcome.state):
             changed["has_news"] = True
         if shown["model"]:
@@ -339,5 +343,5 @@ def _parent(keys: Sequence[UUID]) -> UUID:
 
 
 def _conversation(job: Job) -> Conversation:
-    """The keys of the conversation: whoever asks in it owns it."""
-    return Conversation(pk=job.conversation_id, owner_id=job.asked_by_id)
+    """The conversation as far as its messages need it: whoever asks in it owns it."""
+    return Conversation(pk=job.conversation_id, owner_id=job.asked_by_id, temporary_until=job.temporary_until)

@@ -31,6 +31,7 @@ from chatui.turns.programs import forgetting
 from chatui.turns.programs.starting import start_program
 from chatui.turns.runner import Runner
 from chatui.turns.start import Ask, AskRefusedError, Started
+from chatui.turns.temporary import ending
 from renderer.gate import Audience
 
 log = logging.getLogger(__name__)
@@ -115,7 +116,7 @@ def launch(started: Started) -> None:
     task.add_done_callback(lambda _: _forget(turn_id))
     conversation = started.turn.conversation
     bus().send(groups.turns_of(conversation.pk), {"type": "turn.begun"})
-    if started.program is None:
+    if started.program is None and conversation.temporary_until is None:
         bus().send(groups.person(conversation.owner_id), list_events.listed(conversation, is_running=True))
 
 
@@ -199,6 +200,7 @@ async def _reap_often() -> None:
 
 async def _reap() -> None:
     await pools.reaper.run(forgetting.forget_ended)
+    await pools.reaper.run(ending.end_overdue)
     for turn in await pools.reaper.run(sweep.abandoned):
         if await pools.reaper.run(sweep.interrupt, turn):
             log.warning("turn %s was abandoned by its process, and is closed", turn.pk)

@@ -25,6 +25,7 @@ from chatui.models.message import Author
 from chatui.models.turn import TurnState
 from chatui.permissions import access
 from chatui.store import continuation, transcripts
+from chatui.store.temporary import lifetime
 from chatui.turns import sweep
 from chatui.turns.asked.by_program import ProgramAsk
 from chatui.turns.leases import LEASE
@@ -52,7 +53,8 @@ class Ask:
     ``continued_turn``: the turn whose answer is to be continued, with the settings of that turn; with a ``question``, the answer to it goes
     on behind what is stored, with the settings of this ask. ``choice``: a back end or one of its
     models; empty for the person's default, None for the conversation's current choice. ``tools_off``: names of tools that a new
-    conversation does without. ``answer_format``: what the answers of a new conversation have to be.
+    conversation does without. ``answer_format``: what the answers of a new conversation have to be. ``temporary``: it is in no list and no
+    folder, and soon gone.
     """
 
     kind: Kind
@@ -65,6 +67,7 @@ class Ask:
     folder: UUID | None = None
     tools_off: frozenset[str] = frozenset()
     answer_format: AnswerFormat | None = None
+    temporary: bool = False
     text: str = field(default="", repr=False)
     session: SignedIn | None = field(default=None, repr=False)
     """Checked once more where it is given."""
@@ -288,6 +291,7 @@ def _asked_in(conversation: Conversation, *changed: str) -> None:
     """It comes to the top of the list, also from the archive, and whoever asks in it has seen what was new."""
     conversation.active_at, conversation.has_news, conversation.archived_at = timezone.now(), False, None
     conversation.save(update_fields=["active_at", "has_news", "archived_at", *changed])
+    lifetime.ask(conversation)
 
 
 def _chosen(person: User, choice: str) -> str:
@@ -304,11 +308,13 @@ def first_title(text: str) -> str:
 
 
 def _new_conversation(person: User, wanted: _Wanted, choice: str) -> Conversation:
-    folder = access.own_folder(person, wanted.ask.folder, held=True) if wanted.ask.folder else None
-    title = first_title(wanted.text)
+    temporary = wanted.ask.temporary
+    folder = access.own_folder(person, wanted.ask.folder, held=True) if wanted.ask.folder and not temporary else None
+    # A title would stand in the history of the browser.
+    title, until = ("", lifetime.end()) if temporary else (first_title(wanted.text), None)
     answers = wanted.ask.answer_format.stored() if wanted.ask.answer_format else None
     row = Conversation.objects.create(
-        owner=person, title=title, effort=wanted.ask.effort, choice=choice, folder=folder, answer_format=answers
+        owner=person, title=title, effort=wanted.ask.effort, choice=choice, folder=folder, answer_format=answers, temporary_until=until
     )
     ToolRule.objects.bulk_create(ToolRule(conversation=row, tool=name, is_allowed=False) for name in sorted(wanted.ask.tools_off))
     return row

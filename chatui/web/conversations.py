@@ -36,6 +36,7 @@ from chatui.env import environment
 from chatui.model_servers import connected, model_choice
 from chatui.permissions import access, access_notices
 from chatui.turns import running, sweep
+from chatui.turns.temporary import visits
 from chatui.web import archive
 from chatui.web.content.diagrams import draws_diagrams
 from chatui.web.guards import guarded
@@ -66,6 +67,7 @@ def conversation(request: HttpRequest, conversation_id: UUID) -> HttpResponseBas
     person = person_of(request)
     row = access.own_conversation(person, conversation_id)
     sweep.interrupt_abandoned(row)
+    visits.stay(row)
     if request.GET.get("all"):
         return _whole(request, person, row)
     return HttpResponse(_page(request, person, row, _window(asked, row, person) if asked else windows.latest(row, person)))
@@ -154,6 +156,7 @@ def _page(request: HttpRequest, person: User, row: Conversation | None, shown: S
         "welcome": welcome(),
         "examples": [] if row else examples(is_demo=connected.is_demo()),
         "deleted": _just_deleted(request, person),
+        "is_temporary": row.temporary_until is not None if row else "temporary" in request.GET,
         "limits": {"text_chars": environment().max_message_chars},
         "efforts": EFFORTS,
         "has_format": row is not None and row.answer_format is not None,
@@ -194,7 +197,7 @@ def exchange(request: HttpRequest, conversation_id: UUID, turn_id: UUID) -> Http
     """The fragment of one question and its answer."""
     row = access.own_conversation(person_of(request), conversation_id)
     sweep.interrupt_abandoned(row)
-    shown = shown_exchange(row, access.turn_of(row, turn_id))
+    [shown] = windows.with_ratings(row, [shown_exchange(row, access.turn_of(row, turn_id))])
     context = {"exchange": shown, "conversation": shown_conversation(row), "efforts": EFFORTS}
     return render(request, "exchange/_exchange.html", context)
 

@@ -15,7 +15,7 @@ from chatui.codes import ProductCode
 from chatui.display.conversation_links import shown_conversation
 from chatui.env import environment
 from chatui.guess_limits import GuessLimit, Scope
-from chatui.permissions import access
+from chatui.permissions import access, temporary
 from chatui.throttle import Throttle
 from chatui.transfer import share_links
 from chatui.web.content.diagrams import draws_diagrams
@@ -48,7 +48,7 @@ def share(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
             named=request.POST.get("named") == "yes",
         )
         return redirect(f"{reverse('share', args=[conversation_id])}?made={link.id}")
-    row = access.own_conversation(person, conversation_id)
+    row = temporary.own_kept(person, conversation_id)
     preview = share_links.preview(person, conversation_id)
     context = {
         "conversation": shown_conversation(row),

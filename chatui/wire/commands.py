@@ -28,7 +28,7 @@ class Ask(Command):
 @dataclass(frozen=True, slots=True)
 class Send(Ask):
     """A new message. Without a ``conversation`` it begins a new one, in ``folder`` where one is named, and without the tools whose names
-    are in ``tools_off``, with commas between them."""
+    are in ``tools_off``, with commas between them; with ``temporary`` one that is in no list and soon gone."""
 
     type = "send"
     conversation: Reference | None
@@ -37,6 +37,7 @@ class Send(Ask):
     effort: str
     choice: str | None
     tools_off: str | None
+    temporary: bool | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +171,10 @@ def _read(value: object, hint: Any) -> object:
     wanted = get_args(hint) or (hint,)
     if value is None and type(None) in wanted:
         return None
+    if bool in wanted:
+        if isinstance(value, bool):
+            return value
+        raise UnreadableCommandError
     if int in wanted:
         if isinstance(value, int) and not isinstance(value, bool):
             return value

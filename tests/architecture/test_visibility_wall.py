@@ -22,11 +22,15 @@ READERS = {
     "Message": (
         *(*_ALWAYS, "chatui/turns/ledger.py", "chatui/turns/sweep.py"),
         *("chatui/store/bulk_append.py", "chatui/store/erasure.py", "chatui/erasure/"),
+        # what was temporary, and is to be found from now on
+        "chatui/store/temporary/searching.py",
     ),
     # make new ones; the model that answered last; erase them; the title that a model gave
     "Conversation": (
         *(*_ALWAYS, "chatui/store/unfinished_imports.py", "chatui/turns/start.py", "chatui/turns/ledger.py"),
         *("chatui/store/erasure.py", "chatui/erasure/", "chatui/turns/titles/keeping.py", "chatui/turns/programs/starting.py"),
+        # where every list begins; how long the temporary ones last, and their end
+        *("chatui/permissions/listed.py", "chatui/store/temporary/lifetime.py", "chatui/turns/temporary/"),
     ),
     # collected and read; written once a second, when a process ends, and when a turn ends; erased
     "TurnPiece": (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Mapping
+from datetime import timedelta
 from http.cookies import SimpleCookie
 from typing import Any
 from uuid import uuid4
@@ -88,6 +89,7 @@ def places(world: World) -> dict[str, str]:
         "foreign_folder": str(Folder.objects.create(owner=bystander, name="Somebody's folder").pk),
         "conversation": str(world.hers.conversation.pk),
         "deleted": str(world.deleted.conversation.pk),
+        "temporary": str(Conversation.objects.create(owner=owner, temporary_until=timezone.now() + timedelta(hours=1)).pk),
         "nothing": str(uuid4()),
         "turn": str(world.hers.turn.pk),
         "call": str(call.pk),

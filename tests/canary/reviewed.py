@@ -184,6 +184,31 @@ ROUTES: tuple[Route, ...] = (
         ),
     ),
     Route(
+        "c/<uuid:conversation_id>/messages/<uuid:message_id>/rating/",
+        "The owner: what they have said of an answer; rates it, or takes that back.",
+        (
+            Ask("GET", "/c/{conversation}/messages/{final}/rating/", _OWNER_ONLY),
+            Ask("GET", "/c/{conversation}/messages/{question}/rating/", _NOBODY),
+            Ask("GET", "/c/{conversation}/messages/{hidden}/rating/", _HIDDEN_BY_ID, action="rate an answer"),
+            Ask("GET", "/c/{deleted}/messages/{final}/rating/", _NOBODY),
+            Ask("POST", "/c/{conversation}/messages/{final}/rating/", _OWNER_ACTS, {"verdict": "up", "note": "Thanks"}),
+            Ask("POST", "/c/{conversation}/messages/{final}/rating/", _OWNER_ACTS, {"verdict": "down", "reason": "wrong"}),
+            Ask("POST", "/c/{conversation}/messages/{final}/rating/", _OWNER_ACTS, {"verdict": ""}),
+            Ask("POST", "/c/{conversation}/messages/{final}/rating/", _OWNER_ACTS.replace("302 302", "302 400"), {"verdict": "down"}),
+            Ask("POST", "/c/{conversation}/messages/{hidden}/rating/", _HIDDEN_BY_ID, {"verdict": "up"}, "rate an answer"),
+            Ask("POST", "/c/{conversation}/messages/{foreign_message}/rating/", _NOBODY, {"verdict": "up"}),
+        ),
+    ),
+    Route(
+        "ratings/",
+        "Staff with the permission to export ratings, which nobody here has: see tests/chatui/transfer/test_rating_exports.py.",
+        (
+            Ask("GET", "/ratings/", _NOBODY),
+            Ask("POST", "/ratings/", _NOBODY, {"format": "openchatml"}),
+            Ask("POST", "/ratings/", _NOBODY, {"format": "harmony", "hidden": "on", "why": "a fault was reported"}),
+        ),
+    ),
+    Route(
         "c/<uuid:conversation_id>/turns/<uuid:turn_id>/",
         "The owner: what is visible of one exchange.",
         (
@@ -246,6 +271,20 @@ ROUTES: tuple[Route, ...] = (
         "c/<uuid:conversation_id>/restore/",
         "The owner takes it out of the bin.",
         (Ask("POST", "/c/{deleted}/restore/", _OWNER_ACTS), Ask("POST", "/c/{conversation}/restore/", _NOBODY)),
+    ),
+    Route(
+        "c/<uuid:conversation_id>/temporary/<slug:what>/",
+        "The owner: whether the page of a temporary conversation was left or is there again; keeps it, or erases it for good.",
+        (
+            Ask("POST", "/c/{temporary}/temporary/leave/", _OWNER_ONLY),
+            Ask("POST", "/c/{temporary}/temporary/stay/", _OWNER_ONLY),
+            Ask("POST", "/c/{temporary}/temporary/keep/", _OWNER_ONLY),
+            Ask("POST", "/c/{temporary}/temporary/close/", _OWNER_ONLY),
+            Ask("POST", "/c/{temporary}/temporary/nothing/", _NOBODY),
+            Ask("POST", "/c/{conversation}/temporary/close/", _NOBODY),
+            Ask("POST", "/c/{deleted}/temporary/keep/", _NOBODY),
+            Ask("GET", "/c/{temporary}/temporary/close/", _NEVER),
+        ),
     ),
     Route(
         "c/<uuid:conversation_id>/erase/",

@@ -9,7 +9,7 @@ from django.db import transaction
 
 from chatui.display.folders.names import is_seen, one_line
 from chatui.models import Conversation, Folder, User
-from chatui.permissions import access
+from chatui.permissions import access, temporary
 from chatui.store import transcripts
 from chatui.store.short_transactions import short_transaction
 
@@ -80,7 +80,7 @@ def change(person: User, folder_id: object, wanted: Wanted) -> Folder:
 def move(person: User, conversation_id: object, folder_id: str) -> Conversation:
     """Put a conversation into a folder, or into the list where that is empty. It is then neither pinned nor archived."""
     with transaction.atomic():
-        row = access.own_conversation(person, conversation_id)
+        row = temporary.own_kept(person, conversation_id)
         # Nobody deletes the folder until the conversation is in it.
         row.folder = access.own_folder(person, folder_id, held=True) if folder_id else None
         row.is_pinned, row.archived_at = False, None

@@ -41,8 +41,8 @@ class Command(BaseCommand):
         verify.add_argument("--head", metavar="HASH", help="the hash that was noted with it")
         parts.add_parser("head", help="print number and hash of the last line, to note elsewhere")
         filters = argparse.ArgumentParser(add_help=False)
-        filters.add_argument("--since", type=_since, help="from this day or time on, such as 2026-11-20 or 2026-11-20T10:00")
-        filters.add_argument("--until", dest="before", type=_until, help="up to this day, whole, or to this time")
+        filters.add_argument("--since", type=since_of, help="from this day or time on, such as 2026-11-20 or 2026-11-20T10:00")
+        filters.add_argument("--until", dest="before", type=until_of, help="up to this day, whole, or to this time")
         filters.add_argument("--code", default="", help="such as E-PERM-VISIBILITY")
         filters.add_argument("--person", default="", help="name of the account that did it")
         filters.add_argument("--whose", default="", help="name of the account that owns the conversation, or that was changed")
@@ -119,11 +119,13 @@ def _columns(text: str) -> frozenset[str]:
     return names
 
 
-def _since(text: str) -> datetime:
+def since_of(text: str) -> datetime:
+    """The beginning of a time that was typed."""
     return _moment(text)[0]
 
 
-def _until(text: str) -> datetime:
+def until_of(text: str) -> datetime:
+    """The end of it: of a day, its end."""
     moment, is_day = _moment(text)
     return moment + timedelta(days=1) if is_day and moment.date() < date.max else moment
 

@@ -15,6 +15,7 @@ from chatui.audit_log.record import SHELL, record
 from chatui.env import environment
 from chatui.erasure import traces
 from chatui.store import erasure
+from chatui.turns.temporary import ending
 
 _ALL = 1_000_000
 
@@ -38,6 +39,7 @@ class Command(BaseCommand):
         record("retention run", SHELL, detail=f"conversations deleted before {before:%Y-%m-%d %H:%M}: {count}")
         removed = erasure.erase_expired(before)
         erasure.sweep()
+        ending.end_overdue()
         call_command("clearsessions")
         session_list.forget_ended()
         warning = traces.wipe(vacuum=options["vacuum"])

@@ -42,7 +42,7 @@ def untitled(started: Started, written: Iterable[Frame]) -> Talk | None:
     A title that a person wrote stays, and so does that of an import and one that a model wrote before.
     """
     row = started.turn.conversation
-    if started.after is not None or row.title_is_custom or row.imported_at is not None:
+    if started.after is not None or row.title_is_custom or row.imported_at is not None or row.temporary_until is not None:
         return None
     question = transcripts.frame_of(started.turn.question)
     answers = [frame for frame in visible(written, Audience.END_USER) if is_answer(frame.header) and frame.body.strip()]

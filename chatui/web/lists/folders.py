@@ -23,7 +23,7 @@ from chatui.display import list_events
 from chatui.display.conversation_links import shown_conversation
 from chatui.display.folders import actions, shown
 from chatui.display.folders.actions import INSTRUCTION_CHARS, MOST_FOLDERS, NAME_CHARS, NoNameError, TooManyFoldersError, Wanted
-from chatui.permissions import access
+from chatui.permissions import temporary
 from chatui.throttle import Throttle
 from chatui.web.guards import guarded
 from chatui.web.people import person_of
@@ -82,7 +82,7 @@ def new(request: HttpRequest) -> HttpResponse:
     """Makes a folder. Puts the conversation into it that ``conversation`` names, or leads to a new one in it."""
     person = person_of(request)
     asked = request.POST.get("conversation") or request.GET.get("conversation", "")
-    row = access.own_conversation(person, asked) if asked else None
+    row = temporary.own_kept(person, asked) if asked else None
     form = FolderForm(request.POST or None)
     if request.method == "POST":
         _writes.check(str(person.pk))
@@ -136,7 +136,7 @@ def move(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
     person = person_of(request)
     if request.method == "POST":
         return _moved(request, person, conversation_id, request.POST.get("folder", ""))
-    row = access.own_conversation(person, conversation_id)
+    row = temporary.own_kept(person, conversation_id)
     folders = shown.names(person)
     context = {
         "conversation": shown_conversation(row),

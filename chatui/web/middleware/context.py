@@ -14,7 +14,7 @@ from chatui.display.operator_pages import announcement
 from chatui.env import BASE_DIR, environment
 from chatui.languages.offered import LANGUAGES, page_language
 from chatui.model_servers import connected
-from chatui.permissions import access, access_notices, attempts, debug_requests
+from chatui.permissions import access, access_notices, attempts, debug_requests, ratings
 from chatui.transfer import share_links
 
 _CATALOGUES = "js/language/catalogues"
@@ -36,6 +36,7 @@ def page(request: HttpRequest) -> dict[str, Any]:
         "can_see_hidden": access.can_see_hidden(person),
         "can_see_failures": access.can_see_failures(person),
         "can_read_audit": access.can_read_audit(person),
+        "can_export_ratings": ratings.can_export(person),
         "audit_warnings": len(attempts.unacknowledged()) if access.can_read_audit(person) else 0,
         "owners_are_notified": access_notices.are_enabled(),
         "requests_to_decide": debug_requests.to_decide(person),

@@ -62,7 +62,8 @@ export class Commands {
     this.#around.transcript.send(clientId, text);
     const { id: conversation, folder } = this.#around.open;
     const off = conversation ? null : toolsOff();
-    this.#ask({ type: "send", client_id: clientId, conversation, folder, text, effort, choice, tools_off: off });
+    const command = { client_id: clientId, conversation, folder, text, effort, choice, tools_off: off };
+    this.#ask({ type: "send", ...command, temporary: this.#around.open.isTemporary });
   }
 
   /** @param {EditAsked} asked */

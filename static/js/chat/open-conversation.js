@@ -51,6 +51,11 @@ export class OpenConversation {
     return this.#page.dataset.folder ?? null;
   }
 
+  /** Whether it is in no list, and soon gone. */
+  get isTemporary() {
+    return "temporary" in this.#page.dataset;
+  }
+
   /** Whether an answer had ended when the page was loaded that the person had not seen. */
   get hasNews() {
     return "news" in this.#page.dataset;
@@ -116,6 +121,7 @@ export class OpenConversation {
     history.replaceState(null, "", this.#url);
     const bar = pieceAbout("top-bar", HTMLElement, conversation);
     find(this.#page, ".top-bar", HTMLElement).replaceWith(bar);
+    if (this.isTemporary) return;
     const marks = { is_imported: false, is_running: true, has_news: false, is_pinned: false };
     const place = { folder: this.folder ?? "", updated_at: new Date().toISOString() };
     this.#shown.list.put({ conversation, url: this.#url, title, ...place, ...marks });

@@ -11,8 +11,8 @@ import { read } from "../page/server.js";
 import { toast } from "../page/toasts.js";
 import { Exchange } from "./exchange.js";
 import { toggleFold } from "./folding.js";
-import { QuestionEditor } from "./question-editor.js";
 
+/** @import { QuestionEditor } from "./question-editor.js" */
 /** @typedef {{ question: string, text: string }} EditAsked */
 /** @typedef {{ question: string }} RegenerateAsked */
 /** @typedef {{ turn: string }} ContinueAsked */
@@ -75,11 +75,13 @@ export class ExchangeButtons {
       case "fold":
         return toggleFold(button);
       case "edit":
-        return this.#openEditor(exchange);
+        return void this.#openEditor(exchange);
       case "regenerate":
         return this.#regenerate(exchange);
       case "continue":
         return this.#continue(exchange);
+      case "rate":
+        return void import("./rating.js").then(({ rate }) => rate(button), unloaded);
       case "answer-now":
         return this.#dispatch("chat:answer-now", exchange.turn);
       case "take-back":
@@ -120,14 +122,16 @@ export class ExchangeButtons {
   }
 
   /** @param {Exchange} exchange */
-  #openEditor(exchange) {
+  async #openEditor(exchange) {
+    const module = await import("./question-editor.js").catch(unloaded);
+    if (!module) return;
     this.#edit?.editor.close();
     // Before the editor makes the page longer: what follows the end would scroll it out of view.
     this.#dispatch("chat:editing", null);
     const question = exchange.question;
     if (!question) return;
     const section = find(exchange.element, ".question", HTMLElement);
-    const editor = new QuestionEditor(section, this.limit, (text) => {
+    const editor = new module.QuestionEditor(section, this.limit, (text) => {
       this.#edit = { exchange, editor };
       this.#dispatch("chat:edit", /** @type {EditAsked} */ ({ question, text }));
     });
@@ -151,4 +155,9 @@ export class ExchangeButtons {
   #dispatch(name, detail) {
     this.#transcript.dispatchEvent(new CustomEvent(name, { detail }));
   }
+}
+
+/** What was to be loaded could not be. */
+function unloaded() {
+  toast(t("There is no connection to the server. Please try again when it is back."));
 }

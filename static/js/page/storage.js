@@ -10,6 +10,18 @@ export function openStorage() {
 }
 
 /**
+ * Where unsent text is kept: in a temporary chat for this tab only.
+ * @returns {Storage | null} null where the browser forbids it
+ */
+export function textStorage() {
+  try {
+    return document.querySelector("[data-temporary]") ? sessionStorage : localStorage;
+  } catch {
+    return null;
+  }
+}
+
+/**
  * @param {string} key
  * @returns {string | null}
  */

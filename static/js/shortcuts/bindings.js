@@ -8,6 +8,7 @@ import { isFree, isSingle } from "./keys.js";
 
 const USUAL = Object.freeze({
   new: "Ctrl+Shift+O",
+  temporary: "T",
   search: "Ctrl+K",
   find: "F",
   message: "M",

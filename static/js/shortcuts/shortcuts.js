@@ -62,6 +62,8 @@ export class Shortcuts {
     switch (action) {
       case "new":
         return location.assign(this.#around.page.dataset.home ?? "/");
+      case "temporary":
+        return location.assign(`${this.#around.page.dataset.home ?? "/"}?temporary=1`);
       case "search":
         return void find(document, "conversation-search", HTMLElement).dispatchEvent(new CustomEvent("chat:find"));
       case "find":

@@ -7,7 +7,7 @@
  * @typedef {{ message_id: string, header: Record<string, string>, why_hidden?: string | null, text: string,
  *   open: boolean }} FrameSoFar
  * @typedef {{ type: "send", client_id: string, conversation: string | null, folder: string | null, text: string,
- *   effort: string, choice: string | null, tools_off: string | null }} Send
+ *   effort: string, choice: string | null, tools_off: string | null, temporary: boolean | null }} Send
  * @typedef {{ type: "edit", client_id: string, conversation: string, question: string, text: string, effort: string,
  *   choice: string | null }} Edit
  * @typedef {{ type: "regenerate", client_id: string, conversation: string, question: string, effort: string,

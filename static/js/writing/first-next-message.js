@@ -2,7 +2,7 @@
 
 import { t } from "../language/words.js";
 import { find } from "../page/dom.js";
-import { openStorage } from "../page/storage.js";
+import { textStorage } from "../page/storage.js";
 
 /** @import { Around, NextMessage } from "./next-message.js" */
 
@@ -38,7 +38,7 @@ export function nextMessageOnDemand(around) {
   return {
     /** The page is there, and knows whether an answer is being written. */
     start() {
-      const storage = openStorage();
+      const storage = textStorage();
       const keys = Array.from({ length: storage?.length ?? 0 }, (_, index) => storage?.key(index) ?? "");
       if (composer.isRunning || keys.some((key) => key.startsWith(PREFIX))) prepare();
     },

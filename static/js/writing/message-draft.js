@@ -2,7 +2,7 @@
 
 import { Drafts } from "../models/drafts.js";
 import { newId } from "../models/client-id.js";
-import { openStorage } from "../page/storage.js";
+import { textStorage } from "../page/storage.js";
 
 /** @typedef {{ text: string }} Box what is written in it; assigning shows another text */
 
@@ -30,7 +30,7 @@ export class MessageDraft {
    */
   constructor(box, person, conversation) {
     this.#box = box;
-    this.#drafts = new Drafts(openStorage(), person);
+    this.#drafts = new Drafts(textStorage(), person);
     this.#conversation = conversation;
   }
 

@@ -3,7 +3,7 @@
 
 import { t } from "../language/words.js";
 import { newId } from "../models/client-id.js";
-import { openStorage } from "../page/storage.js";
+import { textStorage } from "../page/storage.js";
 import { problemWith } from "../models/typing.js";
 import { NextMessageCard, WAITING, offeredSentence } from "./next-message-card.js";
 import { NextMessages } from "./next-messages.js";
@@ -40,7 +40,7 @@ export class NextMessage {
   /** @param {Around} around */
   constructor(around) {
     this.#around = around;
-    this.#messages = new NextMessages(openStorage(), around.composer.dataset.person ?? "");
+    this.#messages = new NextMessages(textStorage(), around.composer.dataset.person ?? "");
   }
 
   /** The page is there, and knows whether an answer is being written. */

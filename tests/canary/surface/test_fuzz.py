@@ -244,6 +244,7 @@ def places_names() -> list[str]:
         "foreign_folder",
         "deleted",
         "nothing",
+        "temporary",
         "turn",
         "failed",
         "call",

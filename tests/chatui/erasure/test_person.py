@@ -88,7 +88,16 @@ def test_nothing_of_a_person_is_left_in_any_table_but_the_audit_log(ada: User, g
     erasing.erase(SHELL, ada)
     assert list(traces_of(key, name)) == []
     left = {model.__name__: model.objects.count() for model in MODELS}  # type: ignore[attr-defined]
-    assert left == {"Conversation": 1, "Message": 4, "Turn": 2, "SearchEntry": 5, "ActiveLeaf": 1, "ShareLink": 1, "DebugRequest": 2}
+    assert left == {
+        "Conversation": 1,
+        "Message": 4,
+        "Turn": 2,
+        "SearchEntry": 5,
+        "ActiveLeaf": 1,
+        "ShareLink": 1,
+        "DebugRequest": 2,
+        "Rating": 1,
+    }
     assert Folder.objects.get().owner == grace
     assert User.objects.get() == grace and AttemptWarning.objects.get().person_name == "grace"
 
@@ -199,7 +208,7 @@ def test_a_turn_of_another_process_may_not_write_into_what_is_being_erased(ada: 
     assert turn is not None
     type(turn).objects.filter(pk=turn.pk).update(state=TurnState.RUNNING, lease_owner="another")
     pieces.leave(turn.pk, WORD)
-    erasure._close(written.pk)
+    erasure.close(written.pk)
     turn.refresh_from_db()
     assert (turn.state, turn.lease_owner) == (TurnState.STOPPED, "") and not turn.pieces.exists()
 

@@ -8,13 +8,13 @@ from uuid import UUID, uuid4
 from django.db import transaction
 from django.utils import timezone
 
-from chatui.models import ActiveLeaf, Conversation, DebugRequest, Message, SearchEntry, ShareLink, Turn, User
+from chatui.models import ActiveLeaf, Conversation, DebugRequest, Message, Rating, SearchEntry, ShareLink, Turn, User
 from chatui.models.keys import new_key
 from chatui.models.message import Author
 from chatui.models.turn import TurnState
 from chatui.store import requests
 
-MODELS = (Conversation, Message, Turn, SearchEntry, ActiveLeaf, ShareLink, DebugRequest)
+MODELS = (Conversation, Message, Turn, SearchEntry, ActiveLeaf, ShareLink, DebugRequest, Rating)
 
 
 @transaction.atomic  # messages and turns name each other: which of them is there first is asked at the end
@@ -32,6 +32,7 @@ def long_conversation(owner: User, messages: int, word: str = "cabbage") -> Conv
     SearchEntry.objects.bulk_create([SearchEntry(conversation=row, message_id=key, terms=word) for key in [*keys, None]], batch_size=500)
     ActiveLeaf.objects.create(conversation=row, person=owner, message=chain[-1])
     ShareLink.objects.create(token=uuid4().hex[:22], conversation=row, leaf=chain[-1], title=row.title, created_by=owner)
+    Rating.objects.create(message=chain[1], person=owner, verdict="down", note=f"too much {word}", rated_at=timezone.now())
     DebugRequest.objects.create(conversation=row, person=owner, minutes=15, reason=f"a look at {word}")
     return row
 

@@ -61,7 +61,7 @@ def test_others_can_write_between_two_batches(ada: User, monkeypatch: pytest.Mon
 def test_an_erasure_that_was_cut_off_is_made_again(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     row = long_conversation(ada, 40)
     monkeypatch.setattr(erasure, "BATCH_MESSAGES", 10)
-    erasure._close(row.pk)
+    erasure.close(row.pk)
     assert erasure._erase_newest(row.pk) == 10
     assert signed_in(ada).post(f"/c/{row.pk}/restore/").status_code == 404, "nobody reads half of it"
     assert erasure.sweep() == 1

@@ -1,0 +1,61 @@
+"""What a person does with an answer of theirs: rates it, with a reason, or takes that back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from django.utils import timezone
+
+from chatui.audit_log.record import Visitor
+from chatui.codes import ProductCode
+from chatui.models import Rating
+from chatui.models.ratings import rating as table
+from chatui.models.ratings.rating import DOWN
+from chatui.permissions import access, ratings
+from chatui.store import transcripts
+
+MOST_CHARS = table.NOTE_CHARS
+VERDICTS, REASONS = table.VERDICTS, table.REASONS
+"""What there is to choose from, with what people read."""
+
+
+class NoRatingError(Exception):
+    """The form is not one of ours, or not whole: a bad answer needs a reason, and a note has a longest length."""
+
+    code = ProductCode.COMMAND
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What somebody says of an answer. An empty ``verdict`` takes the rating back."""
+
+    verdict: str
+    reason: str = ""
+    note: str = field(default="", repr=False)
+
+
+def current(visitor: Visitor, conversation_id: object, message_id: object) -> Given:
+    """What this person has said of the answer so far. Raises as ``ratings.ratable`` does."""
+    message = ratings.ratable(visitor, conversation_id, message_id)
+    row = Rating.objects.filter(message=message, person=visitor.user).first()
+    return Given(row.verdict, row.reason, row.note) if row else Given("")
+
+
+def rate(visitor: Visitor, conversation_id: object, message_id: object, given: Given) -> None:
+    """Keep a rating in place of an earlier one, or take it back.
+
+    Raises:
+        NotFoundError: see ``ratings.ratable``.
+        NoRatingError: there is no such rating.
+    """
+    message, person = ratings.ratable(visitor, conversation_id, message_id), access.person_of(visitor)
+    if not given.verdict:
+        Rating.objects.filter(message=message, person=person).delete()
+        return
+    note = transcripts.storable(given.note.strip())
+    has_reason = given.verdict != DOWN or given.reason in dict(REASONS)
+    if given.verdict not in dict(VERDICTS) or len(note) > MOST_CHARS or not has_reason:
+        raise NoRatingError
+    reason = given.reason if given.verdict == DOWN else ""
+    said = {"verdict": given.verdict, "reason": reason, "note": note, "rated_at": timezone.now()}
+    Rating.objects.update_or_create(message=message, person=person, defaults=said)

@@ -1,0 +1,66 @@
+"""``manage.py ratings``: writes what people have said of answers as JSON lines, each with the conversation up to the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from chatui.audit_log.record import SHELL
+from chatui.management.commands.audit import UNUSABLE, since_of, until_of
+from chatui.permissions.debug_requests import REASON_CHARS
+from chatui.transfer import rating_exports
+from chatui.transfer.rating_exports import Filters, Format, Wanted
+
+
+class Command(BaseCommand):
+    """The export is recorded in the audit log before anything is read; with hidden channels, each conversation by itself as well."""
+
+    help = "Write ratings of answers as JSON lines, oldest first. The export itself is recorded. Times are UTC."
+    requires_system_checks: list[str] = []
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Which ratings, how, and where to."""
+        parser.add_argument("--since", type=since_of, help="from this day or time on, such as 2026-11-20 or 2026-11-20T10:00")
+        parser.add_argument("--until", dest="before", type=until_of, help="up to this day, whole, or to this time")
+        parser.add_argument("--verdict", choices=["up", "down"], default="")
+        parser.add_argument("--model", default="", help="the model that wrote the answer")
+        parser.add_argument("--backend", default="", help="the name of a back end that people chose")
+        parser.add_argument("--format", type=Format, choices=list(Format), default=Format.OPENCHATML)
+        parser.add_argument("--hidden", metavar="REASON", default="", help="with hidden channels, for this reason, which is recorded")
+        parser.add_argument("file", metavar="FILE", nargs="?", default="-", help="a new file, or - for standard output")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Write them, and say how many."""
+        filters = Filters(**{name: options[name] for name in ("since", "before", "verdict", "model", "backend")})
+        reason = options["hidden"].strip()
+        if reason and len(reason) not in REASON_CHARS:
+            raise CommandError("A reason has 10 to 180 characters.", returncode=UNUSABLE)
+        path = Path(options["file"])
+        if options["file"] != "-":
+            try:
+                # Never overwrites a file, and only its owner can read it.
+                path.touch(mode=0o600, exist_ok=False)
+            except OSError as error:
+                raise CommandError(f"{path} cannot be created: {error.strerror}.", returncode=UNUSABLE) from error
+        lines = rating_exports.export(SHELL, Wanted(filters, options["format"], has_hidden=bool(reason), reason=reason))
+        written = self._print(lines) if options["file"] == "-" else _save(lines, path)
+        self.stderr.write(f"{written} of {rating_exports.count(filters)} ratings were written.")
+
+    def _print(self, lines: Iterator[str]) -> int:
+        written = 0
+        for line in lines:
+            self.stdout.write(line, ending="")
+            written += 1
+        return written
+
+
+def _save(lines: Iterator[str], path: Path) -> int:
+    written = 0
+    with path.open("w", encoding="utf-8", newline="") as file:
+        for line in lines:
+            file.write(line)
+            written += 1
+    return written

@@ -1,0 +1,1 @@
+"""The table of what people say of answers."""

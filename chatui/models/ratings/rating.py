@@ -1,0 +1,51 @@
+"""A rating: what a person says of one answer, a thumb and a reason."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.db import models
+from django.utils.translation import pgettext_lazy
+
+from chatui.models.keys import new_key
+from chatui.models.message import Message
+
+NOTE_CHARS = 1000
+"""The longest note, in characters."""
+
+
+DOWN = "down"
+VERDICTS = (("up", pgettext_lazy("a rating", "Good answer")), (DOWN, pgettext_lazy("a rating", "Bad answer")))
+"""The thumbs, with what people call them."""
+
+REASONS = (
+    ("wrong", pgettext_lazy("a rating", "It is wrong")),
+    ("unsafe", pgettext_lazy("a rating", "It is harmful or unsafe")),
+    ("instruction", pgettext_lazy("a rating", "It did not do what I asked")),
+    ("slow", pgettext_lazy("a rating", "It took too long")),
+    ("long", pgettext_lazy("a rating", "It is too long")),
+    ("other", pgettext_lazy("a rating", "Something else")),
+)
+"""What is wrong with a bad answer, with what people read."""
+
+
+class Rating(models.Model):
+    """One for each answer and person. It belongs to the message, so to that version of the answer, and goes with it.
+
+    ``note`` is the person's own words. ``rated_at`` is when it was last changed.
+    """
+
+    id = models.UUIDField(primary_key=True, default=new_key, editable=False)
+    message = models.ForeignKey(Message, on_delete=models.CASCADE, related_name="ratings")
+    person = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="ratings")
+    verdict = models.CharField(max_length=4, choices=VERDICTS)
+    reason = models.CharField(max_length=12, choices=REASONS, blank=True)
+    note = models.CharField(max_length=NOTE_CHARS, blank=True)
+    rated_at = models.DateTimeField(db_index=True)
+
+    class Meta:
+        default_permissions = ()
+        permissions = [("export_ratings", "Can export ratings with the visible conversation before each")]
+        constraints = [models.UniqueConstraint(fields=["message", "person"], name="one_rating_per_answer")]
+
+    def __str__(self) -> str:
+        return f"Rating {self.id}"

@@ -1,0 +1,17 @@
+"""Where every list of a person's conversations begins, so that no list, search or export forgets what is in none of them."""
+
+from __future__ import annotations
+
+from django.db.models import QuerySet
+
+from chatui.models import Conversation, User
+
+
+def listed(owner: User) -> QuerySet[Conversation]:
+    """This person's conversations but for the temporary ones, wherever they stand: in the list, a folder, the archive or the bin."""
+    return Conversation.objects.filter(owner=owner, temporary_until=None)
+
+
+def is_listed(row: Conversation) -> bool:
+    """Whether a conversation is among those, and not in the bin."""
+    return row.deleted_at is None and row.temporary_until is None

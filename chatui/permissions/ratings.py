@@ -1,0 +1,68 @@
+"""Decides who may rate an answer, and who may export what people have rated."""
+
+from __future__ import annotations
+
+from chatui.audit_log.record import Visitor
+from chatui.env import environment
+from chatui.models import Message, User
+from chatui.models.message import Author
+from chatui.models.turn import TurnState
+from chatui.permissions import access, attempts
+from renderer.frame_kinds import is_answer
+from renderer.frames import Header
+
+EXPORT, HIDDEN_EXPORT = "ratings export", "ratings export with hidden channels"
+"""What the lines in the audit log say."""
+
+
+def ratable(visitor: Visitor, conversation_id: object, message_id: object) -> Message:
+    """An answer that this person may rate: one that a model has finished writing for them here. An imported one is nobody's of ours.
+
+    Raises:
+        NotFoundError: for everything else. Asking for a hidden message is recorded, as everywhere.
+    """
+    message = access.visible_message(visitor, conversation_id, message_id, action="rate an answer")
+    turn = message.turn
+    # Nothing of a temporary conversation goes anywhere.
+    is_ours = (
+        message.conversation.temporary_until is None
+        and message.author == Author.MODEL
+        and turn is not None
+        and turn.state != TurnState.RUNNING
+    )
+    header = Header(message.role, message.channel or None, message.recipient or None, message.name or None, intent=message.intent or None)
+    if not is_ours or not is_answer(header):
+        raise access.NotFoundError
+    return message
+
+
+def can_export(user: User | None) -> bool:
+    """Whether ratings of other people exist for this person. A permission of its own: no other includes it."""
+    return user is not None and user.is_active and user.is_staff and user.has_perm("chatui.export_ratings")
+
+
+def exporter(visitor: Visitor) -> User:
+    """This visitor, if they may export ratings. NotFoundError for everybody else."""
+    if visitor.user is None or not can_export(visitor.user):
+        raise access.NotFoundError
+    return visitor.user
+
+
+def can_export_hidden(user: User | None) -> bool:
+    """Whether an export for this person may hold hidden channels: it is of everybody's conversations, so they need to see those of all.
+    Where the operator wants a second person to approve each look, nobody takes many at once."""
+    return access.can_see_hidden(user) and access.can_view_any(user) and not environment().debug_approval
+
+
+def hidden_exporter(visitor: Visitor) -> User:
+    """The same for an export with hidden channels.
+
+    Raises:
+        NotFoundError: they may not export ratings at all.
+        RefusedError: they may not see hidden channels; recorded as ``E-PERM-VISIBILITY``.
+    """
+    person = exporter(visitor)
+    if not can_export_hidden(person):
+        attempts.record_attempt(visitor, None, HIDDEN_EXPORT)
+        raise access.RefusedError
+    return person

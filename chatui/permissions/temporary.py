@@ -1,0 +1,26 @@
+"""Tells a person's temporary conversations from those that stay: what is done with the one kind is refused for the other."""
+
+from __future__ import annotations
+
+from chatui.models import Conversation, User
+from chatui.permissions import access
+
+
+def own_kept(user: User | None, conversation_id: object) -> Conversation:
+    """The person's own conversation that is not temporary: one that can be listed, named, moved, shared and taken along.
+
+    Raises:
+        NotFoundError: for everything else.
+    """
+    row = access.own_conversation(user, conversation_id)
+    if row.temporary_until is not None:
+        raise access.NotFoundError
+    return row
+
+
+def own_temporary(user: User | None, conversation_id: object) -> Conversation:
+    """The person's own temporary conversation. NotFoundError for everything else."""
+    row = access.own_conversation(user, conversation_id)
+    if row.temporary_until is None:
+        raise access.NotFoundError
+    return row

@@ -1,0 +1,60 @@
+"""How long a temporary conversation lasts: until an hour after its last message, or a minute after its person has left its page.
+
+``Conversation.temporary_until`` holds the moment; NULL: it is not temporary. Whoever moves it does so in one statement that looks at the
+row as it is by then, because its person may keep the conversation at the same moment.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from django.db.models import Case, DateTimeField, F, Q, QuerySet, Value, When
+from django.utils import timezone
+
+from chatui.models import Conversation
+
+LASTS = timedelta(hours=1)
+"""After the last message."""
+
+LEFT_LASTS = timedelta(minutes=1)
+"""After its page was left, unless somebody comes back: a page cannot know whether it is reloaded or closed."""
+
+
+def end() -> datetime:
+    """When a conversation ends in which a message was written just now."""
+    return timezone.now() + LASTS
+
+
+def after_answer(now: datetime) -> Case:
+    """The column after an answer has ended. Where the page was left meanwhile, the answer changes nothing."""
+    still = When(temporary_until__gt=now + LEFT_LASTS, then=Value(now + LASTS))
+    return Case(still, default=F("temporary_until"), output_field=DateTimeField())
+
+
+def is_over() -> Q:
+    """Selects those that are to go: their time has passed, or their process died while it erased them."""
+    now = timezone.now()
+    return Q(temporary_until__lt=now) | Q(temporary_until__isnull=False, unfinished_until__lt=now)
+
+
+def ask(row: Conversation) -> None:
+    """Somebody has asked something in it. Nothing where it is not temporary."""
+    if row.temporary_until is not None:
+        _still_temporary(row.pk).update(temporary_until=end())
+
+
+def leave(row: Conversation) -> None:
+    """Its page was left."""
+    soon = timezone.now() + LEFT_LASTS
+    _still_temporary(row.pk).filter(temporary_until__gt=soon).update(temporary_until=soon)
+
+
+def stay(row: Conversation) -> None:
+    """Its page is there, again or still. Nothing where it is not temporary."""
+    if row.temporary_until is not None:
+        _still_temporary(row.pk).update(temporary_until=row.active_at + LASTS)
+
+
+def _still_temporary(key: UUID) -> QuerySet[Conversation]:
+    return Conversation.objects.filter(pk=key, temporary_until__isnull=False, deleted_at=None)

@@ -1,0 +1,158 @@
+"""Writes ratings as JSON lines for whoever judges or trains models: each with the conversation up to the rated answer.
+
+No line says who rated. Without the permission for hidden channels a line holds what its person could see when they rated, and nothing more.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from datetime import datetime
+from enum import StrEnum
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import Q, QuerySet
+from django.utils import timezone
+
+from chatui.audit_log.record import Visitor, record
+from chatui.backends.spec.choices import split_choice
+from chatui.models import DebugRequest, Message, Rating
+from chatui.permissions.ratings import EXPORT, HIDDEN_EXPORT
+from chatui.store import transcripts
+from renderer.errors import OpenChatMLError
+from renderer.frame_kinds import PRODUCT_NAMES
+from renderer.gate import Audience
+from renderer.harmony import training
+from renderer.harmony.system_messages import SystemMessage
+from renderer.harmony.training import NoExampleError
+from renderer.ocml import document
+
+
+class Format(StrEnum):
+    """How the conversation in a line is written."""
+
+    OPENCHATML = "openchatml"
+    HARMONY = "harmony"
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """Selects ratings: from ``since`` to before ``before`` (UTC), by thumb, and by what wrote the answer. Empty fields select all."""
+
+    since: datetime | None = None
+    before: datetime | None = None
+    verdict: str = ""
+    model: str = ""
+    backend: str = ""
+
+    def __str__(self) -> str:
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        shown = {name: f"{value:%Y-%m-%d %H:%M}" if isinstance(value, datetime) else value for name, value in values.items() if value}
+        return ", ".join(f"{name} {value}" for name, value in shown.items()) or "all"
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """An export. ``reason``: why hidden channels are in it; only behind ``ratings.hidden_exporter``, or for the operator in the shell."""
+
+    filters: Filters
+    format: Format = Format.OPENCHATML
+    has_hidden: bool = False
+    reason: str = ""
+
+
+def count(filters: Filters) -> int:
+    """How many ratings there are."""
+    return _rows(filters).count()
+
+
+def export(visitor: Visitor, wanted: Wanted) -> Iterator[str]:
+    """The lines, oldest first, one at a time. Everything is recorded before the first of them is made.
+
+    With hidden channels each conversation has a line of its own in the audit log, and its owner a notice, as if it had been looked at.
+    Raises a database error where that fails.
+    """
+    rows = _rows(wanted.filters)
+    detail = f"{wanted.format}, {rows.count()}: {wanted.filters}"
+    with transaction.atomic():
+        record(HIDDEN_EXPORT if wanted.has_hidden else EXPORT, visitor, detail=detail)
+        if wanted.has_hidden:
+            _record_looks(visitor, rows, wanted.reason)
+    return _lines(list(rows.values_list("pk", flat=True)), wanted)
+
+
+def _rows(filters: Filters) -> QuerySet[Rating]:
+    """Those whose conversation is there. What is in the bin is nobody's to read."""
+    there = {"deleted_at": None, "unfinished_until": None, "temporary_until": None}
+    rows = Rating.objects.filter(**{f"message__conversation__{name}": value for name, value in there.items()})
+    chosen = {
+        "rated_at__gte": filters.since,
+        "rated_at__lt": filters.before,
+        "verdict": filters.verdict,
+        "message__turn__model": filters.model,
+    }
+    rows = rows.filter(**{name: value for name, value in chosen.items() if value}).order_by("rated_at", "pk")
+    # What a turn says of its back end besides is an address; the name is the beginning of what was chosen.
+    by_name = Q(message__turn__choice=filters.backend) | Q(message__turn__choice__startswith=f"{filters.backend}/")
+    return rows.filter(by_name) if filters.backend else rows
+
+
+def _record_looks(visitor: Visitor, rows: QuerySet[Rating], reason: str) -> None:
+    now = timezone.now()
+    found = rows.select_related("message__conversation__owner").only("message__conversation__owner__username")
+    for conversation in {row.message.conversation_id: row.message.conversation for row in found}.values():
+        record(HIDDEN_EXPORT, visitor, conversation, detail=reason)
+        if visitor.user is not None:
+            # What access notices are made of: a look that was over at once.
+            DebugRequest.objects.create(
+                conversation=conversation, person=visitor.user, reason=reason, minutes=0, expires_at=now, closed_at=now
+            )
+
+
+def _lines(keys: list[UUID], wanted: Wanted) -> Iterator[str]:
+    for key in keys:
+        # Read one by one: meanwhile a rating may be taken back, or its conversation deleted.
+        found = _rows(Filters()).select_related("message__turn", "message__conversation").defer("message__turn__request")
+        row = found.filter(pk=key).first()
+        if row is not None and (written := _written(row, wanted)) is not None:
+            yield json.dumps(written, ensure_ascii=False) + "\n"
+
+
+def _written(row: Rating, wanted: Wanted) -> dict[str, object] | None:
+    text = _conversation(row.message, wanted)
+    if text is None:
+        return None
+    answer, turn = row.message, row.message.turn
+    return {
+        "verdict": row.verdict,
+        "reason": row.reason,
+        "note": row.note,
+        "rated_at": row.rated_at.isoformat(timespec="seconds"),
+        "conversation": str(answer.conversation_id),
+        "answer": str(answer.pk),
+        "model": turn.model if turn else "",
+        "backend": split_choice(turn.choice)[0] if turn else "",
+        "effort": turn.effort if turn else "",
+        "is_complete": answer.is_complete,
+        wanted.format.value: text,
+    }
+
+
+def _conversation(answer: Message, wanted: Wanted) -> str | None:
+    """The branch up to the answer; None where it can be no example, because the answer was cut off or a header cannot be written."""
+    branch = transcripts.branch(answer.conversation, answer)
+    if not wanted.has_hidden:
+        # A summary of the reasoning was made for the person who asked, as in share links.
+        branch = [message for message in branch if message.name not in PRODUCT_NAMES]
+    found = transcripts.transcript(answer.conversation, branch, Audience.DEBUG if wanted.has_hidden else Audience.END_USER)
+    if wanted.format is Format.OPENCHATML:
+        return document.dump(found)
+    turn = answer.turn
+    if turn is None or not answer.is_complete:
+        return None
+    try:
+        return training.example(found.frames, SystemMessage(date=turn.started_at.date().isoformat(), effort=turn.effort))
+    except (NoExampleError, OpenChatMLError):
+        return None

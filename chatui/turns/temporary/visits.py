@@ -1,0 +1,18 @@
+"""Whether somebody still has the page of a temporary conversation open."""
+
+from __future__ import annotations
+
+from chatui.models import Conversation
+from chatui.store.temporary import lifetime
+
+
+def leave(row: Conversation) -> bool:
+    """Its page was left: it is gone in a minute, unless somebody is back by then."""
+    lifetime.leave(row)
+    return True
+
+
+def stay(row: Conversation) -> bool:
+    """Its page is there. Nothing for a conversation that is not temporary."""
+    lifetime.stay(row)
+    return True

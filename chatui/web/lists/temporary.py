@@ -1,0 +1,59 @@
+"""What the page of a temporary conversation tells the server: that it was left, is there again, is to be closed, or kept after all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.views.decorators.http import require_POST
+
+from chatui.codes import ProductCode
+from chatui.delivery import groups
+from chatui.delivery.bus import send_from_thread
+from chatui.display import list_events
+from chatui.permissions import access, temporary
+from chatui.turns import running
+from chatui.turns.temporary import ending, keeping, visits
+from chatui.web.errors import refuse
+from chatui.web.guards import guarded
+from chatui.web.people import person_of
+
+if TYPE_CHECKING:
+    from chatui.models import Conversation
+
+
+@require_POST
+@login_required
+@guarded
+def temporary_chat(request: HttpRequest, conversation_id: UUID, what: str) -> HttpResponse:
+    """Does one of the four to a temporary conversation of the person's. 409 where it cannot be kept while an answer is being written."""
+    row = temporary.own_temporary(person_of(request), conversation_id)
+    if what not in _ACTIONS:
+        raise access.NotFoundError
+    if not _ACTIONS[what](row):
+        return refuse(request, ProductCode.BUSY, 409)
+    return JsonResponse({"ok": True, "title": row.title})
+
+
+def _close(row: Conversation) -> bool:
+    running.stop_all_from_thread(row.pk)
+    ending.close(row)
+    return True
+
+
+def _keep(row: Conversation) -> bool:
+    if not keeping.keep(row):
+        return False
+    send_from_thread(groups.person(row.owner_id), list_events.listed(row))
+    return True
+
+
+_ACTIONS: dict[str, Callable[[Conversation], bool]] = {
+    "close": _close,
+    "keep": _keep,
+    "leave": visits.leave,
+    "stay": visits.stay,
+}

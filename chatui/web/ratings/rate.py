@@ -1,0 +1,58 @@
+"""The page on which a person says what they think of an answer. Scripts show its form in a dialog."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext
+from django.views.decorators.http import require_http_methods
+
+from chatui.display.ratings import actions
+from chatui.display.ratings.actions import MOST_CHARS, REASONS, Given, NoRatingError
+from chatui.throttle import Throttle
+from chatui.web.guards import guarded
+from chatui.web.visitors import visitor_of
+
+_writes = Throttle("ratings", attempts=120, seconds=60)
+
+
+@require_http_methods(["GET", "POST"])
+@login_required
+@guarded
+def rating(request: HttpRequest, conversation_id: UUID, message_id: UUID) -> HttpResponse:
+    """The form with what the person has said so far, for the thumb ``verdict``; keeps what they say now, or takes it back."""
+    visitor = visitor_of(request, "page")
+    before = actions.current(visitor, conversation_id, message_id)
+    back = f"{reverse('conversation', args=[conversation_id])}?at={message_id}#m-{message_id}"
+    asked = (request.POST or request.GET).get("verdict", before.verdict)
+    context = {
+        "conversation": {"id": conversation_id},
+        "message_id": message_id,
+        "verdict": asked if asked == "up" else "down",
+        "reasons": REASONS,
+        "reason": request.POST.get("reason", before.reason),
+        "note": request.POST.get("note", before.note),
+        "note_chars": MOST_CHARS,
+        "back": back,
+    }
+    if request.method == "POST":
+        _writes.check(str(visitor.user))
+        try:
+            actions.rate(visitor, conversation_id, message_id, _given(request))
+        except NoRatingError:
+            context["problem"] = gettext("Choose a reason. Your own words may have 1,000 characters.")
+            return render(request, "ratings/rating.html", context, status=400)
+        if "application/json" in request.headers.get("Accept", ""):
+            return JsonResponse({"ok": True})
+        return redirect(back)
+    return render(request, "ratings/rating.html", context)
+
+
+def _given(request: HttpRequest) -> Given:
+    sent = request.POST
+    # A form has CR LF where its textarea, and so its longest length, counts one character.
+    return Given(sent.get("verdict", ""), sent.get("reason", ""), sent.get("note", "").replace("\r\n", "\n"))

@@ -1,0 +1,60 @@
+"""Writes a conversation up to one answer as a Harmony training example, whose last message ends in ``<|return|>``.
+
+In a prompt every message ends in ``<|end|>``; what a model is to learn is that it stops behind its answer (Harmony's format guide).
+Reasoning of earlier turns is left out, as in the prompts that the model will see; that of the last turn stays, if it is given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from renderer.frame_kinds import PRODUCT_NAMES, is_answer
+from renderer.frames import Frame, Header, Intent, Role, Terminator
+from renderer.harmony.hip1 import as_written, pieces_of_frame
+from renderer.harmony.pieces import Marker, Piece, escaped, text_of_pieces
+from renderer.harmony.system_messages import DeveloperMessage, SystemMessage
+from renderer.history import seen_again
+from renderer.tokens import Token
+
+_INSTRUCTIONS = (Role.SYSTEM, Role.DEVELOPER)
+
+
+class NoExampleError(ValueError):
+    """The frames do not end in an answer, so there is nothing to learn from them."""
+
+
+def example(frames: Sequence[Frame], system: SystemMessage) -> str:
+    """A training example as Harmony text. ``frames``: a branch from its beginning to a whole answer, as much of it as the reader of the
+    example may see. System and developer frames among them become the developer message.
+
+    Raises:
+        NoExampleError: the last frame is no answer.
+        ParseHeaderError: a header value that Harmony needs is not allowed in a header.
+    """
+    if not frames or not is_answer(frames[-1].header):
+        raise NoExampleError
+    orders = [frame.body for frame in frames if frame.header.role in _INSTRUCTIONS]
+    opening = [Frame(Header(Role.SYSTEM), system.text(has_functions=False))]
+    if orders:
+        opening.append(Frame(Header(Role.DEVELOPER), DeveloperMessage("\n\n".join(orders)).text()))
+    talk = [frame for frame in frames if frame.header.role not in _INSTRUCTIONS]
+    pieces = [piece for frame in (*opening, *_learned(talk)) for piece in _pieces(frame)]
+    return text_of_pieces([*pieces[:-1], Marker(Token.RETURN)])
+
+
+def _learned(frames: Sequence[Frame]) -> list[Frame]:
+    """The frames of the example: the history as a prompt has it, and the whole last turn."""
+    asked = max((index for index, frame in enumerate(frames) if frame.header.role == Role.USER), default=-1)
+    turn = [frame for frame in frames[asked + 1 :] if frame.header.intent not in (Intent.DEBUG, Intent.STATUS)]
+    return [*_history(frames[: asked + 1]), *(frame for frame in turn if frame.header.name not in PRODUCT_NAMES)]
+
+
+def _history(frames: Sequence[Frame]) -> tuple[Frame, ...]:
+    """What a prompt has of the frames up to a question. A final answer is put behind them while they are selected: reasoning of earlier
+    turns is spent then, also of one that ended without an answer."""
+    return seen_again([*frames, Frame(Header(Role.ASSISTANT, "final"), "", Terminator.END)])[:-1] if frames else ()
+
+
+def _pieces(frame: Frame) -> list[Piece]:
+    return pieces_of_frame(replace(as_written(frame), body=escaped(frame.body)))

@@ -1,0 +1,80 @@
+// The thumbs below an answer. A dialog says who reads what before anything is sent; its content is the page that does
+// the same.
+
+import { t } from "../language/words.js";
+import { around, find, parse, seek } from "../page/dom.js";
+import { act, read } from "../page/server.js";
+import { toast } from "../page/toasts.js";
+import { laterStyles } from "../windows/later-styles.js";
+
+/** @param {HTMLElement} button that was pressed: a thumb */
+export async function rate(button) {
+  const group = find(document, `[data-rating="${CSS.escape(pathOf(button))}"]`, HTMLElement);
+  const verdict = button.dataset.verdict ?? "";
+  try {
+    if (button.getAttribute("aria-pressed") === "true") return await send(group, { verdict: "" });
+    const fields = await asked(`${pathOf(button)}?verdict=${verdict}`);
+    if (fields) await send(group, fields);
+  } catch (error) {
+    toast(error instanceof Error ? error.message : t("That did not work. Please reload the page."));
+  }
+}
+
+/** @param {HTMLElement} button */
+function pathOf(button) {
+  return button.closest("[data-rating]")?.getAttribute("data-rating") ?? "";
+}
+
+/**
+ * @param {HTMLElement} group the two thumbs
+ * @param {Record<string, string>} fields of the form; an empty verdict takes the rating back
+ */
+async function send(group, fields) {
+  await act(group.dataset.rating ?? "", fields);
+  for (const thumb of group.querySelectorAll("[data-verdict]")) {
+    thumb.setAttribute("aria-pressed", String(thumb.getAttribute("data-verdict") === fields.verdict));
+  }
+  toast(fields.verdict ? t("Thank you. Your rating was sent.") : t("Your rating was taken back."));
+}
+
+/**
+ * Asks for a reason.
+ * @param {string} path of the page that asks for it
+ * @returns {Promise<Record<string, string> | null>} the fields of the form; null where nothing is to be sent
+ */
+async function asked(path) {
+  const [page] = await Promise.all([read(path), laterStyles()]);
+  const dialog = document.createElement("dialog");
+  dialog.className = "move-dialog";
+  dialog.setAttribute("aria-labelledby", "rating-title");
+  dialog.append(find(parse(page), ".rating", HTMLElement));
+  find(document, "chat-page", HTMLElement).append(dialog);
+  dialog.showModal();
+  (seek(dialog, "input[type=radio]", HTMLElement) ?? find(dialog, "textarea", HTMLElement)).focus();
+  return new Promise((resolve) => {
+    /** @type {Record<string, string> | null} */
+    let fields = null;
+    dialog.addEventListener("click", (event) => {
+      // A click beside the dialog hits the dialog itself.
+      if (event.target === dialog || around(event, "[data-action=close-rating]")) {
+        event.preventDefault();
+        dialog.close();
+      }
+    });
+    dialog.addEventListener("keydown", (event) => {
+      // The page's own Escape would stop a running answer.
+      if (event.key === "Escape") event.stopPropagation();
+    });
+    dialog.addEventListener("submit", (event) => {
+      event.preventDefault();
+      if (!(event.target instanceof HTMLFormElement)) return;
+      const written = [...new FormData(event.target, event.submitter)].map(([name, value]) => [name, String(value)]);
+      fields = Object.fromEntries(written);
+      dialog.close();
+    });
+    dialog.addEventListener("close", () => {
+      dialog.remove();
+      resolve(fields);
+    });
+  });
+}

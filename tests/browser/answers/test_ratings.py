@@ -1,0 +1,85 @@
+"""The thumbs below an answer: by mouse, by keyboard, on a phone and after a reload; nothing is sent before the dialog says who reads it."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.chat import Chat
+from tests.browser.test_phone import fits
+from tests.browser.visits import PHONE, Visits
+from tests.support.served import Server
+
+pytestmark = pytest.mark.browser
+
+READS = "Whoever judges or trains the models here can read your rating"
+
+
+def answered(visits: Visits, demo: Server, **options: object) -> Chat:
+    chat = Chat(visits.open(demo, "ada", **options))  # type: ignore[arg-type]
+    chat.ask_and_wait("Hello")
+    chat.settle()
+    return chat
+
+
+def is_pressed(chat: Chat, name: str, state: str) -> None:
+    expect(chat.button(name)).to_have_attribute("aria-pressed", state)
+
+
+def test_a_bad_answer_is_rated_with_a_reason_and_that_is_taken_back(demo: Server, visits: Visits) -> None:
+    chat = answered(visits, demo)
+    page = chat.page
+    before = chat.last.bounding_box()
+    chat.button("Bad answer").click()
+    dialog = page.get_by_role("dialog", name="What is wrong with this answer?")
+    expect(dialog).to_contain_text(READS)
+    is_pressed(chat, "Bad answer", "false")
+    dialog.get_by_label("It is wrong").check()
+    dialog.get_by_label("In your own words, if you like").fill("It is five.")
+    dialog.get_by_role("button", name="Send the rating").click()
+    expect(page.locator(".toast")).to_contain_text("Thank you.")
+    is_pressed(chat, "Bad answer", "true")
+    is_pressed(chat, "Good answer", "false")
+    assert chat.last.bounding_box() == before, "nothing moved"
+    page.reload()
+    is_pressed(chat, "Bad answer", "true")
+    chat.button("Bad answer").click()
+    is_pressed(chat, "Bad answer", "false")
+    page.reload()
+    is_pressed(chat, "Bad answer", "false")
+
+
+def test_a_good_answer_is_rated_by_keyboard(demo: Server, visits: Visits) -> None:
+    chat = answered(visits, demo)
+    chat.button("Good answer").focus()
+    chat.page.keyboard.press("Enter")
+    dialog = chat.page.get_by_role("dialog", name="What is good about this answer?")
+    expect(dialog).to_contain_text(READS)
+    chat.page.keyboard.press("Escape")
+    expect(dialog).to_have_count(0)
+    is_pressed(chat, "Good answer", "false")
+    expect(chat.button("Good answer")).to_be_focused()
+    chat.page.keyboard.press("Enter")
+    dialog.get_by_role("button", name="Send the rating").focus()
+    chat.page.keyboard.press("Enter")
+    is_pressed(chat, "Good answer", "true")
+
+
+def test_the_dialog_fits_a_phone(demo: Server, visits: Visits) -> None:
+    chat = answered(visits, demo, **PHONE)
+    for name in ("Good answer", "Bad answer"):
+        box = chat.button(name).bounding_box()
+        assert box and min(box["width"], box["height"]) >= 24
+    chat.button("Bad answer").click()
+    expect(chat.page.get_by_role("dialog")).to_be_visible()
+    fits(chat.page)
+
+
+def test_without_the_script_the_same_page_takes_it(demo: Server, visits: Visits) -> None:
+    chat = answered(visits, demo)
+    path = chat.last.locator("[data-rating]").get_attribute("data-rating")
+    page: Page = chat.page
+    page.goto(f"{path}?verdict=up")
+    expect(page.get_by_role("main")).to_contain_text(READS)
+    page.get_by_role("button", name="Send the rating").click()
+    is_pressed(chat, "Good answer", "true")

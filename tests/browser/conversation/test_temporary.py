@@ -1,0 +1,122 @@
+"""A temporary chat as a person has it: begun by one press, told apart by a banner, reloaded, closed, left, and kept after all."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.chat import Chat
+from tests.browser.test_phone import fits
+from tests.browser.visits import PHONE, Visits
+from tests.support.served import Deployment, Server
+
+pytestmark = pytest.mark.browser
+
+SAYS = "In no list and in no search."
+UNTIL = "from chatui.models import Conversation; print(Conversation.objects.get(pk='{}').temporary_until.timestamp())"
+
+
+def begun(visits: Visits, demo: Server, **options: object) -> Chat:
+    page = visits.open(demo, "ada", **options)  # type: ignore[arg-type]
+    page.get_by_role("link", name="Temporary chat").click()
+    chat = Chat(page)
+    expect(page.get_by_role("complementary", name="Temporary chat")).to_contain_text(SAYS)
+    expect(page.get_by_role("button", name="Close and delete")).to_be_hidden()
+    chat.ask_and_wait("Hello")
+    chat.settle()
+    return chat
+
+
+def is_gone(page: Page, url: str) -> None:
+    page.goto(url)
+    expect(page.get_by_role("heading", level=1)).not_to_have_text("Temporary chat")
+    expect(page.locator("chat-transcript")).to_have_count(0)
+
+
+def test_it_is_in_no_list_survives_a_reload_and_is_gone_when_it_is_closed(demo: Server, visits: Visits) -> None:
+    visits.allow("status of 404")
+    chat = begun(visits, demo)
+    page, url = chat.page, chat.page.url
+    expect(page).to_have_title("Temporary chat · chatui")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Temporary chat")
+    assert chat.links.filter(has_text="Hello").count() == 0 and not page.locator("[aria-current=page]").count()
+    page.reload()
+    expect(chat.exchanges).to_have_count(1)
+    expect(page.get_by_role("link", name="Ordinary conversation")).to_have_count(0)
+    page.get_by_role("button", name="Options for this conversation").click()
+    menu = page.get_by_role("group", name="This conversation")
+    expect(menu.get_by_text("Print…")).to_be_visible()
+    expect(menu.get_by_text("Rename")).to_have_count(0)
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Close and delete").click()
+    page.wait_for_url(demo.url + "/")
+    is_gone(page, url)
+
+
+def test_another_tab_is_told_and_forgets_what_it_shows(demo: Server, visits: Visits) -> None:
+    chat = begun(visits, demo)
+    other = Chat(chat.page.context.new_page())
+    other.page.goto(chat.page.url)
+    expect(other.exchanges).to_have_count(1)
+    chat.page.get_by_role("button", name="Close and delete").click()
+    expect(other.page.get_by_text("This temporary chat is over. It was deleted for good.")).to_be_visible()
+    expect(other.exchanges).to_have_count(0)
+    expect(other.page.get_by_role("button", name="Undo")).to_have_count(0)
+
+
+def test_one_that_is_kept_is_an_ordinary_conversation(demo: Server, visits: Visits) -> None:
+    chat = begun(visits, demo)
+    chat.page.get_by_role("button", name="Keep this chat").click()
+    expect(chat.page.get_by_role("heading", level=1)).to_have_text("Hello")
+    expect(chat.page.get_by_text(SAYS)).to_have_count(0)
+    expect(chat.page.locator("[aria-current=page]")).to_have_text("Hello")
+
+
+def test_leaving_the_page_ends_it_soon_and_another_tab_that_shows_it_objects(
+    demo: Server, demo_deployment: Deployment, visits: Visits
+) -> None:
+    chat = begun(visits, demo)
+    url = chat.page.url
+
+    def seconds_left() -> float:
+        key = url.rstrip("/").rpartition("/")[2]
+        return float(demo_deployment.manage("shell", "--no-imports", "-c", UNTIL.format(key))) - time.time()
+
+    other = chat.page.context.new_page()
+    other.goto(url)
+    expect(Chat(other).exchanges).to_have_count(1)
+    with other.expect_response(lambda response: response.url == f"{url}temporary/stay/") as objection:
+        chat.page.goto("/")
+    assert objection.value.status == 200 and seconds_left() > 3_000
+    other.goto("/")
+    assert 0 < seconds_left() <= 60
+
+
+def test_a_key_begins_one(demo: Server, visits: Visits) -> None:
+    page = visits.open(demo, "ada")
+    page.get_by_role("heading", level=1).click()
+    page.keyboard.press("t")
+    expect(page.get_by_text(SAYS)).to_be_visible()
+
+
+def test_unsent_text_stays_in_no_other_tab(demo: Server, visits: Visits) -> None:
+    chat = begun(visits, demo)
+    chat.box.fill("a secret that I do not send")
+    chat.page.wait_for_timeout(500)  # it is stored a moment after the last key
+    assert "a secret" in chat.page.evaluate("Object.values(sessionStorage).join()")
+    assert "a secret" not in chat.page.evaluate("Object.values(localStorage).join()")
+    chat.page.reload()
+    expect(chat.box).to_have_value("a secret that I do not send")
+
+
+def test_it_fits_a_phone(demo: Server, visits: Visits) -> None:
+    page = visits.open(demo, "ada", **PHONE)
+    fits(page)
+    page.get_by_role("link", name="Temporary chat").click()
+    expect(page.get_by_text(SAYS)).to_be_visible()
+    fits(page)
+    chat = Chat(page)
+    chat.ask_and_wait("Hello")
+    fits(page)

@@ -1,0 +1,94 @@
+"""A temporary conversation is in no list, and cannot be taken along: every reviewed address is asked, by its owner and by staff."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from chatui.models import Conversation
+from tests.canary.asking import client_of, filled, places, taken_back, whole
+from tests.canary.conftest import World
+from tests.canary.reviewed import ROUTES, Ask
+from tests.canary.surface.test_matrix import ask_for
+
+pytestmark = pytest.mark.django_db
+
+REFUSING = {
+    "c/<uuid:conversation_id>/rename/",
+    "c/<uuid:conversation_id>/delete/",
+    "c/<uuid:conversation_id>/put/",
+    "c/<uuid:conversation_id>/move/",
+    "c/<uuid:conversation_id>/share/",
+    "c/<uuid:conversation_id>/download/",
+    "c/<uuid:conversation_id>/messages/<uuid:message_id>/rating/",
+    "folders/new/",
+}
+"""What is done with a conversation that stays."""
+
+OPEN = {
+    "c/<uuid:conversation_id>/",
+    "c/<uuid:conversation_id>/find/",
+    "c/<uuid:conversation_id>/exchanges/",
+    "c/<uuid:conversation_id>/messages/<uuid:message_id>/answers/",
+    "c/<uuid:conversation_id>/messages/<uuid:message_id>/text/",
+    "c/<uuid:conversation_id>/turns/<uuid:turn_id>/",
+    "c/<uuid:conversation_id>/turns/<uuid:turn_id>/calls/",
+    "c/<uuid:conversation_id>/calls/<uuid:approval_id>/",
+    "c/<uuid:conversation_id>/tools/",
+    "c/<uuid:conversation_id>/format/",
+    "c/<uuid:conversation_id>/branch/",
+    "c/<uuid:conversation_id>/at/<uuid:message_id>/",
+    "c/<uuid:conversation_id>/share/revoke/",
+    "c/<uuid:conversation_id>/access-notices/dismiss/",
+}
+"""What its page needs while it is there. A new address of a conversation belongs into one of the two sets."""
+
+
+def make_temporary(world: World) -> None:
+    Conversation.objects.filter(pk=world.hers.conversation.pk).update(temporary_until=timezone.now() + timedelta(hours=1))
+
+
+def asks(world: World) -> list[tuple[str, Ask]]:
+    """What an owner can do with the conversation: everything that names it and works."""
+    found = [(route.pattern, ask) for route in ROUTES for ask in route.asks if ask.statuses()["owner"].rstrip("!+*#") in ("200", "302")]
+    return [(pattern, ask) for pattern, ask in found if "{conversation}" in ask.path or "{conversation}" in ask.data.values()]
+
+
+def test_every_address_about_a_conversation_was_decided_about(world: World) -> None:
+    client, values = client_of("owner", world), places(world)
+    found = asks(world)
+    named = [(pattern, ask) for pattern, ask in found if pattern.startswith("c/") or pattern == "folders/new/"]
+    assert {pattern for pattern, _ in named} == REFUSING | OPEN, "decide whether it is for temporary conversations"
+    make_temporary(world)
+    for pattern, ask in named:
+        with taken_back(client):
+            expected = 404 if pattern in REFUSING else int(ask.statuses()["owner"].rstrip("!+*#"))
+            assert ask_for(client, ask, values).status_code == expected, (pattern, ask.method)
+
+
+@pytest.mark.parametrize("name", ["owner", "both", "any only"])
+def test_it_stands_on_no_page_that_lists_conversations(name: str, world: World) -> None:
+    client, values = client_of(name, world), places(world)
+    key = str(world.hers.conversation.pk)
+    pages = [
+        (route.pattern, ask.path)
+        for route in ROUTES
+        for ask in route.asks
+        if ask.method == "GET" and "{conversation}" not in ask.path and ask.statuses()[name] == "200"
+    ]
+
+    def showing() -> set[str]:
+        found = set()
+        for pattern, path in pages:
+            with taken_back(client):
+                if any(word in whole(client.get(filled(path, values))) for word in (key.encode(), world.hers.final.pk.hex.encode())):
+                    found.add(pattern)
+        return found
+
+    before = showing()
+    premise = {"", "conversations/", "search/"} if name == "owner" else {"admin/chatui/conversation/"} if name == "any only" else set()
+    assert premise <= before, "the premise: an ordinary one is listed"
+    make_temporary(world)
+    assert {page for page in showing() if page.partition("/")[0] not in ("c", "audit", "debug")} - {"audit/"} == set()

@@ -1,0 +1,131 @@
+"""Thumbs: who can rate what, with which reason, and where a rating is seen."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from django.test import Client
+
+from chatui.models import AuditEvent, Message, Rating, User
+from chatui.models.message import Author
+from chatui.store import transcripts
+from chatui.transfer.imports import import_transcript
+from renderer.errors import Code
+from renderer.frames import Header
+from tests.canary.markers import Canary
+from tests.canary.planting import Planted, append, new_turn, plant
+from tests.chatui.conftest import signed_in
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def talk(ada: User) -> Planted:
+    return plant(ada, Canary())
+
+
+def path(talk: Planted, message: Message | None = None) -> str:
+    return f"/c/{talk.conversation.pk}/messages/{(message or talk.final).pk}/rating/"
+
+
+def pressed(page: str) -> list[tuple[str, str]]:
+    """The thumbs of a page: each verdict with whether it is pressed."""
+    return re.findall(r'data-verdict="(\w+)"[^>]*aria-pressed="(\w+)"', page)
+
+
+def page_of(client: Client, talk: Planted) -> str:
+    return str(client.get(f"/c/{talk.conversation.pk}/").content.decode())
+
+
+def test_a_rating_is_kept_and_shown_again(ada: User, talk: Planted) -> None:
+    client = signed_in(ada)
+    assert pressed(page_of(client, talk)) == [("up", "false"), ("down", "false")]
+    sent = client.post(
+        path(talk), {"verdict": "down", "reason": "wrong", "note": " Not\x00 four. "}, headers={"accept": "application/json"}
+    )
+    assert sent.json() == {"ok": True}
+    row = Rating.objects.get()
+    assert (row.message, row.person, row.verdict, row.reason, row.note) == (talk.final, ada, "down", "wrong", "Not\ufffd four.")
+    assert pressed(page_of(client, talk)) == [("up", "false"), ("down", "true")]
+    assert "Not\ufffd four." in client.get(path(talk)).content.decode()
+    fragment = client.get(f"/c/{talk.conversation.pk}/turns/{talk.turn.pk}/").content.decode()
+    assert pressed(fragment) == [("up", "false"), ("down", "true")]
+
+
+def test_a_second_rating_replaces_the_first_and_an_empty_one_takes_it_back(ada: User, talk: Planted) -> None:
+    client = signed_in(ada)
+    client.post(path(talk), {"verdict": "down", "reason": "long"})
+    client.post(path(talk), {"verdict": "up", "reason": "long", "note": "Clear."})
+    row = Rating.objects.get()
+    assert (row.verdict, row.reason, row.note) == ("up", "", "Clear.")
+    assert client.post(path(talk), {"verdict": ""}).status_code == 302
+    assert not Rating.objects.exists()
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        {"verdict": "down"},
+        {"verdict": "down", "reason": "other than those"},
+        {"verdict": "sideways", "reason": "wrong"},
+        {"verdict": "down", "reason": "other", "note": "x" * 1001},
+    ],
+)
+def test_what_is_no_rating_is_refused_and_what_was_written_stays(ada: User, talk: Planted, sent: dict[str, str]) -> None:
+    client = signed_in(ada)
+    refused = client.post(path(talk), sent)
+    assert refused.status_code == 400 and "Choose a reason." in refused.content.decode()
+    assert sent.get("note", "") in refused.content.decode() and not Rating.objects.exists()
+    assert client.post(path(talk), {"verdict": "down", "reason": "other", "note": "\r\n" * 500 + "x"}).status_code == 302
+
+
+def test_nobody_else_can_rate_it_or_see_the_rating(ada: User, bela: User, grace: User, talk: Planted) -> None:
+    signed_in(ada).post(path(talk), {"verdict": "up"})
+    for other in (bela, grace):
+        assert signed_in(other).get(path(talk)).status_code == 404
+        assert signed_in(other).post(path(talk), {"verdict": "down", "reason": "wrong"}).status_code == 404
+    assert Rating.objects.get().verdict == "up"
+
+
+def test_only_a_finished_answer_of_a_model_can_be_rated(ada: User, talk: Planted) -> None:
+    client = signed_in(ada)
+    plan = Message.objects.filter(conversation=talk.conversation, intent="preamble", is_visible=True).first()
+    running = new_turn(talk.other_question, Canary(), "running")
+    begun = append(talk.conversation, talk.other_question, Header("assistant", channel="final"), "I am", running)
+    imported = transcripts.append(talk.conversation, None, transcripts.frame_of(talk.final), Author.IMPORT)
+    for message in (talk.question, plan, begun, imported):
+        assert message is not None
+        assert client.post(path(talk, message), {"verdict": "up"}).status_code == 404
+    assert not AuditEvent.objects.exists() and not Rating.objects.exists()
+    assert client.post(path(talk), {"verdict": "up"}).status_code == 302
+
+
+def test_asking_to_rate_hidden_text_is_an_attempt(ada: User, talk: Planted) -> None:
+    assert signed_in(ada).post(path(talk, talk.hidden[4]), {"verdict": "up"}).status_code == 404
+    line = AuditEvent.objects.get()
+    assert (line.code, line.action) == (Code.PERM_VISIBILITY, "rate an answer")
+
+
+def test_an_import_has_no_thumbs(ada: User) -> None:
+    text = b"version: 2.2\n\n<|start|>user<|message|>Why?<|end|>\n<|start|>assistant<|channel|>final<|message|>So.<|return|>\n"
+    row = import_transcript(ada, text).conversation
+    page = signed_in(ada).get(f"/c/{row.pk}/").content.decode()
+    assert "So." in page and pressed(page) == []
+
+
+def test_a_shared_page_has_neither_thumbs_nor_ratings(ada: User, talk: Planted) -> None:
+    signed_in(ada).post(path(talk), {"verdict": "down", "reason": "wrong", "note": "Shame on it"})
+    page = Client().get(f"/s/{talk.link.token}/").content.decode()
+    assert "Here is the visible answer." in page and pressed(page) == [] and "Shame" not in page
+
+
+def test_a_rating_belongs_to_its_version_of_the_answer(ada: User, talk: Planted) -> None:
+    client = signed_in(ada)
+    client.post(path(talk), {"verdict": "up"})
+    again = new_turn(talk.question, Canary())
+    other = append(talk.conversation, talk.question, Header("assistant", channel="final"), "Another try.", again)
+    transcripts.activate(talk.conversation, ada, other)
+    assert pressed(page_of(client, talk)) == [("up", "false"), ("down", "false")]
+    client.post(f"/c/{talk.conversation.pk}/branch/", {"message": talk.final.pk})
+    assert pressed(page_of(client, talk)) == [("up", "true"), ("down", "false")]

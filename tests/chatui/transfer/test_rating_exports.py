@@ -1,0 +1,229 @@
+"""Exports of ratings: what stands in a line, who may have it, what is recorded, and what hidden text needs."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.test import Client
+from django.utils import timezone
+
+from chatui.audit_log.record import SHELL
+from chatui.models import AuditEvent, Conversation, DebugRequest, Message, Rating, Turn, User
+from chatui.store import erasure
+from chatui.transfer import rating_exports
+from chatui.transfer.rating_exports import Filters, Format, Wanted
+from renderer.errors import Code
+from renderer.frames import Header
+from renderer.ocml import document
+from tests.canary.markers import Canary
+from tests.canary.planting import QUESTION, VISIBLE, Planted, append, plant
+from tests.chatui.conftest import make_person, signed_in
+from tests.support.environment import change
+
+pytestmark = pytest.mark.django_db
+
+ALL = Filters()
+WHY = {"hidden": "on", "why": "to see why it was wrong"}
+SUMMARY = Header("assistant", channel="commentary", name="reasoning_summary", intent="preamble")
+
+
+@pytest.fixture
+def canary() -> Canary:
+    return Canary()
+
+
+@pytest.fixture
+def talk(ada: User, canary: Canary) -> Planted:
+    planted = plant(ada, canary)
+    rate(planted.final, ada, reason="wrong", note="It is five.")
+    return planted
+
+
+@pytest.fixture
+def judge(db: None) -> User:
+    return make_person("judge", "export_ratings", staff=True)
+
+
+@pytest.fixture
+def reader(db: None) -> User:
+    return make_person("reader", "export_ratings", "view_hidden_channels", "view_any_conversation", staff=True)
+
+
+def rate(message: Message, person: User, verdict: str = "down", **said: Any) -> Rating:
+    return Rating.objects.create(message=message, person=person, verdict=verdict, rated_at=timezone.now(), **said)
+
+
+def lines_of(client: Client, **asked: str) -> list[dict[str, Any]]:
+    response = client.post("/ratings/", {"format": "openchatml", **asked})
+    assert response.status_code == 200 and "attachment" in response["Content-Disposition"]
+    return [json.loads(line) for line in b"".join(response.streaming_content).decode().splitlines()]  # type: ignore[attr-defined]
+
+
+def of(filters: Filters = ALL, **wanted: Any) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in rating_exports.export(SHELL, Wanted(filters, **wanted))]
+
+
+def test_a_line_has_the_rating_and_what_its_person_saw(judge: User, talk: Planted, canary: Canary) -> None:
+    thought = append(talk.conversation, talk.final.parent, SUMMARY, "It thought of five.", talk.turn)
+    Message.objects.filter(pk=talk.final.pk).update(parent=thought)
+    [line] = lines_of(signed_in(judge))
+    assert (line["verdict"], line["reason"], line["note"]) == ("down", "wrong", "It is five.")
+    assert (line["model"], line["answer"], line["is_complete"]) == ("gpt-oss-20b", str(talk.final.pk), True)
+    frames = document.parse(line["openchatml"]).frames
+    assert [frame.body for frame in frames] == [QUESTION, "Let me *look*.", VISIBLE]
+    assert canary.found(json.dumps(line)) == [] and "ada" not in json.dumps(line)
+
+
+def test_a_training_example_has_the_question_and_the_answer_ended_by_return(judge: User, talk: Planted, canary: Canary) -> None:
+    [line] = lines_of(signed_in(judge), format="harmony")
+    text = line["harmony"]
+    assert text.startswith("<|start|>system<|message|>You are ChatGPT") and "Reasoning: medium" in text
+    assert f"<|start|>user<|message|>{QUESTION}<|end|>" in text
+    assert text.endswith(f"<|start|>assistant<|channel|>final<|message|>{VISIBLE}<|return|>") and text.count("<|return|>") == 1
+    assert canary.found(text) == [] and "developer" not in text and "analysis<|message|>" not in text
+
+
+def test_a_cut_answer_is_judged_and_is_no_training_example(talk: Planted) -> None:
+    Message.objects.filter(pk=talk.final.pk).update(is_complete=False)
+    assert [line["is_complete"] for line in of()] == [False]
+    assert of(format=Format.HARMONY) == []
+
+
+def test_it_can_be_chosen_by_day_thumb_model_and_back_end(ada: User, talk: Planted) -> None:
+    other = append(talk.conversation, talk.other_question, Header("assistant", channel="final"), "Yes.", talk.failed)
+    Turn.objects.filter(pk=talk.failed.pk).update(model="other", choice="large/other")
+    Turn.objects.filter(pk=talk.turn.pk).update(choice="small")
+    late = rate(other, ada, "up")
+    Rating.objects.filter(pk=late.pk).update(rated_at=timezone.now() + timedelta(days=2))
+    tomorrow = timezone.now() + timedelta(days=1)
+
+    def chosen(**filters: Any) -> list[str]:
+        return [line["verdict"] for line in of(Filters(**filters))]
+
+    assert chosen() == ["down", "up"]
+    assert chosen(since=tomorrow) == chosen(verdict="up") == chosen(model="other") == chosen(backend="large") == ["up"]
+    assert chosen(before=tomorrow) == chosen(verdict="down") == chosen(model="gpt-oss-20b") == chosen(backend="small") == ["down"]
+    assert chosen(backend="lar") == chosen(model="gpt") == []
+
+
+def test_ratings_go_with_their_conversation(ada: User, talk: Planted) -> None:
+    assert len(of()) == 1
+    Conversation.objects.filter(pk=talk.conversation.pk).update(deleted_at=timezone.now())
+    assert of() == [] and rating_exports.count(Filters()) == 0
+    Conversation.objects.filter(pk=talk.conversation.pk).update(deleted_at=None)
+    assert len(of()) == 1
+    erasure.erase_conversation(talk.conversation.pk)
+    assert not Rating.objects.exists()
+
+
+def test_what_is_taken_back_while_an_export_is_sent_is_not_sent(talk: Planted) -> None:
+    lines = rating_exports.export(SHELL, Wanted(Filters()))
+    Rating.objects.all().delete()
+    assert list(lines) == []
+
+
+def test_the_page_is_for_staff_with_the_permission_alone(ada: User, grace: User, judge: User, talk: Planted) -> None:
+    plain = make_person("plain", "export_ratings")
+    for person in (ada, grace, plain):
+        client = signed_in(person)
+        assert client.get("/ratings/").status_code == client.post("/ratings/", {"format": "openchatml"} | WHY).status_code == 404
+        assert 'href="/ratings/"' not in client.get("/").content.decode()
+    assert not AuditEvent.objects.exists()
+    client = signed_in(judge)
+    assert "People have rated 1 answer." in client.get("/ratings/").content.decode()
+    assert 'href="/ratings/"' in client.get("/").content.decode()
+
+
+def test_each_export_is_recorded_before_it_is_made(judge: User, talk: Planted) -> None:
+    lines_of(signed_in(judge), verdict="down", since="2026-01-01")
+    line = AuditEvent.objects.get()
+    assert (line.action, line.actor, line.way, line.code) == ("ratings export", judge, "download", "")
+    assert line.detail == "openchatml, 1: since 2026-01-01 00:00, verdict down"
+
+
+def test_e_perm_visibility_hidden_channels_are_refused_without_the_permission(judge: User, talk: Planted, canary: Canary) -> None:
+    client = signed_in(judge)
+    assert 'name="hidden"' not in client.get("/ratings/").content.decode()
+    refused = client.post("/ratings/", {"format": "harmony"} | WHY)
+    assert refused.status_code == 403 and canary.found(refused.content.decode()) == []
+    line = AuditEvent.objects.get()
+    assert (line.code, line.action, line.actor) == (Code.PERM_VISIBILITY, "ratings export with hidden channels", judge)
+
+
+@pytest.mark.parametrize("permission", ["view_hidden_channels", "view_any_conversation"])
+def test_one_of_the_two_permissions_is_not_enough(permission: str, talk: Planted) -> None:
+    person = make_person("half", "export_ratings", permission, staff=True)
+    assert signed_in(person).post("/ratings/", {"format": "openchatml"} | WHY).status_code == 403
+    assert AuditEvent.objects.get().code == Code.PERM_VISIBILITY
+
+
+def test_with_the_permission_they_come_and_each_conversation_is_recorded(reader: User, talk: Planted, canary: Canary) -> None:
+    assert 'name="hidden"' in signed_in(reader).get("/ratings/").content.decode()
+    [line] = lines_of(signed_in(reader), format="harmony", **WHY)
+    assert canary.found(line["harmony"]) and line["harmony"].endswith("<|return|>")
+    whole, each = AuditEvent.objects.order_by("number")
+    assert (whole.action, whole.conversation_id) == ("ratings export with hidden channels", None)
+    assert (each.action, each.conversation_id, each.owner_name) == (whole.action, talk.conversation.pk, "ada")
+    assert each.detail == WHY["why"] and each.actor == reader
+
+
+def test_owners_are_told_of_it_as_of_any_look(reader: User, ada: User, talk: Planted, monkeypatch: pytest.MonkeyPatch) -> None:
+    change(monkeypatch, {"tell_owners": True})
+    assert "A member of staff opened" not in signed_in(ada).get(f"/c/{talk.conversation.pk}/").content.decode()
+    lines_of(signed_in(reader), **WHY)
+    assert "A member of staff opened" in signed_in(ada).get(f"/c/{talk.conversation.pk}/").content.decode()
+    assert signed_in(reader).get(f"/c/{talk.conversation.pk}/debug/raw/").status_code == 302, "it opens no debug view"
+    assert DebugRequest.objects.get().closed_at
+
+
+def test_hidden_channels_need_a_reason(reader: User, talk: Planted) -> None:
+    client = signed_in(reader)
+    refused = client.post("/ratings/", {"format": "openchatml", "hidden": "on", "why": "no"})
+    assert refused.status_code == 400 and "10 to 180 characters" in refused.content.decode()
+    assert not AuditEvent.objects.exists()
+
+
+def test_where_a_second_person_approves_each_look_nobody_takes_many(reader: User, talk: Planted, monkeypatch: pytest.MonkeyPatch) -> None:
+    change(monkeypatch, {"debug_approval": True})
+    client = signed_in(reader)
+    assert client.post("/ratings/", {"format": "openchatml"} | WHY).status_code == 403
+    assert AuditEvent.objects.get().code == Code.PERM_VISIBILITY
+    assert len(lines_of(client)) == 1
+
+
+@pytest.mark.parametrize("asked", [{}, {"format": "pdf"}, {"format": "harmony", "since": "never"}])
+def test_what_the_page_does_not_offer_is_no_export(judge: User, talk: Planted, asked: dict[str, str]) -> None:
+    assert signed_in(judge).post("/ratings/", asked | {"verdict": ""}).status_code == 400
+    assert not AuditEvent.objects.exists()
+
+
+def test_more_than_a_page_sends_is_refused(judge: User, ada: User, talk: Planted, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("chatui.web.ratings.export.EXPORT_MOST", 0)
+    refused = signed_in(judge).post("/ratings/", {"format": "openchatml"})
+    assert refused.status_code == 400 and "More than 0 ratings." in refused.content.decode()
+
+
+def test_the_command_writes_a_new_file_that_only_its_owner_reads(tmp_path: Path, talk: Planted, canary: Canary) -> None:
+    path, said = tmp_path / "ratings.jsonl", StringIO()
+    call_command("ratings", "--format", "harmony", str(path), stderr=said)
+    assert "1 of 1 ratings were written." in said.getvalue() and path.stat().st_mode & 0o777 == 0o600
+    assert canary.found(path.read_text()) == []
+    with pytest.raises(CommandError, match="cannot be created"):
+        call_command("ratings", str(path))
+    assert [line.way for line in AuditEvent.objects.all()] == ["shell"]
+
+
+def test_the_command_writes_hidden_channels_for_a_reason(talk: Planted, canary: Canary) -> None:
+    written = StringIO()
+    with pytest.raises(CommandError, match="10 to 180"):
+        call_command("ratings", "--hidden", "no", stdout=written, stderr=StringIO())
+    assert not written.getvalue() and not AuditEvent.objects.exists()
+    call_command("ratings", "--hidden", WHY["why"], stdout=written, stderr=StringIO())
+    assert canary.found(json.loads(written.getvalue())["openchatml"])
+    assert [line.detail for line in AuditEvent.objects.exclude(conversation_id=None)] == [WHY["why"]]
