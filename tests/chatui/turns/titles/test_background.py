@@ -273,7 +273,7 @@ async def test_a_commit_that_nobody_heard_of_is_no_reason_to_say_nothing(ada: Us
     assert not await keep(Conversation(pk=uuid4(), owner=ada, title=BEGINNING), TITLE), "erased meanwhile"
 
 
-async def test_a_title_takes_two_statements_at_the_end_of_the_first_turn_and_none_later(
+async def test_a_title_takes_six_statements_at_the_end_of_the_first_turn_and_none_later(
     ada: User, model: Titled, statements: Statements, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def taken(**fields: Any) -> tuple[int, Turn]:
@@ -281,10 +281,12 @@ async def test_a_title_takes_two_statements_at_the_end_of_the_first_turn_and_non
         turn = await run(ada, **fields)
         return sum(not each.startswith(("BEGIN", "COMMIT", "SAVEPOINT", "RELEASE")) for each in statements[mark:]), turn
 
+    await run(ada)
+    model.titles.requests.clear()
     first, turn = await taken()
     second, _ = await taken(text="And by train?", conversation=turn.conversation_id)
     assert len(model.titles.requests) == 1, "the premise"
     change(monkeypatch, {"titles": False})
     first_without, turn = await taken()
     second_without, _ = await taken(text="And by train?", conversation=turn.conversation_id)
-    assert (first - first_without, second - second_without) == (2, 0)
+    assert (first - first_without, second - second_without) == (6, 0), "two for the title, four for the ledger"
