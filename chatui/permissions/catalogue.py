@@ -17,6 +17,10 @@ GROUPS: dict[str, dict[str, str]] = {
         "chatui.view_any_conversation": noop("Open conversations of other people in the debug view"),
     },
     noop("Audit log"): {"chatui.view_auditevent": noop("Read and export the audit log")},
+    noop("Usage"): {
+        "chatui.view_usage": noop("See how much everybody uses, and export it"),
+        "chatui.change_limits": noop("Set limits of usage and prices of models on the admin pages"),
+    },
     noop("Accounts"): _table(
         "chatui",
         "user",

@@ -7,8 +7,8 @@ from datetime import datetime
 
 from chatui.codes import ProductCode
 from chatui.models import UsageCount, User
-from chatui.usage.limits import Limits
-from chatui.usage.periods import Period
+from chatui.usage.limits import Limits, limits_of
+from chatui.usage.periods import Period, now
 
 WARN_PERCENT = 80
 """From so much of a limit on, people are told how much it is."""
@@ -35,6 +35,11 @@ class Line:
     used: int
     limit: int
     until: datetime
+
+    @property
+    def is_of_day(self) -> bool:
+        """Whether it is a day's; otherwise it is a month's."""
+        return self.code is ProductCode.QUOTA_DAY
 
     @property
     def percent(self) -> int:
@@ -74,6 +79,13 @@ def used_by(person: User, period: Period) -> Used:
         month_turns=(row.month_turns if month else 0) + row.reserved_turns,
         running=row.reserved_turns,
     )
+
+
+def standing_of(person: User) -> list[Line]:
+    """The limits of a person, for their page. Empty where they have none."""
+    period = now()
+    limits = limits_of(person)
+    return lines(limits, used_by(person, period), period) if limits else []
 
 
 def warning(limits: Limits, used: Used, period: Period) -> NearLimit | None:

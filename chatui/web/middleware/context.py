@@ -14,7 +14,7 @@ from chatui.display.operator_pages import announcement
 from chatui.env import BASE_DIR, environment
 from chatui.languages.offered import LANGUAGES, page_language
 from chatui.model_servers import connected
-from chatui.permissions import access, access_notices, attempts, debug_requests
+from chatui.permissions import access, access_notices, attempts, debug_requests, usage_reading
 from chatui.transfer import share_links
 
 _CATALOGUES = "js/language/catalogues"
@@ -38,6 +38,7 @@ def page(request: HttpRequest) -> dict[str, Any]:
         "can_read_audit": access.can_read_audit(person),
         "audit_warnings": len(attempts.unacknowledged()) if access.can_read_audit(person) else 0,
         "owners_are_notified": access_notices.are_enabled(),
+        "can_read_usage": usage_reading.can_read_usage(person),
         "requests_to_decide": debug_requests.to_decide(person),
         "password_links": password_links.notices(person) if person else [],
         "can_use_admin": person is not None and person.is_staff,

@@ -259,6 +259,8 @@ def places_names() -> list[str]:
         "more",
         "bystander",
         "group",
+        "limit",
+        "price",
         "backend",
         "warning",
         "message_type",
