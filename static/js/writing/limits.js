@@ -29,8 +29,8 @@ function at(until) {
 /** @param {HTMLElement} composer */
 function newNote(composer) {
   const note = document.createElement("p");
-  note.className = "composer-note usage-note";
+  note.classList.add("composer-note", "usage-note");
   note.setAttribute("role", "status");
-  composer.querySelector("form")?.append(note);
+  composer.querySelector(".composer-count")?.before(note);
   return note;
 }
