@@ -17,7 +17,9 @@ from django.utils import timezone
 
 from chatui.backends.base import BackendError, EndReason, SampleEnded, SampleEvent, SampleRequest, Usage
 from chatui.codes import ProductCode
+from chatui.audit_log.record import SHELL
 from chatui.delivery.bus import PROCESS
+from chatui.erasure.person import erase
 from chatui.models import Conversation, Turn, UsageCount, UsageEntry, UsageLimit, User
 from chatui.models.turn import TurnState
 from chatui.models.usage.entry import UsageKind
@@ -26,7 +28,8 @@ from chatui.turns import running, sweep
 from chatui.turns.start import Ask, Kind
 from chatui.usage import limits, settling
 from chatui.usage.counting import Asked, Charge, Spent
-from renderer.frames import Terminator
+from chatui.usage.told import spent_on
+from renderer.frames import Frame, Header, Terminator
 from tests.chatui.conftest import store
 from tests.support.scripted import FINAL, ScriptedBackend, Step, answer, frame
 
@@ -63,15 +66,8 @@ async def test_what_a_server_does_not_say_is_estimated_and_marked(ada: User, bac
 
 @pytest.mark.parametrize("said", [Usage(-5, 20), Usage(10**15, 20), Usage(None, 20)])
 async def test_a_count_that_cannot_be_is_not_believed(said: Usage, ada: User, backend: ScriptedBackend) -> None:
-    spent = settling_of(said)
+    spent = spent_on(SampleRequest((Frame(Header("user"), "What is 2 + 2?"),)), said, 7.0)
     assert spent.is_estimate and spent.output == 20 and 0 < spent.input < 100
-
-
-def settling_of(said: Usage) -> Spent:
-    from chatui.usage.told import spent_on
-    from renderer.frames import Frame, Header
-
-    return spent_on(SampleRequest((Frame(Header("user"), "What is 2 + 2?"),)), said, 7.0)
 
 
 async def test_a_stopped_turn_is_booked_with_an_estimate(ada: User, backend: ScriptedBackend) -> None:
@@ -108,11 +104,11 @@ async def test_erasing_a_conversation_books_what_still_runs_and_keeps_what_was_b
     await running.settle()
 
     @database_sync_to_async
-    def erase() -> None:
+    def erase_conversation() -> None:
         store(ada, ask("And now?", conversation=Conversation.objects.get().pk), "another process")
         erasure.erase_conversation(Conversation.objects.get().pk)
 
-    await erase()
+    await erase_conversation()
     assert not await Conversation.objects.aexists()
     assert [(entry.input_tokens, entry.turns) for entry in await entries()] == [(10, 1), (0, 1)]
 
@@ -145,6 +141,15 @@ async def test_what_ends_after_midnight_counts_to_the_day_on_which_it_was_asked(
     row = await UsageCount.objects.aget()
     assert (row.day, row.day_tokens, row.month_tokens, row.day_turns) == (today, 3, 3, 1)
     assert {entry.day for entry in await entries()} == {today, last_month}
+
+
+async def test_a_person_who_is_erased_leaves_numbers_without_a_name(ada: User, backend: ScriptedBackend) -> None:
+    await running.ask(ada, ask())
+    await running.settle()
+    await database_sync_to_async(erase)(SHELL, ada)
+    [entry] = await entries()
+    assert (entry.person_id, entry.key_id, entry.input_tokens, entry.turns) == (None, None, 10, 1)
+    assert not await UsageCount.objects.aexists() and not await User.objects.filter(username="ada").aexists()
 
 
 class Counting(ScriptedBackend):
