@@ -15,9 +15,9 @@ from channels.db import database_sync_to_async
 from django.db import connection
 from django.utils import timezone
 
+from chatui.audit_log.record import SHELL
 from chatui.backends.base import BackendError, EndReason, SampleEnded, SampleEvent, SampleRequest, Usage
 from chatui.codes import ProductCode
-from chatui.audit_log.record import SHELL
 from chatui.delivery.bus import PROCESS
 from chatui.erasure.person import erase
 from chatui.models import Conversation, Turn, UsageCount, UsageEntry, UsageLimit, User
