@@ -39,6 +39,8 @@ class ProductCode(ErrorCode):
     OPT_IN = "E-X-OPT-IN"
     COMMAND = "E-X-COMMAND"
     QUESTION_TOO_LONG = "E-X-QUESTION-TOO-LONG"
+    QUOTA_DAY = "E-X-QUOTA-DAY"
+    QUOTA_MONTH = "E-X-QUOTA-MONTH"
     RATE = "E-X-RATE"
     REASON = "E-X-REASON"
     SERVER_BUSY = "E-X-SERVER-BUSY"
@@ -107,6 +109,8 @@ _SENTENCES: dict[ProductCode, str] = {
     ProductCode.OPT_IN: noop("Open the debug view of this conversation first."),
     ProductCode.COMMAND: noop("The server did not understand the page's request. Reload the page."),
     ProductCode.QUESTION_TOO_LONG: noop("This question alone is longer than the model can read at once."),
+    ProductCode.QUOTA_DAY: noop("You have used as much as you may use today."),
+    ProductCode.QUOTA_MONTH: noop("You have used as much as you may use this month."),
     ProductCode.RATE: noop("Too many requests at once. Wait a moment."),
     ProductCode.REASON: noop("Give a reason of 10 to 180 characters, and choose one of the times."),
     ProductCode.SERVER_BUSY: noop("The server is too busy to store this now. Try again in a moment."),

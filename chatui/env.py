@@ -168,6 +168,8 @@ class Environment(BaseSettings):
     service_worker: bool = Field(
         True, description="Whether browsers keep static files and an offline page. Off: those that did forget them and stop."
     )
+    currency: str = Field("", max_length=8, description="In which currency prices of models are, such as EUR. Empty: no money is shown.")
+    usage_contact: str = Field("", description="A sentence for whoever has reached a limit of usage, such as whom they ask for more.")
     api: bool = Field(True, description="Whether programs can ask with the keys that people make, at /v1.")
     metrics_token: str = Field("", description="Bearer token for /metrics. Empty: there are no metrics.", repr=False)
     log_format: Literal["text", "json"] = Field("text", description="Log lines for people, or JSON objects for a program: text or json.")

@@ -37,6 +37,7 @@ from chatui.web.sign_in import sessions as own_sessions
 from chatui.web.structured import answer_format as answer_format_page
 from chatui.web.tools import approvals
 from chatui.web.tools import choice as tools_choice
+from chatui.web.usage import pages as usage_pages
 
 urlpatterns = [
     path("", conversations.home, name="home"),
@@ -119,6 +120,9 @@ urlpatterns = [
     path("keys/", api_key_pages.keys, name="api_keys"),
     path("keys/<uuid:key_id>/revoke/", api_key_pages.revoke, name="api_key_revoke"),
     path("keys/api/", api_reference.reference, name="api_reference"),
+    path("usage/", usage_pages.own, name="usage"),
+    path("usage/everybody/", usage_pages.everybody, name="usage_everybody"),
+    path("usage/everybody/file/", usage_pages.file, name="usage_file"),
     path("v1/", include("chatui.api.urls")),
     path("diagram/", diagrams.diagram, name="diagram"),
     path("language/", choice.choose_language, name="language"),

@@ -80,4 +80,4 @@ class ChatUiAdminConfig(AdminConfig):
     def ready(self) -> None:
         """Register the models of the site. Django looks for them in each app's ``admin`` module, which here is this folder."""
         super().ready()
-        from chatui.admin import api_keys, failures, invitations, people  # noqa: F401 - models cannot be imported before now
+        from chatui.admin import api_keys, failures, invitations, people, usage  # noqa: F401 - models cannot be imported before now

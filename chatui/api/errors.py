@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
 from django.http import JsonResponse
+from django.utils import timezone
 
 from chatui.codes import ProductCode
+from chatui.env import environment
+from chatui.turns.asked.refused import AskRefusedError
 from renderer.errors import Code, ErrorCode
 
+QUOTA = "quota_exceeded"
 INVALID, NOT_FOUND, TOO_MANY, SERVER_ERROR, MODEL = "invalid_request", "not_found", "too_many_requests", "server_error", "model_error"
 
 
@@ -68,6 +73,8 @@ _KNOWN: dict[ErrorCode, _Known] = {
     ProductCode.NO_SUCH_MODEL: _Known(404, NOT_FOUND, "model_not_found"),
     ProductCode.NOT_FOUND: _Known(404, NOT_FOUND, "not_found"),
     ProductCode.QUESTION_TOO_LONG: _Known(400, INVALID, "context_length_exceeded"),
+    ProductCode.QUOTA_DAY: _Known(429, QUOTA, "quota_exceeded"),
+    ProductCode.QUOTA_MONTH: _Known(429, QUOTA, "quota_exceeded"),
     ProductCode.RATE: _Known(429, TOO_MANY, "rate_limit_exceeded"),
     ProductCode.SERVER_BUSY: _Known(503, SERVER_ERROR, "server_busy"),
     ProductCode.SIGNED_OUT: _Known(401, INVALID, "invalid_api_key"),
@@ -85,4 +92,15 @@ def of_code(code: ErrorCode | None, retry_after: int | None = None) -> ApiError:
     known = _KNOWN.get(code, _OTHER)
     error = ApiError(known.status, known.kind, known.code, f"{code.sentence} ({code.value})")
     error.retry_after = retry_after if retry_after is not None else 1 if known.status in (429, 503) else None
+    return error
+
+
+def of_refusal(refused: AskRefusedError) -> ApiError:
+    """The error of a question that was refused. A limit of usage: until when, and whom to ask; clients are told not to try again soon."""
+    error = of_code(refused.code)
+    if refused.until is not None:
+        contact = environment().usage_contact
+        error.sentence = " ".join(filter(None, (error.sentence, f"It ends at {refused.until:%Y-%m-%d %H:%M} UTC.", contact)))
+        error.retry_after = math.ceil((refused.until - timezone.now()).total_seconds())
+        error.may_retry = False
     return error

@@ -14,7 +14,7 @@ from django.views.decorators.csrf import csrf_exempt
 
 from chatui.accounts.api_keys import checking
 from chatui.accounts.api_keys.checking import KeyRefusedError, LiveKey
-from chatui.api.errors import NOT_FOUND, SERVER_ERROR, TOO_MANY, ApiError, invalid, of_code
+from chatui.api.errors import NOT_FOUND, SERVER_ERROR, TOO_MANY, ApiError, invalid, of_code, of_refusal
 from chatui.codes import ProductCode
 from chatui.database import pools
 from chatui.database.faults import DatabaseBusyError
@@ -67,7 +67,7 @@ def errors() -> Iterator[None]:
     except NotFoundError:
         raise ApiError(404, NOT_FOUND, "not_found", "There is no such response, or it is not yours.") from None
     except AskRefusedError as error:
-        raise of_code(error.code) from None
+        raise of_refusal(error) from None
     except DatabaseBusyError:
         raise of_code(ProductCode.SERVER_BUSY) from None
     except KeyRefusedError:

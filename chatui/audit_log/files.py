@@ -26,9 +26,9 @@ def json_lines(filters: Filters) -> Iterator[str]:
 
 def csv_lines(filters: Filters) -> Iterator[str]:
     """A row of column names, then one row for each line of the log, oldest first (RFC 4180). No cell is a formula."""
-    yield _csv_row(_NAMES)
+    yield csv_row(_NAMES)
     for row in _rows(filters):
-        yield _csv_row([_cell(_plain(value)) for value in row])
+        yield csv_row([cell(_plain(value)) for value in row])
 
 
 FORMATS: dict[str, Callable[[Filters], Iterator[str]]] = {"jsonl": json_lines, "csv": csv_lines}
@@ -44,12 +44,14 @@ def _plain(value: object) -> object:
     return str(value) if isinstance(value, UUID) else value
 
 
-def _cell(value: object) -> object:
+def cell(value: object) -> object:
+    """The value as a spreadsheet may have it."""
     # People choose their name and the text of a reason: "=HYPERLINK(…)" must not become active in an auditor's spreadsheet.
     return f"'{value}" if isinstance(value, str) and value.lstrip(" ").startswith(_FORMULA) else value
 
 
-def _csv_row(values: object) -> str:
+def csv_row(values: object) -> str:
+    """One line of a CSV file (RFC 4180), with its end."""
     out = StringIO()
     csv.writer(out).writerow(values)  # type: ignore[arg-type]
     return out.getvalue()

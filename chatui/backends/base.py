@@ -75,10 +75,11 @@ class SampleRequest:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Token counts from the server; None if it gave none."""
+    """Token counts from the server; None if it gave none. ``cached_tokens`` are those of the prompt that it had already."""
 
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
+    cached_tokens: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,14 +81,15 @@ async def ask(caller: Caller, command: wire.Ask, accept: Callable[[wire.Accepted
     client_id = str(_client_id(command))
 
     def stored(started: Started) -> None:
-        accept(_accepted(client_id, started.turn), _following_turn(started.turn))
+        accept(_accepted(client_id, started), _following_turn(started.turn))
 
     wanted = replace(_wanted(command), session=caller.session, language=caller.language)
     started = await running.ask(caller.session.person, wanted, stored)
     return None if started.is_new else _following_turn(started.turn)
 
 
-def _accepted(client_id: str, turn: Turn) -> wire.Accepted:
+def _accepted(client_id: str, started: Started) -> wire.Accepted:
+    turn, near = started.turn, started.near
     return wire.Accepted(
         client_id=client_id,
         conversation=str(turn.conversation_id),
@@ -96,6 +97,8 @@ def _accepted(client_id: str, turn: Turn) -> wire.Accepted:
         question=str(turn.question_id),
         url=reverse("conversation", args=[turn.conversation_id]),
         title=turn.conversation.title,
+        percent=near.percent if near else None,
+        until=near.until.isoformat() if near else None,
     )
 
 

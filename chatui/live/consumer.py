@@ -130,7 +130,7 @@ class ChatConsumer(PageSocket):
         try:
             await self._dispatch(command)
         except _REFUSALS as error:
-            self.refuse(client_id, error.code)
+            self.refuse(client_id, error.code, error.until if isinstance(error, AskRefusedError) else None)
         except Exception as error:  # noqa: BLE001 - the person gets a sentence and the log a place; neither gets content
             log.error("command %r failed: %s", command.type, type(error).__name__)
             self.refuse(client_id, ProductCode.INTERNAL)

@@ -6,12 +6,14 @@ import asyncio
 import contextlib
 from collections.abc import Callable, Coroutine
 from contextvars import copy_context
+from datetime import datetime
 from typing import Any
 
 from channels.consumer import get_handler_name
 from channels.generic.websocket import AsyncWebsocketConsumer
 
 from chatui import wire
+from chatui.env import environment
 from chatui.live.outbox import Outbox
 from chatui.live.paced import Paced
 from renderer.errors import ErrorCode
@@ -62,9 +64,10 @@ class PageSocket(AsyncWebsocketConsumer):
         """Send one event."""
         self.outbox.put(wire.encode([event]))
 
-    def refuse(self, client_id: str | None, code: ErrorCode) -> None:
-        """Answer a command with ``code``, whose sentence the page has."""
-        self.say(wire.Refused(client_id, code))
+    def refuse(self, client_id: str | None, code: ErrorCode, until: datetime | None = None) -> None:
+        """Answer a command with ``code``, whose sentence the page has. ``until``: when a limit of usage ends."""
+        contact = environment().usage_contact or None
+        self.say(wire.Refused(client_id, code, until.isoformat(), contact) if until else wire.Refused(client_id, code))
 
     async def close_with(self, code: ErrorCode, close_code: int) -> None:
         """Say why, and close."""

@@ -28,6 +28,10 @@ from chatui.models.tool_call import ToolCall
 from chatui.models.tools.approval import ToolApproval
 from chatui.models.tools.rule import ToolRule
 from chatui.models.turn import FailedAnswer, Turn, TurnPiece
+from chatui.models.usage.count import UsageCount
+from chatui.models.usage.entry import UsageEntry
+from chatui.models.usage.limit import UsageLimit
+from chatui.models.usage.price import ModelPrice
 from chatui.models.user import User
 
 __all__ = [
@@ -45,6 +49,7 @@ __all__ = [
     "Folder",
     "Invitation",
     "Message",
+    "ModelPrice",
     "OpenedPage",
     "OutsideIdentity",
     "PasswordLink",
@@ -60,5 +65,8 @@ __all__ = [
     "ToolRule",
     "Turn",
     "TurnPiece",
+    "UsageCount",
+    "UsageEntry",
+    "UsageLimit",
     "User",
 ]

@@ -31,7 +31,8 @@ class Turn(models.Model):
     (``backends.base.ContextUse``); NULL where it is not known. ``request`` is what was sent to the model, compressed; hidden like a hidden
     frame. ``continued_message`` is the cut message whose answer the turn continues. ``thought_seconds``: how long hidden work took before
     the answer began; NULL where there was none; of an answer that several turns wrote, people read the sum. ``stop_requested``: somebody
-    pressed Stop in another process than the one that runs the turn.
+    pressed Stop in another process than the one that runs the turn. ``key``: with which a program asked; NULL for a person.
+    ``reserved_tokens``: what is held for the turn of its person's limits until it ends; NULL where they have none.
     """
 
     id = models.UUIDField(primary_key=True, default=new_key, editable=False)
@@ -46,6 +47,8 @@ class Turn(models.Model):
     effort = models.CharField(max_length=8, choices=Effort)
     choice = models.CharField(max_length=260, blank=True)
     continued_message = models.ForeignKey("chatui.Message", on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
+    key = models.ForeignKey("chatui.ApiKey", on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
+    reserved_tokens = models.PositiveBigIntegerField(null=True, blank=True)
     request = models.BinaryField(null=True, blank=True)
     backend = models.CharField(max_length=100, blank=True)
     model = models.CharField(max_length=200, blank=True)

@@ -18,6 +18,10 @@ GROUPS: dict[str, dict[str, str]] = {
     },
     noop("Audit log"): {"chatui.view_auditevent": noop("Read and export the audit log")},
     noop("Ratings"): {"chatui.export_ratings": noop("Export ratings of answers, each with the visible conversation before it")},
+    noop("Usage"): {
+        "chatui.view_usage": noop("See how much everybody uses, and export it"),
+        "chatui.change_limits": noop("Set limits of usage and prices of models on the admin pages"),
+    },
     noop("Accounts"): _table(
         "chatui",
         "user",

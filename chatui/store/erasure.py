@@ -32,6 +32,7 @@ from chatui.models import (
 )
 from chatui.models.turn import TurnState
 from chatui.store.short_transactions import short_transaction
+from chatui.usage import estimates, settling
 
 BATCH_MESSAGES = 100
 """In one transaction. A turn can hold 4 MB of what was sent to the model, and goes with its question."""
@@ -76,6 +77,8 @@ def close(key: UUID, only: Q = _EVERY) -> bool:
         if not Conversation.objects.filter(only, pk=key).update(deleted_at=Coalesce("deleted_at", now), unfinished_until=now):
             return False
         running = Turn.objects.filter(conversation=key, state=TurnState.RUNNING)
+        for turn in running.select_related("conversation", "question").defer("request"):
+            settling.settle(settling.asked_of(turn), TurnState.STOPPED, [estimates.charge_of(turn)])
         running.update(state=TurnState.STOPPED, lease_owner="", finished_at=now)
         delete_rows(TurnPiece.objects.filter(turn__conversation=key))
     return True

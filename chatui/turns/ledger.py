@@ -23,11 +23,14 @@ from chatui.env import environment
 from chatui.models import Conversation, Folder, Message, Turn, TurnPiece
 from chatui.models.message import Author
 from chatui.models.turn import TurnState
+from chatui.models.usage.entry import UsageKind
 from chatui.prompts.preferences import worded, worded_of_program
 from chatui.store import branch_walk, continuation, document_headers, requests, transcripts
 from chatui.store.branch_walk import SeenMessage
 from chatui.store.temporary import lifetime
 from chatui.turns.asked.by_program import ProgramAsk
+from chatui.usage import settling
+from chatui.usage.counting import Asked, Charge, Spent
 from renderer import history
 from renderer.errors import ErrorCode
 from renderer.events import Finished
@@ -63,6 +66,7 @@ class Job:
     question_id: UUID
     lease_owner: str
     effort: str
+    asked: Asked
     choice: str = ""
     frames: tuple[Frame, ...] = field(default=(), repr=False)
     place_id: UUID | None = None
@@ -96,7 +100,8 @@ class Account:
     """What the back end reported about a turn's samples; None or empty where it did not. ``request``: the path and body that were sent.
 
     ``sampled_with``: the last sample's keys of ``generation_settings``; None where nothing was sampled. ``context``: how full it is after
-    the last sample; None where that is not known.
+    the last sample; None where that is not known. ``spent``: by all samples; ``summaries``: on
+    those of the hidden work.
     """
 
     backend: str = ""
@@ -108,6 +113,8 @@ class Account:
     request: tuple[str, bytes] | None = field(default=None, repr=False)
     sampled_with: Mapping[str, object] | None = None
     context: ContextUse | None = None
+    spent: Spent = field(default_factory=Spent)
+    summaries: tuple[Charge, ...] = ()
 
 
 def job_of(turn: Turn) -> Job:
@@ -119,6 +126,7 @@ def job_of(turn: Turn) -> Job:
         question_id=turn.question_id,
         lease_owner=turn.lease_owner,
         effort=turn.effort,
+        asked=settling.asked_of(turn),
         choice=turn.choice,
         temporary_until=turn.conversation.temporary_until,
     )
@@ -266,7 +274,7 @@ def finish(job: Job, outcome: Outcome, account: Account, *, has_pieces: bool = T
         input_tokens=account.input_tokens,
         output_tokens=account.output_tokens,
         thought_seconds=account.thought_seconds,
-        request=requests.pack(*account.request) if account.request else None,
+        request=account.request and requests.pack(*account.request),
         finished_at=now,
     )
     if ended:
@@ -278,6 +286,8 @@ def finish(job: Job, outcome: Outcome, account: Account, *, has_pieces: bool = T
         if account.sampled_with is not None:
             changed["sampled_with"] = dict(account.sampled_with)
         Conversation.objects.filter(pk=job.conversation_id).update(**changed)
+        answer = Charge(UsageKind.ANSWER, account.spent, job.choice, account.backend, shown["model"])
+        settling.settle(job.asked, outcome.state, (answer, *account.summaries))
     if ended and has_pieces:
         TurnPiece.objects.filter(turn=job.turn_id).delete()
     return bool(ended)

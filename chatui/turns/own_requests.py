@@ -3,34 +3,74 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import AsyncIterator, Callable
 
-from chatui.backends.base import Backend, EndReason, SampleEnded, SampleRequest
+from chatui.backends.base import Backend, BackendError, EndReason, SampleEnded, SampleEvent, SampleRequest, Usage
+from chatui.backends.context.room import weight
 from chatui.store import transcripts
+from chatui.usage.counting import Spent
+from chatui.usage.told import spent_on
 from renderer.events import FrameOpened, FrameText, FrameWithdrawn
 from renderer.frame_kinds import is_answer
 
+Charged = Callable[[Spent, str], None]
+"""Takes what a request took, and what its server calls the model."""
 
-async def words_of(backend: Backend, request: SampleRequest, most_chars: int) -> str:
+
+async def words_of(backend: Backend, request: SampleRequest, most_chars: int, charged: Charged) -> str:
     """The answer, and nothing hidden: at most ``most_chars`` of it. Empty where it was withdrawn or cut off, or is far too long.
+
+    ``charged`` is called once, however it ends.
 
     Raises:
         BackendError: the server refused, failed, was silent or broke off.
     """
+    meter = _Meter()
+    try:
+        async with contextlib.aclosing(backend.sample(request)) as events:
+            return await _words(meter.noting(events), most_chars)
+    except BackendError:
+        meter.is_refused = not meter.has_answered
+        raise
+    finally:
+        charged(Spent() if meter.is_refused else spent_on(request, meter.usage, meter.written), meter.model)
+
+
+async def _words(events: AsyncIterator[SampleEvent], most_chars: int) -> str:
     parts: list[str] = []
     is_wanted, chars = False, 0
-    async with contextlib.aclosing(backend.sample(request)) as events:
-        async for event in events:
-            match event:
-                case FrameOpened(header=header):
-                    is_wanted = is_answer(header)
-                case FrameText(text=text):
-                    chars += len(text)
-                    if is_wanted:
-                        parts.append(text)
-                case FrameWithdrawn():
-                    return ""
-                case SampleEnded(reason=reason) if reason is not EndReason.STOP:
-                    return ""
-            if chars > 10 * most_chars:
+    async for event in events:
+        match event:
+            case FrameOpened(header=header):
+                is_wanted = is_answer(header)
+            case FrameText(text=text):
+                chars += len(text)
+                if is_wanted:
+                    parts.append(text)
+            case FrameWithdrawn():
                 return ""
+            case SampleEnded(reason=reason) if reason is not EndReason.STOP:
+                return ""
+        if chars > 10 * most_chars:
+            return ""
     return transcripts.storable("".join(parts)[:most_chars])
+
+
+class _Meter:
+    """What passed of one sample."""
+
+    def __init__(self) -> None:
+        self.usage: Usage | None = None
+        self.model = ""
+        self.written = 0.0
+        self.has_answered = self.is_refused = False
+
+    async def noting(self, events: AsyncIterator[SampleEvent]) -> AsyncIterator[SampleEvent]:
+        """The events, each noted."""
+        async for event in events:
+            self.has_answered = True
+            if isinstance(event, FrameText):
+                self.written += weight(event.text)
+            elif isinstance(event, SampleEnded):
+                self.usage, self.model = event.usage, event.model or ""
+            yield event

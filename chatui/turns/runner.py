@@ -15,8 +15,7 @@ from typing import Any
 from django.utils import timezone
 
 from chatui import wire
-from chatui.backends.base import BackendError, Effort, SampleRequest
-from chatui.backends.spec.choices import split_choice
+from chatui.backends.base import BackendError
 from chatui.backends.spec.definition import BackendSpec
 from chatui.codes import ProductCode
 from chatui.database import pools
@@ -36,7 +35,6 @@ from chatui.store.browsing import opened_pages
 from chatui.store.turn_pieces import Pieces
 from chatui.tools import offered
 from chatui.turns import ledger
-from chatui.turns.asked.by_program import ProgramAsk
 from chatui.turns.calls.conductor import Conductor
 from chatui.turns.calls.handing_back import TurnTools
 from chatui.turns.cutting.answer_now import AnswerNow
@@ -44,6 +42,7 @@ from chatui.turns.formats.checked_answers import CheckedAnswers, format_of
 from chatui.turns.kept_frames import KeptFrames
 from chatui.turns.leases import Held, leases
 from chatui.turns.ledger import Job, LeaseLostError, Outcome
+from chatui.turns.opening.first_request import first_request
 from chatui.turns.outcomes.noting import note_end
 from chatui.turns.outcomes.verdict import failed_by, verdict
 from chatui.turns.programs.tools import tools_of
@@ -94,6 +93,7 @@ class Runner:
         self._answer_now: AnswerNow | None = None
         self._conductor: Conductor | None = None
         self._samplings: list[Sampling] = []
+        self._summary: Summarizing | None = None
         self._work: asyncio.Task[Outcome] | None = None
         self._is_stopped = False
         self._is_lost = False
@@ -157,13 +157,13 @@ class Runner:
         # In a thread, because this may read rows of the admin pages; the back end itself belongs to this event loop.
         spec = await pools.turns.run_patiently(connected.spec_of, job.choice)
         backend = connected.backend(job.choice)
-        summary = Summarizing(spec, job.choice, job.frames, self._publisher.step)
+        summary = self._summary = Summarizing(spec, job.choice, job.frames, self._publisher.step)
         frames = self._frames = KeptFrames(job, self._publisher, summary, self._pieces, self._fail)
         answer_now = self._answer_now = AnswerNow(frames, is_offered=self._started.continued_turn is None)
         tools = await self._tools(spec)
         conductor = self._conductor = Conductor(job, frames, tools, self._publisher.calls_wait, self._publisher.pages)
         checked = CheckedAnswers(format_of(self._started), job, answer_now.feed, for_program=program is not None)
-        request = replace(checked.asked(_first_request(job, spec, program)), tools=tools.definitions)
+        request = replace(checked.asked(first_request(job, spec, program)), tools=tools.definitions)
         while True:
             asked = answer_now.heeded(request)
             sampling = Sampling(backend, asked, checked.feed)
@@ -205,7 +205,8 @@ class Runner:
     async def _end(self, outcome: Outcome) -> None:
         await self._publisher.catch_up()
         account = account_of(self._samplings, self._publisher.end_thinking())
-        account = replace(account, turns_left_out=account.turns_left_out + self._job.turns_left_out)
+        summaries = tuple(self._summary.charges) if self._summary else ()
+        account = replace(account, turns_left_out=account.turns_left_out + self._job.turns_left_out, summaries=summaries)
         html = None
         if not self._is_lost:
             end = partial(ledger.finish, self._job, outcome, account, has_pieces=self._pieces.are_written)
@@ -328,23 +329,3 @@ def _shown_question(started: Started) -> SafeHtml | None:
     except Exception as error:  # noqa: BLE001 - the question is answered all the same, and the page loads it from where it is stored
         log_without_content(log, started.turn.pk, error)
         return None
-
-
-def _first_request(job: Job, spec: BackendSpec, program: ProgramAsk | None) -> SampleRequest:
-    most = spec.max_answer_tokens or environment().max_answer_tokens or None
-    request = SampleRequest(
-        job.frames,
-        model=split_choice(job.choice)[1],
-        effort=_effort(job.effort),
-        max_tokens=most,
-        cut_answer=job.cut_answer,
-    )
-    if program is None:
-        return request
-    most = min(filter(None, (most, program.max_tokens)), default=None)
-    must_call = program.offer.must_call
-    return replace(request, max_tokens=most, sampling=program.sampling, must_fit=program.must_fit, must_call=must_call)
-
-
-def _effort(value: str) -> Effort:
-    return "low" if value == "low" else "high" if value == "high" else "medium"

@@ -9,9 +9,12 @@ from dataclasses import replace
 
 from chatui import measures
 from chatui.backends import retries
-from chatui.backends.base import Backend, EndReason, GivenReasoning, SampleEnded, SampleRequest
+from chatui.backends.base import Backend, BackendError, EndReason, GivenReasoning, SampleEnded, SampleRequest
+from chatui.backends.context.room import weight
 from chatui.turns.ledger import Account
-from renderer.events import RawEvent
+from chatui.usage.counting import Spent
+from chatui.usage.told import spent_on
+from renderer.events import FrameText, RawEvent
 from renderer.unanswered_calls import UnansweredCalls
 
 
@@ -26,6 +29,8 @@ class Sampling:
         self._sent: tuple[str, bytes] | None = None
         self._ended: SampleEnded | None = None
         self._has_answered = False
+        self._is_refused = False
+        self._written = 0.0
         self._calls = UnansweredCalls()
 
     async def run(self) -> None:
@@ -34,6 +39,13 @@ class Sampling:
         Raises:
             BackendError: the server refused, failed, was silent or broke off.
         """
+        try:
+            await self._run()
+        except BackendError:
+            self._is_refused = not self._has_answered
+            raise
+
+    async def _run(self) -> None:
         begun_at = time.monotonic()
         async with contextlib.aclosing(retries.sample(self._backend, self._request)) as events:
             async for event in events:
@@ -43,6 +55,7 @@ class Sampling:
                 if isinstance(event, SampleEnded):
                     self._ended = event
                 else:
+                    self._written += weight(event.text) if isinstance(event, FrameText) else 0.0
                     self._take(self._calls.feed(event))
 
     @property
@@ -72,6 +85,7 @@ class Sampling:
             context=self._ended.context if self._ended else None,
             request=self._sent,
             sampled_with=self._settings() if self._has_answered else None,
+            spent=Spent() if self._is_refused else spent_on(self._request, usage, self._written),
         )
 
     def _settings(self) -> dict[str, object]:
@@ -95,6 +109,7 @@ def account_of(samplings: Sequence[Sampling], thought_seconds: int | None) -> Ac
         input_tokens=_sum([account.input_tokens for account in accounts]),
         output_tokens=_sum([account.output_tokens for account in accounts]),
         thought_seconds=thought_seconds,
+        spent=sum((account.spent for account in accounts), Spent()),
     )
 
 

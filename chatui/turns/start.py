@@ -28,8 +28,10 @@ from chatui.store import continuation, transcripts
 from chatui.store.temporary import lifetime
 from chatui.turns import sweep
 from chatui.turns.asked.by_program import ProgramAsk
+from chatui.turns.asked.refused import AskRefusedError as AskRefusedError  # who asks, catches it
 from chatui.turns.leases import LEASE
-from renderer.errors import ErrorCode
+from chatui.turns.opening import reserved
+from chatui.usage.standing import NearLimit
 from renderer.frames import Frame, Header, Role
 from renderer.gate import Audience, show
 
@@ -73,6 +75,10 @@ class Ask:
     """Checked once more where it is given."""
     language: str = ""
     """The asking page's."""
+    key: UUID | None = None
+    """With which a program asks."""
+    tokens_before: int = 0
+    """About how many tokens a program gives besides its question."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +87,7 @@ class Started:
 
     ``groups``: those of the asking person that have a limit of answers.
     ``versions``: the keys of all versions of a question that is new; empty where it is an old one or the first of a conversation.
-    ``language``: of the page that asked, as it says.
+    ``language``: of the page that asked, as it says. ``near``: the person has used most of a limit.
     """
 
     turn: Turn
@@ -92,6 +98,7 @@ class Started:
     groups: frozenset[str] = frozenset()
     versions: tuple[UUID, ...] = ()
     language: str = ""
+    near: NearLimit | None = None
     program: ProgramAsk | None = None
     """What the program wants that asked by a key."""
 
@@ -101,21 +108,13 @@ class Started:
         return self.is_new and self.kind in (Kind.SEND, Kind.EDIT)
 
 
-class AskRefusedError(Exception):
-    """The ask was refused, and nothing was stored. ``code`` carries the message for the person."""
-
-    def __init__(self, code: ErrorCode) -> None:
-        super().__init__(code.value)
-        self.code = code
-
-
 def start(person: User, ask: Ask, lease_owner: str) -> Started:
     """Store the question and create the turn. Call inside a transaction.
 
     Raises:
         IntegrityError: another process was faster, with the same ask or with another one in this conversation; see ``started_before``.
-        AskRefusedError: the person is signed out by now, the text is empty or too long, an answer is still being written here or too many
-            elsewhere, the answer cannot be continued, or the model is not available to this person.
+        AskRefusedError: the person is signed out by now or has used what they may, the text is empty or too long, an answer is still being
+            written here or too many elsewhere, the answer cannot be continued, or the model is not available to this person.
         access.NotFoundError: the conversation, the folder, the question or the answer does not belong to this person.
     """
     if ask.kind is not Kind.CONTINUE and ask.effort not in Effort:
@@ -124,8 +123,10 @@ def start(person: User, ask: Ask, lease_owner: str) -> Started:
     person = _locked(person, ask)
     if vars(person)["twin"]:
         return started_before(person, ask)
-    started = _start(person, _Wanted(ask, text, lease_owner, running=vars(person)["running"] or 0))
-    return replace(started, groups=group_limits.groups_of(person), language=ask.language)
+    running = vars(person)["running"] or 0
+    held = reserved.reserved_for(person, ask.conversation, text, ask.tokens_before)
+    started = _start(person, _Wanted(ask, text, lease_owner, running, held.tokens if held else None))
+    return replace(started, groups=group_limits.groups_of(person), language=ask.language, near=held.near if held else None)
 
 
 def _locked(person: User, ask: Ask) -> User:
@@ -192,6 +193,7 @@ class _Wanted:
     text: str = field(repr=False)
     lease_owner: str
     running: int
+    reserved_tokens: int | None
 
     def turn(self, person: User, question: Message, choice: str, effort: str, continued: Message | None = None) -> Turn:
         """The stored turn."""
@@ -205,6 +207,8 @@ class _Wanted:
             continued_message=continued,
             lease_owner=self.lease_owner,
             lease_until=clock.after(LEASE),
+            key_id=self.ask.key,
+            reserved_tokens=self.reserved_tokens,
         )
 
 

@@ -16,7 +16,9 @@ from chatui.backends.spec.definition import BackendSpec
 from chatui.codes import ProductCode
 from chatui.database import pools
 from chatui.model_servers import connected
+from chatui.models.usage.entry import UsageKind
 from chatui.turns import own_requests, summary_notes
+from chatui.usage.counting import Charge, Spent
 from renderer.events import Finished, FrameClosed, FrameOpened, FrameText, RawEvent
 from renderer.frame_kinds import PRODUCT_NAMES, SUMMARY_NAME, is_answer
 from renderer.frames import Frame, Header, Role
@@ -51,6 +53,8 @@ class Summarizing:
         self._frames = frames
         self._show = show
         self._notes = summary_notes.Notes(is_vouched=spec.summaries == "server")
+        self.charges: list[Charge] = []
+        """What was spent on it so far; all of it after ``aclose``."""
         self._steps: list[str] = []
         self._blocked: list[Blocked] = []
         self._inbox: deque[RawEvent] = deque()
@@ -132,7 +136,7 @@ class Summarizing:
         while len(self._steps) < summary_notes.MOST_STEPS and failures < MOST_FAILURES:
             await asyncio.sleep(pause)
             await self._enough_to_summarize()
-            answer = await ask(backend, self._notes.request(model, self._steps))
+            answer = await ask(backend, self._notes.request(model, self._steps), self._charged(backend))
             failures = 0 if answer else failures + 1
             if answer:
                 await self._propose(answer)
@@ -159,9 +163,16 @@ class Summarizing:
         if verdict.reason is None and self._spec.is_reviewed:
             await pools.turns.run(connected.spec_of, self._asked)
             request = self._notes.review(verdict.line, split_choice(self._asked)[1])
-            if not summary_notes.is_allowed(await ask(connected.backend(self._asked), request)):
+            backend = connected.backend(self._asked)
+            if not summary_notes.is_allowed(await ask(backend, request, self._charged(backend))):
                 return self._block(verdict.line, Reason.REVIEW)
         return self._weigh(candidate)
+
+    def _charged(self, backend: Backend) -> own_requests.Charged:
+        def charged(spent: Spent, model: str) -> None:
+            self.charges.append(Charge(UsageKind.SUMMARY, spent, self._asked, backend.name, model))
+
+        return charged
 
     def _weigh(self, candidate: str) -> bool:
         self._read_inbox()
@@ -205,12 +216,12 @@ class Summarizing:
             self._candidates.clear()
 
 
-async def ask(backend: Backend, request: SampleRequest) -> str:
+async def ask(backend: Backend, request: SampleRequest, charged: own_requests.Charged) -> str:
     """What a model answers; empty where it fails, is late, is cut off or is too long. Waits while too many others are asking."""
     async with _semaphore():
         try:
             async with asyncio.timeout(ASK_SECONDS):
-                return await own_requests.words_of(backend, request, summary_notes.MOST_ANSWER_CHARS)
+                return await own_requests.words_of(backend, request, summary_notes.MOST_ANSWER_CHARS, charged)
         except (TimeoutError, BackendError) as error:
             log.info("a summarizer failed: %s", type(error).__name__)
             return ""

@@ -23,6 +23,7 @@ from chatui.store import continuation, transcripts, turn_pieces
 from chatui.turns import ledger
 from chatui.turns.calls import claims
 from chatui.turns.leases import leases
+from chatui.usage import estimates, settling
 from renderer.errors import Code
 from renderer.frames import Frame
 
@@ -69,9 +70,11 @@ def interrupt(turn: Turn) -> bool:
         if found is None:
             return False
         Turn.objects.filter(pk=turn.pk).update(state=TurnState.INTERRUPTED, error_code=Code.STREAM_TRUNCATED, finished_at=timezone.now())
+        charge = estimates.charge_of(found)
         _keep_pieces(found)
         found.pieces.all().delete()
         claims.answer_abandoned(found)
+        settling.settle(settling.asked_of(found), TurnState.INTERRUPTED, [charge])
         conversation = found.conversation
         conversation.has_news = True
         conversation.save(update_fields=["has_news"])

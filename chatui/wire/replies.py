@@ -17,6 +17,8 @@ REFUSALS: tuple[ErrorCode, ...] = (
     ProductCode.NOT_FOUND,
     ProductCode.OPT_IN,
     ProductCode.OTHER_RELEASE,
+    ProductCode.QUOTA_DAY,
+    ProductCode.QUOTA_MONTH,
     ProductCode.RATE,
     ProductCode.SERVER_BUSY,
     ProductCode.SIGNED_OUT,
@@ -33,7 +35,8 @@ REFUSALS: tuple[ErrorCode, ...] = (
 class Accepted(Event):
     """The question of the command ``client_id`` is stored, and ``turn`` will answer it. ``url`` is the path of the conversation's page.
 
-    From here on the socket follows the conversation, as after ``subscribe``.
+    From here on the socket follows the conversation, as after ``subscribe``. ``percent``: the person has used so much of what they
+    may use until ``until``, a time in ISO 8601; absent where there is much left.
     """
 
     types = ("chatui:accepted",)
@@ -43,15 +46,21 @@ class Accepted(Event):
     question: str
     url: str
     title: str
+    percent: int | None = None
+    until: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Refused(Event):
-    """A command was refused, for a code of REFUSALS. ``client_id`` is absent where the command had none."""
+    """A command was refused, for a code of REFUSALS. ``client_id`` is absent where the command had none. ``until``: when a limit of usage
+    ends, a time in ISO 8601; ``contact``: what the operator says to whoever has reached one.
+    """
 
     types = ("chatui:refused",)
     client_id: str | None
     code: str
+    until: str | None = None
+    contact: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,19 @@ from django.utils import timezone
 from chatui.accounts import invitations, password_links
 from chatui.accounts.api_keys import making
 from chatui.audit_log.record import Visitor, record
-from chatui.models import AttemptWarning, Conversation, DebugRequest, Folder, Message, ProgramAnswer, StoredBackend, ToolApproval, User
+from chatui.models import (
+    AttemptWarning,
+    Conversation,
+    DebugRequest,
+    Folder,
+    Message,
+    ModelPrice,
+    ProgramAnswer,
+    StoredBackend,
+    ToolApproval,
+    UsageLimit,
+    User,
+)
 from chatui.permissions import debug_requests
 from renderer.frames import Header
 from tests.canary.conftest import World
@@ -105,6 +117,8 @@ def places(world: World) -> dict[str, str]:
         "bystander": str(bystander.pk),
         "group": str(group.pk),
         "backend": str(StoredBackend.objects.create(name="planted", url="http://127.0.0.1:9", is_enabled=False).pk),
+        "limit": str(UsageLimit.objects.create(group=group, day_turns=1000).pk),
+        "price": str(ModelPrice.objects.create(model="planted", since=timezone.now().date(), input_price=1, output_price=2).pk),
         "event": str(event.pk),
         "asked": str(asked.pk),
         "asked_elsewhere": str(elsewhere.pk),

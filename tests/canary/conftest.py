@@ -50,7 +50,16 @@ BACKENDS = ("add_storedbackend", "change_storedbackend", "delete_storedbackend",
 def olga(db: None) -> User:
     """Staff who look after accounts, groups and back ends, and may see nothing of conversations."""
     return make_person(
-        "olga", *ADMIN_PERMISSIONS, *BACKENDS, "view_conversation", "view_message", "view_turn", "change_conversation", staff=True
+        "olga",
+        *ADMIN_PERMISSIONS,
+        *BACKENDS,
+        "view_usage",
+        "change_limits",
+        "view_conversation",
+        "view_message",
+        "view_turn",
+        "change_conversation",
+        staff=True,
     )
 
 

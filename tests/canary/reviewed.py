@@ -86,6 +86,7 @@ _ADMIN_SEES = "302 302 302 403 403 403 200 403 403"
 _ADMIN_GOES = "302 302 302 403 403 403 302 403 403"
 _READERS = "302 404 404 404 404 404 404 200 200"
 _READERS_TAKE = "302 404 404 404 404 404 404 200* 200*"
+_USAGE = "302 404 404 404 404 404 200 404 404"
 _ANY_SEES = "302 302 302 403 403 200 403 200 200"
 
 
@@ -828,6 +829,30 @@ ROUTES: tuple[Route, ...] = (
         (Ask("GET", "/keys/api/", _SIGNED_IN), Ask("POST", "/keys/api/", _NEVER)),
     ),
     Route(
+        "usage/",
+        "A signed-in person: how much they have used themselves, in numbers, and what they may use.",
+        (Ask("GET", "/usage/", _SIGNED_IN), Ask("POST", "/usage/", _NEVER)),
+    ),
+    Route(
+        "usage/everybody/",
+        "Those with the permission: who has used how much, in numbers. Others: nothing, not even that there is such a page.",
+        (
+            Ask("GET", "/usage/everybody/", _USAGE),
+            Ask("GET", "/usage/everybody/?by=group&since=2026-01-01&until=2026-02-01", _USAGE),
+            Ask("GET", "/usage/everybody/?since=never", _USAGE.replace("200", "400")),
+            Ask("POST", "/usage/everybody/", _NEVER),
+        ),
+    ),
+    Route(
+        "usage/everybody/file/",
+        "Those with the permission: the same as a file. Recorded.",
+        (
+            Ask("POST", "/usage/everybody/file/", _USAGE.replace("200", "200*"), action="usage export"),
+            Ask("POST", "/usage/everybody/file/", _USAGE.replace("200", "400"), {"since": "never"}),
+            Ask("GET", "/usage/everybody/file/", _NEVER),
+        ),
+    ),
+    Route(
         "v1/openapi.json",
         "Everybody: what the API serves, as OpenAPI. The same for all.",
         (Ask("GET", "/v1/openapi.json", _EVERYBODY),),
@@ -984,6 +1009,24 @@ ROUTES: tuple[Route, ...] = (
         "chatui/storedbackend",
         "{backend}",
         "Those with the permission: model servers, with their addresses and the name of a key, never a key.",
+        _ADMIN_SEES,
+        may_change=_ADMIN_SEES,
+        add=_ADMIN_SEES,
+        missing=_ADMIN_GOES,
+    ),
+    *_admin_pages(
+        "chatui/usagelimit",
+        "{limit}",
+        "Those with the permission: how much whom may use.",
+        _ADMIN_SEES,
+        may_change=_ADMIN_SEES,
+        add=_ADMIN_SEES,
+        missing=_ADMIN_GOES,
+    ),
+    *_admin_pages(
+        "chatui/modelprice",
+        "{price}",
+        "Those with the permission: what models cost.",
         _ADMIN_SEES,
         may_change=_ADMIN_SEES,
         add=_ADMIN_SEES,
@@ -1181,8 +1224,8 @@ BUS_MESSAGES = {
 _OF_A_TURN = {"type", "turn", "sequence_number"}
 _OF_AN_END = _OF_A_TURN | {"state", "code", "elapsed", "context", "left_out", "html", "language"}
 END_USER_EVENTS: dict[str, set[str]] = {
-    "chatui:accepted": {"type", "client_id", "conversation", "turn", "question", "url", "title"},
-    "chatui:refused": {"type", "client_id", "code"},
+    "chatui:accepted": {"type", "client_id", "conversation", "turn", "question", "url", "title", "percent", "until"},
+    "chatui:refused": {"type", "client_id", "code", "until", "contact"},
     "chatui:idle": {"type", "conversation", "turn", "state"},
     "chatui:closing": {"type", "code"},
     "chatui:ping": {"type", "number"},

@@ -24,6 +24,7 @@ from chatui.model_servers import connected
 from chatui.models import Conversation, User
 from chatui.turns import leases, running, start, summarizing
 from chatui.turns.start import Ask, Started
+from chatui.usage import limits
 from tests.support.scripted import ScriptedBackend
 
 PASSWORD = "correct horse battery"
@@ -40,10 +41,11 @@ def make_person(name: str, *permissions: str, staff: bool = False) -> User:
 
 @pytest.fixture(autouse=True)
 def _cheap_and_fresh(settings: pytest_django.Settings, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Passwords that cost no second each, and no throttle or outage left over from another test."""
+    """Passwords that cost no second each, and no throttle, outage or limit left over from another test."""
     monkeypatch.setattr(outages, "_last", float("-inf"))
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
     cache.clear()
+    limits.forget()
 
 
 @pytest.fixture

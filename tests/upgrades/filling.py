@@ -71,6 +71,7 @@ _MADE: dict[type, Any] = {
     models.DateField: lambda field: _NOW.date(),
     models.IntegerField: lambda field: 1,
     models.FloatField: lambda field: 1.0,
+    models.DecimalField: lambda field: 1,
     models.JSONField: lambda field: {WORD: 1},
     models.BinaryField: lambda field: WORD.encode(),
     models.CharField: _text,

@@ -94,7 +94,9 @@ class Deltas:
         if isinstance(model, str) and model:
             self.model = model
         if isinstance(usage, dict):
-            self.usage = Usage(_count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens")))
+            details = usage.get("prompt_tokens_details")
+            cached = _count(details.get("cached_tokens")) if isinstance(details, dict) else None
+            self.usage = Usage(_count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens")), cached)
         choice = choices[0] if isinstance(choices, list) and choices else None
         if not isinstance(choice, dict) or choice.get("index") not in (0, None):
             return []

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from chatui.backends.base import GivenReasoning
+from chatui.backends.base import GivenReasoning, Usage
 from chatui.backends.leak_guard import LeakGuard
 from chatui.backends.speaker import Label, other_label
 from renderer.frame_kinds import ANSWER, BROKEN, PREAMBLE
@@ -315,3 +315,10 @@ def number(value: object) -> int | None:
 
 def _string(value: object) -> str:
     return value if isinstance(value, str) else ""
+
+
+def usage_of(said: Mapping[str, Any]) -> Usage:
+    """What a server says it counted."""
+    details = said.get("input_tokens_details")
+    cached = number(details.get("cached_tokens")) if isinstance(details, dict) else None
+    return Usage(number(said.get("input_tokens")), number(said.get("output_tokens")), cached)

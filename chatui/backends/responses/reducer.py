@@ -13,7 +13,7 @@ from typing import Any
 from chatui.backends.base import EndReason, Usage
 from chatui.backends.responses.allowance import Allowance, TokenLimit
 from chatui.backends.responses.frames import FrameWriter, Source, behind_call, usable_call_id
-from chatui.backends.responses.items import CALL, MESSAGE, REASONING, SUMMARY, TEXT, THOUGHT, Item, Items, number
+from chatui.backends.responses.items import CALL, MESSAGE, REASONING, SUMMARY, TEXT, THOUGHT, Item, Items, number, usage_of
 from chatui.backends.responses.speech import Speech
 from chatui.backends.speaker import Label, other_label
 from chatui.codes import ProductCode
@@ -118,7 +118,7 @@ class Reducer:
         self.error = response.get("error")
         usage, details, output = response.get("usage"), response.get("incomplete_details"), response.get("output")
         if isinstance(usage, dict):
-            self.usage = Usage(number(usage.get("input_tokens")), number(usage.get("output_tokens")))
+            self.usage = usage_of(usage)
         if isinstance(details, dict) and isinstance(details.get("reason"), str):
             self._cut = details["reason"]
         outputs = [data for data in output if isinstance(data, dict)] if isinstance(output, list) else []

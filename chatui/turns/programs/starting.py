@@ -8,6 +8,7 @@ from uuid import UUID
 
 from django.utils import timezone
 
+from chatui.backends.context.room import weight
 from chatui.env import environment
 from chatui.models import ApiKey, Conversation, Message, ProgramAnswer, Turn, User
 from chatui.models.message import Author
@@ -48,9 +49,11 @@ def start_program(person: User, asked: ProgramAsk, lease_owner: str) -> Started:
     conversation = _conversation(person, asked, previous)
     said = _said(asked, previous, is_first=transcripts.active_leaf(conversation, person) is None)
     leaf = said_before.store(conversation, person, said.before)
-    started = start.start(person, _ask(asked, conversation, leaf, previous if not said.before else None), lease_owner)
-    place = said_before.store(conversation, person, said.behind, started.turn) if said.behind else None
     key = ApiKey.objects.filter(pk=asked.key_id).first()
+    ask = _ask(asked, conversation, leaf, previous if not said.before else None)
+    told = sum(weight(frame.body) for frame, _ in (*said.before, *said.behind))
+    started = start.start(person, replace(ask, key=key.pk if key else None, tokens_before=int(told)), lease_owner)
+    place = said_before.store(conversation, person, said.behind, started.turn) if said.behind else None
     given = dict(asked.given)
     ProgramAnswer.objects.create(pk=asked.id, turn=started.turn, key=key, is_kept=asked.is_kept, orders=asked.carried, given=given)
     # It stays where it was: in the archive, unless its person went on in it or put it elsewhere. Asking took it to their list.

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Iterable
+from functools import partial
 from weakref import WeakKeyDictionary
 
 from chatui.backends.base import BackendError
@@ -19,11 +20,16 @@ from chatui.delivery.bus import bus
 from chatui.display import list_events
 from chatui.env import environment
 from chatui.model_servers import connected
+from chatui.models.keys import new_key
+from chatui.models.usage.entry import UsageKind
+from chatui.store import transcripts
 from chatui.turns import own_requests
 from chatui.turns.slots import NoSpareSlotError, slots
 from chatui.turns.start import Started
 from chatui.turns.titles import keeping, reply, talk
 from chatui.turns.titles.talk import Talk
+from chatui.usage import periods, settling
+from chatui.usage.counting import Asked, Charge, Spent
 from renderer.frames import Frame
 
 log = logging.getLogger(__name__)
@@ -37,6 +43,7 @@ MOST_WAITING = 20
 MOST_REPLY_CHARS = 500
 
 _tasks: set[asyncio.Task[None]] = set()
+_booked: set[asyncio.Future[None]] = set()
 _semaphores: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
 
 
@@ -62,8 +69,8 @@ def begin(started: Started, written: Iterable[Frame]) -> None:
 
 async def settle() -> None:
     """Wait until no conversation of this process waits for a title."""
-    while _tasks:
-        await asyncio.gather(*_tasks, return_exceptions=True)
+    while waiting := [*_tasks, *_booked]:
+        await asyncio.gather(*waiting, return_exceptions=True)
 
 
 async def _title(found: Talk, choice: str) -> None:
@@ -90,11 +97,30 @@ async def _asked(found: Talk, choice: str) -> str:
     if backend.is_demo:
         return ""
     async with slots().spare(), asyncio.timeout(ASK_SECONDS):
-        words = await own_requests.words_of(backend, found.request(split_choice(choice)[1]), MOST_REPLY_CHARS)
+        request = found.request(split_choice(choice)[1])
+        charged = partial(_charge, found, choice, backend.name)
+        words = await own_requests.words_of(backend, request, MOST_REPLY_CHARS, charged)
     title = reply.read(words)
     if not title:
         _log_none(found, "the model gave none")
     return title
+
+
+def _charge(found: Talk, choice: str, backend: str, spent: Spent, model: str) -> None:
+    """Have it booked, also where no title came of it. Nothing waits for that."""
+    if not spent.tokens:
+        return
+    asked = Asked(found.row.owner_id, periods.now().day)
+    charge = Charge(UsageKind.TITLE, spent, choice, backend, transcripts.header_text(model))
+    booked = writer.post(settling.book, new_key(), asked, charge, patience=SAVE_SECONDS)
+    _booked.add(booked)
+    booked.add_done_callback(_forget)
+
+
+def _forget(booked: asyncio.Future[None]) -> None:
+    _booked.discard(booked)
+    if not booked.cancelled() and (error := booked.exception()) is not None:
+        log.warning("what a title took could not be booked (%s)", type(error).__name__)
 
 
 def _log_none(found: Talk, why: str) -> None:

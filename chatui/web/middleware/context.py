@@ -14,7 +14,7 @@ from chatui.display.operator_pages import announcement
 from chatui.env import BASE_DIR, environment
 from chatui.languages.offered import LANGUAGES, page_language
 from chatui.model_servers import connected
-from chatui.permissions import access, access_notices, attempts, debug_requests, ratings
+from chatui.permissions import access, access_notices, attempts, debug_requests, ratings, usage_reading
 from chatui.transfer import share_links
 
 _CATALOGUES = "js/language/catalogues"
@@ -39,6 +39,7 @@ def page(request: HttpRequest) -> dict[str, Any]:
         "can_export_ratings": ratings.can_export(person),
         "audit_warnings": len(attempts.unacknowledged()) if access.can_read_audit(person) else 0,
         "owners_are_notified": access_notices.are_enabled(),
+        "can_read_usage": usage_reading.can_read_usage(person),
         "requests_to_decide": debug_requests.to_decide(person),
         "password_links": password_links.notices(person) if person else [],
         "can_use_admin": person is not None and person.is_staff,

@@ -7,6 +7,7 @@ import { LANGUAGE } from "../language/words.js";
 import { parse } from "../page/dom.js";
 import { callsWait } from "../tools/waiting.js";
 import { STATE_OF, unhandled } from "../wire/protocol.js";
+import { limitReached, tellNearLimit } from "../writing/first-limit.js";
 import { EventQueue } from "./event-queue.js";
 
 /** @import { Accepted, EndUserEvent, TurnEnded, Idle, MessageBegan, Refused, Snapshot } from "../wire/wire.js" */
@@ -103,20 +104,19 @@ export class ServerEvents {
     transcript.accepted(event.client_id, event.turn);
     if (open.id === null) open.moveTo(event);
     this.#begin({
-      turn: event.turn,
-      question: event.question,
-      after: null,
-      kind: command.type,
+      ...{ turn: event.turn, question: event.question, after: null, kind: command.type },
       ...(command.type === "edit" ? { replaces: command.question } : {}),
       ...(command.type === "continue" ? { continued_turn: command.turn } : {}),
     });
     commands.stopIfWanted();
+    if (event.percent) tellNearLimit(event, composer);
   }
 
   /** @param {Refused} event */
-  #refused(event) {
+  async #refused(event) {
     const { transcript, composer, commands, stage } = this.#page;
-    const [command, sentence] = [commands.settle(event.client_id), refusal(event.code)];
+    const sentence = event.until ? await limitReached(event) : refusal(event.code);
+    const command = commands.settle(event.client_id);
     composer.running = transcript.running.some((exchange) => !exchange.isSending);
     if (command?.type === "send") {
       transcript.unsend(command.client_id);

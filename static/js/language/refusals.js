@@ -14,6 +14,8 @@ const SENTENCES = Object.freeze({
   "E-X-NOT-FOUND": t("This does not exist, or you do not have access to it."),
   "E-X-OPT-IN": t("Open the debug view of this conversation first."),
   "E-X-OTHER-RELEASE": t("The server has a new release. Reload this page; your text is kept."),
+  "E-X-QUOTA-DAY": t("You have used as much as you may use today."),
+  "E-X-QUOTA-MONTH": t("You have used as much as you may use this month."),
   "E-X-RATE": t("Too many requests at once. Wait a moment."),
   "E-X-SERVER-BUSY": t("The server is too busy to store this now. Try again in a moment."),
   "E-X-SIGNED-OUT": t("You are signed out. Sign in again to continue."),

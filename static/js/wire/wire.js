@@ -23,8 +23,9 @@
  * @typedef {Send | Edit | Regenerate | Continue} Ask
  * @typedef {Send | Edit | Regenerate | Continue | Stop | AnswerNow | Subscribe | See | Watch | Pong | Probe} Command
  * @typedef {{ type: "chatui:accepted", client_id: string, conversation: string, turn: string, question: string,
- *   url: string, title: string }} Accepted
- * @typedef {{ type: "chatui:refused", client_id?: string | null, code: string }} Refused
+ *   url: string, title: string, percent?: number | null, until?: string | null }} Accepted
+ * @typedef {{ type: "chatui:refused", client_id?: string | null, code: string, until?: string | null,
+ *   contact?: string | null }} Refused
  * @typedef {{ type: "chatui:idle", conversation: string, turn?: string | null, state?: string | null }} Idle
  * @typedef {{ type: "chatui:title", conversation: string, title: string }} TitleChanged
  * @typedef {{ type: "chatui:listed", conversation: string, url: string, title: string, updated_at: string,

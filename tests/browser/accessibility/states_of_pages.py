@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from playwright.sync_api import Page, expect
 
-from tests.browser.accessibility.states import Reach, State, each, fill, press, seen
+from tests.browser.accessibility.states import Reach, State, each, fill, press, seen, unfold
 from tests.browser.accessibility.world import World
 from tests.chatui.transfer.other_products import samples
 
@@ -56,6 +56,7 @@ STATES = (
     State("keys", "ada", "/keys/"),
     State("key made", "newcomer", "/keys/", each(fill("Name", "A program of mine"), press("Make the key"), seen(".share-link-new"))),
     State("key refused", "ada", "/keys/", each(fill("Requests a minute, at most", "0"), press("Make the key"))),
+    State("usage", "ada", "/usage/", unfold),
     State("bin", "ada", "/bin/", seen(".aside-list")),
     State("empty bin", "newcomer", "/bin/"),
     State("delete for good", "ada", "{deleted}erase/", seen(".button-danger")),

@@ -260,6 +260,8 @@ def places_names() -> list[str]:
         "more",
         "bystander",
         "group",
+        "limit",
+        "price",
         "backend",
         "warning",
         "message_type",

@@ -30,6 +30,7 @@ WAYS = {
     "whole download": "download",
     "audit export": "download",
     "prompt download": "download",
+    "usage export": "download",
 }
 
 

@@ -14,6 +14,7 @@ from chatui.model_servers import connected
 from chatui.models import Conversation, Message, Turn, User
 from chatui.store import branch_walk, transcripts
 from chatui.turns import ledger, running
+from chatui.usage import limits
 from tests.chatui.store.long_conversations import long_conversation
 from tests.support.browser_socket import ENDS, BrowserSocket
 from tests.support.cost import cost
@@ -22,8 +23,10 @@ from tests.support.scripted import FINAL, ScriptedBackend, answer, frame
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
 
-BEFORE_FIRST_TOKEN, IN_ALL = 11, 21
-"""One of them says which tools are switched off in the conversation: the demo offers some. Where none are offered, it is not sent."""
+BEFORE_FIRST_TOKEN, IN_ALL = 11, 23
+"""The ledger has two at the end, and two more for the first turn of a person.
+
+One of them says which tools are switched off in the conversation: the demo offers some. Where none are offered, it is not sent."""
 
 
 class Statements(list[str]):
@@ -46,8 +49,9 @@ def statements(monkeypatch: pytest.MonkeyPatch) -> Statements:
         found.append(sql)
         return executemany(cursor, sql, params)
 
-    # The rows of the admin pages are read every two seconds, whoever asks; that is no part of a turn.
+    # The rows of the admin pages are read every two seconds, whoever asks; that is no part of a turn. So are the limits of usage.
     monkeypatch.setattr(connected, "_rows", lambda: connected._read.rows)
+    monkeypatch.setattr(limits, "_by_group", dict)
     monkeypatch.setattr("chatui.turns.leases.TICK_SECONDS", 3600.0)
     monkeypatch.setattr(CursorWrapper, "execute", noted)
     monkeypatch.setattr(CursorWrapper, "executemany", noted_many)
@@ -115,6 +119,7 @@ async def test_a_long_conversation_takes_as_many_statements_as_a_short_one(
 ) -> None:
     taken = []
     async with BrowserSocket(ada) as socket:
+        await turn(socket, backend, statements, send(None))
         for messages in (10, 10_000):
             conversation = await database_sync_to_async(long_conversation)(ada, messages)
             _, *counts = await turn(socket, backend, statements, send(conversation.pk))

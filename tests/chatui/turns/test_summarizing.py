@@ -14,7 +14,7 @@ from channels.db import database_sync_to_async
 
 from chatui.backends.base import BackendError, EndReason, SampleEnded
 from chatui.codes import ProductCode
-from chatui.models import Conversation, Message, Turn, User
+from chatui.models import Conversation, Message, Turn, UsageEntry, User
 from chatui.models.message import Author
 from chatui.turns import running, summarizing, summary_notes
 from renderer.events import FrameClosed, FrameOpened, FrameText
@@ -282,6 +282,18 @@ async def test_the_request_is_broken_off_when_the_answer_begins(
         assert not writing.is_set() and summarizer.broken_off == 1
         writing.set()
         await running.settle()
+
+
+async def test_what_a_summary_took_is_booked_with_the_turn_also_where_the_answer_broke_it_off(
+    ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate, summarizer = asyncio.Event(), Summarizer(60.0)
+    use(monkeypatch, backend, summarizer)
+    backend.script = thinks(gate)
+    await watch(ada, gate, lambda: summarizer.running == 1)
+    rows = [row async for row in UsageEntry.objects.filter(kind="summary")]
+    assert len(rows) == 1 == summarizer.broken_off and {row.backend for row in rows} == {"Summarizer"}
+    assert all(row.is_estimate and row.input_tokens > 0 and row.turns == 0 and row.person_id == ada.pk for row in rows)
 
 
 async def test_only_a_few_summaries_are_asked_for_at_the_same_time(

@@ -16,7 +16,7 @@ from chatui.backends.base import BackendError, EndReason, SampleEvent, SampleReq
 from chatui.codes import ProductCode
 from chatui.display import conversation_actions
 from chatui.display.search import search
-from chatui.models import Conversation, SearchEntry, Turn, User
+from chatui.models import Conversation, SearchEntry, Turn, UsageEntry, User
 from chatui.turns import running
 from chatui.turns.slots import Slots
 from chatui.turns.start import Ask, Kind
@@ -273,7 +273,7 @@ async def test_a_commit_that_nobody_heard_of_is_no_reason_to_say_nothing(ada: Us
     assert not await keep(Conversation(pk=uuid4(), owner=ada, title=BEGINNING), TITLE), "erased meanwhile"
 
 
-async def test_a_title_takes_two_statements_at_the_end_of_the_first_turn_and_none_later(
+async def test_a_title_takes_six_statements_at_the_end_of_the_first_turn_and_none_later(
     ada: User, model: Titled, statements: Statements, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def taken(**fields: Any) -> tuple[int, Turn]:
@@ -281,10 +281,26 @@ async def test_a_title_takes_two_statements_at_the_end_of_the_first_turn_and_non
         turn = await run(ada, **fields)
         return sum(not each.startswith(("BEGIN", "COMMIT", "SAVEPOINT", "RELEASE")) for each in statements[mark:]), turn
 
+    await run(ada)
+    model.titles.requests.clear()
     first, turn = await taken()
     second, _ = await taken(text="And by train?", conversation=turn.conversation_id)
     assert len(model.titles.requests) == 1, "the premise"
     change(monkeypatch, {"titles": False})
     first_without, turn = await taken()
     second_without, _ = await taken(text="And by train?", conversation=turn.conversation_id)
-    assert (first - first_without, second - second_without) == (2, 0)
+    assert (first - first_without, second - second_without) == (6, 0), "two for the title, four for the ledger"
+
+
+async def test_what_a_title_took_is_booked_to_its_owner_and_is_no_answer(ada: User, model: Titled) -> None:
+    await run(ada)
+    rows = UsageEntry.objects.order_by("kind").values_list("kind", "person", "turns", "input_tokens", "output_tokens", "is_estimate")
+    assert [row async for row in rows] == [("answer", ada.pk, 1, 10, 20, False), ("title", ada.pk, 0, 10, 20, False)]
+
+
+async def test_a_title_that_came_to_nothing_is_booked_as_far_as_it_came(ada: User, model: Titled) -> None:
+    model.titles.script = [*frame(FINAL, "Cycling to work")[:-1], BackendError(ProductCode.BACKEND)]
+    await run(ada)
+    assert await title() == BEGINNING
+    [entry] = [row async for row in UsageEntry.objects.filter(kind="title")]
+    assert entry.is_estimate and entry.output_tokens > 2

@@ -9,7 +9,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('chatui', '0029_answer_format'),
+        ('chatui', '0030_usage'),
     ]
 
     operations = [

@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('chatui', '0033_ratings'),
+        ('chatui', '0032_ratings'),
     ]
 
     operations = [

@@ -1,0 +1,97 @@
+"""The admin pages of limits of usage and of prices: who may set them, and that each change is recorded."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.contrib import admin
+from django.db.models import Model, QuerySet
+from django.http import HttpRequest
+from django.utils.translation import gettext_lazy as _
+
+from chatui.audit_log.record import record
+from chatui.models import ModelPrice, UsageLimit, User
+from chatui.usage import limits
+from chatui.web.visitors import visitor_of
+
+
+class _ForLimits(admin.ModelAdmin):  # type: ignore[type-arg]
+    """For members of staff with the one permission. What changes holds at once in this process, and soon in every other."""
+
+    noun = ""
+    show_full_result_count = False
+
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Whoever may set limits."""
+        return isinstance(request.user, User) and request.user.is_staff and request.user.has_perm("chatui.change_limits")
+
+    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """As above."""
+        return self.has_view_permission(request)
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """As above."""
+        return self.has_view_permission(request)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """As above."""
+        return self.has_view_permission(request)
+
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        """As above."""
+        return self.has_view_permission(request)
+
+    def save_model(self, request: HttpRequest, obj: Model, form: Any, change: bool) -> None:
+        """Recorded with what it says now."""
+        super().save_model(request, obj, form, change)
+        self._record(request, obj, "changed" if change else "created")
+
+    def delete_model(self, request: HttpRequest, obj: Model) -> None:
+        """Recorded with what it said."""
+        self._record(request, obj, "deleted")
+        super().delete_model(request, obj)
+
+    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
+        """Each by itself."""
+        for row in queryset:
+            self.delete_model(request, row)
+
+    def _record(self, request: HttpRequest, row: Model, what: str) -> None:
+        fields = [field for field in row._meta.concrete_fields if not field.primary_key and field.name != "group"]
+        said = ", ".join(f"{field.name} {value}" for field in fields if (value := field.value_from_object(row)) is not None)
+        record(f"{self.noun} {what}", visitor_of(request, "admin"), detail=f"{row}: {said or 'nothing'}"[:200])
+        limits.forget()
+
+
+class UsageLimitForm(forms.ModelForm):  # type: ignore[type-arg]
+    """A group without any number is one whose members have no limits; for everybody else such a row would say nothing."""
+
+    def clean(self) -> dict[str, Any]:
+        """There is at least one number."""
+        cleaned: dict[str, Any] = super().clean() or self.cleaned_data
+        if not self.errors and all(value is None for name, value in cleaned.items() if name != "group") and cleaned.get("group") is None:
+            raise forms.ValidationError(_("Give at least one limit. A group without any is one whose members have none."))
+        return cleaned
+
+
+@admin.register(UsageLimit)
+class UsageLimitAdmin(_ForLimits):
+    """Limits of groups, and of everybody else."""
+
+    form = UsageLimitForm
+
+    noun = "usage limit"
+    list_display = ("__str__", "day_turns", "day_tokens", "month_turns", "month_tokens")
+    fields = ("group", "day_turns", "day_tokens", "month_turns", "month_tokens")
+    list_select_related = ("group",)
+
+
+@admin.register(ModelPrice)
+class ModelPriceAdmin(_ForLimits):
+    """Prices with the days from which they hold."""
+
+    noun = "model price"
+    list_display = ("model", "since", "input_price", "cached_price", "output_price")
+    fields = ("model", "since", "input_price", "cached_price", "output_price")
+    ordering = ("model", "-since")

@@ -1,0 +1,1 @@
+"""The tables of usage: the ledger, what each person has used of their limits, the limits, and the prices."""

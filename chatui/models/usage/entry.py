@@ -1,0 +1,49 @@
+"""A line of the ledger: how many tokens one turn took, or one request that the product made beside it. It holds no text."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+from chatui.models.keys import new_key
+from chatui.models.programs.api_key import ApiKey
+
+
+class UsageKind(models.TextChoices):
+    """What the tokens were for."""
+
+    ANSWER = "answer", _("Answers")
+    TITLE = "title", _("Titles")
+    SUMMARY = "summary", _("Summaries of reasoning")
+
+
+class UsageEntry(models.Model):
+    """``day`` (UTC) is the one on which was asked. ``person`` is NULL once the person was erased, ``key`` where no program asked.
+
+    ``choice``: the back end, or one of its models, as it was chosen; ``backend`` and ``model``: what they called themselves, empty where
+    they never answered. ``turns`` is 1 for an answer, else 0. ``cached_tokens`` are part of ``input_tokens``, reasoning is part of
+    ``output_tokens``. ``is_estimate``: the server did not say all of it. No line refers to a conversation, so it outlives it.
+    """
+
+    id = models.UUIDField(primary_key=True, default=new_key, editable=False)
+    day = models.DateField(db_index=True)
+    person = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
+    key = models.ForeignKey(ApiKey, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
+    kind = models.CharField(max_length=12, choices=UsageKind)
+    choice = models.CharField(max_length=260, blank=True)
+    backend = models.CharField(max_length=100, blank=True)
+    model = models.CharField(max_length=200, blank=True)
+    turns = models.PositiveSmallIntegerField(default=0)
+    input_tokens = models.PositiveBigIntegerField(default=0)
+    cached_tokens = models.PositiveBigIntegerField(default=0)
+    output_tokens = models.PositiveBigIntegerField(default=0)
+    is_estimate = models.BooleanField(default=False)
+
+    class Meta:
+        default_permissions = ()
+        permissions = [("view_usage", "Can see how much everybody uses"), ("change_limits", "Can set limits and prices of usage")]
+        indexes = [models.Index(fields=["person", "day"], name="usage_by_person")]
+
+    def __str__(self) -> str:
+        return f"Usage {self.id}"

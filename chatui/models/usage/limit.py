@@ -1,0 +1,45 @@
+"""How much the members of a group may use, or everybody who is in no group with a limit."""
+
+from __future__ import annotations
+
+from django.contrib.auth.models import Group
+from django.db import models
+from django.db.models.functions import Coalesce
+from django.utils.translation import gettext_lazy as _
+
+
+class UsageLimit(models.Model):
+    """Per calendar day and month (UTC). NULL is no limit, 0 is nothing. ``group`` is NULL for everybody else.
+
+    Whoever is in several groups with limits has the largest of each kind.
+    """
+
+    group = models.OneToOneField(
+        Group,
+        verbose_name=_("group"),
+        on_delete=models.CASCADE,
+        null=True,
+        blank=True,
+        related_name="+",
+        help_text=_("Empty: everybody who is in no group with limits."),
+    )
+    day_tokens = models.PositiveBigIntegerField(_("tokens a day"), null=True, blank=True)
+    day_turns = models.PositiveBigIntegerField(_("answers a day"), null=True, blank=True)
+    month_tokens = models.PositiveBigIntegerField(_("tokens a month"), null=True, blank=True)
+    month_turns = models.PositiveBigIntegerField(_("answers a month"), null=True, blank=True)
+
+    class Meta:
+        default_permissions = ()
+        verbose_name = _("usage limit")
+        verbose_name_plural = _("usage limits")
+        constraints = [
+            # A group has one by its column; this is for the row without one, because the database takes two NULLs for different.
+            models.UniqueConstraint(
+                Coalesce("group_id", models.Value(0), output_field=models.IntegerField()),
+                name="one_limit_for_everybody",
+                violation_error_message=_("There are limits for them already."),
+            )
+        ]
+
+    def __str__(self) -> str:
+        return str(self.group) if self.group_id else "everybody"

@@ -1,0 +1,35 @@
+"""What the tokens of a model cost from a day on."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from django.core.validators import MinValueValidator
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+_NOT_NEGATIVE = [MinValueValidator(Decimal(0))]
+
+
+class ModelPrice(models.Model):
+    """For a million tokens, in the currency of CHATUI_CURRENCY, until the ``since`` of the next price of the same model.
+
+    ``model`` is what its server calls it. ``cached_price`` is for tokens of the input that the server had already; NULL: as all others.
+    """
+
+    model = models.CharField(_("model"), max_length=200, help_text=_("The name that the ledger has for it."))
+    since = models.DateField(_("from"))
+    input_price = models.DecimalField(_("a million tokens in"), max_digits=12, decimal_places=4, validators=_NOT_NEGATIVE)
+    cached_price = models.DecimalField(
+        _("a million cached tokens"), max_digits=12, decimal_places=4, null=True, blank=True, validators=_NOT_NEGATIVE
+    )
+    output_price = models.DecimalField(_("a million tokens out"), max_digits=12, decimal_places=4, validators=_NOT_NEGATIVE)
+
+    class Meta:
+        default_permissions = ()
+        verbose_name = _("price of a model")
+        verbose_name_plural = _("prices of models")
+        constraints = [models.UniqueConstraint(fields=["model", "since"], name="one_price_from_a_day")]
+
+    def __str__(self) -> str:
+        return f"{self.model} from {self.since}"

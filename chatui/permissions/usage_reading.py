@@ -1,0 +1,18 @@
+"""Who may see how much everybody uses."""
+
+from __future__ import annotations
+
+from chatui.models import User
+from chatui.permissions.access import NotFoundError
+
+
+def can_read_usage(user: User | None) -> bool:
+    """Whether the page about everybody's usage exists for this person. A permission of its own: staff status does not include it."""
+    return user is not None and user.is_active and user.is_staff and user.has_perm("chatui.view_usage")
+
+
+def usage_reader(user: User | None) -> User:
+    """This person, if they may see everybody's usage. NotFoundError for everybody else: it holds everybody's names."""
+    if user is None or not can_read_usage(user):
+        raise NotFoundError
+    return user

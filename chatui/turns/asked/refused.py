@@ -1,0 +1,16 @@
+"""The error that says that a question was refused before anything of it was stored."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from renderer.errors import ErrorCode
+
+
+class AskRefusedError(Exception):
+    """The ask was refused, and nothing was stored. ``code`` carries the message for the person; ``until`` is when a limit ends."""
+
+    def __init__(self, code: ErrorCode, until: datetime | None = None) -> None:
+        super().__init__(code.value)
+        self.code = code
+        self.until = until

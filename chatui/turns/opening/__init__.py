@@ -1,0 +1,1 @@
+"""The beginning of a turn's work."""

@@ -1,0 +1,33 @@
+"""Words the first request of a turn, from its job, its model server and what a program wants."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from chatui.backends.base import Effort, SampleRequest
+from chatui.backends.spec.choices import split_choice
+from chatui.backends.spec.definition import BackendSpec
+from chatui.env import environment
+from chatui.turns.asked.by_program import ProgramAsk
+from chatui.turns.ledger import Job
+
+
+def first_request(job: Job, spec: BackendSpec, program: ProgramAsk | None) -> SampleRequest:
+    """What the model is asked first, without tools."""
+    most = spec.max_answer_tokens or environment().max_answer_tokens or None
+    request = SampleRequest(
+        job.frames,
+        model=split_choice(job.choice)[1],
+        effort=_effort(job.effort),
+        max_tokens=most,
+        cut_answer=job.cut_answer,
+    )
+    if program is None:
+        return request
+    most = min(filter(None, (most, program.max_tokens)), default=None)
+    must_call = program.offer.must_call
+    return replace(request, max_tokens=most, sampling=program.sampling, must_fit=program.must_fit, must_call=must_call)
+
+
+def _effort(value: str) -> Effort:
+    return "low" if value == "low" else "high" if value == "high" else "medium"

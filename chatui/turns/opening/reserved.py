@@ -1,0 +1,31 @@
+"""Reserves tokens for a turn that is about to start, where its person has a limit: about as many as its conversation tells."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from chatui.models import Turn, User
+from chatui.turns.asked.refused import AskRefusedError
+from chatui.usage import estimates, reserving
+from chatui.usage.limits import limits_of
+from chatui.usage.reserving import LimitReachedError, Reserved
+
+
+def reserved_for(person: User, conversation: UUID | None, text: str, tokens_before: int) -> Reserved | None:
+    """What is held; None where the person has no limit, which takes no statement where nobody has. Call with the person's row locked.
+
+    Raises:
+        AskRefusedError: a limit is reached.
+    """
+    limits = limits_of(person)
+    if not limits:
+        return None
+    before = tokens_before
+    if conversation is not None and not limits.day_tokens == limits.month_tokens is None:
+        # What the last answer read and wrote is about what the next one reads.
+        last = Turn.objects.filter(conversation=conversation, asked_by=person).order_by("-started_at")
+        before += sum(number or 0 for number in last.values_list("input_tokens", "output_tokens").first() or ())
+    try:
+        return reserving.reserve(person, limits, estimates.to_reserve(text, before))
+    except LimitReachedError as reached:
+        raise AskRefusedError(reached.code, reached.until) from None

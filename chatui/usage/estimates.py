@@ -1,0 +1,37 @@
+"""About how many tokens a turn took whose process has died, or whose server did not say: told from what is kept of it."""
+
+from __future__ import annotations
+
+from django.db.models import Sum
+from django.db.models.functions import Length
+
+from chatui.backends.context.room import ANSWER_TOKENS, weight
+from chatui.env import environment
+from chatui.models import Turn
+from chatui.models.usage.entry import UsageKind
+from chatui.usage.counting import Charge, Spent
+
+_CHARS_PER_TOKEN = 3.6
+
+
+def to_reserve(text: str, before: int) -> int:
+    """How many tokens a question may take: about those of its text, ``before`` for what was said until then, and an answer."""
+    return before + int(weight(text)) + (environment().max_answer_tokens or ANSWER_TOKENS)
+
+
+def charge_of(turn: Turn) -> Charge:
+    """What to book for a turn that nobody can account for any more. Where nothing was written, nothing is spent."""
+    written = _chars(turn.messages.aggregate(chars=Sum(Length("text")))) + _chars(turn.pieces.aggregate(chars=Sum(Length("text"))))
+    if not written:
+        return Charge(UsageKind.ANSWER, Spent(is_estimate=True), turn.choice)
+    seen = turn.conversation.messages.filter(is_visible=True, position__lte=turn.question.position)
+    read = _chars(seen.aggregate(chars=Sum(Length("text"))))
+    return Charge(UsageKind.ANSWER, Spent(_tokens(read), 0, _tokens(written), is_estimate=True), turn.choice)
+
+
+def _chars(found: dict[str, int | None]) -> int:
+    return found["chars"] or 0
+
+
+def _tokens(chars: int) -> int:
+    return -(-chars * 10 // int(_CHARS_PER_TOKEN * 10))

@@ -1,0 +1,65 @@
+"""The limits of usage: which there are, and which hold for a person."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from dataclasses import astuple, dataclass
+
+from chatui.models import UsageLimit, User
+
+READ_SECONDS = 2.0
+"""So long a process goes on with the limits that it has read: where there are none, a question costs no statement for them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much somebody may use; None: as much as they like. All None for whoever has no limit at all."""
+
+    day_tokens: int | None = None
+    day_turns: int | None = None
+    month_tokens: int | None = None
+    month_turns: int | None = None
+
+    def __bool__(self) -> bool:
+        """Whether there is any."""
+        return any(each is not None for each in astuple(self))
+
+
+@dataclass(slots=True)
+class _Read:
+    at: float = float("-inf")
+    by_group: dict[int | None, Limits] | None = None
+
+
+_read = _Read()
+
+
+def limits_of(person: User) -> Limits:
+    """The largest of the person's groups, of each kind by itself; those for everybody where no group of theirs has any. No statement where
+    there is no limit at all, one more where groups have some."""
+    by_group = _by_group()
+    named = [key for key in by_group if key is not None]
+    own = list(person.groups.filter(pk__in=named).values_list("pk", flat=True)) if named else []
+    if own:
+        return _largest([by_group[key] for key in own])
+    return by_group.get(None, Limits())
+
+
+def forget() -> None:
+    """Read the limits again at the next use. Other processes do so within READ_SECONDS."""
+    _read.at = float("-inf")
+
+
+def _by_group() -> dict[int | None, Limits]:
+    now = time.monotonic()
+    if _read.by_group is None or now - _read.at >= READ_SECONDS:
+        rows = UsageLimit.objects.values_list("group", "day_tokens", "day_turns", "month_tokens", "month_turns")
+        _read.by_group = {group: Limits(*numbers) for group, *numbers in rows}
+        _read.at = now
+    return _read.by_group
+
+
+def _largest(found: Iterable[Limits]) -> Limits:
+    kinds = zip(*(astuple(limits) for limits in found), strict=True)
+    return Limits(*(None if None in numbers else max(numbers) for numbers in kinds))

@@ -1,0 +1,40 @@
+"""The days and months of limits and of the ledger: those of the calendar, in UTC."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+
+from django.utils import timezone
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """A day with its month, which is told by its first day."""
+
+    day: date
+
+    @property
+    def month(self) -> date:
+        """The first day of the month."""
+        return self.day.replace(day=1)
+
+    @property
+    def day_ends(self) -> datetime:
+        """The midnight after the day."""
+        return datetime.combine(self.day + timedelta(days=1), time.min, UTC)
+
+    @property
+    def month_ends(self) -> datetime:
+        """The midnight after the month."""
+        return datetime.combine((self.month + timedelta(days=32)).replace(day=1), time.min, UTC)
+
+
+def of(moment: datetime) -> Period:
+    """The day of a moment."""
+    return Period(moment.astimezone(UTC).date())
+
+
+def now() -> Period:
+    """Today."""
+    return of(timezone.now())

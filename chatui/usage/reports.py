@@ -1,0 +1,142 @@
+"""Sums of the ledger: by person, group, model, key, kind or day. Nothing but numbers and names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+from enum import StrEnum
+from typing import Any
+from uuid import UUID
+
+from django.db.models import Count, Q, QuerySet, Sum
+
+from chatui.models import ApiKey, UsageEntry, User
+from chatui.usage import prices
+
+
+class By(StrEnum):
+    """What is summed up together."""
+
+    DAY = "day"
+    PERSON = "person"
+    GROUP = "group"
+    MODEL = "model"
+    KEY = "key"
+    KIND = "kind"
+
+
+@dataclass(frozen=True, slots=True)
+class Days:
+    """Which days, the last one included."""
+
+    first: date
+    last: date
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The sum of some lines. ``name``: of what they have in common; None for what was asked by page, by people in no group, or by people
+    who were erased. ``estimated``: how many of the lines are estimates. ``cost`` is None where nothing has a price; ``unpriced``: how many
+    tokens have none."""
+
+    name: object
+    turns: int = 0
+    input: int = 0
+    cached: int = 0
+    output: int = 0
+    estimated: int = 0
+    cost: Decimal | None = None
+    unpriced: int = 0
+
+    @property
+    def tokens(self) -> int:
+        """All of them."""
+        return self.input + self.output
+
+    def __add__(self, other: Row) -> Row:
+        """Both together, under this name."""
+        known = [each for each in (self.cost, other.cost) if each is not None]
+        return Row(
+            self.name,
+            self.turns + other.turns,
+            self.input + other.input,
+            self.cached + other.cached,
+            self.output + other.output,
+            self.estimated + other.estimated,
+            sum(known, Decimal(0)) if known else None,
+            self.unpriced + other.unpriced,
+        )
+
+
+def lines_of(days: Days, person: User | None = None) -> QuerySet[UsageEntry]:
+    """The lines of some days, of one person or of everybody."""
+    found = UsageEntry.objects.filter(day__gte=days.first, day__lte=days.last).order_by()
+    return found.filter(person=person) if person else found
+
+
+def summed(lines: QuerySet[UsageEntry], days: Days, by: By | None) -> list[Row]:
+    """The sums, in the order of days, otherwise the most tokens first. Without ``by`` it is one. A person in two groups counts in both.
+
+    One statement for each span of days without a change of prices, and one for those.
+    """
+    found: dict[object, Row] = {}
+    for span in prices.spans(days.first, days.last):
+        columns = {"model", *([_COLUMN[by]] if by else [])}
+        rows = lines.filter(day__gte=span.first, day__lte=span.last).values(*columns).annotate(**_SUMS)
+        for row in rows:
+            name = row[_COLUMN[by]] if by else None
+            found[name] = found.get(name, Row(name)) + _row(name, row, span)
+    if by is None:
+        return list(found.values()) or [Row(None)]
+    return sorted(found.values(), key=_in_time if by is By.DAY else _most_first)
+
+
+def every_line(lines: QuerySet[UsageEntry], days: Days) -> Iterator[dict[str, Any]]:
+    """All that there is to know, for a file: sums by day, person, key, model, back end and kind, with what they cost."""
+    columns = ("day", "person__username", "key__prefix", "backend", "model", "kind")
+    for span in prices.spans(days.first, days.last):
+        within = lines.filter(day__gte=span.first, day__lte=span.last)
+        for row in within.values(*columns).annotate(**_SUMS).order_by(*columns).iterator():
+            sums = _row(None, row, span)
+            yield {**{name: row[name] for name in columns}, "sums": sums}
+
+
+def key_names(keys: Iterable[UUID | None]) -> dict[UUID, str]:
+    """What the owners of these keys call them, with how they begin."""
+    rows = ApiKey.objects.filter(pk__in=[key for key in keys if key]).values_list("pk", "name", "prefix")
+    return {key: f"{name} ({prefix}…)" for key, name, prefix in rows}
+
+
+def _row(name: object, row: dict[str, Any], span: prices.Span) -> Row:
+    tokens_in, cached, out = row["sum_in"], row["sum_cached"], row["sum_out"]
+    price = span.prices.get(row["model"])
+    cost = prices.cost(price, tokens_in, cached, out) if price else None
+    unpriced = 0 if price else tokens_in + out
+    return Row(name, row["sum_turns"], tokens_in, cached, out, row["estimates"], cost, unpriced)
+
+
+def _in_time(row: Row) -> Any:
+    return row.name
+
+
+def _most_first(row: Row) -> Any:
+    return -row.tokens, str(row.name)
+
+
+_COLUMN = {
+    By.DAY: "day",
+    By.PERSON: "person__username",
+    By.GROUP: "person__groups__name",
+    By.MODEL: "model",
+    By.KEY: "key",
+    By.KIND: "kind",
+}
+_SUMS = {
+    "sum_turns": Sum("turns"),
+    "sum_in": Sum("input_tokens"),
+    "sum_cached": Sum("cached_tokens"),
+    "sum_out": Sum("output_tokens"),
+    "estimates": Count("pk", filter=Q(is_estimate=True)),
+}

@@ -1,0 +1,103 @@
+"""Reserves what a turn may take before it starts, and refuses the turn where a limit is reached. One statement decides.
+
+Twenty tabs that ask at once get as many answers as are left: each reservation is an UPDATE that only takes effect within the limits, and
+the database lets one of them pass after the other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date, datetime
+
+from django.db.models import Case, Count, F, OuterRef, Q, Subquery, Sum, Value, When
+from django.db.models.expressions import Combinable
+from django.db.models.functions import Coalesce
+from django.db.models.lookups import LessThanOrEqual
+
+from chatui.codes import ProductCode
+from chatui.models import Turn, UsageCount, User
+from chatui.models.turn import TurnState
+from chatui.usage import standing
+from chatui.usage.limits import Limits
+from chatui.usage.periods import Period, now
+from chatui.usage.standing import NearLimit
+
+
+class LimitReachedError(Exception):
+    """A limit is reached: the question is not to be stored. ``until``: when it is worth asking again."""
+
+    def __init__(self, code: ProductCode, until: datetime) -> None:
+        super().__init__(code.value)
+        self.code = code
+        self.until = until
+
+
+@dataclass(frozen=True, slots=True)
+class Reserved:
+    """What is held for a turn until it is settled. ``near``: what the person is told where they have used most of a limit."""
+
+    tokens: int
+    near: NearLimit | None = None
+
+
+def reserve(person: User, limits: Limits, tokens: int) -> Reserved:
+    """Hold one answer and about so many tokens. Call in the transaction that stores the turn, with the person's row locked.
+
+    An answer is never cut for a limit, and nobody knows beforehand how long it gets. So whoever has anything left may ask, if nothing of
+    theirs is being written; what is asked beside that has to fit with it.
+
+    Raises:
+        LimitReachedError: it does not.
+    """
+    period = now()
+    if not _held(person, limits, tokens, period):
+        _begin(person, period)
+        if not _held(person, limits, tokens, period):
+            raise _reached(person, limits, tokens, period)
+    return Reserved(tokens, standing.warning(limits, standing.used_by(person, period), period))
+
+
+def _held(person: User, limits: Limits, tokens: int, period: Period) -> bool:
+    """The statement that decides."""
+    within = Q(person=person)
+    for name, limit, wanted in (("tokens", limits.day_tokens, tokens), ("turns", limits.day_turns, 1)):
+        within &= _within("day", period.day, name, limit, wanted)
+    for name, limit, wanted in (("tokens", limits.month_tokens, tokens), ("turns", limits.month_turns, 1)):
+        within &= _within("month", period.month, name, limit, wanted)
+    more = {"reserved_tokens": F("reserved_tokens") + tokens, "reserved_turns": F("reserved_turns") + 1}
+    return bool(UsageCount.objects.filter(within).update(**more))
+
+
+def _within(span: str, begins: date, name: str, limit: int | None, wanted: int) -> Q:
+    if limit is None:
+        return Q()
+    used: Combinable = Case(When(**{f"{span}__gte": begins}, then=F(f"{span}_{name}")), default=Value(0))
+    fits = Q(_le(used + F(f"reserved_{name}") + wanted, limit))
+    return fits | Q(_le(used + 1, limit), reserved_turns=0)
+
+
+def _le(count: Combinable, limit: int) -> Q:
+    return Q(LessThanOrEqual(count, Value(limit)))
+
+
+def _begin(person: User, period: Period) -> None:
+    """The person's first row; or, where there is one, count anew what is reserved: a turn that was lost without an end holds nothing."""
+    first = UsageCount(person=person, day=period.day, month=period.month)
+    UsageCount.objects.bulk_create([first], ignore_conflicts=True)
+    running = Turn.objects.filter(asked_by=OuterRef("pk"), state=TurnState.RUNNING, reserved_tokens__isnull=False).order_by()
+    held = running.values("asked_by")
+    UsageCount.objects.filter(person=person).update(
+        reserved_turns=Coalesce(Subquery(held.annotate(count=Count("pk")).values("count")), 0),
+        reserved_tokens=Coalesce(Subquery(held.annotate(sum=Sum("reserved_tokens")).values("sum")), 0),
+    )
+
+
+def _reached(person: User, limits: Limits, tokens: int, period: Period) -> LimitReachedError:
+    """Which limit it is; of several the one that lasts longest. What is running may be all that is in the way: then it is the day's or the
+    month's that it does not fit into."""
+    found = standing.lines(limits, standing.used_by(person, period), period)
+    over = [line for line in found if line.used >= line.limit]
+    if not over:
+        over = [line for line in found if line.of == "tokens" and line.used + tokens > line.limit] or found
+    last = max(over, key=lambda line: line.until)
+    return LimitReachedError(last.code, last.until)

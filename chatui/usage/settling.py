@@ -1,0 +1,97 @@
+"""Writes the ledger: what a turn or a request of the product's own took, and gives back what was reserved for it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import date
+from uuid import UUID
+
+from django.db.models import Case, F, Value, When
+from django.db.models.expressions import Combinable
+from django.db.models.functions import Greatest
+
+from chatui.models import Turn, UsageCount, UsageEntry, User
+from chatui.models.turn import TurnState
+from chatui.usage import periods
+from chatui.usage.counting import Asked, Charge
+
+
+def asked_of(turn: Turn) -> Asked:
+    """Who asked for a turn, and when. Reads nothing."""
+    return Asked(turn.asked_by_id, periods.of(turn.started_at).day, turn.key_id, turn.reserved_tokens)
+
+
+def settle(asked: Asked, state: str, charges: Sequence[Charge]) -> None:
+    """Book a turn that has just got its end, in the same transaction; the first of ``charges`` is its answer's. Two statements, and two
+    more for the first of a person.
+
+    It is one answer; but none where nothing came of it because something failed.
+    """
+    failed = state in (TurnState.FAILED, TurnState.INTERRUPTED) and not charges[0].spent.tokens
+    charges = (replace(charges[0], turns=0 if failed else 1), *charges[1:])
+    UsageEntry.objects.bulk_create(_entry(asked, charge) for charge in charges)
+    tokens, turns = sum(each.spent.tokens for each in charges), sum(each.turns for each in charges)
+    _count(asked, tokens, turns)
+
+
+def book(key: UUID, asked: Asked, charge: Charge) -> None:
+    """Book a request of the product's own, as a write: ``key`` is that of its line, so that it may be run twice. Nothing is booked for a
+    person who was erased meanwhile."""
+    person = User.objects.select_for_update(of=("self",), no_key=True).filter(pk=asked.person_id).values_list("pk").first()
+    if person is None or UsageEntry.objects.filter(pk=key).exists():
+        return
+    entry = _entry(asked, charge)
+    entry.pk = key
+    entry.save(force_insert=True)
+    _count(asked, charge.spent.tokens, charge.turns)
+
+
+def _entry(asked: Asked, charge: Charge) -> UsageEntry:
+    return UsageEntry(
+        day=asked.day,
+        person_id=asked.person_id,
+        key_id=asked.key_id,
+        kind=charge.kind,
+        choice=charge.choice[:260],
+        backend=charge.backend[:100],
+        model=charge.model[:200],
+        turns=charge.turns,
+        input_tokens=charge.spent.input,
+        cached_tokens=charge.spent.cached,
+        output_tokens=charge.spent.output,
+        is_estimate=charge.spent.is_estimate,
+    )
+
+
+def _count(asked: Asked, tokens: int, turns: int) -> None:
+    period = periods.Period(asked.day)
+    changed: dict[str, Combinable] = {
+        "day": _later("day", period.day),
+        "month": _later("month", period.month),
+        "day_tokens": _more("day", period.day, "day_tokens", tokens),
+        "day_turns": _more("day", period.day, "day_turns", turns),
+        "month_tokens": _more("month", period.month, "month_tokens", tokens),
+        "month_turns": _more("month", period.month, "month_turns", turns),
+    }
+    if asked.reserved_tokens is not None:
+        changed["reserved_tokens"] = Greatest(F("reserved_tokens") - asked.reserved_tokens, Value(0))
+        changed["reserved_turns"] = Greatest(F("reserved_turns") - 1, Value(0))
+    rows = UsageCount.objects.filter(person=asked.person_id)
+    if not rows.update(**changed):
+        first = UsageCount(person_id=asked.person_id, day=period.day, month=period.month)
+        UsageCount.objects.bulk_create([first], ignore_conflicts=True)
+        rows.update(**changed)
+
+
+def _later(span: str, begins: date) -> Combinable:
+    return Case(When(**{f"{span}__lt": begins}, then=Value(begins)), default=F(span))
+
+
+def _more(span: str, begins: date, name: str, count: int) -> Combinable:
+    """What ends after its day is over, still counts to that day, of which nothing is counted any more."""
+    return Case(
+        When(**{f"{span}__gt": begins}, then=F(name)),
+        When(**{f"{span}": begins}, then=F(name) + count),
+        default=Value(count),
+    )

@@ -1,0 +1,104 @@
+"""How a person stands: what they have used and reserved, beside what they may use."""
+
+from __future__ import annotations
+
+from dataclasses import astuple, dataclass
+from datetime import datetime
+
+from chatui.codes import ProductCode
+from chatui.models import UsageCount, User
+from chatui.usage.limits import Limits, limits_of
+from chatui.usage.periods import Period, now
+
+WARN_PERCENT = 80
+"""From so much of a limit on, people are told how much it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Used:
+    """What counts against the limits now. ``running``: how many answers are being written, which ``day_turns`` and ``month_turns`` hold as
+    well: each of them is one, whatever it will take."""
+
+    day_tokens: int = 0
+    day_turns: int = 0
+    month_tokens: int = 0
+    month_turns: int = 0
+    running: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One limit and what is used of it, until ``until``."""
+
+    code: ProductCode
+    of: str
+    used: int
+    limit: int
+    until: datetime
+
+    @property
+    def is_of_day(self) -> bool:
+        """Whether it is a day's; otherwise it is a month's."""
+        return self.code is ProductCode.QUOTA_DAY
+
+    @property
+    def percent(self) -> int:
+        """How much of it is used, at most 100."""
+        return 100 if self.used >= self.limit else 100 * self.used // self.limit
+
+
+@dataclass(frozen=True, slots=True)
+class NearLimit:
+    """So many percent of a limit are used, until ``until``."""
+
+    percent: int
+    until: datetime
+
+
+def lines(limits: Limits, used: Used, period: Period) -> list[Line]:
+    """The limits that there are, each with what is used of it."""
+    numbers = astuple(used)[:4]
+    found = zip(_KINDS, numbers, astuple(limits), strict=True)
+    return [
+        Line(code, of, count, limit, period.day_ends if code is ProductCode.QUOTA_DAY else period.month_ends)
+        for (code, of), count, limit in found
+        if limit is not None
+    ]
+
+
+def used_by(person: User, period: Period) -> Used:
+    """What the person has used by now. One statement."""
+    row = UsageCount.objects.filter(person=person).first()
+    if row is None:
+        return Used()
+    day, month = row.day >= period.day, row.month >= period.month
+    return Used(
+        day_tokens=row.day_tokens if day else 0,
+        day_turns=(row.day_turns if day else 0) + row.reserved_turns,
+        month_tokens=row.month_tokens if month else 0,
+        month_turns=(row.month_turns if month else 0) + row.reserved_turns,
+        running=row.reserved_turns,
+    )
+
+
+def standing_of(person: User) -> list[Line]:
+    """The limits of a person, for their page. Empty where they have none."""
+    period = now()
+    limits = limits_of(person)
+    return lines(limits, used_by(person, period), period) if limits else []
+
+
+def warning(limits: Limits, used: Used, period: Period) -> NearLimit | None:
+    """What is said with an accepted question; None below WARN_PERCENT."""
+    fullest = max(lines(limits, used, period), key=lambda line: (line.percent, line.until), default=None)
+    if fullest is None or fullest.percent < WARN_PERCENT:
+        return None
+    return NearLimit(fullest.percent, fullest.until)
+
+
+_KINDS = (
+    (ProductCode.QUOTA_DAY, "tokens"),
+    (ProductCode.QUOTA_DAY, "turns"),
+    (ProductCode.QUOTA_MONTH, "tokens"),
+    (ProductCode.QUOTA_MONTH, "turns"),
+)

@@ -1,0 +1,102 @@
+"""The pages about usage: one's own, and everybody's for those with the permission, with a file of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import render
+from django.utils import timezone
+from django.views.decorators.http import require_GET, require_POST
+
+from chatui.audit_log.files import cell, csv_row
+from chatui.audit_log.record import record
+from chatui.codes import ProductCode
+from chatui.display.usage import shown
+from chatui.env import environment
+from chatui.permissions.usage_reading import usage_reader
+from chatui.usage import reports
+from chatui.usage.reports import By, Days
+from chatui.web.errors import refuse
+from chatui.web.guards import guarded
+from chatui.web.people import person_of
+from chatui.web.usage.forms import DaysForm, usual
+from chatui.web.visitors import visitor_of
+
+
+@require_GET
+@login_required
+@guarded
+def own(request: HttpRequest) -> HttpResponse:
+    """What this person has used of late, and what they may use."""
+    person, days = person_of(request), usual()
+    lines = reports.lines_of(days, person)
+    by_day = reports.summed(lines, days, By.DAY)
+    [total] = reports.summed(lines, days, None)
+    context = {
+        "limits": shown.limits_of(person),
+        "contact": environment().usage_contact,
+        "plot": shown.plot(by_day, days),
+        "total": shown.total(total),
+        "tables": [shown.table(reports.summed(lines, days, by), by) for by in (By.MODEL, By.KEY)],
+        "by_day": shown.table(by_day, By.DAY),
+        "currency": environment().currency,
+        "unpriced": shown.unpriced(total),
+    }
+    return render(request, "usage/own.html", context)
+
+
+@require_GET
+@login_required
+@guarded
+def everybody(request: HttpRequest) -> HttpResponse:
+    """What everybody has used in some days, summed up as chosen."""
+    usage_reader(person_of(request))
+    form = DaysForm(request.GET)
+    if not form.is_valid():
+        return render(request, "usage/everybody.html", {"form": form}, status=400)
+    days, by = form.days(), form.summed_by()
+    lines = reports.lines_of(days)
+    [total] = reports.summed(lines, days, None)
+    context = {
+        "form": DaysForm(initial={"since": days.first, "until": days.last, "by": by}),
+        "days": days,
+        "plot": shown.plot(reports.summed(lines, days, By.DAY), days),
+        "total": shown.total(total),
+        "table": shown.table(reports.summed(lines, days, by), by),
+        "is_by_group": by is By.GROUP,
+        "currency": environment().currency,
+        "unpriced": shown.unpriced(total),
+    }
+    return render(request, "usage/everybody.html", context)
+
+
+@require_POST
+@login_required
+@guarded
+def file(request: HttpRequest) -> HttpResponseBase:
+    """All of some days as CSV. Recorded before it is made."""
+    visitor = visitor_of(request, "download")
+    usage_reader(visitor.user)
+    form = DaysForm(request.POST)
+    if not form.is_valid():
+        return refuse(request, ProductCode.COMMAND, 400)
+    days = form.days()
+    record("usage export", visitor, detail=f"{days.first} to {days.last}")
+    response = HttpResponse("".join(_csv(days)), content_type="text/csv; charset=utf-8")
+    response.headers["Content-Disposition"] = f'attachment; filename="usage-{timezone.now():%Y-%m-%d}.csv"'
+    return response
+
+
+_COLUMNS = ("day", "person", "key", "backend", "model", "kind", "answers", "input_tokens", "cached_tokens", "output_tokens", "estimates")
+
+
+def _csv(days: Days) -> Iterator[str]:
+    currency = environment().currency
+    yield csv_row([*_COLUMNS, *([f"cost_{currency}"] if currency else [])])
+    for line in reports.every_line(reports.lines_of(days), days):
+        *names, sums = line.values()
+        numbers = [sums.turns, sums.input, sums.cached, sums.output, sums.estimated]
+        cost = ["" if sums.cost is None else str(sums.cost)] if currency else []
+        yield csv_row([cell(str(name) if name is not None else "") for name in names] + numbers + cost)

@@ -1,0 +1,36 @@
+// What the page says about limits of usage: that most of one is used, or all of it.
+
+import { refusal } from "../language/refusals.js";
+import { LANGUAGE, number, t } from "../language/words.js";
+
+/** @import { Accepted, Refused } from "../wire/wire.js" */
+
+const time = new Intl.DateTimeFormat(LANGUAGE, { dateStyle: "medium", timeStyle: "short" });
+
+/** @param {Refused} event */
+export function reached(event) {
+  const until = t("You can ask again from %(until)s on.", { until: at(event.until) });
+  return [refusal(event.code), until, event.contact].filter(Boolean).join(" ");
+}
+
+/** @param {Accepted} event @param {HTMLElement} composer */
+export function tellNear(event, composer) {
+  const share = number((event.percent ?? 0) / 100, { style: "percent" });
+  const note = composer.querySelector(".usage-note") ?? newNote(composer);
+  const until = at(event.until);
+  note.textContent = t("You have used %(share)s of what you may use until %(until)s.", { share, until });
+}
+
+/** @param {string | null | undefined} until a time in ISO 8601 */
+function at(until) {
+  return time.format(new Date(until ?? 0));
+}
+
+/** @param {HTMLElement} composer */
+function newNote(composer) {
+  const note = document.createElement("p");
+  note.classList.add("composer-note", "usage-note");
+  note.setAttribute("role", "status");
+  composer.querySelector(".composer-count")?.before(note);
+  return note;
+}

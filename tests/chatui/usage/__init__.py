@@ -1,0 +1,1 @@
+"""Tests of limits and of the ledger."""

@@ -1,0 +1,221 @@
+"""The ledger: a line for each turn, with what its server counted, however the turn ends."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections import Counter
+from collections.abc import AsyncGenerator
+from datetime import timedelta
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from channels.db import database_sync_to_async
+from django.db import connection
+from django.utils import timezone
+
+from chatui.audit_log.record import SHELL
+from chatui.backends.base import BackendError, EndReason, SampleEnded, SampleEvent, SampleRequest, Usage
+from chatui.codes import ProductCode
+from chatui.delivery.bus import PROCESS
+from chatui.erasure.person import erase
+from chatui.models import Conversation, Turn, UsageCount, UsageEntry, UsageLimit, User
+from chatui.models.turn import TurnState
+from chatui.models.usage.entry import UsageKind
+from chatui.store import erasure
+from chatui.turns import running, sweep
+from chatui.turns.start import Ask, Kind
+from chatui.usage import limits, settling
+from chatui.usage.counting import Asked, Charge, Spent
+from chatui.usage.told import spent_on
+from renderer.frames import Frame, Header, Terminator
+from tests.chatui.conftest import store
+from tests.support.scripted import FINAL, ScriptedBackend, Step, answer, frame
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
+
+
+def ask(text: str = "What is 2 + 2?", **fields: Any) -> Ask:
+    return Ask(Kind.SEND, uuid4(), "medium", text=text, **fields)
+
+
+async def entries() -> list[UsageEntry]:
+    return [entry async for entry in UsageEntry.objects.order_by("pk")]
+
+
+async def test_a_finished_turn_is_one_line_with_what_the_server_counted(ada: User, backend: ScriptedBackend) -> None:
+    backend.script = [*answer()[:-1], SampleEnded(EndReason.STOP, Usage(10, 20, 4), "scripted-model")]
+    await running.ask(ada, ask())
+    await running.settle()
+    [entry] = await entries()
+    assert (entry.input_tokens, entry.cached_tokens, entry.output_tokens, entry.is_estimate) == (10, 4, 20, False)
+    assert (entry.person_id, entry.key_id, entry.kind, entry.turns) == (ada.pk, None, UsageKind.ANSWER, 1)
+    assert (entry.backend, entry.model, entry.day) == ("Scripted", "scripted-model", timezone.now().date())
+    row = await UsageCount.objects.aget(person=ada)
+    assert (row.day_tokens, row.day_turns, row.month_tokens, row.month_turns) == (30, 1, 30, 1)
+
+
+async def test_what_a_server_does_not_say_is_estimated_and_marked(ada: User, backend: ScriptedBackend) -> None:
+    backend.script = [*answer("word " * 100)[:-1], SampleEnded(EndReason.STOP)]
+    await running.ask(ada, ask())
+    await running.settle()
+    [entry] = await entries()
+    assert entry.is_estimate and 100 < entry.output_tokens < 300 and 5 < entry.input_tokens < 500
+
+
+@pytest.mark.parametrize("said", [Usage(-5, 20), Usage(10**15, 20), Usage(None, 20)])
+async def test_a_count_that_cannot_be_is_not_believed(said: Usage, ada: User, backend: ScriptedBackend) -> None:
+    spent = spent_on(SampleRequest((Frame(Header("user"), "What is 2 + 2?"),)), said, 7.0)
+    assert spent.is_estimate and spent.output == 20 and 0 < spent.input < 100
+
+
+async def test_a_stopped_turn_is_booked_with_an_estimate(ada: User, backend: ScriptedBackend) -> None:
+    backend.script = [*frame(FINAL, "one two three four")[:-1], asyncio.Event()]
+    started = await running.ask(ada, ask())
+    await asyncio.wait_for(backend.waiting.wait(), 20)
+    await running.stop(running.Place(started.turn.pk, PROCESS))
+    await running.settle()
+    [entry] = await entries()
+    assert entry.is_estimate and entry.turns == 1 and entry.output_tokens > 3
+
+
+async def test_a_turn_whose_process_died_is_booked_by_the_sweep_once(ada: User) -> None:
+    await database_sync_to_async(UsageLimit.objects.create)(day_turns=5)
+    limits.forget()
+
+    @database_sync_to_async
+    def died() -> None:
+        turn = store(ada, ask(), "another process").turn
+        turn.pieces.create(number=1, frame=uuid4(), header="<|start|>assistant<|channel|>final<|message|><|end|>", text="word " * 50)
+        Turn.objects.update(lease_until=timezone.now() - timedelta(minutes=5))
+        assert UsageCount.objects.get().reserved_turns == 1, "the premise"
+        assert sweep.interrupt_abandoned() and not sweep.interrupt_abandoned()
+
+    await died()
+    [entry] = await entries()
+    assert entry.is_estimate and entry.turns == 1 and entry.output_tokens > 50 and entry.input_tokens > 0
+    row = await UsageCount.objects.aget()
+    assert (row.reserved_turns, row.reserved_tokens, row.day_turns) == (0, 0, 1)
+
+
+async def test_erasing_a_conversation_books_what_still_runs_and_keeps_what_was_booked(ada: User, backend: ScriptedBackend) -> None:
+    await running.ask(ada, ask())
+    await running.settle()
+
+    @database_sync_to_async
+    def erase_conversation() -> None:
+        store(ada, ask("And now?", conversation=Conversation.objects.get().pk), "another process")
+        erasure.erase_conversation(Conversation.objects.get().pk)
+
+    await erase_conversation()
+    assert not await Conversation.objects.aexists()
+    assert [(entry.input_tokens, entry.turns) for entry in await entries()] == [(10, 1), (0, 1)]
+
+
+async def test_a_line_of_the_products_own_is_booked_once_and_for_nobody_who_was_erased(ada: User) -> None:
+    key, charge = uuid4(), Charge(UsageKind.TITLE, Spent(5, 0, 6))
+
+    @database_sync_to_async
+    def book(person: object) -> None:
+        settling.book(key, Asked(person, timezone.now().date()), charge)  # type: ignore[arg-type]
+
+    await book(uuid4())
+    assert await entries() == []
+    await book(ada.pk)
+    await book(ada.pk)
+    [entry] = await entries()
+    assert (entry.kind, entry.turns, (await UsageCount.objects.aget()).month_tokens) == ("title", 0, 11)
+
+
+async def test_what_ends_after_midnight_counts_to_the_day_on_which_it_was_asked(ada: User) -> None:
+    today = timezone.now().date()
+    last_month = today.replace(day=1) - timedelta(days=1)
+
+    @database_sync_to_async
+    def settle(day: Any) -> None:
+        settling.settle(Asked(ada.pk, day), TurnState.COMPLETED, [Charge(UsageKind.ANSWER, Spent(1, 0, 2))])
+
+    await settle(today)
+    await settle(last_month)
+    row = await UsageCount.objects.aget()
+    assert (row.day, row.day_tokens, row.month_tokens, row.day_turns) == (today, 3, 3, 1)
+    assert {entry.day for entry in await entries()} == {today, last_month}
+
+
+async def test_a_person_who_is_erased_leaves_numbers_without_a_name(ada: User, backend: ScriptedBackend) -> None:
+    await running.ask(ada, ask())
+    await running.settle()
+    await database_sync_to_async(erase)(SHELL, ada)
+    [entry] = await entries()
+    assert (entry.person_id, entry.key_id, entry.input_tokens, entry.turns) == (None, None, 10, 1)
+    assert not await UsageCount.objects.aexists() and not await User.objects.filter(username="ada").aexists()
+
+
+class Counting(ScriptedBackend):
+    """Counts what it sent, as a server does; some answers fail, and some hang until they are stopped."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.kinds = Counter[str]()
+        self.sent = Usage(0, 0)
+        self._chance = random.Random(7)
+
+    async def sample(self, request: SampleRequest) -> AsyncGenerator[SampleEvent, None]:
+        kind = self._chance.choice(["well"] * 6 + ["stopped", "fails", "refuses"])
+        self.kinds[kind] += 1
+        read, wrote = self._chance.randrange(1, 5000), self._chance.randrange(1, 900)
+        script: list[Step] = [*frame(FINAL, "Four.", Terminator.RETURN), SampleEnded(EndReason.STOP, Usage(read, wrote), "counting")]
+        if kind == "refuses":
+            script = [BackendError(ProductCode.BACKEND_UNREACHABLE)]
+        elif kind == "fails":
+            script = [*script[:-2], BackendError(ProductCode.BACKEND)]
+        elif kind == "stopped":
+            script = [*script[:-2], asyncio.Event()]
+        self.script = script
+        async for event in super().sample(request):
+            if isinstance(event, SampleEnded):
+                self.sent = Usage((self.sent.prompt_tokens or 0) + read, (self.sent.completion_tokens or 0) + wrote)
+            yield event
+
+
+@pytest.mark.slow
+async def test_the_ledger_is_what_the_server_counted_over_a_thousand_turns(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Answers that end well are booked to the token; of the others each is one line, marked as an estimate, and nothing stays reserved."""
+    server = Counting()
+    monkeypatch.setattr("chatui.model_servers.connected.backend", lambda choice="": server)
+    await database_sync_to_async(UsageLimit.objects.create)(month_turns=100_000)
+    limits.forget()
+    crashed = 0
+    for number in range(250):
+        turns = [(await running.ask(ada, ask(f"Question {number}"))).turn for _ in range(4)]
+        for turn in turns:
+            _, task = running._runners.get(turn.pk, (None, None))
+            for _ in range(200):
+                if task is None or task.done() or server.waiting.is_set():
+                    break
+                await asyncio.sleep(0.001)
+            await running.stop(running.Place(turn.pk, PROCESS))
+        await running.settle()
+        server.waiting.clear()
+        if number % 25 == 0:
+            crashed += await database_sync_to_async(crash)(ada)
+    lines = await entries()
+    exact = [line for line in lines if not line.is_estimate and line.output_tokens]
+    assert sum(line.input_tokens for line in exact) == server.sent.prompt_tokens
+    assert sum(line.output_tokens for line in exact) == server.sent.completion_tokens
+    assert len(lines) == 1000 + crashed and all(server.kinds[kind] for kind in ("well", "stopped", "fails", "refuses"))
+    row = await UsageCount.objects.aget()
+    assert (row.reserved_tokens, row.reserved_turns) == (0, 0)
+    assert row.month_tokens == sum(line.input_tokens + line.output_tokens for line in lines)
+    assert row.month_turns == sum(line.turns for line in lines)
+
+
+def crash(person: User) -> int:
+    """A turn of a process that is gone."""
+    store(person, ask("It dies"), "gone")
+    Turn.objects.filter(lease_owner="gone", state="running").update(lease_until=timezone.now() - timedelta(minutes=5))
+    try:
+        return len(sweep.interrupt_abandoned())
+    finally:
+        connection.close()

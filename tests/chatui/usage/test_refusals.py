@@ -1,0 +1,76 @@
+"""What pages and programs are told where a limit is near or reached."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from uuid import uuid4
+
+import pytest
+from channels.db import database_sync_to_async
+from django.utils import timezone
+from django.utils.dateparse import parse_datetime
+
+from chatui.models import ApiKey, UsageCount, UsageEntry, UsageLimit, User
+from chatui.turns import running
+from chatui.usage import limits, periods
+from tests.chatui.api.asking import Program, json_of, new_key
+from tests.support.browser_socket import BrowserSocket
+from tests.support.environment import change
+from tests.support.scripted import ScriptedBackend
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
+
+
+@database_sync_to_async
+def limit(**numbers: int) -> None:
+    UsageLimit.objects.create(**numbers)
+    limits.forget()
+
+
+async def test_a_page_is_told_what_until_when_and_whom_to_ask(ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
+    change(monkeypatch, {"usage_contact": "Ask it@example.org for more."})
+    await limit(day_turns=0)
+    async with BrowserSocket(ada) as socket:
+        asked = str(uuid4())
+        await socket.say("send", client_id=asked, conversation=None, text="Hello?", effort="low")
+        refused = (await socket.until("chatui:refused"))[-1]
+    assert (refused["client_id"], refused["code"], refused["contact"]) == (asked, "E-X-QUOTA-DAY", "Ask it@example.org for more.")
+    until = parse_datetime(refused["until"])
+    assert until == periods.now().day_ends and backend.requests == []
+
+
+async def test_a_page_hears_of_a_limit_that_is_near_and_of_none_that_is_far(ada: User, backend: ScriptedBackend) -> None:
+    await limit(day_turns=5)
+    async with BrowserSocket(ada) as socket:
+        for number in range(4):
+            await socket.say("send", client_id=str(uuid4()), conversation=None, text="Hello?", effort="low")
+            accepted = (await socket.until("chatui:accepted"))[-1]
+            await running.settle()
+            assert accepted.get("percent") == (80 if number == 3 else None)
+        assert parse_datetime(accepted["until"]) == periods.now().day_ends
+
+
+async def test_a_program_gets_429_with_until_when_and_is_told_not_to_try_again_soon(
+    ada: User, backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    change(monkeypatch, {"usage_contact": "Ask it@example.org for more."})
+    program = Program(await new_key(ada))
+    await limit(month_turns=1)
+    for path, body in (("/v1/responses", {"input": "Hello?"}), ("/v1/chat/completions", {"messages": [{"role": "user", "content": "Hi"}]})):
+        if path == "/v1/responses":
+            await program.ask(body)
+        response = await program.post(path, body)
+        error = json_of(response)["error"]
+        assert (response.status_code, error["type"], error["code"]) == (429, "quota_exceeded", "quota_exceeded")
+        wait = int(response.headers["Retry-After"])
+        assert timedelta(0) < timedelta(seconds=wait) <= timedelta(days=31) and response.headers["x-should-retry"] == "false"
+        assert "E-X-QUOTA-MONTH" in error["message"] and error["message"].endswith("Ask it@example.org for more.")
+
+
+async def test_what_a_program_takes_is_booked_with_its_key(ada: User, backend: ScriptedBackend) -> None:
+    program = Program(await new_key(ada))
+    await program.ask({"input": "Hello?", "store": False})
+    entry = await UsageEntry.objects.aget()
+    assert entry.key_id == (await ApiKey.objects.aget()).pk
+    assert (entry.input_tokens, entry.output_tokens, entry.turns, entry.day) == (10, 20, 1, timezone.now().date())
+    assert (await UsageCount.objects.aget()).day_turns == 1

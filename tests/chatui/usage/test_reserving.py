@@ -1,0 +1,193 @@
+"""Limits: who may ask, who may not and until when; and that as many tabs as one likes get no more than is left."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from channels.db import database_sync_to_async
+from django.contrib.auth.models import Group
+from django.db import transaction
+
+from chatui.backends.base import BackendError
+from chatui.codes import ProductCode
+from chatui.models import Conversation, Turn, UsageCount, UsageLimit, User
+from chatui.turns import running
+from chatui.turns.start import Ask, AskRefusedError, Kind
+from chatui.usage import limits, periods, reserving
+from chatui.usage.limits import Limits, limits_of
+from chatui.usage.periods import Period
+from chatui.usage.reserving import LimitReachedError
+from tests.chatui.conftest import store
+from tests.support.scripted import ScriptedBackend, answer
+
+DAY = Period(datetime(2026, 11, 21, tzinfo=UTC).date())
+
+
+@pytest.fixture
+def today(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is that day, at noon."""
+    monkeypatch.setattr("django.utils.timezone.now", lambda: datetime(2026, 11, 21, 12, tzinfo=UTC))
+
+
+def limit(group: Group | None = None, **numbers: int | None) -> UsageLimit:
+    limits.forget()
+    return UsageLimit.objects.create(group=group, **numbers)
+
+
+def ask(**fields: Any) -> Ask:
+    return Ask(Kind.SEND, uuid4(), "medium", text="What is 2 + 2?", **fields)
+
+
+def take(person: User, held: Limits, tokens: int = 100) -> reserving.Reserved:
+    with transaction.atomic():
+        return reserving.reserve(person, held, tokens)
+
+
+def row(person: User) -> UsageCount:
+    return UsageCount.objects.get(person=person)
+
+
+@pytest.mark.django_db
+def test_whoever_has_no_limit_reserves_nothing(ada: User) -> None:
+    assert store(ada, ask()).turn.reserved_tokens is None
+    assert not UsageCount.objects.exists()
+
+
+@pytest.mark.django_db
+def test_a_turn_reserves_one_answer_and_about_its_tokens(ada: User) -> None:
+    limit(day_turns=2)
+    turn = store(ada, ask()).turn
+    assert turn.reserved_tokens is not None and turn.reserved_tokens > 4000
+    assert (row(ada).reserved_turns, row(ada).reserved_tokens) == (1, turn.reserved_tokens)
+
+
+@pytest.mark.django_db
+def test_the_last_answer_of_the_day_is_given_and_the_next_refused_until_midnight(ada: User, today: None) -> None:
+    limit(day_turns=2, month_turns=100)
+    store(ada, ask())
+    store(ada, ask())
+    before = Conversation.objects.count()
+    with pytest.raises(AskRefusedError) as refused:
+        store(ada, ask())
+    assert (refused.value.code, refused.value.until) == (ProductCode.QUOTA_DAY, datetime(2026, 11, 22, tzinfo=UTC))
+    assert Conversation.objects.count() == before, "nothing of it is stored"
+
+
+@pytest.mark.django_db
+def test_of_two_limits_that_are_reached_the_one_that_lasts_longer_is_told(ada: User, today: None) -> None:
+    limit(day_turns=1, month_turns=1)
+    store(ada, ask())
+    with pytest.raises(AskRefusedError) as refused:
+        store(ada, ask())
+    assert (refused.value.code, refused.value.until) == (ProductCode.QUOTA_MONTH, datetime(2026, 12, 1, tzinfo=UTC))
+
+
+@pytest.mark.django_db
+def test_a_limit_of_nothing_refuses_everything_and_no_limit_nothing(ada: User, bela: User) -> None:
+    students = Group.objects.create(name="students")
+    ada.groups.add(students)
+    limit(students, day_turns=0)
+    with pytest.raises(AskRefusedError):
+        store(ada, ask())
+    assert store(bela, ask()).is_new
+
+
+@pytest.mark.django_db
+def test_a_new_day_and_a_new_month_begin_at_nothing(ada: User) -> None:
+    held = Limits(day_turns=1, month_turns=3)
+    yesterday = DAY.day - timedelta(days=1)
+    UsageCount.objects.create(person=ada, day=yesterday, month=DAY.month, day_turns=1, month_turns=2)
+    assert reserving._held(ada, held, 100, DAY)
+    UsageCount.objects.update(reserved_turns=0, reserved_tokens=0, month_turns=3)
+    assert not reserving._held(ada, held, 100, DAY)
+    assert reserving._held(ada, held, 100, Period(datetime(2026, 12, 1, tzinfo=UTC).date()))
+
+
+@pytest.mark.django_db
+def test_tokens_hold_beside_each_other_only_what_fits(ada: User) -> None:
+    rule = limit(day_tokens=6000)
+    store(ada, ask())
+    with pytest.raises(AskRefusedError):
+        store(ada, ask())
+    rule.day_tokens = 9000
+    rule.save()
+    limits.forget()
+    store(ada, ask())
+    assert row(ada).reserved_turns == 2
+
+
+@pytest.mark.django_db
+def test_whoever_has_anything_left_may_ask_once_however_long_the_answer_may_get(ada: User) -> None:
+    held = Limits(day_tokens=1000)
+    UsageCount.objects.create(person=ada, day=periods.now().day, month=periods.now().month, day_tokens=999)
+    take(ada, held, 6000)
+    UsageCount.objects.update(day_tokens=1000, reserved_turns=0, reserved_tokens=0)
+    with pytest.raises(LimitReachedError):
+        take(ada, held, 1)
+
+
+@pytest.mark.django_db
+def test_what_a_lost_turn_held_is_given_back_when_somebody_needs_it(ada: User) -> None:
+    held = Limits(day_turns=1)
+    UsageCount.objects.create(person=ada, day=periods.now().day, month=periods.now().month, reserved_turns=1, reserved_tokens=50)
+    take(ada, held)
+    assert (row(ada).reserved_turns, row(ada).reserved_tokens) == (1, 100)
+
+
+@pytest.mark.django_db
+def test_the_largest_of_ones_groups_counts_of_each_kind_by_itself(ada: User, bela: User) -> None:
+    small, large = Group.objects.create(name="small"), Group.objects.create(name="large")
+    ada.groups.set([small, large])
+    limit(None, day_turns=1)
+    limit(small, day_turns=5, day_tokens=None, month_turns=70)
+    limit(large, day_turns=9, day_tokens=100, month_turns=60)
+    limits.forget()
+    assert limits_of(ada) == Limits(day_turns=9, day_tokens=None, month_turns=70)
+    assert limits_of(bela) == Limits(day_turns=1), "who is in none of them has those for everybody"
+
+
+@pytest.mark.django_db
+def test_whoever_has_used_most_of_a_limit_is_told_how_much(ada: User, today: None) -> None:
+    limit(day_turns=5)
+    near = [store(ada, ask()).near for _ in range(4)]
+    assert near[:3] == [None, None, None]
+    assert near[3] is not None and (near[3].percent, near[3].until) == (80, datetime(2026, 11, 22, tzinfo=UTC))
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.asyncio
+async def test_twenty_tabs_against_a_limit_of_one_answer_get_one(ada: User, backend: ScriptedBackend) -> None:
+    await database_sync_to_async(limit)(day_turns=1)
+    backend.script = [asyncio.Event()]
+    asked = await asyncio.gather(*(running.ask(ada, ask()) for _ in range(20)), return_exceptions=True)
+    refused = [each.code for each in asked if isinstance(each, AskRefusedError)]
+    assert refused == [ProductCode.QUOTA_DAY] * 19
+    assert await Turn.objects.acount() == 1 and await Conversation.objects.acount() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.asyncio
+async def test_an_answer_is_never_cut_for_a_limit_but_the_next_question_is_refused(ada: User, backend: ScriptedBackend) -> None:
+    await database_sync_to_async(limit)(day_tokens=5)
+    started = await running.ask(ada, ask())
+    await running.settle()
+    turn = await Turn.objects.aget(pk=started.turn.pk)
+    assert (turn.state, turn.output_tokens) == ("completed", 20)
+    with pytest.raises(AskRefusedError):
+        await running.ask(ada, ask())
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.asyncio
+async def test_an_answer_that_failed_before_anything_came_costs_none(ada: User, backend: ScriptedBackend) -> None:
+    await database_sync_to_async(limit)(day_turns=1)
+    backend.script = [BackendError(ProductCode.BACKEND_UNREACHABLE)]
+    await running.ask(ada, ask())
+    await running.settle()
+    backend.script = answer()
+    assert (await running.ask(ada, ask())).is_new
+    await running.settle()

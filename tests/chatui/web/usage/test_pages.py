@@ -1,0 +1,114 @@
+"""The pages about usage: one's own for everybody, everybody's for those with the permission, and the file."""
+
+from __future__ import annotations
+
+import csv
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from chatui.models import AuditEvent, ModelPrice, UsageCount, UsageEntry, UsageLimit, User
+from chatui.usage import limits
+from tests.chatui.conftest import make_person, signed_in
+from tests.support.environment import change
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def uma(db: None) -> User:
+    """Staff who may see everybody's usage."""
+    return make_person("uma", "view_usage", staff=True)
+
+
+def line(person: User | None, **fields: Any) -> UsageEntry:
+    given: dict[str, Any] = {"kind": "answer", "model": "big", "turns": 1, "input_tokens": 123_456, "output_tokens": 500} | fields
+    return UsageEntry.objects.create(person=person, day=given.pop("day", timezone.now().date()), **given)
+
+
+def test_a_person_sees_their_own_usage_and_nobody_elses(ada: User, bela: User) -> None:
+    line(ada, model="model-of-ada")
+    line(bela, model="model-of-bela")
+    page = signed_in(ada).get("/usage/").content.decode()
+    assert "model-of-ada" in page and "123,456" in page and "There are none for you." in page
+    assert "bela" not in page
+
+
+def test_a_person_sees_the_limits_in_force_and_how_much_of_them_is_used(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    change(monkeypatch, {"usage_contact": "Ask it@example.org."})
+    today = timezone.now().date()
+    UsageLimit.objects.create(day_turns=10, month_tokens=2_000_000)
+    limits.forget()
+    UsageCount.objects.create(person=ada, day=today, month=today.replace(day=1), day_turns=8, month_tokens=500_000)
+    page = signed_in(ada).get("/usage/").content.decode()
+    assert "8 of 10 answers" in page and "500,000 of 2,000,000 tokens" in page and "Ask it@example.org." in page
+    assert page.count('class="usage-near"') == 1
+
+
+def test_everybodys_usage_is_summed_up_as_chosen(ada: User, bela: User, uma: User) -> None:
+    line(ada)
+    line(bela, model="", is_estimate=True)
+    client = signed_in(uma)
+    page = client.get("/usage/everybody/").content.decode()
+    assert "ada" in page and "bela" in page and "1 of the lines" in page
+    by_model = client.get("/usage/everybody/", {"by": "model"}).content.decode()
+    assert "big" in by_model and "not known" in by_model and ">ada<" not in by_model
+    before = client.get("/usage/everybody/", {"until": str(timezone.now().date() - timedelta(days=1))}).content.decode()
+    assert ">ada<" not in before
+
+
+def test_staff_without_the_permission_find_no_such_page(sam: User, grace: User, uma: User) -> None:
+    for person, status in ((sam, 404), (grace, 404), (uma, 200)):
+        client = signed_in(person)
+        assert client.get("/usage/everybody/").status_code == status
+        assert client.post("/usage/everybody/file/").status_code == status
+        assert ("/usage/everybody/" in client.get("/").content.decode()) == (status == 200)
+
+
+@pytest.mark.parametrize("asked", [{"since": "x"}, {"by": "text"}, {"since": "2026-02-01", "until": "2026-01-01"}, {"since": "0001-01-01"}])
+def test_what_cannot_be_shown_is_said_in_the_form(uma: User, asked: dict[str, str]) -> None:
+    assert signed_in(uma).get("/usage/everybody/", asked).status_code == 400
+    assert signed_in(uma).get("/usage/everybody/", {"until": "0001-01-05"}).status_code == 200
+
+
+def test_the_file_has_every_line_is_recorded_and_holds_no_formula(uma: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    change(monkeypatch, {"currency": "EUR"})
+    ModelPrice.objects.create(model="=1+1", since="2026-01-01", input_price=1, output_price=2)
+    line(make_person("@eve"), model="=1+1", input_tokens=1_000_000, output_tokens=500_000)
+    line(None, kind="title", turns=0)
+    response = signed_in(uma).post("/usage/everybody/file/")
+    rows = list(csv.DictReader(response.content.decode().splitlines()))
+    assert {row["person"] for row in rows} == {"'@eve", ""}
+    [eve] = [row for row in rows if row["person"]]
+    assert (eve["model"], eve["answers"], eve["input_tokens"], float(eve["cost_EUR"])) == ("'=1+1", "1", "1000000", 2.0)
+    assert response.headers["Content-Disposition"].startswith('attachment; filename="usage-')
+    assert AuditEvent.objects.filter(action="usage export").count() == 1
+
+
+def test_money_is_shown_only_with_a_currency(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    ModelPrice.objects.create(model="big", since="2026-01-01", input_price=1000, output_price=0)
+    line(ada)
+    line(ada, model="free", input_tokens=77, output_tokens=0)
+    assert "123.46" not in signed_in(ada).get("/usage/").content.decode()
+    change(monkeypatch, {"currency": "EUR"})
+    page = signed_in(ada).get("/usage/").content.decode()
+    assert "123.46 EUR" in page and "not in the cost: 77 tokens" in page
+
+
+def test_a_limit_that_is_set_on_the_admin_pages_is_recorded_and_holds_at_once(ada: User) -> None:
+    lars = signed_in(make_person("lars", "change_limits", staff=True))
+    assert limits.limits_of(ada) == limits.Limits()
+    assert lars.post("/admin/chatui/usagelimit/add/", {"day_turns": "3"}).status_code == 302
+    assert limits.limits_of(ada).day_turns == 3
+    assert lars.post("/admin/chatui/usagelimit/add/", {"day_turns": "4"}).status_code == 200, "there is one for everybody"
+    assert AuditEvent.objects.get(action="usage limit created").detail == "everybody: day_turns 3"
+    key = UsageLimit.objects.get().pk
+    lars.post(f"/admin/chatui/usagelimit/{key}/delete/", {"post": "yes"})
+    assert not limits.limits_of(ada) and AuditEvent.objects.filter(action="usage limit deleted").exists()
+
+
+def test_a_limit_without_a_number_is_none(db: None) -> None:
+    lars = signed_in(make_person("lars", "change_limits", staff=True))
+    assert "Give at least one limit" in lars.post("/admin/chatui/usagelimit/add/", {}).content.decode()

@@ -1,0 +1,1 @@
+"""Limits of usage where many ask at once."""

@@ -1,0 +1,89 @@
+"""Limits of usage over PostgreSQL: who asks from many places at once gets what is left and no more, and each answer is counted."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import pytest
+
+from tests.services.databases import own_database
+from tests.support.served import Deployment
+
+pytestmark = pytest.mark.services
+
+AT_ONCE = """
+import json
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+from uuid import uuid4
+from django.db import connection, transaction
+from chatui.models import Turn, UsageCount, UsageEntry, UsageLimit, User
+from chatui.turns import start
+from chatui.turns.start import Ask, AskRefusedError, Kind
+from chatui.usage import limits, periods, reserving, settling
+from chatui.usage.counting import Asked, Charge, Spent
+from chatui.usage.limits import Limits
+
+def twenty(work):
+    ready = Barrier(20)
+    def one(_):
+        try:
+            ready.wait(30)
+            with transaction.atomic():
+                return bool(work())
+        except AskRefusedError as refused:
+            return refused.code.value
+        finally:
+            connection.close()
+    with ThreadPoolExecutor(20) as pool:
+        return list(pool.map(one, range(20)))
+
+ada, bela = (User.objects.get(username=name) for name in ("ada", "bela"))
+"""
+ASK = """
+UsageLimit.objects.create(day_turns=1)
+limits.forget()
+asked = twenty(lambda: start.start(ada, Ask(Kind.SEND, uuid4(), "medium", text="Hello?"), "here"))
+print("ANSWER" + json.dumps([asked.count(True), asked.count("E-X-QUOTA-DAY"), Turn.objects.count()]))
+"""
+HOLD = """
+today = periods.now()
+UsageCount.objects.update_or_create(person=bela, defaults={"day": today.day, "month": today.month})
+held = twenty(lambda: reserving._held(bela, Limits(day_turns=3, month_tokens=1_000_000), 10, today))
+row = UsageCount.objects.get(person=bela)
+print("ANSWER" + json.dumps([held.count(True), row.reserved_turns, row.reserved_tokens]))
+"""
+SETTLE = """
+UsageCount.objects.all().delete()
+today = periods.now().day
+charge = Charge("answer", Spent(100, 10, 50))
+twenty(lambda: settling.settle(Asked(bela.pk, today), "completed", [charge]) or True)
+row = UsageCount.objects.get(person=bela)
+print("ANSWER" + json.dumps([row.day_tokens, row.day_turns, row.month_tokens, UsageEntry.objects.filter(person=bela).count()]))
+"""
+
+
+@pytest.fixture(scope="module")
+def deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
+    """The product over a database of our own, without a server."""
+    with own_database() as address:
+        deployment = Deployment(tmp_path_factory.mktemp("data"), CHATUI_DATABASE_URL=address)
+        deployment.make_people(ada=(False, []), bela=(False, []))
+        yield deployment
+
+
+def run(deployment: Deployment, code: str):
+    return json.loads(deployment.manage("shell", "--no-imports", "-c", AT_ONCE + code).split("ANSWER", 1)[1])
+
+
+def test_twenty_questions_at_once_against_a_limit_of_one_answer_start_one(deployment: Deployment) -> None:
+    assert run(deployment, ASK) == [1, 19, 1]
+
+
+def test_the_statement_that_reserves_lets_no_more_pass_than_there_are_left(deployment: Deployment) -> None:
+    assert run(deployment, HOLD) == [3, 3, 30]
+
+
+def test_what_ends_at_once_is_counted_each_also_for_somebodys_first_time(deployment: Deployment) -> None:
+    assert run(deployment, SETTLE) == [3000, 20, 3000, 20]
