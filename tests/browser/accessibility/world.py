@@ -32,6 +32,8 @@ summary_review = false
 """
 ADMINS = [
     *LOOK,
+    "view_usage",
+    "change_limits",
     *(f"{verb}_{what}" for what in ("user", "group", "storedbackend") for verb in ("add", "change", "view", "delete")),
     *("view_conversation", "view_failedanswer"),
 ]
