@@ -20,7 +20,7 @@ from chatui.web import (
     shares,
 )
 from chatui.web.api_keys import pages as api_key_pages
-from chatui.web.content import diagrams, installing
+from chatui.web.content import diagrams, files, installing
 from chatui.web.debug import pages as debug_pages
 from chatui.web.debug import requests as debug_requests
 from chatui.web.debug import turns as debug_turns
@@ -67,6 +67,7 @@ urlpatterns = [
     path("c/<uuid:conversation_id>/debug/compare/", debug_pages.compare, name="debug_compare"),
     path("c/<uuid:conversation_id>/debug/raw/", debug_pages.raw, name="debug_raw"),
     path("c/<uuid:conversation_id>/debug/frames/<uuid:message_id>/", debug_pages.raw_frame, name="debug_raw_frame"),
+    path("c/<uuid:conversation_id>/debug/files/<uuid:file_id>/", files.debug_file, name="debug_file"),
     path("c/<uuid:conversation_id>/debug/turns/<uuid:turn_id>/prompt/", debug_turns.prompt, name="debug_prompt"),
     path("c/<uuid:conversation_id>/debug/turns/<uuid:turn_id>/prompt/file/", debug_turns.prompt_file, name="debug_prompt_file"),
     path("c/<uuid:conversation_id>/debug/turns/<uuid:turn_id>/tokens/", debug_turns.turn_tokens, name="debug_tokens"),
@@ -114,6 +115,7 @@ urlpatterns = [
     path("keys/<uuid:key_id>/revoke/", api_key_pages.revoke, name="api_key_revoke"),
     path("keys/api/", api_reference.reference, name="api_reference"),
     path("v1/", include("chatui.api.urls")),
+    path("files/<uuid:file_id>/", files.file, name="file"),
     path("diagram/", diagrams.diagram, name="diagram"),
     path("language/", choice.choose_language, name="language"),
     path("pages/<slug:name>/", pages.page, name="page"),

@@ -23,6 +23,7 @@ from chatui.models import (
     ProgramAnswer,
     SearchEntry,
     ShareLink,
+    StoredFile,
     ToolApproval,
     ToolCall,
     ToolRule,
@@ -30,18 +31,20 @@ from chatui.models import (
     TurnPiece,
 )
 from chatui.models.turn import TurnState
+from chatui.store.files import keeping
 from chatui.store.short_transactions import short_transaction
 
 BATCH_MESSAGES = 100
 """In one transaction. A turn can hold 4 MB of what was sent to the model, and goes with its question."""
 
 
-_OF_TURN: tuple[type[TurnPiece | ToolCall | ToolApproval | OpenedPage | ProgramAnswer], ...] = (
+_OF_TURN: tuple[type[TurnPiece | ToolCall | ToolApproval | OpenedPage | ProgramAnswer | StoredFile], ...] = (
     TurnPiece,
     ToolCall,
     ToolApproval,
     OpenedPage,
     ProgramAnswer,
+    StoredFile,
 )
 """What hangs on a turn, and goes before it."""
 
@@ -57,6 +60,7 @@ def erase_conversation(key: UUID, *, only_from_bin: bool = False) -> int:
     erased = 0
     while taken := _erase_newest(key):
         erased += taken
+    _delete_files(key)
     with short_transaction():
         for rows in _OF_TURN:
             delete_rows(rows.objects.filter(turn__conversation=key))
@@ -110,6 +114,12 @@ def _close(key: UUID, *, only_from_bin: bool = False) -> bool:
         running.update(state=TurnState.STOPPED, lease_owner="", finished_at=now)
         delete_rows(TurnPiece.objects.filter(turn__conversation=key))
     return True
+
+
+def _delete_files(key: UUID) -> None:
+    """Those that no turn made, and what was in any of them. While the conversation is there, the next ``sweep`` can do it again."""
+    if (owner := Conversation.objects.filter(pk=key).values_list("owner", flat=True).first()) is not None:
+        keeping.delete_of_conversation(owner, key)
 
 
 def _erase_newest(key: UUID) -> int:

@@ -512,6 +512,16 @@ ROUTES: tuple[Route, ...] = (
         ),
     ),
     Route(
+        "c/<uuid:conversation_id>/debug/files/<uuid:file_id>/",
+        "Whoever has opened the debug view: a file of this conversation, which its owner sees as well. Each access is recorded.",
+        (
+            Ask("GET", "/c/{conversation}/debug/files/{file}/", _HIDDEN_FILE.replace("200+", "200#"), action="debug file"),
+            Ask("GET", "/c/{conversation}/debug/files/{file_elsewhere}/", _HIDDEN_FILE.replace("200+", "404#"), action="debug file"),
+            Ask("GET", "/c/{nothing}/debug/files/{file}/", _HIDDEN_NOWHERE, action="debug file"),
+            Ask("POST", "/c/{conversation}/debug/files/{file}/", _HIDDEN_OTHERWISE, action="debug file"),
+        ),
+    ),
+    Route(
         "c/<uuid:conversation_id>/debug/turns/<uuid:turn_id>/prompt/",
         "Permitted staff after the opt-in: what was sent to the model. Recorded.",
         (
@@ -836,6 +846,16 @@ ROUTES: tuple[Route, ...] = (
         "v1/chat/completions",
         "Whoever holds a key: an answer, with what has passed the gate for programs.",
         (Ask("POST", "/v1/chat/completions", _BY_KEY),),
+    ),
+    Route(
+        "files/<uuid:file_id>/",
+        "The owner: a file in a conversation of theirs that is not in the bin. Everybody else: nothing, not even that it exists.",
+        (
+            Ask("GET", "/files/{file}/", _OWNER_ONLY),
+            Ask("GET", "/files/{deleted_file}/", _NOBODY),
+            Ask("GET", "/files/{nothing}/", _NOBODY),
+            Ask("POST", "/files/{file}/", _NEVER),
+        ),
     ),
     Route(
         "diagram/",
