@@ -6,14 +6,24 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from uuid import UUID
 
+from django.db.models import QuerySet
+
 from chatui.models import FilePiece, StoredFile
 
 
 def of_turns(turn_ids: Collection[UUID]) -> Mapping[UUID, tuple[StoredFile, ...]]:
-    """By turn, the files that it made, with their contents, in the order of their names. One statement; none for no turns."""
+    """By turn, the files that it made, with their contents, in the order in which they came. One statement; none for no turns."""
+    return _by_turn(StoredFile.objects.filter(turn__in=turn_ids)) if turn_ids else {}
+
+
+def of_question(question_id: UUID) -> Mapping[UUID, tuple[StoredFile, ...]]:
+    """The same for all answers to a question. One statement."""
+    return _by_turn(StoredFile.objects.filter(turn__question=question_id))
+
+
+def _by_turn(rows: QuerySet[StoredFile]) -> Mapping[UUID, tuple[StoredFile, ...]]:
     found: dict[UUID, list[StoredFile]] = defaultdict(list)
-    rows = StoredFile.objects.filter(turn__in=turn_ids).select_related("content").order_by("created_at", "name")
-    for row in rows if turn_ids else ():
+    for row in rows.select_related("content").order_by("created_at", "name"):
         if row.turn_id is not None:
             found[row.turn_id].append(row)
     return {turn: tuple(files) for turn, files in found.items()}

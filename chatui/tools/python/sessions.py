@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from uuid import UUID
 
+from chatui.tools.python.data_files import Taken
 from chatui.tools.python.executors import Asked, Outcome
 from chatui.tools.python.interpreter import Interpreter, InterpreterEndedError
 from chatui.tools.python.launch import CannotLaunchError
@@ -18,11 +19,12 @@ from chatui.tools.tool import ToolError
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """How many interpreters there may be, and how long one may be idle, in seconds."""
+    """How many interpreters there may be, how long one may be idle, in seconds, and how many bytes of files are laid into a new one."""
 
     most: int
     most_of_person: int
     idle_seconds: float
+    most_laid_bytes: int = 0
 
 
 @dataclass(slots=True, eq=False)
@@ -68,20 +70,32 @@ class Sessions:
 
     async def _run(self, session: _Session, asked: Asked) -> Outcome:
         is_new = session.interpreter is None or not session.interpreter.is_alive
-        if is_new:
-            self._let_go(session)
-            try:
-                session.interpreter = await self._start()
-            except CannotLaunchError:
-                raise ToolError("Python cannot be used at the moment.") from None
-            if self._sessions.get(asked.conversation_id) is not session:
-                raise ToolError("The interpreter of this conversation was ended.")
-        assert session.interpreter is not None  # noqa: S101 - it was just started
+        laid = await self._begin(session, asked) if is_new else ()
+        interpreter = session.interpreter
+        assert interpreter is not None  # noqa: S101 - it was just started
         try:
-            answer = await session.interpreter.run(asked.code, asked.seconds, asked.most_chars)
+            answer = await interpreter.run(asked.code, asked.seconds, asked.most_chars)
         except InterpreterEndedError as error:
-            return Outcome(error.answer.text, True, is_new=is_new, ended=str(error))
-        return Outcome(answer.text, answer.has_failed, answer.files, is_new)
+            return Outcome(error.answer.text, True, is_new=is_new, ended=str(error), laid=laid)
+        taken = await interpreter.take(asked.most_files, asked.most_file_bytes) if asked.files else Taken()
+        return Outcome(answer.text, answer.has_failed, answer.files, is_new, taken=taken, laid=laid)
+
+    async def _begin(self, session: _Session, asked: Asked) -> tuple[str, ...]:
+        """Start an interpreter. Returns the names of the files of the conversation that lie in it."""
+        self._let_go(session)
+        try:
+            session.interpreter = interpreter = await self._start()
+            files = await asked.files.of_conversation(self._room.most_laid_bytes) if asked.files else ()
+            await interpreter.lay(files)
+        except (CannotLaunchError, InterpreterEndedError):
+            raise ToolError("Python cannot be used at the moment.") from None
+        except BaseException:
+            # The next call must not take one without its files for one that has them.
+            self._let_go(session)
+            raise
+        if self._sessions.get(asked.conversation_id) is not session:
+            raise ToolError("The interpreter of this conversation was ended.")
+        return tuple(file.name for file in files)
 
     def _session(self, asked: Asked) -> _Session:
         """The conversation's own, or a new one. For that another one may have to end: the one that was idle for longest."""

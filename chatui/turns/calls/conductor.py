@@ -24,6 +24,7 @@ from chatui.tools.labels import line_of
 from chatui.tools.replies import Provenance, Reply
 from chatui.tools.tool import CallingTurn, Tool, ToolError
 from chatui.turns.calls import claims
+from chatui.turns.calls.files import FilesOfTurn
 from chatui.turns.calls.handing_back import HandingBack, TurnTools
 from chatui.turns.calls.requested import Requested, questions_of, reply_frame, requested, unanswered
 from chatui.turns.calls.tool_time import ToolTime
@@ -62,7 +63,9 @@ class Conductor:
         self.waiting = Waiting(job, told)
         self._job = job
         self._frames = frames
-        turn = CallingTurn(job.turn_id, job.conversation_id, job.asked_by_id, questions_of(job.frames), pages=pages)
+        # A program has no page on which it would find files.
+        files = None if tools.program or not environment().files_of_answer else FilesOfTurn(job)
+        turn = CallingTurn(job.turn_id, job.conversation_id, job.asked_by_id, questions_of(job.frames), pages=pages, files=files)
         self._pages = pages
         self._kept = set(pages)
         self._tools = {name: tool.begun(turn) for name, tool in tools.tools.items()}

@@ -7,8 +7,8 @@ import struct
 import pytest
 
 from chatui.store.files.media_types import Kind, kind_of
+from tests.chatui.store.files.pictures import claiming, png
 from tests.support.cases import for_each
-from tests.support.pictures import claiming, png
 
 GIF = b"GIF89a" + struct.pack("<HH", 7, 5) + b"\0" * 20
 JPEG = b"\xff\xd8\xff\xe0\x00\x04ab\xff\xc0\x00\x11\x08" + struct.pack(">HH", 5, 7) + b"\0" * 20
