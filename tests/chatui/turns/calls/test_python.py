@@ -198,6 +198,16 @@ async def test_what_the_person_does_not_get_is_told_to_the_model(ada: User, monk
     assert [name for name, *_ in await database_sync_to_async(files_of)(turn)] == ["a"]
 
 
+async def test_a_person_who_has_as_much_as_they_may_gets_no_more(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with model(monkeypatch, ChatCompletionsBackend, *over_chat(PLOT)) as server:
+        offer(monkeypatch)
+        environment.change(monkeypatch, {"tools_without_approval": ["python"], "tools": {"python": ()}, "files_of_person_mb": 0})
+        turn = await run(ada, ask())
+    (reply,) = [message["content"] for message in posts(server)[-1]["messages"] if message["role"] == "tool"]
+    assert "[The person does not get these files: plot.png (the person's files already take the 0 MB that they may)]" in reply
+    assert turn.state == "completed" and not await StoredFile.objects.aexists()
+
+
 async def test_files_can_be_switched_off(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     async with model(monkeypatch, ChatCompletionsBackend, *over_chat(PLOT)) as server:
         offer(monkeypatch)
