@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
+from uuid import UUID
 
 
 class NotKeptError(Exception):
@@ -28,6 +29,15 @@ class KeptFile:
     sha256: str
 
 
+@dataclass(frozen=True, slots=True)
+class GivenFile:
+    """A file of the conversation, for a tool. ``name``: without a path."""
+
+    id: UUID
+    name: str = field(repr=False)
+    data: bytes = field(repr=False)
+
+
 class TurnFiles(Protocol):
     """The files of one turn and of its conversation. Both may be called from any event loop."""
 
@@ -39,6 +49,9 @@ class TurnFiles(Protocol):
         """
         ...
 
-    async def of_conversation(self, most_bytes: int) -> Sequence[MadeFile]:
-        """What there is in the conversation, of each name the newest, as far as so many bytes go. Nothing where it cannot be read now."""
+    async def of_conversation(self, most_bytes: int, known: Collection[UUID] | None = None) -> Sequence[GivenFile]:
+        """What there is in the conversation, of each name the newest, as far as so many bytes go. Nothing where it cannot be read now.
+
+        With ``known``, only what its person has brought since those were given: what tools made, whoever knows some of it has made.
+        """
         ...

@@ -32,7 +32,7 @@ class Asked:
 class Outcome:
     """``text``: what the code wrote, of bounded length. ``files``: names and sizes of what it made in ``/mnt/data``.
 
-    ``taken``: those of them that came out. ``laid``: names of files that were there before anything else, in a new interpreter.
+    ``taken``: those of them that came out. ``laid``: names of files of the conversation that were put there before the call.
     ``is_new``: nothing else of earlier calls was there. ``ended``: why nothing of this call is left for the next; empty if it is.
     """
 

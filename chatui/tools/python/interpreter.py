@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from chatui.tools.files import MadeFile
+from chatui.tools.files import GivenFile
 from chatui.tools.python.answers import Answer, AnswerReader
 from chatui.tools.python.data_files import DataFiles, Taken
 from chatui.tools.python.launch import CannotLaunchError, Launch
@@ -96,19 +96,22 @@ class Interpreter:
         self._signal(signal.SIGSTOP)
         return answer
 
-    async def lay(self, files: Sequence[MadeFile]) -> None:
-        """Lay files into ``/mnt/data``, by their names, which have no path. Before any code of a model: the program inside writes them.
+    async def lay(self, files: Sequence[GivenFile]) -> tuple[str, ...]:
+        """Lay files into ``/mnt/data``. The program inside writes them. Returns the names of those for which there was room.
 
         Raises:
-            InterpreterEndedError: it died of it.
+            InterpreterEndedError: it died of it, or does not take them.
         """
         if not files:
-            return
+            return ()
+        laid = []
         self._signal(signal.SIGCONT)
         try:
             async with asyncio.timeout(START_SECONDS):
                 for file in files:
-                    await self._ask({"lay": file.name, "data": base64.b64encode(file.data).decode()}, AnswerReader(_mark(), 2000))
+                    request = {"lay": file.name, "data": base64.b64encode(file.data).decode()}
+                    if not (await self._ask(request, AnswerReader(_mark(), 2000))).has_failed:
+                        laid.append(file.name)
         except TimeoutError:
             self.kill()
             raise InterpreterEndedError("it did not take its files") from None
@@ -117,6 +120,7 @@ class Interpreter:
             raise
         self._signal(signal.SIGSTOP)
         await self.take(0, 0)
+        return tuple(laid)
 
     async def take(self, most_files: int, most_bytes: int) -> Taken:
         """The files that the last call has made or changed, between two calls. See ``DataFiles``."""

@@ -29,12 +29,15 @@ class Room:
 
 @dataclass(slots=True, eq=False)
 class _Session:
+    """``given``: the files that were laid into its interpreter; None where that was not tried yet."""
+
     person_id: UUID
     used_at: float
     interpreter: Interpreter | None = None
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)
     waiting: int = 0
     idle: asyncio.TimerHandle | None = None
+    given: set[UUID] | None = None
 
 
 class Sessions:
@@ -70,9 +73,11 @@ class Sessions:
 
     async def _run(self, session: _Session, asked: Asked) -> Outcome:
         is_new = session.interpreter is None or not session.interpreter.is_alive
-        laid = await self._begin(session, asked) if is_new else ()
+        if is_new:
+            await self._begin(session, asked)
         interpreter = session.interpreter
         assert interpreter is not None  # noqa: S101 - it was just started
+        laid = await self._lay(session, interpreter, asked) if asked.files else ()
         try:
             answer = await interpreter.run(asked.code, asked.seconds, asked.most_chars)
         except InterpreterEndedError as error:
@@ -80,22 +85,30 @@ class Sessions:
         taken = await interpreter.take(asked.most_files, asked.most_file_bytes) if asked.files else Taken()
         return Outcome(answer.text, answer.has_failed, answer.files, is_new, taken=taken, laid=laid)
 
-    async def _begin(self, session: _Session, asked: Asked) -> tuple[str, ...]:
-        """Start an interpreter. Returns the names of the files of the conversation that lie in it."""
+    async def _begin(self, session: _Session, asked: Asked) -> None:
         self._let_go(session)
+        session.given = None
         try:
-            session.interpreter = interpreter = await self._start()
-            files = await asked.files.of_conversation(self._room.most_laid_bytes) if asked.files else ()
-            await interpreter.lay(files)
-        except (CannotLaunchError, InterpreterEndedError):
+            session.interpreter = await self._start()
+        except CannotLaunchError:
             raise ToolError("Python cannot be used at the moment.") from None
-        except BaseException:
-            # The next call must not take one without its files for one that has them.
-            self._let_go(session)
-            raise
+        self._check(session, asked)
+
+    async def _lay(self, session: _Session, interpreter: Interpreter, asked: Asked) -> tuple[str, ...]:
+        """Lay the files of the conversation into a new interpreter, and into any the ones that its person has brought since."""
+        assert asked.files is not None  # noqa: S101 - asked by the caller
+        files = await asked.files.of_conversation(self._room.most_laid_bytes, session.given)
+        try:
+            laid = await interpreter.lay(files)
+        except InterpreterEndedError:
+            raise ToolError("Python cannot be used at the moment.") from None
+        self._check(session, asked)
+        session.given = {*(session.given or ()), *(file.id for file in files)}
+        return laid
+
+    def _check(self, session: _Session, asked: Asked) -> None:
         if self._sessions.get(asked.conversation_id) is not session:
             raise ToolError("The interpreter of this conversation was ended.")
-        return tuple(file.name for file in files)
 
     def _session(self, asked: Asked) -> _Session:
         """The conversation's own, or a new one. For that another one may have to end: the one that was idle for longest."""

@@ -49,8 +49,10 @@ def _notes(outcome: Outcome, given: Given) -> list[str]:
         notes.append(f"[The person does not get these files: {named}]")
     if outcome.ended:
         notes.append(f"[The interpreter ended: {outcome.ended}. Its variables and files are lost; the next call begins with a new one.]")
-    elif outcome.laid:
+    elif outcome.laid and outcome.is_new:
         notes.append(f"[This call began with a new interpreter. In {DIRECTORY} were the conversation's files: {', '.join(outcome.laid)}]")
+    elif outcome.laid:
+        notes.append(f"[New files of the person's in {DIRECTORY}: {', '.join(outcome.laid)}]")
     elif outcome.is_new and outcome.has_failed:
         notes.append("[This call began with a new interpreter: nothing of earlier calls is there any more.]")
     return notes

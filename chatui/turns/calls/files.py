@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from uuid import UUID
 
 from chatui.database import pools
 from chatui.database.faults import DatabaseBusyError
 from chatui.database.writer import writer
 from chatui.models import StoredFile
+from chatui.models.files.stored_file import FileSource
 from chatui.store.files import keeping, reading
 from chatui.store.files.keeping import FileRefusedError, NewFile, Place
-from chatui.tools.files import KeptFile, MadeFile, NotKeptError
+from chatui.tools.files import GivenFile, KeptFile, MadeFile, NotKeptError
 from chatui.turns import ledger
 from chatui.turns.ledger import Job, LeaseLostError
 
@@ -37,10 +39,10 @@ class FilesOfTurn:
             log.warning("turn %s: a file could not be kept", self._job.turn_id)
             raise NotKeptError("it could not be stored") from None
 
-    async def of_conversation(self, most_bytes: int) -> Sequence[MadeFile]:
+    async def of_conversation(self, most_bytes: int, known: Collection[UUID] | None = None) -> Sequence[GivenFile]:
         """See ``TurnFiles``."""
         try:
-            return await pools.turns.run(_laid, self._job, most_bytes)
+            return await pools.turns.run(_given, self._job, most_bytes, known)
         except DatabaseBusyError:
             log.warning("turn %s: the files of its conversation could not be read", self._job.turn_id)
             return ()
@@ -54,12 +56,14 @@ def _keep(job: Job, made: MadeFile) -> KeptFile:
     return KeptFile(file.name, file.content.size, file.content.sha256)
 
 
-def _laid(job: Job, most_bytes: int) -> list[MadeFile]:
-    found: list[MadeFile] = []
+def _given(job: Job, most_bytes: int, known: Collection[UUID] | None) -> list[GivenFile]:
+    found: list[GivenFile] = []
     for file in reading.of_conversation(job.conversation_id):
+        if known is not None and (file.pk in known or file.source != FileSource.PERSON):
+            continue
         if (most_bytes := most_bytes - _room_of(file)) < 0:
             break
-        found.append(MadeFile(file.name, reading.data_of(file)))
+        found.append(GivenFile(file.pk, file.name, reading.data_of(file)))
     return found
 
 

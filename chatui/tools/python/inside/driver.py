@@ -1,7 +1,7 @@
 """The program in the sandbox: runs each piece of code it is given in one namespace, as an interactive interpreter does.
 
 A request is a line of JSON on standard input: ``{"mark": text, "code": text}``, or ``{"interrupt": true}`` for the code that is running.
-``{"mark": text, "lay": name, "data": base64}`` writes a file into the working directory instead, before any code.
+``{"mark": text, "lay": name, "data": base64}`` writes a file into it instead.
 
 The answer is what the code wrote to standard output or standard error, then a null byte, the mark, a null byte, and a line of JSON:
 ``{"failed": bool, "files": [[name, bytes], …]}`` with the files in the working directory that the code made or changed.
@@ -72,10 +72,15 @@ def _listen(requests: Any, inbox: "queue.SimpleQueue[Any]") -> NoReturn:
 
 
 def _lay(request: Any, answers: int) -> None:
-    # What does not fit is not there: the code can do nothing about it.
-    with contextlib.suppress(OSError), open(os.path.join(DATA, request["lay"]), "xb") as file:
-        file.write(base64.b64decode(request["data"]))
-    _write(answers, b"\0" + request["mark"].encode() + b"\0{}\n")
+    path, failed = os.path.join(DATA, request["lay"]), False
+    try:
+        with open(path, "wb") as file:
+            file.write(base64.b64decode(request["data"]))
+    except OSError:
+        failed = True  # half a file would be taken for a whole one
+        with contextlib.suppress(OSError):
+            os.unlink(path)
+    _write(answers, b"\0" + request["mark"].encode() + b"\0" + json.dumps({"failed": failed}).encode() + b"\n")
 
 
 def _answer(request: Any, name: str, namespace: dict[str, Any], answers: int) -> None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import os
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 
-from chatui.tools.files import MadeFile
+from chatui.tools.files import GivenFile, MadeFile
 from chatui.tools.python.data_files import DataFiles, Taken
 from chatui.tools.python.interpreter import Interpreter
 from tests.chatui.tools.python.sandbox import DATA_MEBIBYTES, within
@@ -42,6 +43,10 @@ def taken(*codes: str, most_files: int = 5) -> list[Taken]:
         return found
 
     return within(task)
+
+
+def given(name: str, data: bytes) -> GivenFile:
+    return GivenFile(uuid4(), name, data)
 
 
 def names(found: Taken) -> list[str]:
@@ -123,7 +128,9 @@ def test_names_that_are_no_text_come_out_as_they_are() -> None:
 
 def test_files_that_are_laid_are_there_and_do_not_come_out_again() -> None:
     async def task(interpreter: Interpreter) -> tuple[str, Taken]:
-        await interpreter.lay([MadeFile("a.bin", bytes(range(256)) * 4000), MadeFile("ü.csv", b""), MadeFile("x" * 300, b"no name")])
+        large = bytes(DATA_MEBIBYTES * 1024 * 1024)
+        laid = await interpreter.lay([given("a.bin", bytes(range(256)) * 4000), given("large", large), given("ü.csv", b"")])
+        assert laid == ("a.bin", "ü.csv"), "what does not fit is not there by half"
         answer = await interpreter.run("import os; print(sorted(os.listdir())); open('a.bin', 'rb').read()[255:258]", 20, 4000)
         before = await interpreter.take(5, 10_000_000)
         await interpreter.run("open('ü.csv', 'a').write('1')", 20, 4000)

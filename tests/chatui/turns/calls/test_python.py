@@ -185,6 +185,19 @@ async def test_a_new_interpreter_has_the_files_of_its_conversation_and_of_no_oth
     assert await StoredFile.objects.acount() == 2, "what was laid does not come out again"
 
 
+async def test_what_a_person_brings_later_is_laid_beside_what_is_there(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    listing = "import os; x, sorted(os.listdir())"
+    async with model(monkeypatch, ChatCompletionsBackend, *over_chat(PLOT + "; x = 1"), *over_chat(listing, listing)) as server:
+        offer(monkeypatch)
+        first = await run(ada, ask())
+        await database_sync_to_async(keeping.keep)(Place(ada.pk, first.conversation_id), NewFile("mine.txt", b"attached"))
+        await run(ada, ask(text="And now?", conversation=first.conversation_id))
+    replies = [message["content"] for message in posts(server)[-1]["messages"] if message["role"] == "tool"]
+    there = "(1, ['mine.txt', 'plot.png'])"
+    assert replies[-2:] == [f"{there}\n[New files of the person's in /mnt/data: mine.txt]", there]
+    assert await StoredFile.objects.acount() == 2
+
+
 async def test_what_the_person_does_not_get_is_told_to_the_model(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     code = "open('a', 'w').write('1'); open('b', 'w').write('2'); open('c', 'wb').write(bytes(2**20 + 1)); None"
     async with model(monkeypatch, ChatCompletionsBackend, *over_chat(code)) as server:
