@@ -42,6 +42,7 @@ urlpatterns = [
     path("c/<uuid:conversation_id>/exchanges/", conversations.exchanges, name="exchanges"),
     path("c/<uuid:conversation_id>/turns/<uuid:turn_id>/", conversations.exchange, name="exchange"),
     path("c/<uuid:conversation_id>/turns/<uuid:turn_id>/calls/", approvals.waiting_calls, name="waiting_calls"),
+    path("c/<uuid:conversation_id>/turns/<uuid:turn_id>/files/", files.turn_files, name="turn_files"),
     path("c/<uuid:conversation_id>/calls/<uuid:approval_id>/", approvals.decide, name="decide"),
     path("c/<uuid:conversation_id>/tools/", tools_choice.tools, name="tools"),
     path("c/<uuid:conversation_id>/format/", answer_format_page.answer_format, name="answer_format"),

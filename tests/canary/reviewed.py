@@ -204,6 +204,16 @@ ROUTES: tuple[Route, ...] = (
         ),
     ),
     Route(
+        "c/<uuid:conversation_id>/turns/<uuid:turn_id>/files/",
+        "The owner: names and sizes of the files that tools made for them in this turn. Nobody else.",
+        (
+            Ask("GET", "/c/{conversation}/turns/{turn}/files/", _OWNER_ONLY),
+            Ask("GET", "/c/{conversation}/turns/{other_turn}/files/", _NOBODY),
+            Ask("GET", "/c/{nothing}/turns/{turn}/files/", _NOBODY),
+            Ask("POST", "/c/{conversation}/turns/{turn}/files/", _NEVER),
+        ),
+    ),
+    Route(
         "c/<uuid:conversation_id>/calls/<uuid:approval_id>/",
         "The owner decides about a call that waits; a decision that counts is recorded. This one waits no more, so nothing happens.",
         (
@@ -1180,6 +1190,7 @@ END_USER_EVENTS: dict[str, set[str]] = {
     "chatui:saving": _OF_A_TURN,
     "chatui:queued": _OF_A_TURN | {"place"},
     "chatui:calls_wait": _OF_A_TURN | {"count"},
+    "chatui:files": _OF_A_TURN | {"count"},
     "chatui:title": {"type", "conversation", "title"},
     "chatui:working": _OF_A_TURN | {"elapsed", "can_answer_now"},
     "chatui:summary": _OF_A_TURN | {"text"},
@@ -1188,7 +1199,8 @@ END_USER_EVENTS: dict[str, set[str]] = {
     "chatui:relabelled": _OF_A_TURN | {"message_id", "kind"},
     "chatui:withdrawn": _OF_A_TURN | {"message_id"},
     "chatui:preamble.delta": _OF_A_TURN | {"message_id", "block", "html", "text"},
-    "chatui:snapshot": _OF_A_TURN | {"elapsed", "working", "steps", "thought", "messages", "place", "can_answer_now", "calls_wait"},
+    "chatui:snapshot": _OF_A_TURN
+    | {"elapsed", "working", "steps", "thought", "messages", "place", "can_answer_now", "calls_wait", "files"},
     "response.created": _OF_A_TURN | {"conversation", "question", "after", "kind", "continued_turn", "html", "language"},
     "response.delta": _OF_A_TURN | {"message_id", "block", "html", "text"},
     "response.delta.flush": _OF_A_TURN | {"message_id", "block", "html"},

@@ -7,18 +7,24 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from uuid import UUID
 
-from chatui.models import Message, StoredFile, Turn
+from chatui.models import Conversation, Message, StoredFile, Turn
+from chatui.permissions import access
 from chatui.store.files import reading
 from renderer.frames import Terminator
+
+_VERSION_CHARS = 8
+"""Of the digest of its content."""
 
 
 @dataclass(frozen=True, slots=True)
 class ShownFile:
-    """``size`` in bytes. ``is_picture``: of a format that is shown in place, and no larger than a browser can bear."""
+    """``size`` in bytes. ``version``: another one where its content is another, so that no browser takes an old picture for the new one.
+    ``is_picture``: of a format that is shown in place, and no larger than a browser can bear."""
 
     id: str
     name: str = field(repr=False)
     size: int
+    version: str
     is_picture: bool
 
 
@@ -27,6 +33,12 @@ def of_messages(messages: Iterable[Message]) -> Mapping[UUID, tuple[ShownFile, .
     statement."""
     turns = {message.turn_id for message in messages if message.terminator == Terminator.CALL and message.turn_id}
     return {key: tuple(map(_shown, files)) for key, files in reading.of_turns(turns).items()}
+
+
+def of_turn(row: Conversation, turn_id: UUID) -> tuple[ShownFile, ...]:
+    """The files of a turn in this conversation. NotFoundError where there is no such turn."""
+    turn = access.turn_of(row, turn_id)
+    return tuple(map(_shown, reading.of_turns([turn.pk]).get(turn.pk, ())))
 
 
 def of_ended(turn: Turn, messages: Iterable[Message]) -> tuple[ShownFile, ...]:
@@ -48,4 +60,4 @@ def _before(cut: Message, turns: Mapping[UUID, Turn]) -> Iterable[UUID]:
 
 
 def _shown(file: StoredFile) -> ShownFile:
-    return ShownFile(str(file.pk), file.name, file.content.size, file.content.width is not None)
+    return ShownFile(str(file.pk), file.name, file.content.size, file.content.sha256[:_VERSION_CHARS], file.content.width is not None)

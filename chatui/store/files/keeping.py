@@ -55,20 +55,24 @@ def keep(place: Place, new: NewFile) -> StoredFile:
     if before is None:
         _check_number(place)
     content = _content(place.owner_id, new.data)
-    if before is None:
-        source = FileSource.TOOL if place.turn_id else FileSource.PERSON
-        return StoredFile.objects.create(
-            owner_id=place.owner_id,
-            conversation_id=place.conversation_id,
-            turn_id=place.turn_id,
-            content=content,
-            name=name,
-            source=source,
-        )
+    if before is not None:
+        return _replaced(before, content)
+    return StoredFile.objects.create(
+        owner_id=place.owner_id,
+        conversation_id=place.conversation_id,
+        turn_id=place.turn_id,
+        content=content,
+        name=name,
+        source=FileSource.TOOL if place.turn_id else FileSource.PERSON,
+    )
+
+
+def _replaced(before: StoredFile, content: FileContent) -> StoredFile:
+    """The same file with another content: whoever has its address on a page gets what it is now."""
     if before.content_id != content.pk:
         replaced, before.content, before.created_at = before.content_id, content, timezone.now()
         before.save(update_fields=["content", "created_at"])
-        _delete(_unused(place.owner_id).filter(pk=replaced))
+        _delete(_unused(before.owner_id).filter(pk=replaced))
     return before
 
 

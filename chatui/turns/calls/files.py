@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from uuid import UUID
 
 from chatui.database import pools
@@ -24,20 +25,27 @@ PATIENCE = 20.0
 
 
 class FilesOfTurn:
-    """A ``TurnFiles``."""
+    """A ``TurnFiles``. Made on the event loop of the turn; tools use it on theirs."""
 
-    def __init__(self, job: Job) -> None:
+    def __init__(self, job: Job, told: Callable[[int], None]) -> None:
+        """``told`` is called on the turn's event loop with the number of files, whenever one has come."""
         self._job = job
+        self._told = told
+        self._loop = asyncio.get_running_loop()
+        self._names: set[str] = set()
 
     async def keep(self, made: MadeFile) -> KeptFile:
         """See ``TurnFiles``. It is stored before the model hears of it."""
         try:
-            return await writer.run(_keep, self._job, made, order=self._job.turn_id, patience=PATIENCE)
+            kept = await writer.run(_keep, self._job, made, order=self._job.turn_id, patience=PATIENCE)
         except FileRefusedError as error:
             raise NotKeptError(str(error)) from None
         except (DatabaseBusyError, LeaseLostError):
             log.warning("turn %s: a file could not be kept", self._job.turn_id)
             raise NotKeptError("it could not be stored") from None
+        self._names.add(kept.name)
+        self._loop.call_soon_threadsafe(self._told, len(self._names))
+        return kept
 
     async def of_conversation(self, most_bytes: int, known: Collection[UUID] | None = None) -> Sequence[GivenFile]:
         """See ``TurnFiles``."""

@@ -8,15 +8,18 @@ from csp.constants import NONE, UNSAFE_INLINE
 from csp.decorators import csp
 from django.contrib.auth.decorators import login_required
 from django.core.handlers.asgi import ASGIRequest
-from django.http import HttpRequest, HttpResponseBase, StreamingHttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.shortcuts import render
 from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_GET
 
+from chatui.display.files import attachments
 from chatui.permissions import access
 from chatui.transfer import files
 from chatui.transfer.files import DEBUG_ACTION, Download
 from chatui.web import archive
 from chatui.web.guards import guarded, hidden_channels
+from chatui.web.people import person_of
 from chatui.web.visitors import visitor_of
 
 # A file has an address of ours, so whatever ran in it would run as the product. A picture that is opened by itself is a document, too.
@@ -32,6 +35,15 @@ _ANYTHING = "application/octet-stream"
 def file(request: HttpRequest, file_id: UUID) -> HttpResponseBase:
     """A file in a conversation of one's own."""
     return _served(request, files.own(access.as_person(request.user), file_id))
+
+
+@require_GET
+@login_required
+@guarded
+def turn_files(request: HttpRequest, conversation_id: UUID, turn_id: UUID) -> HttpResponse:
+    """The fragment with the files of a turn, for a page that follows it."""
+    row = access.own_conversation(person_of(request), conversation_id)
+    return render(request, "files/_files.html", {"answer": {"files": attachments.of_turn(row, turn_id)}})
 
 
 @hidden_channels("GET", DEBUG_ACTION)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 from typing import Any
 
 import pytest
@@ -17,6 +19,7 @@ from chatui.store.files import keeping
 from chatui.store.files.keeping import NewFile, Place
 from chatui.tools.tool import CallingTurn, Tool
 from chatui.transfer import exports, share_links
+from chatui.turns import running
 from renderer.events import FrameOpened, FrameText
 from renderer.frames import Header
 from renderer.gate import Audience
@@ -26,6 +29,7 @@ from tests.chatui.turns.calls.calling import call, calls
 from tests.chatui.turns.test_continue import continued
 from tests.chatui.turns.test_turns import ask, run
 from tests.support import environment
+from tests.support.browser_socket import BrowserSocket
 from tests.support.scripted import ScriptedBackend, answer, ended
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio]
@@ -87,7 +91,11 @@ async def test_files_stand_below_the_answer_on_a_page_that_followed_it_and_after
     section = followed[followed.index('<section class="files"') : followed.index("</section>")]
     assert section in reloaded
     assert section.count("<img") == 1 and 'loading="lazy"' in section and 'width="320" height="240"' in section
-    assert 'alt="Picture “plot.png”"' in section and f'href="/files/{files[1].id}/" download' in section and "4\xa0bytes" in section
+    assert (
+        'alt="Picture “plot.png”"' in section
+        and f'href="/files/{files[1].id}/?v={files[1].version}" download' in section
+        and "4\xa0bytes" in section
+    )
 
 
 async def test_an_answer_without_files_has_no_place_for_them(ada: User, backend: ScriptedBackend) -> None:
@@ -127,6 +135,29 @@ async def test_no_share_link_and_no_transcript_has_a_file(ada: User, backend: Sc
     rows = await database_sync_to_async(lambda: list(turn.conversation.messages.order_by("position")))()
     shared = await database_sync_to_async(share_links._shown)([row for row in rows if row.is_visible], rows)
     assert "Done." in shared[-1].blocks[0].html and "plot" not in repr(shared)
+
+
+async def test_the_events_say_that_files_came_and_nothing_of_them(ada: User, bela: User, backend: ScriptedBackend) -> None:
+    gate = asyncio.Event()
+    backend.script, backend.following = calls(call("draw", "c1", names="one.csv|plot.png")), [[gate, *answer("Done.")]]
+    async with BrowserSocket(ada) as socket:
+        await socket.send_message("Hello")
+        events = await socket.until("chatui:files")
+        while events[-1]["count"] < 2:
+            events += await socket.until("chatui:files")
+        turn = await Turn.objects.aget()
+        path = f"/c/{turn.conversation_id}/turns/{turn.pk}/files/"
+        async with BrowserSocket(ada) as late:
+            await late.say("subscribe", conversation=str(turn.conversation_id))
+            assert (await late.until("chatui:snapshot"))[-1]["files"] == 2, "for a page that comes late"
+        fetched = await page(ada, path)
+        assert "one.csv" in fetched and "plot.png" in fetched
+        assert "one.csv" not in json.dumps([events, socket.raw])
+        assert "one.csv" not in await page(bela, path)
+        gate.set()
+        ended = (await socket.until("response.completed"))[-1]
+    assert "one.csv" in ended["html"], "what stands below the answer comes with its end"
+    await running.settle()
 
 
 async def test_the_debug_view_links_the_files_of_a_turn(ada: User, grace: User, backend: ScriptedBackend) -> None:
