@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Sequence
 from uuid import UUID
 
 from chatui.database import pools
-from chatui.database.faults import DatabaseBusyError
+from chatui.database.faults import DatabaseBusyError, passes
 from chatui.database.writer import writer
 from chatui.models import StoredFile
 from chatui.models.files.stored_file import FileSource
@@ -51,7 +51,9 @@ class FilesOfTurn:
         """See ``TurnFiles``."""
         try:
             return await pools.turns.run(_given, self._job, most_bytes, known)
-        except DatabaseBusyError:
+        except Exception as error:
+            if not isinstance(error, DatabaseBusyError) and not passes(error):
+                raise
             log.warning("turn %s: the files of its conversation could not be read", self._job.turn_id)
             return ()
 

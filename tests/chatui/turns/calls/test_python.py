@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 from channels.db import database_sync_to_async
+from django.db import OperationalError
 
 from chatui.backends.base import Backend, Endpoint
 from chatui.backends.chat.backend import ChatCompletionsBackend
@@ -228,6 +229,20 @@ async def test_files_can_be_switched_off(ada: User, monkeypatch: pytest.MonkeyPa
         await run(ada, ask())
     (reply,) = [message["content"] for message in posts(server)[-1]["messages"] if message["role"] == "tool"]
     assert "[Files made or changed in /mnt/data: plot.png" in reply and not await StoredFile.objects.aexists()
+
+
+@pytest.mark.parametrize("error", [DatabaseBusyError(), OperationalError("database is locked")])
+async def test_files_that_cannot_be_read_now_do_not_keep_code_from_running(
+    error: Exception, ada: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def away(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(turn_files, "_given", away)
+    async with model(monkeypatch, ChatCompletionsBackend, *over_chat(PLOT)) as server:
+        offer(monkeypatch)
+        await run(ada, ask())
+    assert [message["content"] for message in posts(server)[-1]["messages"] if message["role"] == "tool"] == [PLOTTED]
 
 
 async def test_a_file_that_cannot_be_stored_costs_nothing_but_itself(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
