@@ -160,6 +160,9 @@ class Environment(BaseSettings):
     python_idle_minutes: float = Field(10.0, gt=0, description="How long an interpreter may be idle before it ends.")
     python_service_url: str = Field("", description="Address of a service that runs Python, in the place of the sandbox on this machine.")
     python_service_key: str = Field("", description="Key for that service.", repr=False)
+    file_mb: int = Field(10, ge=1, le=100, description="Largest file that is kept, in MiB.")
+    files_of_answer: int = Field(10, ge=0, le=50, description="How many files of its tools are kept of one answer. 0: none.")
+    files_of_person_mb: int = Field(200, ge=0, le=1_000_000, description="How much all files of a person may take, in MiB.")
     bin_days: int = Field(
         30, ge=0, le=36_500, description="For how many days deleted conversations can be brought back, before purge removes them."
     )

@@ -20,7 +20,7 @@ from chatui.web import (
     shares,
 )
 from chatui.web.api_keys import pages as api_key_pages
-from chatui.web.content import diagrams, installing
+from chatui.web.content import diagrams, files, installing
 from chatui.web.debug import pages as debug_pages
 from chatui.web.debug import requests as debug_requests
 from chatui.web.debug import turns as debug_turns
@@ -46,6 +46,7 @@ urlpatterns = [
     path("c/<uuid:conversation_id>/exchanges/", conversations.exchanges, name="exchanges"),
     path("c/<uuid:conversation_id>/turns/<uuid:turn_id>/", conversations.exchange, name="exchange"),
     path("c/<uuid:conversation_id>/turns/<uuid:turn_id>/calls/", approvals.waiting_calls, name="waiting_calls"),
+    path("c/<uuid:conversation_id>/turns/<uuid:turn_id>/files/", files.turn_files, name="turn_files"),
     path("c/<uuid:conversation_id>/calls/<uuid:approval_id>/", approvals.decide, name="decide"),
     path("c/<uuid:conversation_id>/tools/", tools_choice.tools, name="tools"),
     path("c/<uuid:conversation_id>/format/", answer_format_page.answer_format, name="answer_format"),
@@ -73,6 +74,7 @@ urlpatterns = [
     path("c/<uuid:conversation_id>/debug/compare/", debug_pages.compare, name="debug_compare"),
     path("c/<uuid:conversation_id>/debug/raw/", debug_pages.raw, name="debug_raw"),
     path("c/<uuid:conversation_id>/debug/frames/<uuid:message_id>/", debug_pages.raw_frame, name="debug_raw_frame"),
+    path("c/<uuid:conversation_id>/debug/files/<uuid:file_id>/", files.debug_file, name="debug_file"),
     path("c/<uuid:conversation_id>/debug/turns/<uuid:turn_id>/prompt/", debug_turns.prompt, name="debug_prompt"),
     path("c/<uuid:conversation_id>/debug/turns/<uuid:turn_id>/prompt/file/", debug_turns.prompt_file, name="debug_prompt_file"),
     path("c/<uuid:conversation_id>/debug/turns/<uuid:turn_id>/tokens/", debug_turns.turn_tokens, name="debug_tokens"),
@@ -124,6 +126,7 @@ urlpatterns = [
     path("usage/everybody/", usage_pages.everybody, name="usage_everybody"),
     path("usage/everybody/file/", usage_pages.file, name="usage_file"),
     path("v1/", include("chatui.api.urls")),
+    path("files/<uuid:file_id>/", files.file, name="file"),
     path("diagram/", diagrams.diagram, name="diagram"),
     path("language/", choice.choose_language, name="language"),
     path("pages/<slug:name>/", pages.page, name="page"),

@@ -13,6 +13,8 @@ from chatui.backends.demo.backend import DemoBackend
 from chatui.backends.spec.choices import split_choice
 from chatui.codes import code_of
 from chatui.display import failures
+from chatui.display.files import attachments
+from chatui.display.files.attachments import ShownFile
 from chatui.display.ratings.shown import ShownRating, unrated
 from chatui.display.tools import cards
 from chatui.display.tools.cards import ShownCard
@@ -91,7 +93,7 @@ class ShownAnswer:
     ``label`` is what people call its back end, where there are several; ``is_scripted``: the demo wrote it. ``context``: how full the
     model's context was afterwards, in per cent; None if unknown. ``continuation``: how it can be continued, a value of ``Continuation``;
     empty for an answer that is whole. ``sources``: the pages that it cites, each once. ``cards``: calls about which the person decides or
-    has decided. ``rated``: its thumbs, if it can be rated.
+    has decided. ``rated``: its thumbs, if it can be rated. ``files``: what its tools made for the person.
     """
 
     turn_id: str
@@ -109,6 +111,7 @@ class ShownAnswer:
     sources: tuple[Cited, ...] = ()
     cards: tuple[ShownCard, ...] = ()
     rated: ShownRating | None = None
+    files: tuple[ShownFile, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,8 +161,8 @@ def ended_answer(turn: Turn, parts: Sequence[ShownPart], *, is_first: bool) -> S
     messages = list(turn.messages.order_by("position").defer("raw", "text"))
     end = continuation.end_among(turn, messages)
     siblings = None if is_first else _siblings_of(turn, [end] if turn.continued_message_id and end else messages)
-    rated = unrated(turn.conversation, str(turn.pk), turn.state, _finals(parts))
-    return replace(_ending(turn, end, _labels(), turn.question), parts=tuple(parts), siblings=siblings, rated=rated)
+    files, rated = attachments.of_ended(turn, messages), unrated(turn.conversation, str(turn.pk), turn.state, _finals(parts))
+    return replace(_ending(turn, end, _labels(), turn.question), parts=tuple(parts), siblings=siblings, files=files, rated=rated)
 
 
 def _siblings_of(turn: Turn, messages: Sequence[Message]) -> Siblings | None:
@@ -191,6 +194,7 @@ class _Page:
             self._latest[turn.question_id] = turn
         self._labels = _labels()
         self._pages = opened_pages.cited_by(row.pk, (message.text for message in messages if message.is_visible))
+        self._files = attachments.of_messages(messages)
         # A call is stored before its person is asked about it: a page without calls needs no statement for this.
         self._cards = cards.of_turns(message.turn_id for message in messages if message.terminator == Terminator.CALL and message.turn_id)
 
@@ -216,6 +220,7 @@ class _Page:
         if turn is None and not any(message.is_visible for message in messages):
             return None
         shown = [message for message in messages if message.is_visible and not _is_summary(message)]
+        turns = dict.fromkeys(message.turn_id for message in messages if message.turn_id)
         answers = [_text_of(message) for message in shown if self._pages and _kind(message) == "final"]
         ending, parts = _ending(turn, end, self._labels, question), tuple(_part(message, self._pages) for message in shown)
         return replace(
@@ -225,7 +230,8 @@ class _Page:
             sources=tuple(citations.cited("\n".join(answers), self._pages)),
             siblings=_answer_siblings(question, messages, self._versions, self._children),
             thought=_thought({turn, *(message.turn for message in messages if message.turn)}, messages) if turn else None,
-            cards=tuple(card for key in dict.fromkeys(m.turn_id for m in messages if m.turn_id) for card in self._cards.get(key, ())),
+            cards=tuple(card for key in turns for card in self._cards.get(key, ())),
+            files=tuple(file for key in turns for file in self._files.get(key, ())),
         )
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 
 from django.utils.translation import ngettext, pgettext
 
-from chatui.models import Conversation, DebugRequest, Folder, Message, ShareLink, Turn, User
+from chatui.models import Conversation, DebugRequest, Folder, Message, ShareLink, StoredFile, Turn, User
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +17,7 @@ class Contents:
     folders: int
     messages: int
     turns: int
+    files: int
     share_links: int
     debug_requests: int
 
@@ -30,6 +31,7 @@ class Contents:
             ngettext("%(count)d folder", "%(count)d folders", self.folders) % {"count": self.folders},
             ngettext("%(count)d message", "%(count)d messages", self.messages) % {"count": self.messages},
             ngettext("%(count)d turn", "%(count)d turns", self.turns) % {"count": self.turns},
+            ngettext("%(count)d file", "%(count)d files", self.files) % {"count": self.files},
             ngettext("%(count)d share link", "%(count)d share links", self.share_links) % {"count": self.share_links},
             ngettext("%(count)d debug request", "%(count)d debug requests", self.debug_requests) % {"count": self.debug_requests},
         )
@@ -45,6 +47,7 @@ def contents_of(person: User) -> Contents:
         folders=Folder.objects.filter(owner=person).count(),
         messages=Message.objects.filter(conversation__owner=person).count(),
         turns=Turn.objects.filter(conversation__owner=person).count(),
+        files=StoredFile.objects.filter(owner=person).count(),
         share_links=ShareLink.objects.filter(created_by=person).count(),
         debug_requests=asked.count() + DebugRequest.objects.filter(conversation__owner=person).exclude(person=person).count(),
     )

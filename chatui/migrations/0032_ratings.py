@@ -9,7 +9,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('chatui', '0030_usage'),
+        ('chatui', '0031_files'),
     ]
 
     operations = [

@@ -14,6 +14,7 @@ from chatui.models.audit.counted_line import CountedLine
 from chatui.models.browsing.opened_page import OpenedPage
 from chatui.models.conversation import Conversation
 from chatui.models.debug_request import DebugRequest
+from chatui.models.files.stored_file import FileContent, FilePiece, StoredFile
 from chatui.models.first_account_code import FirstAccountCode
 from chatui.models.folder import Folder
 from chatui.models.message import Message
@@ -45,6 +46,8 @@ __all__ = [
     "CountedLine",
     "DebugRequest",
     "FailedAnswer",
+    "FileContent",
+    "FilePiece",
     "FirstAccountCode",
     "Folder",
     "Invitation",
@@ -60,6 +63,7 @@ __all__ = [
     "SecondFactor",
     "ShareLink",
     "StoredBackend",
+    "StoredFile",
     "ToolApproval",
     "ToolCall",
     "ToolRule",

@@ -24,6 +24,7 @@ from chatui.models import (
     Rating,
     SearchEntry,
     ShareLink,
+    StoredFile,
     ToolApproval,
     ToolCall,
     ToolRule,
@@ -31,6 +32,7 @@ from chatui.models import (
     TurnPiece,
 )
 from chatui.models.turn import TurnState
+from chatui.store.files import keeping
 from chatui.store.short_transactions import short_transaction
 from chatui.usage import estimates, settling
 
@@ -39,12 +41,13 @@ BATCH_MESSAGES = 100
 
 
 _EVERY = Q()
-_OF_TURN: tuple[type[TurnPiece | ToolCall | ToolApproval | OpenedPage | ProgramAnswer], ...] = (
+_OF_TURN: tuple[type[TurnPiece | ToolCall | ToolApproval | OpenedPage | ProgramAnswer | StoredFile], ...] = (
     TurnPiece,
     ToolCall,
     ToolApproval,
     OpenedPage,
     ProgramAnswer,
+    StoredFile,
 )
 """What hangs on a turn, and goes before it."""
 
@@ -60,6 +63,7 @@ def erase_conversation(key: UUID, *, only_from_bin: bool = False) -> int:
     erased = 0
     while taken := _erase_newest(key):
         erased += taken
+    _delete_files(key)
     with short_transaction():
         for rows in _OF_TURN:
             delete_rows(rows.objects.filter(turn__conversation=key))
@@ -114,6 +118,12 @@ def delete_rows(rows: QuerySet[Any]) -> int:
 
 def _expired(before: datetime) -> QuerySet[Conversation]:
     return Conversation.objects.filter(deleted_at__lt=before)
+
+
+def _delete_files(key: UUID) -> None:
+    """Those that no turn made, and what was in any of them. While the conversation is there, the next ``sweep`` can do it again."""
+    if (owner := Conversation.objects.filter(pk=key).values_list("owner", flat=True).first()) is not None:
+        keeping.delete_of_conversation(owner, key)
 
 
 def _erase_newest(key: UUID) -> int:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from uuid import UUID
 
+from chatui.tools.files import TurnFiles
 from renderer.harmony.system_messages import FunctionTool
 from renderer.markup.citations import Cited
 
@@ -37,7 +38,7 @@ class CallingTurn:
 
     ``questions``: what the person wrote on this branch, oldest first. ``shared``: what the tools of one turn keep together, such as the
     pages that a browser has open; it goes with the turn. ``pages``: by cursor, what was opened in this conversation and may be cited; a
-    browser adds what it opens.
+    browser adds what it opens. ``files``: where a tool leaves files for the person; None where nobody gets any.
     """
 
     turn_id: UUID
@@ -46,6 +47,7 @@ class CallingTurn:
     questions: tuple[str, ...] = field(default=(), repr=False)
     shared: dict[str, Any] = field(default_factory=dict, repr=False)
     pages: dict[int, Cited] = field(default_factory=dict, repr=False)
+    files: TurnFiles | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from django.utils.translation import gettext as _
 from chatui.models import Conversation, User
 from chatui.permissions import access
 from chatui.store import transcripts
+from chatui.transfer import files
 from renderer.frame_kinds import is_preamble
 from renderer.frames import Frame, Role, Transcript
 from renderer.gate import Audience, show
@@ -56,8 +57,9 @@ def file_name(row: Conversation) -> str:
     return f"{row.created_at:%Y-%m-%d}-{title}-{row.pk.hex[-8:]}"
 
 
-def everything(person: User) -> Iterator[tuple[str, str]]:
+def everything(person: User) -> Iterator[tuple[str, str | bytes]]:
     """File name and text of all the person's conversations, one at a time: as Markdown to read, as OpenChatML to import elsewhere.
+    The files of a conversation are in a folder of its name.
 
     Last come their folders, as JSON: name, instructions, and the file names of the conversations in each, without endings.
     """
@@ -66,6 +68,7 @@ def everything(person: User) -> Iterator[tuple[str, str]]:
         inside[row.folder_id].append(file_name(row))
         for file_format in (Format.MARKDOWN, Format.OPENCHATML):
             yield f"{file_name(row)}.{file_format.extension}", transcript(row, person, Audience.END_USER, file_format)
+        yield from files.for_archive(row, file_name(row))
     # In one statement: while the archive is sent, a folder may be deleted.
     if folders := access.own_folders(person, whole=True):
         listed = [{"name": each.name, "instructions": each.instructions, "conversations": inside[each.pk]} for each in folders]

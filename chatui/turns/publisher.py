@@ -168,6 +168,11 @@ class Publisher:
         self._people.calls_wait(count, self.elapsed())
         self._flush_soon()
 
+    def files_came(self, count: int) -> None:
+        """So many files of tools are there for the person now: pages fetch them."""
+        self._people.files_came(count)
+        self._flush_soon()
+
     def answers_now(self) -> None:
         """The person asked for the answer at once, and cannot do so again."""
         self._people.answers_now(self.elapsed())

@@ -161,7 +161,7 @@ class Runner:
         frames = self._frames = KeptFrames(job, self._publisher, summary, self._pieces, self._fail)
         answer_now = self._answer_now = AnswerNow(frames, is_offered=self._started.continued_turn is None)
         tools = await self._tools(spec)
-        conductor = self._conductor = Conductor(job, frames, tools, self._publisher.calls_wait, self._publisher.pages)
+        conductor = self._conductor = Conductor(job, frames, tools, self._publisher)
         checked = CheckedAnswers(format_of(self._started), job, answer_now.feed, for_program=program is not None)
         request = replace(checked.asked(first_request(job, spec, program)), tools=tools.definitions)
         while True:

@@ -9,12 +9,12 @@ from collections.abc import AsyncIterator, Iterable, Iterator
 from channels.db import database_sync_to_async
 
 
-def zipped(files: Iterable[tuple[str, str]]) -> Iterator[bytes]:
-    """The archive in pieces. Each file is a name and a text."""
+def zipped(files: Iterable[tuple[str, str | bytes]]) -> Iterator[bytes]:
+    """The archive in pieces. Each file is a name and what it holds."""
     sink = _Sink()
     with zipfile.ZipFile(sink, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
-        for name, text in files:
-            archive.writestr(name, text)
+        for name, content in files:
+            archive.writestr(name, content)
             yield sink.taken()
     yield sink.taken()
 

@@ -172,6 +172,14 @@ class CallsWait(TurnEvent):
 
 
 @dataclass(frozen=True, slots=True)
+class FilesCame(TurnEvent):
+    """A tool has left a file for the person; the turn has ``count`` now. The page fetches them, in its own language."""
+
+    types = ("chatui:files",)
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
 class Saving(TurnEvent):
     """The answer is whole, but the database is slow to take it. The end follows when it is stored."""
 
@@ -201,7 +209,7 @@ class Snapshot(Event):
     """The running turn so far; everything up to and including ``sequence_number`` is in it. ``place``: as in Queued.
 
     ``thought`` is None until the answer begins. Then it counts the seconds, and ``steps`` holds the lines, of the continued answer, too.
-    ``can_answer_now``: as in WorkingBegan. ``calls_wait``: as in CallsWait.
+    ``can_answer_now``: as in WorkingBegan. ``calls_wait``: as in CallsWait. ``files``: as in FilesCame.
     """
 
     types = ("chatui:snapshot",)
@@ -215,3 +223,4 @@ class Snapshot(Event):
     place: int
     can_answer_now: bool
     calls_wait: int
+    files: int

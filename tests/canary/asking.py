@@ -34,6 +34,8 @@ from chatui.models import (
     User,
 )
 from chatui.permissions import debug_requests
+from chatui.store.files import keeping
+from chatui.store.files.keeping import NewFile, Place
 from renderer.frames import Header
 from tests.canary.conftest import World
 from tests.canary.planting import append
@@ -93,10 +95,17 @@ def places(world: World) -> dict[str, str]:
     inviter = make_person("inviter", "view_user", "add_user", staff=True)
     invited = invitations.make(Visitor(inviter, ADDRESS, "shell"), days=7, group=None, note="").split("/")
     foreign = append(second, None, Header("user"), "Elsewhere")
+    files = [
+        keeping.keep(Place(row.owner_id, row.pk), NewFile("a visible file.txt", b"visible")) for row in (world.hers.conversation, second)
+    ]
+    deleted_file = keeping.keep(Place(owner.pk, world.deleted.conversation.pk), NewFile("in the bin.txt", b"visible"))
     key = making.make(Visitor(owner, ADDRESS, "shell"), making.Wanted("A script", for_responses=True, for_chat=True))
     return {
         "api_key": key.id,
         "api_answer": str(ProgramAnswer.objects.create(turn=world.hers.turn).pk),
+        "file": str(files[0].pk),
+        "file_elsewhere": str(files[1].pk),
+        "deleted_file": str(deleted_file.pk),
         "folder": str(Folder.objects.create(owner=owner, name="A visible folder", instructions="Be brief.").pk),
         "foreign_folder": str(Folder.objects.create(owner=bystander, name="Somebody's folder").pk),
         "conversation": str(world.hers.conversation.pk),

@@ -230,6 +230,16 @@ ROUTES: tuple[Route, ...] = (
         ),
     ),
     Route(
+        "c/<uuid:conversation_id>/turns/<uuid:turn_id>/files/",
+        "The owner: names and sizes of the files that tools made for them in this turn. Nobody else.",
+        (
+            Ask("GET", "/c/{conversation}/turns/{turn}/files/", _OWNER_ONLY),
+            Ask("GET", "/c/{conversation}/turns/{other_turn}/files/", _NOBODY),
+            Ask("GET", "/c/{nothing}/turns/{turn}/files/", _NOBODY),
+            Ask("POST", "/c/{conversation}/turns/{turn}/files/", _NEVER),
+        ),
+    ),
+    Route(
         "c/<uuid:conversation_id>/calls/<uuid:approval_id>/",
         "The owner decides about a call that waits; a decision that counts is recorded. This one waits no more, so nothing happens.",
         (
@@ -549,6 +559,16 @@ ROUTES: tuple[Route, ...] = (
             Ask("GET", "/c/{conversation}/debug/frames/{hidden}/", _HIDDEN_FILE.replace("200+", "200#"), action="debug raw frame"),
             Ask("GET", "/c/{conversation}/debug/frames/{foreign_message}/", _HIDDEN_FILE.replace("200+", "404#"), action="debug raw frame"),
             Ask("POST", "/c/{conversation}/debug/frames/{hidden}/", _HIDDEN_OTHERWISE, action="debug raw frame"),
+        ),
+    ),
+    Route(
+        "c/<uuid:conversation_id>/debug/files/<uuid:file_id>/",
+        "Whoever has opened the debug view: a file of this conversation, which its owner sees as well. Each access is recorded.",
+        (
+            Ask("GET", "/c/{conversation}/debug/files/{file}/", _HIDDEN_FILE.replace("200+", "200#"), action="debug file"),
+            Ask("GET", "/c/{conversation}/debug/files/{file_elsewhere}/", _HIDDEN_FILE.replace("200+", "404#"), action="debug file"),
+            Ask("GET", "/c/{nothing}/debug/files/{file}/", _HIDDEN_NOWHERE, action="debug file"),
+            Ask("POST", "/c/{conversation}/debug/files/{file}/", _HIDDEN_OTHERWISE, action="debug file"),
         ),
     ),
     Route(
@@ -902,6 +922,16 @@ ROUTES: tuple[Route, ...] = (
         (Ask("POST", "/v1/chat/completions", _BY_KEY),),
     ),
     Route(
+        "files/<uuid:file_id>/",
+        "The owner: a file in a conversation of theirs that is not in the bin. Everybody else: nothing, not even that it exists.",
+        (
+            Ask("GET", "/files/{file}/", _OWNER_ONLY),
+            Ask("GET", "/files/{deleted_file}/", _NOBODY),
+            Ask("GET", "/files/{nothing}/", _NOBODY),
+            Ask("POST", "/files/{file}/", _NEVER),
+        ),
+    ),
+    Route(
         "diagram/",
         "Everybody: an empty sandbox that draws what the page around it sends. The same for all.",
         (Ask("GET", "/diagram/", _EVERYBODY), Ask("POST", "/diagram/", _NEVER)),
@@ -1242,6 +1272,7 @@ END_USER_EVENTS: dict[str, set[str]] = {
     "chatui:saving": _OF_A_TURN,
     "chatui:queued": _OF_A_TURN | {"place"},
     "chatui:calls_wait": _OF_A_TURN | {"count"},
+    "chatui:files": _OF_A_TURN | {"count"},
     "chatui:title": {"type", "conversation", "title"},
     "chatui:working": _OF_A_TURN | {"elapsed", "can_answer_now"},
     "chatui:summary": _OF_A_TURN | {"text"},
@@ -1250,7 +1281,8 @@ END_USER_EVENTS: dict[str, set[str]] = {
     "chatui:relabelled": _OF_A_TURN | {"message_id", "kind"},
     "chatui:withdrawn": _OF_A_TURN | {"message_id"},
     "chatui:preamble.delta": _OF_A_TURN | {"message_id", "block", "html", "text"},
-    "chatui:snapshot": _OF_A_TURN | {"elapsed", "working", "steps", "thought", "messages", "place", "can_answer_now", "calls_wait"},
+    "chatui:snapshot": _OF_A_TURN
+    | {"elapsed", "working", "steps", "thought", "messages", "place", "can_answer_now", "calls_wait", "files"},
     "response.created": _OF_A_TURN | {"conversation", "question", "after", "kind", "continued_turn", "html", "language"},
     "response.delta": _OF_A_TURN | {"message_id", "block", "html", "text"},
     "response.delta.flush": _OF_A_TURN | {"message_id", "block", "html"},

@@ -4,7 +4,7 @@ import { isDebugPageEvent, isEndUserEvent, isTurnEvent, readFrame } from "../../
 
 const DELTA = { type: "response.delta", turn: "t", sequence_number: 1, message_id: "m", block: 0, html: "<p>a</p>" };
 const SNAPSHOT = { type: "chatui:snapshot", turn: "t", sequence_number: 4, elapsed: 9, working: true, steps: [], messages: [], place: 0,
-  can_answer_now: true, calls_wait: 0 };
+  can_answer_now: true, calls_wait: 0, files: 0 };
 const TITLE = { type: "chatui:title", conversation: "c", title: "A title" };
 
 test("a frame is an array of events", () => {

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from uuid import UUID
 
 from chatui.display.debug import branches, turns
 from chatui.display.debug.shown import Group, Partner, ShownFrame, ShownTurn, View
+from chatui.display.files import attachments
 from chatui.display.tools import cards
 from chatui.languages.sentences import translated
 from chatui.model_servers import connected
@@ -74,6 +76,7 @@ class _Page:
                 self._calls.setdefault(message.call_id, message)
             elif message.call_id and message.role == Role.TOOL:
                 self._replies.setdefault(message.call_id, message)
+        self._files = attachments.of_messages(messages)
         self._decisions = cards.decisions_of(row) if self._calls else {}
 
     def groups(self) -> tuple[Group, ...]:
@@ -116,7 +119,9 @@ class _Page:
         return Group(facts, tuple(shown))
 
     def _facts(self, turn: Turn, shown: Sequence[ShownFrame]) -> ShownTurn:
-        return turns.shown(turn, shown, continued_position=self._continued.get(turn.pk), has_request=turn.pk in self._with_request)
+        has_request = turn.pk in self._with_request
+        facts = turns.shown(turn, shown, continued_position=self._continued.get(turn.pk), has_request=has_request)
+        return replace(facts, files=self._files.get(turn.pk, ()))
 
     def _shown(self, message: Message, turn: Turn | None, before: datetime | None) -> ShownFrame:
         frame = self._frames[message.pk]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from chatui.display.files.attachments import ShownFile
 from renderer.gate import VisibleText
 
 
@@ -90,6 +91,7 @@ class ShownTurn:
     continued_position: str
     has_request: bool
     bars: tuple[Bar, ...]
+    files: tuple[ShownFile, ...] = ()
 
     @property
     def kinds(self) -> tuple[str, ...]:

@@ -6,23 +6,34 @@ from dataclasses import dataclass, field
 from typing import Protocol
 from uuid import UUID
 
+from chatui.tools.files import TurnFiles
+from chatui.tools.python.data_files import Taken
+
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Code to run for a conversation. ``person_id``: who asked; interpreters are counted for each person."""
+    """Code to run for a conversation. ``person_id``: who asked; interpreters are counted for each person.
+
+    ``files``: what is laid into a new interpreter's ``/mnt/data``; None where files neither go in nor come out. Of those that a call makes,
+    ``most_files`` come out, each of at most ``most_file_bytes``.
+    """
 
     conversation_id: UUID
     person_id: UUID
     code: str = field(repr=False)
     seconds: float
     most_chars: int
+    files: TurnFiles | None = field(default=None, repr=False)
+    most_files: int = 0
+    most_file_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """``text``: what the code wrote, of bounded length. ``files``: names and sizes of what it made in ``/mnt/data``.
 
-    ``is_new``: nothing of earlier calls was there. ``ended``: why nothing of this call is left for the next; empty if it is.
+    ``taken``: those of them that came out. ``laid``: names of files of the conversation that were put there before the call.
+    ``is_new``: nothing else of earlier calls was there. ``ended``: why nothing of this call is left for the next; empty if it is.
     """
 
     text: str = field(repr=False)
@@ -30,6 +41,8 @@ class Outcome:
     files: tuple[tuple[str, int], ...] = field(default=(), repr=False)
     is_new: bool = False
     ended: str = ""
+    taken: Taken = field(default_factory=Taken, repr=False)
+    laid: tuple[str, ...] = field(default=(), repr=False)
 
 
 class Executor(Protocol):

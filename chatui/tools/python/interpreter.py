@@ -7,15 +7,19 @@ is sent to the group reaches all of them. They end with the thread that started 
 from __future__ import annotations
 
 import asyncio
+import base64
 import contextlib
 import json
 import os
 import secrets
 import signal
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from chatui.tools.files import GivenFile
 from chatui.tools.python.answers import Answer, AnswerReader
+from chatui.tools.python.data_files import DataFiles, Taken
 from chatui.tools.python.launch import CannotLaunchError, Launch
 from chatui.tools.python.starting import READ_BYTES, ended, started
 
@@ -51,6 +55,7 @@ class Interpreter:
     first_process: int
     inodes: int = 0
     is_alive: bool = True
+    _data: DataFiles | None = None
     _reading: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     @classmethod
@@ -91,6 +96,36 @@ class Interpreter:
         self._signal(signal.SIGSTOP)
         return answer
 
+    async def lay(self, files: Sequence[GivenFile]) -> tuple[str, ...]:
+        """Lay files into ``/mnt/data``. The program inside writes them. Returns the names of those for which there was room.
+
+        Raises:
+            InterpreterEndedError: it died of it, or does not take them.
+        """
+        if not files:
+            return ()
+        laid = []
+        self._signal(signal.SIGCONT)
+        try:
+            async with asyncio.timeout(START_SECONDS):
+                for file in files:
+                    request = {"lay": file.name, "data": base64.b64encode(file.data).decode()}
+                    if not (await self._ask(request, AnswerReader(_mark(), 2000))).has_failed:
+                        laid.append(file.name)
+        except TimeoutError:
+            self.kill()
+            raise InterpreterEndedError("it did not take its files") from None
+        except BaseException:
+            self.kill()
+            raise
+        self._signal(signal.SIGSTOP)
+        await self.take(0, 0)
+        return tuple(laid)
+
+    async def take(self, most_files: int, most_bytes: int) -> Taken:
+        """The files that the last call has made or changed, between two calls. See ``DataFiles``."""
+        return await asyncio.to_thread(self._data.take, most_files, most_bytes) if self._data is not None else Taken()
+
     def kill(self) -> None:
         """End it, now. What it held is gone."""
         self.is_alive = False
@@ -101,13 +136,16 @@ class Interpreter:
         self.kill()
         async with self._reading:
             await ended(self.process)
+        if self._data is not None:
+            await asyncio.to_thread(self._data.close)
 
     async def _begin(self) -> None:
         """Wait for the program in the sandbox. What bubblewrap has to say instead comes the same way."""
         try:
-            await self._ask("", AnswerReader(_mark(), 2000))
+            await self._ask({"code": ""}, AnswerReader(_mark(), 2000))
             os.setpriority(os.PRIO_PGRP, self.process.pid, NICENESS)
             self.inodes = self._inodes()
+            self._data = DataFiles(_DATA.format(self.first_process, "mnt/data"))
         except InterpreterEndedError as error:
             await self.end()
             raise CannotLaunchError(error.answer.text.strip() or "the sandbox ended at once") from None
@@ -120,7 +158,7 @@ class Interpreter:
         self._signal(signal.SIGSTOP)
 
     async def _watched(self, code: str, reader: AnswerReader, seconds: float) -> Answer:
-        asked = asyncio.create_task(self._ask(code, reader))
+        asked = asyncio.create_task(self._ask({"code": code}, reader))
         until = asyncio.get_running_loop().time() + seconds
         is_interrupted = False
         try:
@@ -137,8 +175,8 @@ class Interpreter:
             await asyncio.gather(asked, return_exceptions=True)
         return replace(answer, text=f"{answer.text}\n[Interrupted after {seconds:g} seconds.]") if is_interrupted else answer
 
-    async def _ask(self, code: str, reader: AnswerReader) -> Answer:
-        self._write({"mark": reader.mark, "code": code})
+    async def _ask(self, request: dict[str, str], reader: AnswerReader) -> Answer:
+        self._write({"mark": reader.mark, **request})
         output = self.process.stdout
         async with self._reading:
             while output is not None and (data := await output.read(READ_BYTES)):

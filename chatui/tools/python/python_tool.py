@@ -9,11 +9,15 @@ from uuid import UUID
 
 from chatui.env import environment
 from chatui.tools import execution
+from chatui.tools.files import KeptFile, NotKeptError, TurnFiles
 from chatui.tools.python import availability, wording
+from chatui.tools.python.data_files import Taken
 from chatui.tools.python.executors import Asked, Executor
 from chatui.tools.python.interpreter import GRACE_SECONDS, Interpreter
+from chatui.tools.python.launch import MEBIBYTE
 from chatui.tools.python.service import Service
 from chatui.tools.python.sessions import Room, Sessions
+from chatui.tools.python.wording import Given
 from chatui.tools.tool import CallingTurn, Tool, ToolError
 
 _CODE = "code"
@@ -22,7 +26,7 @@ _NOTE_CHARS = 1500
 _LEAST_SECONDS = 1.0
 _DESCRIPTION = (
     "Runs Python code in an interpreter that this conversation keeps between calls. The reply is what it prints, and the value of the "
-    "last expression. Files go to /mnt/data. There is no internet access, and no other programs can be run."
+    "last expression. Files in /mnt/data go to the person; others belong in /tmp. There is no internet access, and no other programs."
 )
 _SCHEMA = {
     "type": "object",
@@ -44,8 +48,24 @@ async def run(turn: CallingTurn, arguments: Mapping[str, Any]) -> str:
     # So that an interrupt, which keeps the state, comes before the end of the call, which cannot.
     seconds = max(min(env.python_seconds, env.tool_seconds - 2 * GRACE_SECONDS), _LEAST_SECONDS)
     most_chars = max(env.tool_reply_chars - _NOTE_CHARS, _NOTE_CHARS)
-    asked = Asked(turn.conversation_id, turn.asked_by_id, arguments[_CODE], seconds, most_chars)
-    return wording.reply(await executor().run(asked))
+    most_bytes = env.file_mb * MEBIBYTE
+    asked = Asked(
+        turn.conversation_id, turn.asked_by_id, arguments[_CODE], seconds, most_chars, turn.files, env.files_of_answer, most_bytes
+    )
+    outcome = await executor().run(asked)
+    return wording.reply(outcome, await _kept(turn.files, outcome.taken) if turn.files else Given())
+
+
+async def _kept(files: TurnFiles, taken: Taken) -> Given:
+    """Give the person what came out of the sandbox, as far as it can be kept."""
+    kept: list[KeptFile] = []
+    left_out = list(taken.left_out)
+    for made in taken.made:
+        try:
+            kept.append(await files.keep(made))
+        except NotKeptError as error:
+            left_out.append((made.name, str(error)))
+    return Given(tuple(kept), tuple(left_out))
 
 
 @cache
@@ -54,7 +74,9 @@ def executor() -> Executor:
     env = environment()
     if env.python_service_url:
         return Service(env.python_service_url, env.python_service_key)
-    room = Room(env.python_interpreters, env.python_interpreters_of_person, env.python_idle_minutes * 60)
+    # Some room is left for what the code makes itself.
+    most_laid_bytes = env.python_data_mb * MEBIBYTE * 3 // 4
+    room = Room(env.python_interpreters, env.python_interpreters_of_person, env.python_idle_minutes * 60, most_laid_bytes)
     return Sessions(_start, room)
 
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
+import base64
 import json
 from typing import Any
 from uuid import UUID
 
 import httpx
 
+from chatui.tools.files import MadeFile
 from chatui.tools.python.answers import files_of
+from chatui.tools.python.data_files import MOST_LEFT_OUT, Taken
 from chatui.tools.python.executors import Asked, Outcome
 from chatui.tools.tool import ToolError
 
@@ -16,6 +20,7 @@ MORE_SECONDS = 3.0
 """The service is waited for so much longer than it may let the code run."""
 MOST_BYTES = 1_000_000
 _ENDED_CHARS = 200
+_NAME_BYTES = 2000
 
 
 class Service:
@@ -30,13 +35,16 @@ class Service:
     async def run(self, asked: Asked) -> Outcome:
         """See ``Executor``. Cancelled, the connection is closed, which tells the service."""
         body = {"session": str(asked.conversation_id), "code": asked.code, "seconds": asked.seconds, "most_chars": asked.most_chars}
+        if asked.files is not None:
+            body |= {"most_files": asked.most_files, "most_file_bytes": asked.most_file_bytes}
         try:
-            said = json.loads(await self._posted(body))
+            said = await asyncio.to_thread(json.loads, await self._posted(body, MOST_BYTES + _contents_bytes(asked)))
         except (httpx.HTTPError, ValueError, RecursionError):
             raise ToolError("Python cannot be used at the moment.") from None
         if not isinstance(said, dict) or not isinstance(said.get("output"), str):
             raise ToolError("Python cannot be used at the moment.")
-        return _outcome(said, asked.most_chars)
+        # In a thread, as above: with its files, a reply can take a while, and all tools share this event loop.
+        return await asyncio.to_thread(_outcome, said, asked)
 
     async def forget(self, conversation_id: UUID) -> None:
         """See ``Executor``. A service that does not hear of it ends what is idle by itself."""
@@ -49,7 +57,7 @@ class Service:
         """Close its connections."""
         await self._client.aclose()
 
-    async def _posted(self, body: dict[str, Any]) -> bytes:
+    async def _posted(self, body: dict[str, Any], most_bytes: int) -> bytes:
         timeout = httpx.Timeout(10.0, read=body["seconds"] + MORE_SECONDS)
         data = bytearray()
         async with self._client.stream("POST", f"{self._url}/run", json=body, timeout=timeout) as response:
@@ -57,19 +65,43 @@ class Service:
                 raise ValueError("no success")
             async for piece in response.aiter_raw():
                 data += piece
-                if len(data) > MOST_BYTES:
+                if len(data) > most_bytes:
                     raise ValueError("too long")
         return bytes(data)
 
 
-def _outcome(said: dict[str, Any], most_chars: int) -> Outcome:
+def _contents_bytes(asked: Asked) -> int:
+    """How much longer a reply may be for the files in it: base64 takes four bytes for three."""
+    return asked.most_files * (asked.most_file_bytes * 4 // 3 + _NAME_BYTES) if asked.files is not None else 0
+
+
+def _outcome(said: dict[str, Any], asked: Asked) -> Outcome:
     text, ended = said["output"], said.get("ended")
-    if len(text) > most_chars:
-        text = f"{text[:most_chars]}\n[… {len(text) - most_chars} characters left out here …]"
+    if len(text) > asked.most_chars:
+        text = f"{text[: asked.most_chars]}\n[… {len(text) - asked.most_chars} characters left out here …]"
     return Outcome(
         text,
         said.get("failed") is True,
         files_of(said.get("files")),
         is_new=said.get("new") is True,
         ended=ended[:_ENDED_CHARS] if isinstance(ended, str) else "",
+        taken=_taken(said.get("contents"), asked) if asked.files is not None else Taken(),
     )
+
+
+def _taken(contents: object, asked: Asked) -> Taken:
+    """The files in a reply, as far as they are any."""
+    made: list[MadeFile] = []
+    left_out: list[tuple[str, str]] = []
+    for entry in contents[: asked.most_files] if isinstance(contents, list) else ():
+        match entry:
+            case [str(name), str(text)]:
+                try:
+                    data = base64.b64decode(text, validate=True)
+                except ValueError:
+                    continue
+                if len(data) > asked.most_file_bytes:
+                    left_out.append((name, "too large"))
+                else:
+                    made.append(MadeFile(name, data))
+    return Taken(tuple(made), tuple(left_out[:MOST_LEFT_OUT]))

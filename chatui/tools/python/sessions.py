@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from uuid import UUID
 
+from chatui.tools.python.data_files import Taken
 from chatui.tools.python.executors import Asked, Outcome
 from chatui.tools.python.interpreter import Interpreter, InterpreterEndedError
 from chatui.tools.python.launch import CannotLaunchError
@@ -18,21 +19,25 @@ from chatui.tools.tool import ToolError
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """How many interpreters there may be, and how long one may be idle, in seconds."""
+    """How many interpreters there may be, how long one may be idle, in seconds, and how many bytes of files are laid into a new one."""
 
     most: int
     most_of_person: int
     idle_seconds: float
+    most_laid_bytes: int = 0
 
 
 @dataclass(slots=True, eq=False)
 class _Session:
+    """``given``: the files that were laid into its interpreter; None where that was not tried yet."""
+
     person_id: UUID
     used_at: float
     interpreter: Interpreter | None = None
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)
     waiting: int = 0
     idle: asyncio.TimerHandle | None = None
+    given: set[UUID] | None = None
 
 
 class Sessions:
@@ -69,19 +74,41 @@ class Sessions:
     async def _run(self, session: _Session, asked: Asked) -> Outcome:
         is_new = session.interpreter is None or not session.interpreter.is_alive
         if is_new:
-            self._let_go(session)
-            try:
-                session.interpreter = await self._start()
-            except CannotLaunchError:
-                raise ToolError("Python cannot be used at the moment.") from None
-            if self._sessions.get(asked.conversation_id) is not session:
-                raise ToolError("The interpreter of this conversation was ended.")
-        assert session.interpreter is not None  # noqa: S101 - it was just started
+            await self._begin(session, asked)
+        interpreter = session.interpreter
+        assert interpreter is not None  # noqa: S101 - it was just started
+        laid = await self._lay(session, interpreter, asked) if asked.files else ()
         try:
-            answer = await session.interpreter.run(asked.code, asked.seconds, asked.most_chars)
+            answer = await interpreter.run(asked.code, asked.seconds, asked.most_chars)
         except InterpreterEndedError as error:
-            return Outcome(error.answer.text, True, is_new=is_new, ended=str(error))
-        return Outcome(answer.text, answer.has_failed, answer.files, is_new)
+            return Outcome(error.answer.text, True, is_new=is_new, ended=str(error), laid=laid)
+        taken = await interpreter.take(asked.most_files, asked.most_file_bytes) if asked.files else Taken()
+        return Outcome(answer.text, answer.has_failed, answer.files, is_new, taken=taken, laid=laid)
+
+    async def _begin(self, session: _Session, asked: Asked) -> None:
+        self._let_go(session)
+        session.given = None
+        try:
+            session.interpreter = await self._start()
+        except CannotLaunchError:
+            raise ToolError("Python cannot be used at the moment.") from None
+        self._check(session, asked)
+
+    async def _lay(self, session: _Session, interpreter: Interpreter, asked: Asked) -> tuple[str, ...]:
+        """Lay the files of the conversation into a new interpreter, and into any the ones that its person has brought since."""
+        assert asked.files is not None  # noqa: S101 - asked by the caller
+        files = await asked.files.of_conversation(self._room.most_laid_bytes, session.given)
+        try:
+            laid = await interpreter.lay(files)
+        except InterpreterEndedError:
+            raise ToolError("Python cannot be used at the moment.") from None
+        self._check(session, asked)
+        session.given = {*(session.given or ()), *(file.id for file in files)}
+        return laid
+
+    def _check(self, session: _Session, asked: Asked) -> None:
+        if self._sessions.get(asked.conversation_id) is not session:
+            raise ToolError("The interpreter of this conversation was ended.")
 
     def _session(self, asked: Asked) -> _Session:
         """The conversation's own, or a new one. For that another one may have to end: the one that was idle for longest."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass, field
 
+from chatui.tools.files import KeptFile
 from chatui.tools.python.executors import Outcome
 
 _SILENT = "[No output. Only what is printed, and the value of the last expression, is output.]"
@@ -12,19 +14,45 @@ _NOT_TEXT = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 DIRECTORY = "/mnt/data"
 
 
-def reply(outcome: Outcome) -> str:
+_DIGEST_CHARS = 12
+"""Of a file's digest: enough to tell which file it was, without costing the model many tokens."""
+_NAME_CHARS = 80
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What became of the files of a call: ``kept`` for the person, or ``left_out``, with the reason for each."""
+
+    kept: tuple[KeptFile, ...] = ()
+    left_out: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+
+
+def reply(outcome: Outcome, given: Given | None = None) -> str:
     """What the code wrote, then what else there is to know, in brackets."""
-    parts = [_NOT_TEXT.sub("\ufffd", outcome.text.replace("\r\n", "\n").replace("\r", "\n")).rstrip("\n"), *_notes(outcome)]
+    parts = [
+        _NOT_TEXT.sub("\ufffd", outcome.text.replace("\r\n", "\n").replace("\r", "\n")).rstrip("\n"),
+        *_notes(outcome, given or Given()),
+    ]
     return "\n".join(part for part in parts if part) or _SILENT
 
 
-def _notes(outcome: Outcome) -> list[str]:
+def _notes(outcome: Outcome, given: Given) -> list[str]:
     notes = []
-    if outcome.files:
-        named = ", ".join(f"{name} ({size} bytes)" for name, size in outcome.files)
-        notes.append(f"[Files made or changed in {DIRECTORY}: {named}]")
+    told = {made.name for made in outcome.taken.made} | {name for name, _ in given.left_out}
+    if others := [f"{name} ({size} bytes)" for name, size in outcome.files if name not in told]:
+        notes.append(f"[Files made or changed in {DIRECTORY}: {', '.join(others)}]")
+    if given.kept:
+        named = ", ".join(f"{file.name} ({file.size} bytes, sha256 {file.sha256[:_DIGEST_CHARS]})" for file in given.kept)
+        notes.append(f"[The person now has these files: {named}]")
+    if given.left_out:
+        named = ", ".join(f"{_NOT_TEXT.sub('?', name)[:_NAME_CHARS]} ({why})" for name, why in given.left_out)
+        notes.append(f"[The person does not get these files: {named}]")
     if outcome.ended:
         notes.append(f"[The interpreter ended: {outcome.ended}. Its variables and files are lost; the next call begins with a new one.]")
+    elif outcome.laid and outcome.is_new:
+        notes.append(f"[This call began with a new interpreter. In {DIRECTORY} were the conversation's files: {', '.join(outcome.laid)}]")
+    elif outcome.laid:
+        notes.append(f"[New files of the person's in {DIRECTORY}: {', '.join(outcome.laid)}]")
     elif outcome.is_new and outcome.has_failed:
         notes.append("[This call began with a new interpreter: nothing of earlier calls is there any more.]")
     return notes

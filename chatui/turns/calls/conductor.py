@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from chatui.backends.base import EndReason, GivenReasoning, SampleRequest
@@ -24,18 +24,19 @@ from chatui.tools.labels import line_of
 from chatui.tools.replies import Provenance, Reply
 from chatui.tools.tool import CallingTurn, Tool, ToolError
 from chatui.turns.calls import claims
+from chatui.turns.calls.files import FilesOfTurn
 from chatui.turns.calls.handing_back import HandingBack, TurnTools
 from chatui.turns.calls.requested import Requested, questions_of, reply_frame, requested, unanswered
 from chatui.turns.calls.tool_time import ToolTime
 from chatui.turns.calls.waiting import Waiting
 from chatui.turns.kept_frames import KeptFrames
 from chatui.turns.ledger import Job
+from chatui.turns.publisher import Publisher
 from chatui.turns.sampling import Sampling
 from renderer import history
 from renderer.errors import Code
 from renderer.frame_kinds import TOOL_LINE
 from renderer.frames import Frame
-from renderer.markup.citations import Cited
 
 log = logging.getLogger(__name__)
 
@@ -54,15 +55,17 @@ _DECLINED = {
 
 
 class Conductor:
-    """One for each turn. ``follow`` after each sampling. ``tools``: what the model is offered. ``pages``: what may be cited, to which
-    tools add."""
+    """One for each turn. ``follow`` after each sampling. ``tools``: what the model is offered."""
 
-    def __init__(self, job: Job, frames: KeptFrames, tools: TurnTools, told: Callable[[int], None], pages: dict[int, Cited]) -> None:
-        """``told`` is called with the number of calls that wait for the person, whenever that changes."""
-        self.waiting = Waiting(job, told)
+    def __init__(self, job: Job, frames: KeptFrames, tools: TurnTools, publisher: Publisher) -> None:
+        """``publisher`` is told how many calls wait for the person, and how many files there are; tools add to its ``pages``."""
+        pages = publisher.pages
+        self.waiting = Waiting(job, publisher.calls_wait)
         self._job = job
         self._frames = frames
-        turn = CallingTurn(job.turn_id, job.conversation_id, job.asked_by_id, questions_of(job.frames), pages=pages)
+        # A program has no page on which it would find files.
+        files = None if tools.program or not environment().files_of_answer else FilesOfTurn(job, publisher.files_came)
+        turn = CallingTurn(job.turn_id, job.conversation_id, job.asked_by_id, questions_of(job.frames), pages=pages, files=files)
         self._pages = pages
         self._kept = set(pages)
         self._tools = {name: tool.begun(turn) for name, tool in tools.tools.items()}

@@ -49,7 +49,7 @@ class EndUserStream:
         self._spent = 0
         self._cut: str | None = None
         self._working = False
-        self._place = 0
+        self._place = self._files = 0
         self._waiting_calls = self._waits_since = self._waited = 0
         self._steps: list[VisibleText] = []
         self._is_thinking = self._has_answer = False
@@ -114,6 +114,11 @@ class EndUserStream:
         self._waiting_calls = count
         self._pending.append(wire.CallsWait(count))
 
+    def files_came(self, count: int) -> None:
+        """So many files are there for the person now. No stream has anything of them."""
+        self._files = count
+        self._pending.append(wire.FilesCame(count))
+
     def flush(self) -> list[wire.Numbered]:
         """Everything new since the last flush, numbered. Then ``take_rendering``, if there is more."""
         self._show_arrived()
@@ -165,7 +170,7 @@ class EndUserStream:
         thought = self._seconds_before + self.thought_seconds if self.thought_seconds is not None else None
         steps = (*(self._steps_before if is_over else ()), *self._steps)
         can_answer_now = self._can_answer_now and self._is_thinking
-        more = (tuple(messages), self._place, can_answer_now, self._waiting_calls)
+        more = (tuple(messages), self._place, can_answer_now, self._waiting_calls, self._files)
         return wire.Snapshot(self._turn, self._number, elapsed, is_working, steps, thought, *more)
 
     def _show_arrived(self) -> None:

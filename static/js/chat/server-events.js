@@ -5,18 +5,17 @@ import { noticeOf } from "../exchange/notice.js";
 import { refusal } from "../language/refusals.js";
 import { LANGUAGE } from "../language/words.js";
 import { parse } from "../page/dom.js";
-import { callsWait } from "../tools/waiting.js";
+import { callsWait, fetchFor } from "../tools/waiting.js";
 import { STATE_OF, unhandled } from "../wire/protocol.js";
 import { limitReached, tellNearLimit } from "../writing/first-limit.js";
 import { EventQueue } from "./event-queue.js";
 
 /** @import { Accepted, EndUserEvent, TurnEnded, Idle, MessageBegan, Refused, Snapshot } from "../wire/wire.js" */
-/** @import { Announcer } from "./announcer.js" */
 /** @import { Around, Commands } from "./commands.js" */
 /** @import { Exchange } from "../exchange/exchange.js" */
 /** @import { Beginning } from "./transcript.js" */
 
-/** @typedef {{ announcer: Announcer, commands: Commands, stage: HTMLElement }} Others */
+/** @typedef {{ announcer: import("./announcer.js").Announcer, commands: Commands, stage: HTMLElement }} Others */
 /** @typedef {Omit<Around, "connection"> & Others} Page what events change */
 
 export class ServerEvents {
@@ -81,7 +80,8 @@ export class ServerEvents {
       case "chatui:queued":
         return transcript.byTurn(event.turn)?.thinking.showQueued(event.place);
       case "chatui:calls_wait":
-        return callsWait(transcript.byTurn(event.turn), event.count);
+      case "chatui:files":
+        return fetchFor(transcript.byTurn(event.turn), event);
       case "chatui:saving":
         return transcript.byTurn(event.turn)?.thinking.showSaving();
       case "chatui:closing":
@@ -172,7 +172,7 @@ export class ServerEvents {
     this.#queue.resume(snapshot);
     const exchange = transcript.byTurn(snapshot.turn);
     exchange?.showSnapshot(snapshot);
-    callsWait(exchange, snapshot.calls_wait);
+    fetchFor(exchange, snapshot);
     if (exchange && !exchange.isQuestionWhole) void this.#fetch(exchange);
     composer.running = transcript.running.length > 0;
     if (snapshot.working) announcer.thinking(snapshot.turn);

@@ -1,8 +1,21 @@
-// Calls that wait for the person: has their cards fetched when something about them changed.
+// What a page fetches of a running turn, because no event has it: cards of calls that wait for the person, and files.
 
 import { seek } from "../page/dom.js";
 
 /** @import { Exchange } from "../exchange/exchange.js" */
+/** @import { CallsWait, FilesCame, Snapshot } from "../wire/wire.js" */
+
+/**
+ * @param {Exchange | null} exchange
+ * @param {CallsWait | FilesCame | Snapshot} event
+ */
+export function fetchFor(exchange, event) {
+  if (event.type === "chatui:calls_wait") callsWait(exchange, event.count);
+  if (event.type === "chatui:files") filesCame(exchange, event.count);
+  if (event.type !== "chatui:snapshot") return;
+  callsWait(exchange, event.calls_wait);
+  filesCame(exchange, event.files);
+}
 
 /**
  * @param {Exchange | null} exchange
@@ -11,4 +24,12 @@ import { seek } from "../page/dom.js";
 export function callsWait(exchange, count) {
   const isShown = exchange && seek(exchange.element, "[data-waiting]", HTMLElement) !== null;
   if (exchange && (count || isShown)) void import("./cards.js").then(({ showCards }) => showCards(exchange.element));
+}
+
+/**
+ * @param {Exchange | null} exchange
+ * @param {number} count how many files its turn has
+ */
+function filesCame(exchange, count) {
+  if (exchange && count) void import("../files/coming.js").then(({ showFiles }) => showFiles(exchange.element));
 }

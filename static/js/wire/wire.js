@@ -59,6 +59,7 @@
  *   html: string }} BlockFlushed
  * @typedef {{ type: "chatui:queued", turn: string, sequence_number: number, place: number }} Queued
  * @typedef {{ type: "chatui:calls_wait", turn: string, sequence_number: number, count: number }} CallsWait
+ * @typedef {{ type: "chatui:files", turn: string, sequence_number: number, count: number }} FilesCame
  * @typedef {{ type: "chatui:saving", turn: string, sequence_number: number }} Saving
  * @typedef {{ type: "response.completed" | "response.incomplete" | "response.failed" | "response.cancel", turn: string,
  *   sequence_number: number, state: string, code?: string | null, elapsed: number, context?: number | null,
@@ -66,7 +67,7 @@
  * @typedef {{ type: "chatui:beat", turn: string, sequence_number: number }} Beat
  * @typedef {{ type: "chatui:snapshot", turn: string, sequence_number: number, elapsed: number, working: boolean,
  *   steps: string[], thought?: number | null, messages: MessageSoFar[], place: number, can_answer_now: boolean,
- *   calls_wait: number }} Snapshot
+ *   calls_wait: number, files: number }} Snapshot
  * @typedef {{ type: "chatui:frame.opened", turn: string, sequence_number: number, message_id: string,
  *   header: Record<string, string>, why_hidden?: string | null }} FrameBegan
  * @typedef {{ type: "chatui:frame.delta", turn: string, sequence_number: number, message_id: string, text: string }}
@@ -78,12 +79,12 @@
  * @typedef {{ type: "chatui:debug.snapshot", turn: string, sequence_number: number, frames: FrameSoFar[] }}
  *   DebugSnapshot
  * @typedef {TurnCreated | WorkingBegan | SummaryStep | ThoughtEnded | MessageBegan | MessageRelabelled |
- *   MessageWithdrawn | BlockReplaced | BlockGrew | BlockFlushed | Queued | CallsWait | Saving | TurnEnded | FrameBegan
- *   | FrameGrew | FrameHidden | FrameEnded} TurnEvent
+ *   MessageWithdrawn | BlockReplaced | BlockGrew | BlockFlushed | Queued | CallsWait | FilesCame | Saving | TurnEnded |
+ *   FrameBegan | FrameGrew | FrameHidden | FrameEnded} TurnEvent
  * @typedef {Accepted | Refused | Idle | TitleChanged | Listed | Answered | AnswerSeen | Archived | Unlisted |
  *   FolderKept | FolderGone | Closing | Ping | Alive | TurnCreated | WorkingBegan | SummaryStep | ThoughtEnded |
  *   MessageBegan | MessageRelabelled | MessageWithdrawn | BlockReplaced | BlockGrew | BlockFlushed | Queued | CallsWait
- *   | Saving | TurnEnded | Beat | Snapshot} EndUserEvent
+ *   | FilesCame | Saving | TurnEnded | Beat | Snapshot} EndUserEvent
  * @typedef {Refused | Idle | TitleChanged | Closing | Ping | Alive | FrameBegan | FrameGrew | FrameHidden | FrameEnded
  *   | DebugSnapshot} DebugPageEvent
  * @typedef {EndUserEvent | DebugPageEvent} ServerEvent
@@ -96,7 +97,7 @@ export const END_USER_TYPES = /** @type {readonly string[]} */ (Object.freeze([
     "chatui:archived", "chatui:unlisted", "chatui:folder", "chatui:folder.gone", "chatui:closing", "chatui:ping",
     "chatui:alive", "response.created", "chatui:working", "chatui:summary", "chatui:thought", "chatui:message",
     "chatui:relabelled", "chatui:withdrawn", "response.delta", "chatui:preamble.delta", "response.delta.flush",
-    "chatui:queued", "chatui:calls_wait", "chatui:saving", "response.completed", "response.incomplete",
+    "chatui:queued", "chatui:calls_wait", "chatui:files", "chatui:saving", "response.completed", "response.incomplete",
     "response.failed", "response.cancel", "chatui:beat", "chatui:snapshot",
 ]));
 
@@ -109,8 +110,9 @@ export const DEBUG_PAGE_TYPES = /** @type {readonly string[]} */ (Object.freeze(
 export const TURN_TYPES = /** @type {readonly string[]} */ (Object.freeze([
   "response.created", "chatui:working", "chatui:summary", "chatui:thought", "chatui:message", "chatui:relabelled",
     "chatui:withdrawn", "response.delta", "chatui:preamble.delta", "response.delta.flush", "chatui:queued",
-    "chatui:calls_wait", "chatui:saving", "response.completed", "response.incomplete", "response.failed",
-    "response.cancel", "chatui:frame.opened", "chatui:frame.delta", "chatui:frame.withdrawn", "chatui:frame.closed",
+    "chatui:calls_wait", "chatui:files", "chatui:saving", "response.completed", "response.incomplete",
+    "response.failed", "response.cancel", "chatui:frame.opened", "chatui:frame.delta", "chatui:frame.withdrawn",
+    "chatui:frame.closed",
 ]));
 
 /**
@@ -151,6 +153,7 @@ export const FIELDS = {
     html: "string" }],
   "chatui:queued": [{ turn: "string", sequence_number: "number", place: "number" }],
   "chatui:calls_wait": [{ turn: "string", sequence_number: "number", count: "number" }],
+  "chatui:files": [{ turn: "string", sequence_number: "number", count: "number" }],
   "chatui:saving": [{ turn: "string", sequence_number: "number" }],
   "response.completed": [{ turn: "string", sequence_number: "number", state: "string", elapsed: "number" }],
   "response.incomplete": [{ turn: "string", sequence_number: "number", state: "string", elapsed: "number" }],
@@ -158,7 +161,8 @@ export const FIELDS = {
   "response.cancel": [{ turn: "string", sequence_number: "number", state: "string", elapsed: "number" }],
   "chatui:beat": [{ turn: "string", sequence_number: "number" }],
   "chatui:snapshot": [{ turn: "string", sequence_number: "number", elapsed: "number", working: "boolean",
-    steps: "array", messages: "array", place: "number", can_answer_now: "boolean", calls_wait: "number" }],
+    steps: "array", messages: "array", place: "number", can_answer_now: "boolean", calls_wait: "number", files: "number"
+    }],
   "chatui:frame.opened": [{ turn: "string", sequence_number: "number", message_id: "string", header: "object" }],
   "chatui:frame.delta": [{ turn: "string", sequence_number: "number", message_id: "string", text: "string" }],
   "chatui:frame.withdrawn": [{ turn: "string", sequence_number: "number", message_id: "string", header: "object" }],

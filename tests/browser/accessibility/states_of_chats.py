@@ -141,6 +141,7 @@ STATES = (
     State("search without results", "ada", "/", search("qqqqqqq", ".search-none")),
     State("find bar", "ada", "{everything}", find),
     State("sources", "ada", "{everything}", seen(".sources")),
+    State("files", "ada", "{files}", seen(".files")),
     State("shortcuts", "ada", "/", shortcuts),
     State("shortcut asked for", "ada", "/", each(shortcuts, press("Search your conversations", "#shortcuts"), seen("[data-asked]"))),
     State("question editor", "ada", "{versions}", edit),

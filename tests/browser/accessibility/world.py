@@ -51,10 +51,17 @@ StoredBackend.objects.create(name='added', label='Added later', kind='demo')
 Group.objects.create(name='guides')
 from chatui.models import Turn
 from chatui.store.browsing import opened_pages
+from chatui.store.files import keeping
+from chatui.store.files.keeping import NewFile, Place
 from renderer.markup.citations import Cited
+from tests.chatui.store.files.pictures import png
 arabic = '\u0645\u0631\u062d\u0628\u0627 ' * 12
 pages = {{0: Cited('https://example.org/a', 'A page'), 1: Cited('https://www.example.net/' + 'long/' * 30, arabic)}}
 opened_pages.keep(Turn.objects.filter(conversation='{cited}').earliest('pk').pk, pages)
+turn = Turn.objects.get(conversation='{drawn}')
+place = Place(turn.asked_by_id, turn.conversation_id, turn.pk)
+for name, data in (('plot.png', png(64, 48)), ('a-table-of-' + 'many-' * 10 + 'days.csv', b'a,b'), (arabic + '.txt', b'c')):
+    keeping.keep(place, NewFile(name, data))
 print(User.objects.get(username='pia').pk)
 """
 REASON = "A complaint about this answer"
@@ -116,6 +123,11 @@ def furnish(world: World) -> None:
     _choose(chat.page, "Pin")  # so that it stays in the part of the list that is on the page
     world.places["versions"] = _talk(chat, "A question with versions")
     _two_versions(chat)
+    chat.page.goto("/")
+    chat.page.get_by_label("Model", exact=True).select_option(label="Guided tour")
+    world.places["files"] = _talk(chat, "What is the weather in Oslo?", is_new=False)
+    chat.page.goto("/")
+    chat.page.get_by_label("Model", exact=True).select_option(label="Writer")
     for name, act in {"archived": "Archive", "deleted": "Delete"}.items():
         world.places[name] = _talk(chat, f"A conversation that is {name}")
         _choose(chat.page, act)
@@ -125,8 +137,9 @@ def furnish(world: World) -> None:
     _try_in_vain(world)
 
 
-def _talk(chat: Chat, *questions: str) -> str:
-    chat.page.goto("/")
+def _talk(chat: Chat, *questions: str, is_new: bool = True) -> str:
+    if is_new:
+        chat.page.goto("/")
     for question in questions:
         before = chat.exchanges.count()
         chat.ask(question)
@@ -178,7 +191,8 @@ def _look_inside(world: World) -> None:
 
 
 def _administer(world: World) -> None:
-    number = world.deployment.manage("shell", "--no-imports", "-c", EXTRAS.format(cited=_id(world.places["everything"]))).strip()
+    extras = EXTRAS.format(cited=_id(world.places["everything"]), drawn=_id(world.places["files"]))
+    number = world.deployment.manage("shell", "--no-imports", "-c", extras).strip()
     world.places["user"] = f"/admin/chatui/user/{number}/"
     page = world.page_of("grace")
     page.goto(world.places["user"] + "password/")

@@ -108,7 +108,7 @@ def test_one_account_that_is_deleted(admin_pages: Client) -> None:
     key = other.pk
     assert admin_pages.post(f"/admin/chatui/user/{key}/delete/", {"name": "other"}).status_code == 302
     assert not User.objects.filter(pk=key).exists()
-    counted = "0 conversations, 0 folders, 0 messages, 0 turns, 0 share links, 0 debug requests"
+    counted = "0 conversations, 0 folders, 0 messages, 0 turns, 0 files, 0 share links, 0 debug requests"
     assert recorded("other") == [("account erased", f"id {key}: {counted}")]
 
 

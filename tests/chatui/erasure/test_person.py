@@ -131,7 +131,7 @@ def test_the_audit_log_keeps_the_name_and_tells_of_the_erasure(ada: User, writte
     erasing.erase(SHELL, ada)
     line = AuditEvent.objects.order_by("number").last()
     assert line is not None and (line.action, line.way, line.owner_name) == ("account erased", "shell", "ada")
-    assert line.detail == f"id {key}: 2 conversations, 1 folders, 8 messages, 4 turns, 2 share links, 4 debug requests"
+    assert line.detail == f"id {key}: 2 conversations, 1 folders, 8 messages, 4 turns, 0 files, 2 share links, 4 debug requests"
     assert AuditEvent.objects.filter(actor_name="ada").count() == before
     assert chain.verify().is_whole
 
@@ -224,7 +224,7 @@ def test_a_superuser_erases_somebody_who_has_written_thousands_of_messages(root:
     long_conversation(ada, 3_000)
     client = signed_in(root)
     page = client.get(page_of(ada)).content.decode()
-    assert "1 conversation, 0 folders, 3000 messages, 1500 turns, 1 share link, 1 debug request." in page and "cabbage" not in page
+    assert "1 conversation, 0 folders, 3000 messages, 1500 turns, 0 files, 1 share link, 1 debug request." in page and "cabbage" not in page
     wrong = client.post(page_of(ada), {"name": "adam"})
     assert "This is not the name of the account." in wrong.content.decode() and User.objects.filter(pk=ada.pk).exists()
     response = client.post(page_of(ada), {"name": "ada"}, follow=True)
@@ -283,7 +283,7 @@ def said(*arguments: str) -> str:
 
 
 def test_a_dry_run_says_what_there_is_and_erases_nothing(ada: User, written: Conversation) -> None:
-    there_is = "2 conversations, 1 folders, 8 messages, 4 turns, 2 share links, 4 debug requests"
+    there_is = "2 conversations, 1 folders, 8 messages, 4 turns, 0 files, 2 share links, 4 debug requests"
     assert said("erase_person", "ada", "--dry-run") == f"ada: {there_is}\n"
     assert User.objects.filter(pk=ada.pk).exists() and not AuditEvent.objects.exists()
 

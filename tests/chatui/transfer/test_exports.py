@@ -26,6 +26,8 @@ from chatui.models import Conversation, Message, User
 from chatui.models.message import Author
 from chatui.monitoring import metrics
 from chatui.store import transcripts
+from chatui.store.files import keeping
+from chatui.store.files.keeping import NewFile, Place
 from chatui.transfer import exports
 from chatui.transfer.exports import Format
 from chatui.transfer.imports import import_transcript
@@ -134,6 +136,16 @@ def test_no_title_makes_a_name_that_leads_anywhere(title: str, ada: User) -> Non
 def test_people_without_conversations_get_an_empty_archive(bela: User) -> None:
     response = signed_in(bela).get("/download/")
     assert unzipped(b"".join(response.streaming_content)) == {}  # type: ignore[attr-defined]
+
+
+def test_the_archive_has_the_files_of_a_conversation_in_a_folder_of_its_name(talk: Conversation, ada: User) -> None:
+    for name, data in (("plot.png", b"\x89PNG"), ("a.csv", b"old"), ("a.csv", b"new")):
+        keeping.keep(Place(ada.pk, talk.pk), NewFile(name, data))
+    response = signed_in(ada).get("/download/")
+    with zipfile.ZipFile(io.BytesIO(b"".join(response.streaming_content))) as held:  # type: ignore[attr-defined]
+        files = {name: held.read(name) for name in held.namelist() if "/" in name}
+    folder = exports.file_name(talk)
+    assert files == {f"{folder}/plot.png": b"\x89PNG", f"{folder}/a.csv": b"new"}
 
 
 def test_an_archive_is_made_one_file_at_a_time(ada: User) -> None:

@@ -1,6 +1,8 @@
 """The program in the sandbox: runs each piece of code it is given in one namespace, as an interactive interpreter does.
 
 A request is a line of JSON on standard input: ``{"mark": text, "code": text}``, or ``{"interrupt": true}`` for the code that is running.
+``{"mark": text, "lay": name, "data": base64}`` writes a file into it instead.
+
 The answer is what the code wrote to standard output or standard error, then a null byte, the mark, a null byte, and a line of JSON:
 ``{"failed": bool, "files": [[name, bytes], …]}`` with the files in the working directory that the code made or changed.
 
@@ -8,6 +10,7 @@ The code shares the process, so it can write such an answer itself: whoever read
 """
 
 import ast
+import base64
 import contextlib
 import io
 import json
@@ -20,11 +23,13 @@ import sys
 import threading
 import traceback
 import types
+import warnings
 from typing import Any, NoReturn
 
 MOST_FILES = 20
 MOST_ENTRIES = 2000
 TRACEBACK_FRAMES = 30
+DATA = "/mnt/data"
 
 
 def main() -> NoReturn:
@@ -39,13 +44,19 @@ def main() -> NoReturn:
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     inbox: queue.SimpleQueue[Any] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(requests, inbox), daemon=True).start()
+    # Of matplotlib, about plt.show(): what it drew becomes a file.
+    warnings.filterwarnings("ignore", message=".*non-interactive.*cannot be shown")
     module = types.ModuleType("__main__")
+    vars(module)["display"] = _display
     sys.modules["__main__"] = module
     number = -1  # the first request is ours: whether it answers
     while True:
         # An interrupt that came too late belongs to no code.
         with contextlib.suppress(KeyboardInterrupt):
             request = inbox.get()
+            if "lay" in request:
+                _lay(request, answers)
+                continue
             number += 1
             _answer(request, f"<call {number}>", vars(module), answers)
 
@@ -58,6 +69,18 @@ def _listen(requests: Any, inbox: "queue.SimpleQueue[Any]") -> NoReturn:
         else:
             inbox.put(request)
     os._exit(0)
+
+
+def _lay(request: Any, answers: int) -> None:
+    path, failed = os.path.join(DATA, request["lay"]), False
+    try:
+        with open(path, "wb") as file:
+            file.write(base64.b64decode(request["data"]))
+    except OSError:
+        failed = True  # half a file would be taken for a whole one
+        with contextlib.suppress(OSError):
+            os.unlink(path)
+    _write(answers, b"\0" + request["mark"].encode() + b"\0" + json.dumps({"failed": failed}).encode() + b"\n")
 
 
 def _answer(request: Any, name: str, namespace: dict[str, Any], answers: int) -> None:
@@ -108,23 +131,54 @@ def _keep_figures(_: Any) -> None:
     """What matplotlib drew has no screen to be shown on: it becomes a file."""
     pyplot: Any = sys.modules.get("matplotlib.pyplot")
     for number in pyplot.get_fignums() if pyplot else ():
-        taken = set(os.listdir("."))
-        name = next(name for index in range(1, MOST_ENTRIES) if (name := f"figure_{index}.png") not in taken)
-        pyplot.figure(number).savefig(name)
+        figure = pyplot.figure(number)
         pyplot.close(number)
+        _keep_picture(_drawn(figure))
+
+
+def _display(*values: Any) -> None:
+    """What a notebook calls to show something: pictures become files, everything else is printed."""
+    for value in values:
+        if hasattr(value, "savefig"):
+            _keep_picture(_drawn(value))
+        elif isinstance(data := getattr(value, "_repr_png_", lambda: None)(), bytes):
+            _keep_picture(data)
+        else:
+            print(value if isinstance(value, str) else repr(value))  # noqa: T201
+
+
+def _drawn(figure: Any) -> bytes:
+    data = io.BytesIO()
+    figure.savefig(data, format="png")
+    return data.getvalue()
+
+
+def _keep_picture(data: bytes) -> None:
+    """Under a name of its own, unless the code has kept the same picture itself: models save a figure and then show it."""
+    taken = set(os.listdir(DATA))
+    for name in taken:
+        path = os.path.join(DATA, name)
+        with contextlib.suppress(OSError):
+            if os.path.isfile(path) and os.path.getsize(path) == len(data):
+                with open(path, "rb") as file:
+                    if file.read() == data:
+                        return
+    name = next(name for index in range(1, MOST_ENTRIES) if (name := f"figure_{index}.png") not in taken)
+    with open(os.path.join(DATA, name), "wb") as file:
+        file.write(data)
 
 
 def _files() -> dict[str, tuple[int, int]]:
     """Size and time of each plain file in the working directory and the directories in it."""
     found: dict[str, tuple[int, int]] = {}
     with contextlib.suppress(OSError):
-        for directory, _, names in os.walk("/mnt/data"):
+        for directory, _, names in os.walk(DATA):
             for name in names:
                 path = os.path.join(directory, name)
                 with contextlib.suppress(OSError):
                     about = os.lstat(path)
                     if about.st_mode & 0o170000 == 0o100000:
-                        found[os.path.relpath(path, "/mnt/data")] = (about.st_size, about.st_mtime_ns)
+                        found[os.path.relpath(path, DATA)] = (about.st_size, about.st_mtime_ns)
             if len(found) > MOST_ENTRIES:
                 break
     return found

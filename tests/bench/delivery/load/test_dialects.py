@@ -52,7 +52,7 @@ def test_the_text_of_an_answer_is_read_in_every_form_in_which_it_comes() -> None
         wire.BlockReplaced("response.delta", "message", 0, block),
         wire.BlockGrew("response.delta", "message", 0, visible("one two")),
         wire.BlockFlushed("message", 0, block),
-        wire.Snapshot("the-turn", 1, 1, False, (), None, (wire.MessageSoFar("message", "final", (block,)),), 0, False, 0),
+        wire.Snapshot("the-turn", 1, 1, False, (), None, (wire.MessageSoFar("message", "final", (block,)),), 0, False, 0, 0),
     ]
     assert ["one two" in read(form).text for form in forms] == [True] * len(forms)
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import pytest
 
+from chatui.tools.files import GivenFile, KeptFile, MadeFile
+from chatui.tools.python.data_files import Taken
 from chatui.tools.python.executors import Asked, Outcome
 from chatui.tools.python.service import MOST_BYTES, Service
 from chatui.tools.tool import ToolError
@@ -71,6 +74,37 @@ def test_code_goes_there_and_what_it_wrote_comes_back() -> None:
     assert line == "POST /run HTTP/1.1" and headers["authorization"] == "Bearer " + "k" * 20
     assert json.loads(body) == {"session": str(ASKED.conversation_id), "code": "print(1)", "seconds": 5.0, "most_chars": 100}
     assert str(ASKED.person_id).encode() not in body
+
+
+class Files:
+    """A ``TurnFiles`` of which only that it is there matters."""
+
+    async def keep(self, made: MadeFile) -> KeptFile:
+        raise NotImplementedError
+
+    async def of_conversation(self, most_bytes: int, known: Collection[UUID] | None = None) -> Sequence[GivenFile]:
+        return ()
+
+
+def test_files_come_back_within_their_limits_and_only_where_somebody_gets_them() -> None:
+    contents = [["d/a.csv", "YSxi"], ["b", "not base64!"], ["c", 3], "d", ["large", "YSxiYSxi"], ["sixth", "YSxi"]]
+    peer = Peer(said(output="", contents=contents))
+    asked = replace(ASKED, files=Files(), most_files=5, most_file_bytes=3)
+    outcome = with_peer(peer, lambda service: service.run(asked))
+    assert outcome.taken == Taken((MadeFile("d/a.csv", b"a,b"),), (("large", "too large"),))
+    sent = json.loads(peer.seen[0][2])
+    assert (sent["most_files"], sent["most_file_bytes"]) == (5, 3)
+    assert with_peer(peer, lambda service: service.run(ASKED)).taken == Taken()
+    assert with_peer(Peer(said(output="", contents="x")), lambda service: service.run(asked)).taken == Taken()
+
+
+def test_a_reply_may_be_as_long_as_its_files_and_no_longer() -> None:
+    whole = base64.b64encode(bytes(MOST_BYTES)).decode()
+    asked = replace(ASKED, files=Files(), most_files=2, most_file_bytes=MOST_BYTES)
+    outcome = with_peer(Peer(said(output="", contents=[["a", whole], ["b", whole]])), lambda service: service.run(asked))
+    assert [len(made.data) for made in outcome.taken.made] == [MOST_BYTES] * 2
+    with pytest.raises(ToolError):
+        with_peer(Peer(said(output="", contents=[["a", whole]] * 3)), lambda service: service.run(asked))
 
 
 def test_a_deleted_conversation_is_forgotten_there() -> None:

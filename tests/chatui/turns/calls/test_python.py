@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
 import time
 from collections.abc import AsyncIterator
@@ -10,17 +11,23 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
+from channels.db import database_sync_to_async
+from django.db import OperationalError
 
 from chatui.backends.base import Backend, Endpoint
 from chatui.backends.chat.backend import ChatCompletionsBackend
 from chatui.backends.harmony.backend import HarmonyCompletionsBackend
 from chatui.backends.responses.backend import ResponsesBackend
+from chatui.database.faults import DatabaseBusyError
 from chatui.delivery.bus import PROCESS
-from chatui.models import Turn, User
+from chatui.models import StoredFile, Turn, User
+from chatui.store.files import keeping, reading
+from chatui.store.files.keeping import NewFile, Place
 from chatui.tools import execution, found
 from chatui.tools.python import availability, python_tool
 from chatui.turns import running
-from chatui.turns.running import Place
+from chatui.turns.calls import files as turn_files
+from chatui.turns.running import Place as TurnPlace
 from renderer.harmony.vocabulary import Vocabulary
 from tests.chatui.backends.harmony.test_backend import VLLM, ids_of, sse, vllm
 from tests.chatui.tools.python.sandbox import sandbox
@@ -34,7 +41,9 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.asyncio, pyte
 
 PLOT = f"open('plot.png', 'wb').write(bytes.fromhex({PNG!r}))"
 TO_PYTHON = "<|channel|>analysis to=python code<|message|>"
-PLOTTED = f"{len(PNG) // 2}\n[Files made or changed in /mnt/data: plot.png ({len(PNG) // 2} bytes)]"
+PICTURE = bytes.fromhex(PNG)
+DIGEST = hashlib.sha256(PICTURE).hexdigest()[:12]
+PLOTTED = f"{len(PICTURE)}\n[The person now has these files: plot.png ({len(PICTURE)} bytes, sha256 {DIGEST})]"
 
 
 @pytest_asyncio.fixture(autouse=True)
@@ -129,7 +138,7 @@ async def test_stop_ends_the_interpreter_within_a_second(ada: User, monkeypatch:
         await asyncio.sleep(0.3)
         assert state_of(first_process)
         began = time.monotonic()
-        await running.stop(Place(started.turn.pk, PROCESS))
+        await running.stop(TurnPlace(started.turn.pk, PROCESS))
         while state_of(first_process):
             await asyncio.sleep(0.01)
         assert time.monotonic() - began < 1 and not sessions._sessions
@@ -147,3 +156,107 @@ async def test_a_deleted_conversation_loses_its_interpreter(ada: User, monkeypat
         await asyncio.to_thread(python_tool.forget_from_thread, turn.conversation_id)
         while sessions._sessions:
             await asyncio.sleep(0.01)
+
+
+async def test_files_are_kept_for_the_person_with_the_turn_that_made_them(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    codes = (PLOT, "open('a.csv', 'w').write('a,b'); None", "open('a.csv', 'a').write('c'); None")
+    async with model(monkeypatch, ChatCompletionsBackend, *over_chat(*codes), *over_chat("1")):
+        offer(monkeypatch)
+        first = await run(ada, ask())
+        second = await run(ada, ask(text="And now?", conversation=first.conversation_id))
+    kept = await database_sync_to_async(files_of)(first)
+    assert kept == [("plot.png", PICTURE, "tool", ada.pk), ("a.csv", b"a,bc", "tool", ada.pk)]
+    assert await database_sync_to_async(files_of)(second) == []
+
+
+async def test_a_new_interpreter_has_the_files_of_its_conversation_and_of_no_other(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    listing = "import os; print(sorted(os.listdir())); open('a.csv').read()"
+    async with model(monkeypatch, ChatCompletionsBackend, *over_chat("open('a.csv', 'w').write('a,b')"), *over_chat(listing) * 2) as server:
+        offer(monkeypatch)
+        first = await run(ada, ask())
+        await database_sync_to_async(keeping.keep)(Place(ada.pk, first.conversation_id), NewFile("mine.txt", b"attached"))
+        sessions: Any = python_tool.executor()
+        await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(sessions.close(), execution.tools_loop()))
+        await run(ada, ask(text="And now?", conversation=first.conversation_id))
+        await run(ada, ask(text="And here?"))
+    replies = [message["content"] for message in posts(server)[-1]["messages"] + posts(server)[3]["messages"] if message["role"] == "tool"]
+    assert replies[0].startswith("[]\nTraceback") and "FileNotFoundError" in replies[0]
+    note = "[This call began with a new interpreter. In /mnt/data were the conversation's files: mine.txt, a.csv]"
+    assert replies[-1] == f"['a.csv', 'mine.txt']\n'a,b'\n{note}"
+    assert await StoredFile.objects.acount() == 2, "what was laid does not come out again"
+
+
+async def test_what_a_person_brings_later_is_laid_beside_what_is_there(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    listing = "import os; x, sorted(os.listdir())"
+    async with model(monkeypatch, ChatCompletionsBackend, *over_chat(PLOT + "; x = 1"), *over_chat(listing, listing)) as server:
+        offer(monkeypatch)
+        first = await run(ada, ask())
+        await database_sync_to_async(keeping.keep)(Place(ada.pk, first.conversation_id), NewFile("mine.txt", b"attached"))
+        await run(ada, ask(text="And now?", conversation=first.conversation_id))
+    replies = [message["content"] for message in posts(server)[-1]["messages"] if message["role"] == "tool"]
+    there = "(1, ['mine.txt', 'plot.png'])"
+    assert replies[-2:] == [f"{there}\n[New files of the person's in /mnt/data: mine.txt]", there]
+    assert await StoredFile.objects.acount() == 2
+
+
+async def test_what_the_person_does_not_get_is_told_to_the_model(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    code = "open('a', 'w').write('1'); open('b', 'w').write('2'); open('c', 'wb').write(bytes(2**20 + 1)); None"
+    async with model(monkeypatch, ChatCompletionsBackend, *over_chat(code)) as server:
+        offer(monkeypatch)
+        environment.change(monkeypatch, {"tools": {"python": ()}, "tools_without_approval": ["python"], "file_mb": 1, "files_of_answer": 1})
+        turn = await run(ada, ask())
+    (reply,) = [message["content"] for message in posts(server)[-1]["messages"] if message["role"] == "tool"]
+    assert reply.startswith("[The person now has these files: a (1 bytes") and reply.endswith(
+        "[The person does not get these files: b (too many files at once), c (too many files at once)]"
+    )
+    assert [name for name, *_ in await database_sync_to_async(files_of)(turn)] == ["a"]
+
+
+async def test_a_person_who_has_as_much_as_they_may_gets_no_more(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with model(monkeypatch, ChatCompletionsBackend, *over_chat(PLOT)) as server:
+        offer(monkeypatch)
+        environment.change(monkeypatch, {"tools_without_approval": ["python"], "tools": {"python": ()}, "files_of_person_mb": 0})
+        turn = await run(ada, ask())
+    (reply,) = [message["content"] for message in posts(server)[-1]["messages"] if message["role"] == "tool"]
+    assert "[The person does not get these files: plot.png (the person's files already take the 0 MB that they may)]" in reply
+    assert turn.state == "completed" and not await StoredFile.objects.aexists()
+
+
+async def test_files_can_be_switched_off(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with model(monkeypatch, ChatCompletionsBackend, *over_chat(PLOT)) as server:
+        offer(monkeypatch)
+        environment.change(monkeypatch, {"tools_without_approval": ["python"], "tools": {"python": ()}, "files_of_answer": 0})
+        await run(ada, ask())
+    (reply,) = [message["content"] for message in posts(server)[-1]["messages"] if message["role"] == "tool"]
+    assert "[Files made or changed in /mnt/data: plot.png" in reply and not await StoredFile.objects.aexists()
+
+
+@pytest.mark.parametrize("error", [DatabaseBusyError(), OperationalError("database is locked")])
+async def test_files_that_cannot_be_read_now_do_not_keep_code_from_running(
+    error: Exception, ada: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def away(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(turn_files, "_given", away)
+    async with model(monkeypatch, ChatCompletionsBackend, *over_chat(PLOT)) as server:
+        offer(monkeypatch)
+        await run(ada, ask())
+    assert [message["content"] for message in posts(server)[-1]["messages"] if message["role"] == "tool"] == [PLOTTED]
+
+
+async def test_a_file_that_cannot_be_stored_costs_nothing_but_itself(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    def away(*_: object) -> None:
+        raise DatabaseBusyError
+
+    monkeypatch.setattr(turn_files, "_keep", away)
+    async with model(monkeypatch, ChatCompletionsBackend, *over_chat(PLOT)) as server:
+        offer(monkeypatch)
+        turn = await run(ada, ask())
+    assert turn.state == "completed"
+    (reply,) = [message["content"] for message in posts(server)[-1]["messages"] if message["role"] == "tool"]
+    assert "[The person does not get these files: plot.png (it could not be stored)]" in reply
+
+
+def files_of(turn: Turn) -> list[tuple[str, bytes, str, Any]]:
+    return [(file.name, reading.data_of(file), file.source, file.owner_id) for file in reading.of_turns([turn.pk]).get(turn.pk, ())]

@@ -1,0 +1,35 @@
+"""Which files a person may open: those in their own conversations, and under the rules of the debug view those of others."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from chatui.audit_log.record import Visitor
+from chatui.models import StoredFile, User
+from chatui.permissions import access
+from chatui.permissions.access import NotFoundError
+
+
+def own_file(user: User | None, file_id: UUID) -> StoredFile:
+    """The file with its content. One that is somebody else's, in the bin, or was never there is not found alike.
+
+    Raises:
+        NotFoundError: see above.
+    """
+    if user is None or not user.is_active:
+        raise NotFoundError
+    # The conversation's owner counts as well: an import that is half-written, or an erasure that has begun, has no readers.
+    rows = StoredFile.objects.filter(owner=user, conversation__owner=user, conversation__deleted_at=None)
+    return _first(rows.filter(conversation__unfinished_until=None).filter(pk=file_id).select_related("content").first())
+
+
+def hidden_file(visitor: Visitor, conversation_id: UUID, file_id: UUID, *, action: str) -> StoredFile:
+    """A file of a conversation whose debug view is open to this visitor; the access is recorded first. Raises as ``access.view_hidden``."""
+    row = access.view_hidden(visitor, conversation_id, action=action)
+    return _first(StoredFile.objects.filter(conversation=row, pk=file_id).select_related("content").first())
+
+
+def _first(found: StoredFile | None) -> StoredFile:
+    if found is None:
+        raise NotFoundError
+    return found

@@ -1,0 +1,141 @@
+"""Keeps files, each content once for a person, and within what one may have; deletes those that nothing needs any more."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from django.db.models import Exists, OuterRef, QuerySet, Sum
+from django.utils import timezone
+
+from chatui.env import environment
+from chatui.models import FileContent, FilePiece, StoredFile, User
+from chatui.models.files.stored_file import FileSource
+from chatui.store.files import media_types, names
+from chatui.store.short_transactions import short_transaction
+
+PIECE_BYTES = 256 * 1024
+MEBIBYTE = 1024 * 1024
+_BATCH_PIECES = 8
+"""In one statement."""
+
+
+class FileRefusedError(Exception):
+    """A file is not kept. The text says why, and names nothing of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class NewFile:
+    """``name``: anything that somebody calls it. ``data``: of at most ``CHATUI_FILE_MB``."""
+
+    name: str = field(repr=False)
+    data: bytes = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a file goes. ``turn_id``: the one whose tool made it; None for a file that the owner brought."""
+
+    owner_id: UUID
+    conversation_id: UUID
+    turn_id: UUID | None = None
+
+
+def keep(place: Place, new: NewFile) -> StoredFile:
+    """Keep a file, in the caller's transaction. In one turn, the last of a name counts. May be done twice.
+
+    Raises:
+        FileRefusedError: it is too large, the turn has too many, or the person has too much.
+    """
+    _check_size(new)
+    _hold(place.owner_id)
+    name = names.clean(new.name)
+    before = StoredFile.objects.filter(turn=place.turn_id, name=name).first() if place.turn_id else None
+    if before is None:
+        _check_number(place)
+    content = _content(place.owner_id, new.data)
+    if before is not None:
+        return _replaced(before, content)
+    return StoredFile.objects.create(
+        owner_id=place.owner_id,
+        conversation_id=place.conversation_id,
+        turn_id=place.turn_id,
+        content=content,
+        name=name,
+        source=FileSource.TOOL if place.turn_id else FileSource.PERSON,
+    )
+
+
+def _replaced(before: StoredFile, content: FileContent) -> StoredFile:
+    """The same file with another content: whoever has its address on a page gets what it is now."""
+    if before.content_id != content.pk:
+        replaced, before.content, before.created_at = before.content_id, content, timezone.now()
+        before.save(update_fields=["content", "created_at"])
+        _delete(_unused(before.owner_id).filter(pk=replaced))
+    return before
+
+
+def delete_of_conversation(owner_id: UUID, conversation_id: UUID) -> None:
+    """Delete the files of a conversation that is being erased, in short transactions. What was cut off can be done again."""
+    with short_transaction():
+        StoredFile.objects.filter(conversation=conversation_id).delete()
+    while _delete_unused(owner_id):
+        pass
+
+
+def bytes_of(owner_id: UUID) -> int:
+    """How much a person has, each content counted once."""
+    return FileContent.objects.filter(owner=owner_id).aggregate(sum=Sum("size"))["sum"] or 0
+
+
+def _check_size(new: NewFile) -> None:
+    if len(new.data) > environment().file_mb * MEBIBYTE:
+        raise FileRefusedError(f"it is larger than {environment().file_mb} MB")
+
+
+def _check_number(place: Place) -> None:
+    most = environment().files_of_answer
+    if place.turn_id is not None and StoredFile.objects.filter(turn=place.turn_id).count() >= most:
+        raise FileRefusedError(f"one answer brings at most {most} files")
+
+
+def _hold(owner_id: UUID) -> None:
+    """One at a time for each person: or two that count at once would both still fit, and a content could go while a file takes it."""
+    User.objects.select_for_update(no_key=True).filter(pk=owner_id).values_list("pk").first()
+
+
+def _content(owner_id: UUID, data: bytes) -> FileContent:
+    digest = hashlib.sha256(data).hexdigest()
+    if (found := FileContent.objects.filter(owner=owner_id, sha256=digest).first()) is not None:
+        return found
+    most = environment().files_of_person_mb
+    if bytes_of(owner_id) + len(data) > most * MEBIBYTE:
+        raise FileRefusedError(f"the person's files already take the {most} MB that they may")
+    kind = media_types.kind_of(data)
+    content = FileContent.objects.create(
+        owner_id=owner_id, sha256=digest, size=len(data), media_type=kind.media_type, width=kind.width, height=kind.height
+    )
+    parts = [data[at : at + PIECE_BYTES] for at in range(0, len(data), PIECE_BYTES)]
+    pieces = [FilePiece(content=content, number=number, data=part) for number, part in enumerate(parts)]
+    FilePiece.objects.bulk_create(pieces, batch_size=_BATCH_PIECES)
+    return content
+
+
+def _unused(owner_id: UUID) -> QuerySet[FileContent]:
+    return FileContent.objects.filter(~Exists(StoredFile.objects.filter(content=OuterRef("pk"))), owner=owner_id)
+
+
+def _delete_unused(owner_id: UUID) -> bool:
+    """Delete one content that no file has any more. Returns whether there was one."""
+    with short_transaction():
+        _hold(owner_id)
+        return _delete(_unused(owner_id).order_by("pk")[:1])
+
+
+def _delete(contents: QuerySet[FileContent]) -> bool:
+    keys = list(contents.values_list("pk", flat=True))
+    # Django's own deletion would read the pieces first.
+    for rows in (FilePiece.objects.filter(content__in=keys), FileContent.objects.filter(pk__in=keys)):
+        rows._raw_delete(rows.db)
+    return bool(keys)

@@ -1,0 +1,57 @@
+"""Files between a tool and the conversation that it works for: what it made for the person, and what there is already."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+from uuid import UUID
+
+
+class NotKeptError(Exception):
+    """A file is not kept. The text says why, for the model."""
+
+
+@dataclass(frozen=True, slots=True)
+class MadeFile:
+    """``name``: as the tool calls it, which may be a path. ``data``: all of its bytes."""
+
+    name: str = field(repr=False)
+    data: bytes = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class KeptFile:
+    """``name``: as people see it. ``sha256`` in hex."""
+
+    name: str = field(repr=False)
+    size: int
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class GivenFile:
+    """A file of the conversation, for a tool. ``name``: without a path."""
+
+    id: UUID
+    name: str = field(repr=False)
+    data: bytes = field(repr=False)
+
+
+class TurnFiles(Protocol):
+    """The files of one turn and of its conversation. Both may be called from any event loop."""
+
+    async def keep(self, made: MadeFile) -> KeptFile:
+        """Keep a file as one of the turn's, for the person.
+
+        Raises:
+            NotKeptError: it is too large, there are too many, or it cannot be stored now.
+        """
+        ...
+
+    async def of_conversation(self, most_bytes: int, known: Collection[UUID] | None = None) -> Sequence[GivenFile]:
+        """What there is in the conversation, of each name the newest, as far as so many bytes go. Nothing where it cannot be read now.
+
+        With ``known``, only what its person has brought since those were given: what tools made, whoever knows some of it has made.
+        """
+        ...

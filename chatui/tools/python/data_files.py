@@ -1,0 +1,136 @@
+"""Takes out of a sandbox what code has put into ``/mnt/data``: plain files, each of bounded size, read from outside.
+
+The directory belongs to the code of a model, and so do all names in it. Nothing in it is opened by a path: each step opens one name in a
+directory that is open already and follows no link, because a link of the sandbox's that is followed out here leads to a file of the host's.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from chatui.tools.files import MadeFile
+
+MOST_ENTRIES = 2000
+MOST_DEPTH = 8
+MOST_LEFT_OUT = 5
+"""Names of files that are told where they are too many or too large."""
+_READ_BYTES = 1024 * 1024
+_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_CACHE = "__pycache__"
+
+Stamp = tuple[int, int, int]
+"""Inode, size, and time of the last change, which code cannot set back."""
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """``made``: the files that are new or changed. ``left_out``: the names of others, each with the reason."""
+
+    made: tuple[MadeFile, ...] = field(default=(), repr=False)
+    left_out: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+
+
+class DataFiles:
+    """``take`` after each call, while the sandbox is stopped; ``close`` at the end. Each blocks, and may be called in any thread."""
+
+    def __init__(self, directory: str) -> None:
+        """``directory``: where the host sees it. It is held open from now on: the id of the process in its path may become another's.
+
+        Raises:
+            OSError: it is not there.
+        """
+        self._root: int | None = os.open(directory, _DIRECTORY)
+        self._device = os.fstat(self._root).st_dev
+        self._seen: dict[str, Stamp] = {}
+        # Of a number that was closed meanwhile nobody knows what it is.
+        self._lock = threading.Lock()
+
+    def look(self) -> None:
+        """Take what is there now for what is known."""
+        self.take(0, 0)
+
+    def take(self, most_files: int, most_bytes: int) -> Taken:
+        """What is new or has changed since the last time: so many files at most, and so many bytes of each."""
+        made: list[MadeFile] = []
+        left_out: list[tuple[str, str]] = []
+        with self._lock:
+            if self._root is None:
+                return Taken()
+            now = dict(_walked(self._root))
+            changed = sorted(path for path, found in now.items() if self._seen.get(path) != found)
+            self._seen = now
+            for path in changed:
+                if len(made) == most_files:
+                    left_out.append((path, "too many files at once"))
+                elif (data := self._read(path, most_bytes)) is None:
+                    left_out.append((path, "too large, or no plain file"))
+                else:
+                    made.append(MadeFile(path, data))
+        return Taken(tuple(made), tuple(left_out[:MOST_LEFT_OUT]))
+
+    def close(self) -> None:
+        """Nothing is taken any more."""
+        with self._lock:
+            if self._root is not None:
+                os.close(self._root)
+            self._root = None
+
+    def _read(self, path: str, most_bytes: int) -> bytes | None:
+        *directories, name = path.split("/")
+        try:
+            with contextlib.ExitStack() as opened:
+                place = self._root
+                for each in directories:
+                    place = os.open(each, _DIRECTORY, dir_fd=place)
+                    opened.callback(os.close, place)
+                file = os.open(name, _FILE, dir_fd=place)
+                opened.callback(os.close, file)
+                about = os.fstat(file)
+                # A second name could be one that is looked at elsewhere; another device is no memory of this sandbox.
+                is_plain = stat.S_ISREG(about.st_mode) and about.st_nlink == 1 and about.st_dev == self._device
+                return _all_of(file, most_bytes) if is_plain and about.st_size <= most_bytes else None
+        except OSError:
+            return None
+
+
+def _walked(root: int, above: str = "", depth: int = 0) -> Iterator[tuple[str, Stamp]]:
+    """Path and stamp of each plain file, of so many entries of a directory at most. What begins with a dot is the code's own."""
+    left = MOST_ENTRIES
+    with contextlib.suppress(OSError), os.scandir(root) as entries:
+        for entry in entries:
+            if (left := left - 1) < 0:
+                return
+            if entry.name.startswith(".") or entry.name == _CACHE:
+                continue
+            with contextlib.suppress(OSError):
+                if entry.is_file(follow_symlinks=False):
+                    about = entry.stat(follow_symlinks=False)
+                    yield above + entry.name, (about.st_ino, about.st_size, about.st_ctime_ns)
+                elif entry.is_dir(follow_symlinks=False) and depth < MOST_DEPTH:
+                    for inner in _inside(root, entry.name, above, depth):
+                        yield inner
+                        left -= 1
+
+
+def _inside(root: int, name: str, above: str, depth: int) -> Iterator[tuple[str, Stamp]]:
+    directory = os.open(name, _DIRECTORY, dir_fd=root)
+    try:
+        yield from _walked(directory, f"{above}{name}/", depth + 1)
+    finally:
+        os.close(directory)
+
+
+def _all_of(file: int, most_bytes: int) -> bytes | None:
+    """None where it has grown meanwhile."""
+    data = bytearray()
+    while part := os.read(file, _READ_BYTES):
+        data += part
+        if len(data) > most_bytes:
+            return None
+    return bytes(data)

@@ -1,0 +1,47 @@
+"""Files as they leave the product: one by its address, or all of a conversation for an archive."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from chatui.audit_log.record import Visitor
+from chatui.models import Conversation, StoredFile, User
+from chatui.permissions import files
+from chatui.store.files import reading
+
+DEBUG_ACTION = "debug file"
+"""What the line in the audit log says where staff open a file of somebody's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Download:
+    """``picture_type``: the media type of a picture that may be shown in place; empty for everything else, whatever its name says.
+    ``pieces``: its bytes, ``size`` of them."""
+
+    name: str = field(repr=False)
+    size: int
+    picture_type: str
+    pieces: Iterator[bytes] = field(repr=False)
+
+
+def own(user: User | None, file_id: UUID) -> Download:
+    """A file of one's own. Raises as ``files.own_file``."""
+    return _download(files.own_file(user, file_id))
+
+
+def hidden(visitor: Visitor, conversation_id: UUID, file_id: UUID) -> Download:
+    """A file as staff open it. Raises as ``access.view_hidden``."""
+    return _download(files.hidden_file(visitor, conversation_id, file_id, action=DEBUG_ACTION))
+
+
+def _download(file: StoredFile) -> Download:
+    content = file.content
+    return Download(file.name, content.size, content.media_type if content.width else "", reading.pieces(file))
+
+
+def for_archive(row: Conversation, folder: str) -> Iterator[tuple[str, bytes]]:
+    """Name and bytes of each file of a conversation, one at a time, in a folder; of each name the newest one."""
+    for file in reading.of_conversation(row.pk):
+        yield f"{folder}/{file.name}", reading.data_of(file)

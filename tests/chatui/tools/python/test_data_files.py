@@ -1,0 +1,178 @@
+"""What comes out of the sandbox as files: plain ones, of bounded size and number, and nothing of the host's, whatever the code tries."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from chatui.tools.files import GivenFile, MadeFile
+from chatui.tools.python.data_files import DataFiles, Taken
+from chatui.tools.python.interpreter import Interpreter
+from tests.chatui.tools.python.sandbox import DATA_MEBIBYTES, within
+
+MOST = 1000
+FAKE_PYPLOT = """
+import sys, types
+class Figure:
+    def __init__(self, text): self.text = text
+    def savefig(self, file, format=None):
+        file = open(file, 'wb') if isinstance(file, str) else file
+        file.write(self.text); file.flush()
+pyplot = types.ModuleType('matplotlib.pyplot')
+figures = {}
+pyplot.get_fignums = lambda: list(figures)
+pyplot.figure = figures.get
+pyplot.close = figures.pop
+sys.modules['matplotlib.pyplot'] = pyplot
+"""
+
+
+def taken(*codes: str, most_files: int = 5) -> list[Taken]:
+    """What comes out after each of these calls of one interpreter."""
+
+    async def task(interpreter: Interpreter) -> list[Taken]:
+        found = []
+        for code in codes:
+            answer = await interpreter.run(code, 20, 4000)
+            assert not answer.has_failed, answer.text
+            found.append(await interpreter.take(most_files, MOST))
+        return found
+
+    return within(task)
+
+
+def given(name: str, data: bytes) -> GivenFile:
+    return GivenFile(uuid4(), name, data)
+
+
+def names(found: Taken) -> list[str]:
+    return [made.name for made in found.made]
+
+
+def test_what_a_call_makes_or_changes_comes_out_once() -> None:
+    first, second, third = taken(
+        "import os; os.mkdir('d'); open('d/a.csv', 'w').write('a,b'); open('b.txt', 'w').write('b')",
+        "1 + 1",
+        "open('b.txt', 'a').write('c')",
+    )
+    assert first.made == (MadeFile("b.txt", b"b"), MadeFile("d/a.csv", b"a,b")) and not first.left_out
+    assert second == Taken() and third.made == (MadeFile("b.txt", b"bc"),)
+
+
+def test_a_change_that_is_hidden_by_setting_the_time_back_is_seen() -> None:
+    back = "s = os.stat('a'); open('a', 'w').write('2'); os.utime('a', ns=(s.st_atime_ns, s.st_mtime_ns))"
+    first, second = taken("import os; open('a', 'w').write('1')", back)
+    assert (names(first), second.made) == (["a"], (MadeFile("a", b"2"),))
+
+
+def test_what_an_interrupted_call_or_an_error_left_comes_out_as_well() -> None:
+    async def task(interpreter: Interpreter) -> tuple[Taken, Taken]:
+        failed = await interpreter.run("open('a', 'w').write('1'); 1/0", 20, 4000)
+        after_error = await interpreter.take(5, MOST)
+        stopped = await interpreter.run("open('b', 'w').write('2')\nwhile True: pass", 0.3, 4000)
+        assert failed.has_failed and "Interrupted" in stopped.text
+        return after_error, await interpreter.take(5, MOST)
+
+    assert [names(each) for each in within(task)] == [["a"], ["b"]]
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "os.symlink('/etc/passwd', 'x')",
+        "os.symlink('real', 'x')",
+        "os.symlink('/etc', 'd')",
+        "os.symlink('/proc/self/root/etc/passwd', 'x')",
+        "os.link('real', 'x'); os.utime('real')",
+        "os.mkdir('x')",
+        "open('.hidden', 'w').write('x')",
+        "os.mkdir('__pycache__'); open('__pycache__/m.pyc', 'w').write('x')",
+        "os.mkdir('d', 0o700); os.symlink('/etc/passwd', 'd/passwd')",
+    ],
+)
+def test_nothing_but_plain_files_comes_out(code: str) -> None:
+    first, second = taken("import os; open('real', 'w').write('1')", code)
+    assert names(first) == ["real"], "the premise"
+    assert second.made == () and {name for name, _ in second.left_out} <= {"real", "x"}
+
+
+def test_nobody_waits_for_a_pipe_in_the_place_of_a_file(tmp_path: Path) -> None:
+    files = DataFiles(str(tmp_path))
+    (tmp_path / "a").write_text("1")
+    os.mkfifo(tmp_path / "pipe")
+    assert names(files.take(5, MOST)) == ["a"] and files._read("pipe", MOST) is None and files._read("a", MOST) == b"1"
+    files.close()
+
+
+def test_a_file_that_is_too_large_or_one_too_many_is_named_and_left_there() -> None:
+    (found,) = taken(f"for n in range(4): open(f'f{{n}}', 'wb').write(b'x' * ({MOST} + n % 2))", most_files=1)
+    assert names(found) == ["f0"] and len(found.made[0].data) == MOST
+    assert found.left_out == tuple((f"f{n}", "too many files at once") for n in (1, 2, 3))
+    (found,) = taken(f"open('sparse', 'wb').truncate({DATA_MEBIBYTES} * 1024 * 1024); open('z', 'w').write('z')")
+    assert names(found) == ["z"] and found.left_out == (("sparse", "too large, or no plain file"),)
+
+
+def test_a_flood_of_files_is_cut() -> None:
+    (found,) = taken("for n in range(5000): open(f'f{n}', 'w').close()")
+    assert len(found.made) == 5 and len(found.left_out) == 5
+
+
+def test_names_that_are_no_text_come_out_as_they_are() -> None:
+    (found,) = taken("import os; open(b'\\xff\\n', 'wb').write(b'1'); open('..a', 'w').close(); open('a\\\\b', 'w').write('2')")
+    assert names(found) == ["a\\b", os.fsdecode(b"\xff\n")]
+
+
+def test_files_that_are_laid_are_there_and_do_not_come_out_again() -> None:
+    async def task(interpreter: Interpreter) -> tuple[str, Taken]:
+        large = bytes(DATA_MEBIBYTES * 1024 * 1024)
+        laid = await interpreter.lay([given("a.bin", bytes(range(256)) * 4000), given("large", large), given("ü.csv", b"")])
+        assert laid == ("a.bin", "ü.csv"), "what does not fit is not there by half"
+        answer = await interpreter.run("import os; print(sorted(os.listdir())); open('a.bin', 'rb').read()[255:258]", 20, 4000)
+        before = await interpreter.take(5, 10_000_000)
+        await interpreter.run("open('ü.csv', 'a').write('1')", 20, 4000)
+        assert before == Taken()
+        return answer.text, await interpreter.take(5, 10_000_000)
+
+    text, after = within(task)
+    assert text == "['a.bin', 'ü.csv']\nb'\\xff\\x00\\x01'\n" and names(after) == ["ü.csv"]
+
+
+def test_figures_and_what_is_displayed_become_files_and_none_twice() -> None:
+    first, second, third = taken(
+        FAKE_PYPLOT + "figures[1] = Figure(b'one'); figures[2] = Figure(b'two')",
+        "figures[1] = Figure(b'three'); figures[1].savefig('/mnt/data/mine.png')\nimport os; os.chdir('/tmp')",
+        "class P:\n    def _repr_png_(self): return b'four'\ndisplay(P(), Figure(b'five'))",
+    )
+    assert [made.data for made in first.made] == [b"one", b"two"] and names(first) == ["figure_1.png", "figure_2.png"]
+    assert names(second) == ["mine.png"], "a figure that was saved is not there twice"
+    assert [made.data for made in third.made] == [b"four", b"five"]
+
+
+def test_what_is_displayed_and_no_picture_is_printed() -> None:
+    async def task(interpreter: Interpreter) -> str:
+        return (await interpreter.run("display('a', [1, 2])", 20, 4000)).text
+
+    assert within(task) == "a\n[1, 2]\n"
+
+
+def test_a_directory_of_the_hosts_is_never_walked_after_the_sandbox_has_gone(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("1")
+    files = DataFiles(str(tmp_path))
+    assert names(files.take(5, MOST)) == ["a"], "the premise"
+    files.close()
+    (tmp_path / "b").write_text("2")
+    assert files.take(5, MOST) == Taken()
+    files.close()
+
+
+def test_an_interpreter_that_has_ended_gives_nothing_out() -> None:
+    async def task(interpreter: Interpreter) -> Taken:
+        await interpreter.run("open('a', 'w').write('1')", 20, 4000)
+        await interpreter.end()
+        return await asyncio.wait_for(interpreter.take(5, MOST), 10)
+
+    assert within(task) == Taken()

@@ -1,0 +1,100 @@
+"""The address of a file: for its owner, under a policy that runs nothing; for everybody else there is no such file."""
+
+from __future__ import annotations
+
+import re
+from uuid import uuid4
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from chatui.models import AuditEvent, Conversation, StoredFile, User
+from chatui.store.files import keeping
+from chatui.store.files.keeping import NewFile, Place
+from tests.chatui.conftest import OPENING, signed_in
+from tests.chatui.store.files.pictures import claiming, png
+
+pytestmark = pytest.mark.django_db
+
+POLICY = {"default-src 'none'", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'", "sandbox"}
+
+
+def kept(row: Conversation, name: str = "a.csv", data: bytes = b"a,b\n") -> StoredFile:
+    return keeping.keep(Place(row.owner_id, row.pk), NewFile(name, data))
+
+
+def body_of(response: object) -> bytes:
+    return b"".join(response.streaming_content)  # type: ignore[attr-defined]
+
+
+def test_its_owner_gets_a_file_as_one_to_save(conversation: Conversation, ada: User) -> None:
+    file = kept(conversation, "Zahlen – März.csv")
+    response = signed_in(ada).get(f"/files/{file.pk}/")
+    assert response.status_code == 200 and body_of(response) == b"a,b\n"
+    assert response["Content-Disposition"] == "attachment; filename*=utf-8''Zahlen%20%E2%80%93%20M%C3%A4rz.csv"
+    assert response["Content-Type"] == "application/octet-stream" and response["Content-Length"] == "4"
+
+
+def test_a_picture_of_a_safe_format_is_shown_in_place(conversation: Conversation, ada: User) -> None:
+    response = signed_in(ada).get(f"/files/{kept(conversation, 'plot.txt', png(3, 2)).pk}/")
+    assert body_of(response) == png(3, 2) and response["Content-Type"] == "image/png"
+    assert response["Content-Disposition"] == 'inline; filename="plot.txt"'
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("x.svg", b"<svg xmlns='http://www.w3.org/2000/svg' onload='alert(1)'/>"),
+        ("x.html", b"<script>alert(1)</script>"),
+        ("x.png", b"<script>alert(1)</script>"),
+        ("x.pdf", b"%PDF-1.7"),
+        ("huge.png", claiming(20_000, 20_000)),
+    ],
+)
+def test_nothing_else_is_shown_in_place_whatever_its_name_says(name: str, data: bytes, conversation: Conversation, ada: User) -> None:
+    response = signed_in(ada).get(f"/files/{kept(conversation, name, data).pk}/")
+    assert response["Content-Type"] == "application/octet-stream" and response["Content-Disposition"] == f'attachment; filename="{name}"'
+
+
+@pytest.mark.parametrize(("data", "policy"), [(png(), POLICY | {"style-src 'unsafe-inline'"}), (b"<script>", POLICY)])
+def test_no_browser_runs_or_keeps_any_of_it(data: bytes, policy: set[str], conversation: Conversation, ada: User) -> None:
+    response = signed_in(ada).get(f"/files/{kept(conversation, 'x', data).pk}/")
+    assert {directive.strip() for directive in response["Content-Security-Policy"].split(";")} == policy
+    assert response["X-Content-Type-Options"] == "nosniff" and response["Cross-Origin-Resource-Policy"] == "same-origin"
+    assert response["Cache-Control"] == "no-store" and response["X-Frame-Options"] == "DENY"
+
+
+def test_somebody_elses_a_deleted_and_a_guessed_file_are_not_found_alike(
+    conversation: Conversation, ada: User, bela: User, grace: User
+) -> None:
+    file = kept(conversation)
+    assert signed_in(ada).get(f"/files/{file.pk}/").status_code == 200, "the premise"
+    others = [signed_in(person).get(f"/files/{file.pk}/") for person in (bela, grace)]
+    guessed = signed_in(bela).get(f"/files/{uuid4()}/")
+    conversation.deleted_at = timezone.now()
+    conversation.save()
+    answers = [*others, guessed, signed_in(ada).get(f"/files/{file.pk}/")]
+    assert [answer.status_code for answer in answers] == [404] * 4
+    assert len({re.sub(rb"[0-9A-Za-z-]{12,}", b"", answer.content) for answer in [others[0], guessed]}) == 1, "not even the page differs"
+    assert "script-src 'self'" in guessed["Content-Security-Policy"], "a page of ours"
+    assert Client().get(f"/files/{file.pk}/").status_code == 302
+    assert not AuditEvent.objects.filter(action__contains="file").exists()
+
+
+def test_staff_open_a_file_under_the_rules_of_the_debug_view(conversation: Conversation, grace: User) -> None:
+    file = kept(conversation)
+    path = f"/c/{conversation.pk}/debug/files/{file.pk}/"
+    client = signed_in(grace)
+    assert client.get(path).status_code == 403, "not before the debug view is open"
+    client.post(f"/c/{conversation.pk}/debug/open/", OPENING)
+    assert body_of(client.get(path)) == b"a,b\n"
+    assert client.get(f"/c/{conversation.pk}/debug/files/{uuid4()}/").status_code == 404
+
+
+def test_whoever_was_made_inactive_gets_nothing(conversation: Conversation, ada: User) -> None:
+    file, client = kept(conversation), signed_in(ada)
+    assert client.get(f"/files/{file.pk}/").status_code == 200, "the premise"
+    ada.is_active = False
+    ada.save()
+    assert client.get(f"/files/{file.pk}/").status_code in (302, 404)
