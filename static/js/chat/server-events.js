@@ -7,7 +7,6 @@ import { LANGUAGE } from "../language/words.js";
 import { parse } from "../page/dom.js";
 import { callsWait, fetchFor } from "../tools/waiting.js";
 import { STATE_OF, unhandled } from "../wire/protocol.js";
-import { limitReached, tellNearLimit } from "../writing/first-limit.js";
 import { EventQueue } from "./event-queue.js";
 
 /** @import { Accepted, EndUserEvent, TurnEnded, Idle, MessageBegan, Refused, Snapshot } from "../wire/wire.js" */
@@ -17,6 +16,7 @@ import { EventQueue } from "./event-queue.js";
 
 /** @typedef {{ announcer: import("./announcer.js").Announcer, commands: Commands, stage: HTMLElement }} Others */
 /** @typedef {Omit<Around, "connection"> & Others} Page what events change */
+const limits = () => import("../writing/limits.js").catch(() => null);
 
 export class ServerEvents {
   #page;
@@ -109,13 +109,13 @@ export class ServerEvents {
       ...(command.type === "continue" ? { continued_turn: command.turn } : {}),
     });
     commands.stopIfWanted();
-    if (event.percent) tellNearLimit(event, composer);
+    if (event.percent) void limits().then((words) => words?.tellNear(event, composer));
   }
 
   /** @param {Refused} event */
   async #refused(event) {
     const { transcript, composer, commands, stage } = this.#page;
-    const sentence = event.until ? await limitReached(event) : refusal(event.code);
+    const sentence = (event.until && (await limits())?.reached(event)) || refusal(event.code);
     const command = commands.settle(event.client_id);
     composer.running = transcript.running.some((exchange) => !exchange.isSending);
     if (command?.type === "send") {
