@@ -14,6 +14,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonRespons
 from django.shortcuts import redirect, render
 from django.template.loader import render_to_string
 from django.urls import reverse
+from django.utils.translation import gettext
 from django.views.decorators.http import require_GET, require_POST
 
 from chatui.accounts import first_account
@@ -141,8 +142,11 @@ def _page(request: HttpRequest, person: User, row: Conversation | None, shown: S
     """The page. ``mark`` is put where exchanges follow that are rendered by themselves."""
     start, asked = request.GET.get("list", ""), "" if row else request.GET.get("folder", "")
     folders = shown_folders(person, row, asked, start if asked else "")
+    is_temporary = row.temporary_until is not None if row else "temporary" in request.GET
+    shown_row = shown_conversation(row) if row else None
     context = {
-        "conversation": shown_conversation(row) if row else None,
+        "conversation": shown_row,
+        "page_title": shown_row.title if shown_row else gettext("Temporary chat") if is_temporary else "",
         "conversations": conversation_list.shown_list(person, row.pk if row else None, "" if asked else start),
         "folders": folders.all,
         "folder": folders.here,
@@ -156,7 +160,7 @@ def _page(request: HttpRequest, person: User, row: Conversation | None, shown: S
         "welcome": welcome(),
         "examples": [] if row else examples(is_demo=connected.is_demo()),
         "deleted": _just_deleted(request, person),
-        "is_temporary": row.temporary_until is not None if row else "temporary" in request.GET,
+        "is_temporary": is_temporary,
         "limits": {"text_chars": environment().max_message_chars},
         "efforts": EFFORTS,
         "has_format": row is not None and row.answer_format is not None,

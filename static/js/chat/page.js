@@ -105,6 +105,7 @@ class ChatPage extends HTMLElement {
     searchOnDemand();
     findOnDemand({ transcript: this.#transcript, open: this.#open, scrolling: this.#scrolling });
     this.#connection.start();
+    if (this.#open.isTemporary) import("../temporary/temporary.js").then((module) => module.begin(), () => {});
     this.#composer.begin();
     setInterval(() => this.#watchSilence(), SILENCE_MS / 4);
   }

@@ -9,6 +9,7 @@ import { copy, copyLater } from "../page/clipboard.js";
 import { around, find } from "../page/dom.js";
 import { read } from "../page/server.js";
 import { toast } from "../page/toasts.js";
+import { laterStyles } from "../windows/later-styles.js";
 import { Exchange } from "./exchange.js";
 import { toggleFold } from "./folding.js";
 
@@ -81,7 +82,7 @@ export class ExchangeButtons {
       case "continue":
         return this.#continue(exchange);
       case "rate":
-        return void import("./rating.js").then(({ rate }) => rate(button), unloaded);
+        return void import("./rating.js").then(({ rate }) => rate(button, laterStyles), unloaded);
       case "answer-now":
         return this.#dispatch("chat:answer-now", exchange.turn);
       case "take-back":

@@ -5,15 +5,17 @@ import { t } from "../language/words.js";
 import { around, find, parse, seek } from "../page/dom.js";
 import { act, read } from "../page/server.js";
 import { toast } from "../page/toasts.js";
-import { laterStyles } from "../windows/later-styles.js";
 
-/** @param {HTMLElement} button that was pressed: a thumb */
-export async function rate(button) {
+/**
+ * @param {HTMLElement} button that was pressed: a thumb
+ * @param {() => Promise<void>} styles loads those of the dialog
+ */
+export async function rate(button, styles) {
   const group = find(document, `[data-rating="${CSS.escape(pathOf(button))}"]`, HTMLElement);
   const verdict = button.dataset.verdict ?? "";
   try {
     if (button.getAttribute("aria-pressed") === "true") return await send(group, { verdict: "" });
-    const fields = await asked(`${pathOf(button)}?verdict=${verdict}`);
+    const fields = await asked(`${pathOf(button)}?verdict=${verdict}`, styles);
     if (fields) await send(group, fields);
   } catch (error) {
     toast(error instanceof Error ? error.message : t("That did not work. Please reload the page."));
@@ -40,10 +42,11 @@ async function send(group, fields) {
 /**
  * Asks for a reason.
  * @param {string} path of the page that asks for it
+ * @param {() => Promise<void>} styles
  * @returns {Promise<Record<string, string> | null>} the fields of the form; null where nothing is to be sent
  */
-async function asked(path) {
-  const [page] = await Promise.all([read(path), laterStyles()]);
+async function asked(path, styles) {
+  const [page] = await Promise.all([read(path), styles()]);
   const dialog = document.createElement("dialog");
   dialog.className = "move-dialog";
   dialog.setAttribute("aria-labelledby", "rating-title");

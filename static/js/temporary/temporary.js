@@ -71,14 +71,17 @@ function forget() {
   find(page, "chat-transcript", HTMLElement).replaceChildren();
 }
 
-page.addEventListener("click", (event) => {
-  if (around(event, "[data-action=close-temporary]")) void settle("close");
-  if (around(event, "[data-action=keep-temporary]")) keep();
-});
-// What the server has accepted has an address once the event has been handled.
-find(page, "chat-composer", HTMLElement).addEventListener("chat:settled", () => setTimeout(showActions));
-new MutationObserver(() => !over.hidden && forget()).observe(over, { attributeFilter: ["hidden"] });
-addEventListener("pagehide", leave);
-addEventListener("pageshow", (event) => event.persisted && stay());
-tabs?.addEventListener("message", ({ data }) => data === chat() && setTimeout(stay, OBJECT_MS));
-showActions();
+/** The page is one of a temporary chat. */
+export function begin() {
+  page.addEventListener("click", (event) => {
+    if (around(event, "[data-action=close-temporary]")) void settle("close");
+    if (around(event, "[data-action=keep-temporary]")) keep();
+  });
+  // What the server has accepted has an address once the event has been handled.
+  find(page, "chat-composer", HTMLElement).addEventListener("chat:settled", () => setTimeout(showActions));
+  new MutationObserver(() => !over.hidden && forget()).observe(over, { attributeFilter: ["hidden"] });
+  addEventListener("pagehide", leave);
+  addEventListener("pageshow", (event) => event.persisted && stay());
+  tabs?.addEventListener("message", ({ data }) => data === chat() && setTimeout(stay, OBJECT_MS));
+  showActions();
+}

@@ -1,6 +1,7 @@
 // Loads what holds the next message when an answer is being written here, or when this browser holds one already.
 
 import { t } from "../language/words.js";
+import { newId } from "../models/client-id.js";
 import { find } from "../page/dom.js";
 import { textStorage } from "../page/storage.js";
 
@@ -9,7 +10,7 @@ import { textStorage } from "../page/storage.js";
 const PREFIX = "chatui:next:";
 const NO_CONNECTION = t("There is no connection to the server. Please try again when it is back.");
 
-/** @param {Around} around */
+/** @param {Omit<Around, "newId">} around */
 export function nextMessageOnDemand(around) {
   const { composer } = around;
   /** @type {NextMessage | null} */
@@ -17,7 +18,7 @@ export function nextMessageOnDemand(around) {
   /** @type {Promise<void> | null} */
   let loading = null;
   const load = () => (loading ??= import("./next-message.js").then((module) => {
-    next = new module.NextMessage(around);
+    next = new module.NextMessage({ ...around, newId });
     next.start();
   }, (error) => {
     loading = null;

@@ -2,7 +2,6 @@
 // the answer is finished. After an answer that was stopped or failed it is offered instead.
 
 import { t } from "../language/words.js";
-import { newId } from "../models/client-id.js";
 import { textStorage } from "../page/storage.js";
 import { problemWith } from "../models/typing.js";
 import { NextMessageCard, WAITING, offeredSentence } from "./next-message-card.js";
@@ -20,6 +19,7 @@ import { exclusively, isOfThisTab, markAsOfThisTab } from "./tabs.js";
  * @property {(written: Written) => void} send without moving the page under who reads
  * @property {(written: Written) => void} sendNow and show it
  * @property {(sentence: string) => void} announce
+ * @property {() => string} newId an id for a command
  */
 
 const OCCUPIED = t("Please send the message above first, or take it back.");
@@ -92,7 +92,7 @@ export class NextMessage {
       event.preventDefault();
       return composer.say(problem, "hint");
     }
-    const clientId = newId();
+    const clientId = this.#around.newId();
     markAsOfThisTab(clientId);
     this.#keep({ text: whole, effort, choice, clientId, state: "waiting", turn: this.#runningTurn, reason: "" });
     announce(WAITING);
@@ -171,7 +171,7 @@ export class NextMessage {
   #change(edited, text) {
     const message = this.#message;
     const isStill = message?.clientId === edited.clientId;
-    if (isStill) this.#keep({ ...message, text, clientId: newId() });
+    if (isStill) this.#keep({ ...message, text, clientId: this.#around.newId() });
     this.#card.close();
     if (!isStill) this.#around.composer.putBack(text, TAKEN);
     else if (!this.#around.composer.isRunning) this.#sendNow();
