@@ -20,6 +20,7 @@ LOOK = ["view_hidden_channels", "view_any_conversation", "view_auditevent"]
 PEOPLE: dict[str, tuple[bool, list[str]]] = {
     "ada": (False, []),
     "bela": (False, []),
+    "nina": (False, []),  # for the test of a new visitor's first load alone
     "grace": (True, [*LOOK, "add_user", "change_user", "view_user"]),
     "sam": (True, ["view_user"]),
 }

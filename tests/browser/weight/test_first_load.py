@@ -50,11 +50,11 @@ def loaded(page: Page, path: str) -> dict[str, int]:
 
 
 def test_the_home_page_and_a_conversation_weigh_little(demo: Server, visits: Visits) -> None:
-    chat = Chat(visits.open(demo, "bela"))
+    chat = Chat(visits.open(demo, "nina"))
     chat.ask_and_wait("Hello")
     chat.settle()
     path = urlsplit(chat.page.url).path
-    page = visits.open(demo, "bela", "about:blank")
+    page = visits.open(demo, "nina", "about:blank")
 
     home = loaded(page, "/")
     found = loaded(page, path) | home
