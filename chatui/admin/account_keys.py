@@ -10,8 +10,9 @@ from chatui.accounts.api_keys import making
 from chatui.accounts.api_keys.making import MadeKey, TooManyKeysError
 from chatui.model_servers import model_choice
 from chatui.models import User
-from chatui.permissions import four_eyes, program_reasoning
+from chatui.permissions import four_eyes
 from chatui.permissions.access import NotFoundError, as_person
+from chatui.permissions.programs import reasoning
 from chatui.web.api_keys.forms import KeyForm
 from chatui.web.visitors import visitor_of
 
@@ -21,7 +22,7 @@ is_for_programs = making.is_for_programs
 def page(request: HttpRequest, account: User, context: dict[str, object]) -> HttpResponse:
     """The form, and after it the key, once. The caller has checked that the visitor may change the account."""
     maker = as_person(request.user)
-    may_view_hidden = maker is not None and program_reasoning.may_read(account) and program_reasoning.may_read(maker)
+    may_view_hidden = maker is not None and reasoning.may_read(account) and reasoning.may_read(maker)
     form = KeyForm(request.POST or None, choices=model_choice.choices_for(account), may_view_hidden=may_view_hidden)
     shown = context | {"account": account, "form": form, "title": _("New API key: %(name)s") % {"name": account.get_username()}}
     shown["is_for_programs"] = is_for_programs(account)

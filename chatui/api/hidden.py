@@ -13,7 +13,7 @@ from chatui.api.requests.chat import ChatRequest
 from chatui.api.requests.responses import ENCRYPTED, ResponsesRequest
 from chatui.audit_log.record import Visitor
 from chatui.database import pools
-from chatui.permissions import program_reasoning
+from chatui.permissions.programs import reasoning
 from chatui.turns.asked.offer import Offer
 from chatui.turns.streams.program import ProgramStream
 from renderer.gate import Audience
@@ -40,12 +40,12 @@ async def recorded(address: str, answer: Answering) -> Answering:
 
 async def record_look(address: str, key: LiveKey, conversation_id: UUID) -> None:
     """Record that a key is sent raw reasoning."""
-    await pools.commands.run(program_reasoning.record_look, _visitor(address, key), conversation_id, key.prefix)
+    await pools.commands.run(reasoning.record_look, _visitor(address, key), conversation_id, key.prefix)
 
 
 async def record_attempt(address: str, key: LiveKey) -> None:
     """Record that a program asked for raw reasoning without the permission. It is answered without."""
-    await pools.commands.run(program_reasoning.record_attempt, _visitor(address, key))
+    await pools.commands.run(reasoning.record_attempt, _visitor(address, key))
 
 
 async def audience_of(request: HttpRequest, key: LiveKey) -> Audience:

@@ -18,7 +18,8 @@ from chatui.canary.visitors.browser import Deployment
 from chatui.canary.visitors.program import SOCKET, Program
 from chatui.env import environment
 from chatui.models import ApiKey, User
-from chatui.permissions import attempts, program_reasoning
+from chatui.permissions import attempts
+from chatui.permissions.programs import reasoning
 
 PROGRAM, TRUSTED, REVOKED, OTHER = "program", "trusted program", "program with a revoked key", "stranger"
 KINDS = ("chat", "responses", "harmony")
@@ -73,7 +74,7 @@ class Programs:
 
     def _key(self, person: User, viewer: str) -> str:
         visitor = Visitor(person, "", "shell")
-        views_hidden = viewer == TRUSTED and program_reasoning.may_read(person)
+        views_hidden = viewer == TRUSTED and reasoning.may_read(person)
         wanted = Wanted("Canary", for_responses=True, for_chat=True, per_minute=making.MOST_PER_MINUTE, views_hidden=views_hidden)
         made = making.make(visitor, wanted)
         if viewer == REVOKED:

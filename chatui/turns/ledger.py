@@ -100,8 +100,7 @@ class Account:
     """What the back end reported about a turn's samples; None or empty where it did not. ``request``: the path and body that were sent.
 
     ``sampled_with``: the last sample's keys of ``generation_settings``; None where nothing was sampled. ``context``: how full it is after
-    the last sample; None where that is not known. ``spent``: by all samples; ``summaries``: on
-    those of the hidden work.
+    the last sample; None where that is not known. ``spent``: by all samples; ``summaries``: on those of the hidden work.
     """
 
     backend: str = ""
@@ -119,17 +118,8 @@ class Account:
 
 def job_of(turn: Turn) -> Job:
     """The job of a turn, without its frames. Reads nothing from the database, so it cannot fail."""
-    return Job(
-        turn_id=turn.pk,
-        conversation_id=turn.conversation_id,
-        asked_by_id=turn.asked_by_id,
-        question_id=turn.question_id,
-        lease_owner=turn.lease_owner,
-        effort=turn.effort,
-        asked=settling.asked_of(turn),
-        choice=turn.choice,
-        temporary_until=turn.conversation.temporary_until,
-    )
+    keys, asked = (turn.pk, turn.conversation_id, turn.asked_by_id, turn.question_id), settling.asked_of(turn)
+    return Job(*keys, turn.lease_owner, turn.effort, asked, turn.choice, temporary_until=turn.conversation.temporary_until)
 
 
 def load(turn: Turn, program: ProgramAsk | None = None) -> Job:

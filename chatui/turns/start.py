@@ -53,10 +53,9 @@ class Ask:
     """What a person asks for. ``client_id`` makes it idempotent; ``conversation`` None starts a new one, in ``folder``.
 
     ``continued_turn``: the turn whose answer is to be continued, with the settings of that turn; with a ``question``, the answer to it goes
-    on behind what is stored, with the settings of this ask. ``choice``: a back end or one of its
-    models; empty for the person's default, None for the conversation's current choice. ``tools_off``: names of tools that a new
-    conversation does without. ``answer_format``: what the answers of a new conversation have to be. ``temporary``: it is in no list and no
-    folder, and soon gone.
+    on behind what is stored, with the settings of this ask. ``choice``: a back end or one of its models; empty for the person's default,
+    None for the conversation's current choice. ``tools_off``: names of tools that a new conversation does without. ``answer_format``: what
+    the answers of a new conversation have to be. ``temporary``: it is in no list and no folder, and soon gone.
     """
 
     kind: Kind
@@ -312,10 +311,9 @@ def first_title(text: str) -> str:
 
 
 def _new_conversation(person: User, wanted: _Wanted, choice: str) -> Conversation:
-    temporary = wanted.ask.temporary
-    folder = access.own_folder(person, wanted.ask.folder, held=True) if wanted.ask.folder and not temporary else None
+    folder = access.own_folder(person, wanted.ask.folder, held=True) if wanted.ask.folder and not wanted.ask.temporary else None
     # A title would stand in the history of the browser.
-    title, until = ("", lifetime.end()) if temporary else (first_title(wanted.text), None)
+    title, until = ("", lifetime.end()) if wanted.ask.temporary else (first_title(wanted.text), None)
     answers = wanted.ask.answer_format.stored() if wanted.ask.answer_format else None
     row = Conversation.objects.create(
         owner=person, title=title, effort=wanted.ask.effort, choice=choice, folder=folder, answer_format=answers, temporary_until=until

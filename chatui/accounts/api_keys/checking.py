@@ -15,7 +15,7 @@ from chatui.audit_log.record import Visitor
 from chatui.audit_log.repeats import RepeatedAction
 from chatui.guess_limits import GuessLimit, Scope
 from chatui.models import ApiKey, User
-from chatui.permissions import program_reasoning
+from chatui.permissions.programs import reasoning
 from chatui.throttle import CACHE_ERRORS, Throttle, ThrottledError
 
 WAY = "program"
@@ -120,7 +120,7 @@ def is_good(row: ApiKey) -> bool:
 
 
 def _views_hidden(row: ApiKey) -> bool:
-    return row.views_hidden and program_reasoning.may_read(row.owner)
+    return row.views_hidden and reasoning.may_read(row.owner)
 
 
 def _row(text: str) -> ApiKey | None:

@@ -14,8 +14,8 @@ from django.utils import timezone
 from chatui.accounts.api_keys import key_text
 from chatui.audit_log.record import Visitor, record
 from chatui.models import ApiKey, User
-from chatui.permissions import program_reasoning
 from chatui.permissions.access import NotFoundError
+from chatui.permissions.programs import reasoning
 
 MADE, REVOKED, REVOKED_BY_ADMIN = "make API key", "revoke API key", "revoke somebody's API key"
 MADE_FOR_ACCOUNT, REVOKED_WITH_PASSWORD = "make API key for an account", "revoke API key with the password"
@@ -89,7 +89,7 @@ def make(visitor: Visitor, wanted: Wanted) -> MadeKey:
         TooManyKeysError: they have MOST_KEYS already.
     """
     person = visitor.user
-    if person is None or (wanted.views_hidden and not program_reasoning.may_read(person)):
+    if person is None or (wanted.views_hidden and not reasoning.may_read(person)):
         raise NotFoundError
     return _make(visitor, person, wanted, MADE)
 
@@ -105,7 +105,7 @@ def make_for_account(visitor: Visitor, account: User, wanted: Wanted) -> MadeKey
     maker = visitor.user
     if maker is None or not is_for_programs(account):
         raise NotFoundError
-    if wanted.views_hidden and not (program_reasoning.may_read(account) and program_reasoning.may_read(maker)):
+    if wanted.views_hidden and not (reasoning.may_read(account) and reasoning.may_read(maker)):
         raise NotFoundError
     return _make(visitor, account, wanted, MADE_FOR_ACCOUNT)
 

@@ -49,6 +49,7 @@ FIXED: Values = {
     "invitation_id": _NO_ID,
     "session_id": _NO_ID,
     "provider": "no-such-provider",
+    "what": "nothing",
     "approval_id": _NO_ID,
     # Of the addresses for programs, which look at the key first, and at no session.
     "model_id": "demo",
@@ -99,6 +100,8 @@ FORMS: Mapping[str, Values] = {
     "share_revoke_all": {},
     "delete": {},
     "restore": {},
+    "temporary": {},
+    "usage_file": {},
     "sign_out": {},
     "admin:logout": {},
 }

@@ -14,7 +14,7 @@ from chatui.codes import code_of
 from chatui.display.programs import own_functions
 from chatui.models import Message, ProgramAnswer, Turn, User
 from chatui.models.message import Author
-from chatui.permissions import own_answers
+from chatui.permissions.programs import own_answers
 from chatui.store import transcripts
 from renderer.errors import ErrorCode
 from renderer.frame_kinds import SUMMARY_NAME, is_answer, is_preamble, is_reasoning

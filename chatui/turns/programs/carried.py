@@ -5,7 +5,7 @@ from __future__ import annotations
 from uuid import UUID
 
 from chatui.models import User
-from chatui.permissions import own_answers
+from chatui.permissions.programs import own_answers
 from chatui.prompts.compacting import unworded, worded
 from chatui.store import transcripts
 from chatui.turns.asked.by_program import Said

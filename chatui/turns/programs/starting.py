@@ -13,7 +13,7 @@ from chatui.env import environment
 from chatui.models import ApiKey, Conversation, Message, ProgramAnswer, Turn, User
 from chatui.models.message import Author
 from chatui.models.turn import TurnState
-from chatui.permissions import own_answers
+from chatui.permissions.programs import own_answers
 from chatui.store import transcripts
 from chatui.turns import start
 from chatui.turns.asked.by_program import ProgramAsk, Said

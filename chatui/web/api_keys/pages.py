@@ -15,7 +15,7 @@ from chatui.accounts.api_keys import making
 from chatui.accounts.api_keys.making import MadeKey, TooManyKeysError
 from chatui.display.tools.for_keys import tools_for_keys
 from chatui.model_servers import connected, model_choice
-from chatui.permissions import program_reasoning
+from chatui.permissions.programs import reasoning
 from chatui.throttle import Throttle
 from chatui.web.api_keys.forms import KeyForm
 from chatui.web.guards import guarded
@@ -35,7 +35,7 @@ def keys(request: HttpRequest) -> HttpResponse:
         KeyForm,
         choices=model_choice.choices_for(person),
         tools=tools_for_keys(person, is_demo=connected.is_demo()),
-        may_view_hidden=program_reasoning.may_read(person),
+        may_view_hidden=reasoning.may_read(person),
     )
     form, made = new_form(request.POST or None), None
     if request.method == "POST":

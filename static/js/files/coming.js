@@ -1,4 +1,4 @@
-// Files that tools leave while an answer is written. The server makes the list; the end of the turn brings it once more.
+// Files that tools leave while an answer is written. The server makes the list; the end of the turn brings it again.
 
 import { find, parse } from "../page/dom.js";
 import { read } from "../page/server.js";

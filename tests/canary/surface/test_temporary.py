@@ -35,6 +35,7 @@ OPEN = {
     "c/<uuid:conversation_id>/messages/<uuid:message_id>/text/",
     "c/<uuid:conversation_id>/turns/<uuid:turn_id>/",
     "c/<uuid:conversation_id>/turns/<uuid:turn_id>/calls/",
+    "c/<uuid:conversation_id>/turns/<uuid:turn_id>/files/",
     "c/<uuid:conversation_id>/calls/<uuid:approval_id>/",
     "c/<uuid:conversation_id>/tools/",
     "c/<uuid:conversation_id>/format/",

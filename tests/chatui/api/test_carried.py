@@ -125,7 +125,7 @@ async def test_a_stream_with_raw_reasoning_that_is_refused_is_one_attempt(
     trusted = Program(await new_key(staff, views_hidden=True, reads_all=True))
     events = await trusted.stream({"input": "?", "background": True} | RAW)
     attempts: list[object] = []
-    monkeypatch.setattr("chatui.permissions.program_reasoning.record_attempt", attempts.append)
+    monkeypatch.setattr("chatui.permissions.programs.reasoning.record_attempt", attempts.append)
     other = Program(await new_key(staff, reads_all=True))
     refused = await other.get(f"/v1/responses/{events[0]['response']['id']}?stream=true{named}")
     assert (refused.status_code, len(attempts)) == (403, 1)
