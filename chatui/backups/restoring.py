@@ -29,6 +29,7 @@ from chatui.erasure.erasure_list import Erasure
 from chatui.erasure.person import ACTION as ERASED
 from chatui.erasure.person import erase
 from chatui.models import Invitation, PasswordLink
+from chatui.store.temporary import lifetime
 
 ACTION = "backup restored"
 _HEAD = "SELECT number, hash FROM chatui_auditevent ORDER BY number DESC LIMIT 1"
@@ -150,6 +151,7 @@ def _make_ready(current: Current, erasures: list[Erasure], wanted: Wanted) -> in
     now = timezone.now()
     Invitation.objects.filter(used_at=None, revoked_at=None).update(revoked_at=now)
     PasswordLink.objects.filter(used_at=None).update(expires_at=now)
+    lifetime.end_all()
     people = erasure_list.restored(erasures)
     record(ACTION, SHELL, detail=_told(report.head, current))
     for person in people:

@@ -39,6 +39,7 @@ log = logging.getLogger(__name__)
 DRAIN_SECONDS = 5.0
 """A process that ends waits so long for what is not written yet."""
 REAP_SECONDS = 10.0
+ENDING_SECONDS = 5.0
 LAUNCH_GRACE = timedelta(seconds=5)
 ASK_PATIENCE = 20.0
 STOP_PATIENCE = 10.0
@@ -200,7 +201,6 @@ async def _reap_often() -> None:
 
 async def _reap() -> None:
     await pools.reaper.run(forgetting.forget_ended)
-    await pools.reaper.run(ending.end_overdue)
     for turn in await pools.reaper.run(sweep.abandoned):
         if await pools.reaper.run(sweep.interrupt, turn):
             log.warning("turn %s was abandoned by its process, and is closed", turn.pk)
@@ -208,6 +208,8 @@ async def _reap() -> None:
     for started in await pools.reaper.run(_never_launched):
         log.warning("turn %s was stored and never launched", started.turn.pk)
         launch(started)
+    # Last, and not for long: a backlog of them must not keep anybody's answer waiting for its end.
+    await pools.reaper.run(ending.end_overdue, ENDING_SECONDS)
 
 
 def _tell_interrupted(turn: Turn) -> None:

@@ -29,6 +29,7 @@ from chatui.codes import ProductCode
 from chatui.delivery import groups
 from chatui.delivery.bus import send_from_thread
 from chatui.permissions.access import as_person
+from chatui.turns.temporary import visits
 from chatui.web.entrance import entering, second_step
 from chatui.web.errors import refuse
 from chatui.web.visitors import visitor_of
@@ -108,6 +109,7 @@ def sign_out(request: HttpRequest) -> HttpResponse:
     auth.logout(request)
     if visitor.user is not None:
         tell_sockets(visitor.user)
+        visits.sign_out(visitor.user)
         sign_in.record_signed_out(visitor)
     return _forgotten(redirect(f"{reverse('sign_in')}?signed-out"))
 

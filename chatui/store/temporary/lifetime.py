@@ -1,7 +1,8 @@
 """How long a temporary conversation lasts: until an hour after its last message, or a minute after its person has left its page.
 
 ``Conversation.temporary_until`` holds the moment; NULL: it is not temporary. Whoever moves it does so in one statement that looks at the
-row as it is by then, because its person may keep the conversation at the same moment.
+row as it is by then, because its person may keep the conversation at the same moment. The minute is one of the database's clock: two
+machines may differ by more.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from uuid import UUID
 from django.db.models import Case, DateTimeField, F, Q, QuerySet, Value, When
 from django.utils import timezone
 
-from chatui.models import Conversation
+from chatui.database import clock
+from chatui.models import Conversation, User
 
 LASTS = timedelta(hours=1)
 """After the last message."""
@@ -34,7 +36,7 @@ def after_answer(now: datetime) -> Case:
 
 def is_over() -> Q:
     """Selects those that are to go: their time has passed, or their process died while it erased them."""
-    now = timezone.now()
+    now = clock.now()
     return Q(temporary_until__lt=now) | Q(temporary_until__isnull=False, unfinished_until__lt=now)
 
 
@@ -46,8 +48,19 @@ def ask(row: Conversation) -> None:
 
 def leave(row: Conversation) -> None:
     """Its page was left."""
-    soon = timezone.now() + LEFT_LASTS
+    soon = clock.after(LEFT_LASTS)
     _still_temporary(row.pk).filter(temporary_until__gt=soon).update(temporary_until=soon)
+
+
+def leave_all(owner: User) -> None:
+    """Their person has signed out. What another session of theirs shows says that it stays."""
+    soon = clock.after(LEFT_LASTS)
+    Conversation.objects.filter(owner=owner, temporary_until__gt=soon, deleted_at=None).update(temporary_until=soon)
+
+
+def end_all() -> None:
+    """After a backup was restored: most of what it has of them was deleted for good since. The first look of a server erases them."""
+    Conversation.objects.exclude(temporary_until=None).update(temporary_until=clock.now())
 
 
 def stay(row: Conversation) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import logging
+import time
 from uuid import UUID
 
-from django.db import connection
+from django.db import DatabaseError, connection
 from django.db.models import Q
 
 from chatui.delivery import groups
@@ -13,6 +15,9 @@ from chatui.display import list_events
 from chatui.models import Conversation
 from chatui.store import erasure
 from chatui.store.temporary import lifetime
+from chatui.tools.python import python_tool
+
+log = logging.getLogger(__name__)
 
 LOG_BUSY_MS = 250
 """How long emptying SQLite's log waits for whoever reads: writers wait meanwhile."""
@@ -26,11 +31,19 @@ def close(row: Conversation) -> None:
     _empty_log()
 
 
-def end_overdue() -> int:
-    """Erase those whose time has passed, and what a process left half-erased; how many. One that was kept or asked in meanwhile stays."""
-    ended = 0
+def end_overdue(seconds: float = float("inf")) -> int:
+    """Erase those whose time has passed, and what a process left half-erased; how many. One that was kept or asked in meanwhile stays.
+
+    After ``seconds`` no other is begun. One that cannot be erased does not stop the others; the next search finds it again.
+    """
+    ended, until = 0, time.monotonic() + seconds
     for key, owner in list(Conversation.objects.filter(lifetime.is_over()).values_list("pk", "owner")):
-        ended += _end(key, owner, lifetime.is_over())
+        try:
+            ended += _end(key, owner, lifetime.is_over())
+        except DatabaseError as error:
+            log.warning("a temporary conversation could not be erased (%s)", type(error).__name__)
+        if time.monotonic() >= until:
+            break
     if ended or _log_is_due:
         _empty_log()
     return ended
@@ -41,6 +54,7 @@ def _end(key: UUID, owner: UUID, only: Q) -> bool:
         return False
     # Open pages take what they show away; whoever is slow to hear of it is refused.
     send_from_thread(groups.person(owner), list_events.unlisted(key))
+    python_tool.forget_from_thread(key)
     erasure.erase_conversation(key)
     return True
 

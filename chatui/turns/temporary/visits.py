@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chatui.models import Conversation
+from chatui.models import Conversation, User
 from chatui.store.temporary import lifetime
 
 
@@ -16,3 +16,8 @@ def stay(row: Conversation) -> bool:
     """Its page is there. Nothing for a conversation that is not temporary."""
     lifetime.stay(row)
     return True
+
+
+def sign_out(person: User) -> None:
+    """The person has signed out, so that their pages cannot say any more that they were left."""
+    lifetime.leave_all(person)

@@ -5,7 +5,7 @@ import { around, find } from "../page/dom.js";
 import { act } from "../page/server.js";
 import { toast } from "../page/toasts.js";
 
-/** When a tab says that it still shows a chat that another one has left: the server is to hear of the leaving first. */
+/** When a page says that it shows a chat that another one has left: the server is to hear of the leaving first. */
 const OBJECT_MS = 2_000;
 
 const page = find(document, "chat-page", HTMLElement);
@@ -35,17 +35,19 @@ function leave() {
   tabs?.postMessage(path);
 }
 
-/** Somebody is here. Where the chat is gone by now, the page says so when its connection is back. */
+/** Somebody is here. A chat that is gone by now is one whose page says so. */
 function stay() {
   if (chat() && !isSettled) void tell("stay").catch(() => {});
 }
 
 /** @param {"close" | "keep"} what */
 async function settle(what) {
-  const next = what === "close" ? (page.dataset.home ?? "/") : location.href;
+  // Without what stands behind a #, with which the same page would only scroll.
+  const next = what === "close" ? (page.dataset.home ?? "/") : (chat() ?? "/");
   try {
     await tell(what);
     isSettled = true;
+    if (what === "close") forgetDraft();
     location.assign(next);
   } catch (error) {
     toast(error instanceof Error ? error.message : t("That did not work. Please reload the page."));
@@ -64,9 +66,17 @@ function showActions() {
   actions.hidden = chat() === null;
 }
 
+/** Unsent text goes with the chat. This tab alone has it. */
+function forgetDraft() {
+  find(page, "chat-composer textarea", HTMLTextAreaElement).value = "";
+  const id = chat()?.split("/")[2];
+  for (const key of Object.keys(sessionStorage)) if (id && key.includes(id)) sessionStorage.removeItem(key);
+}
+
 /** It is gone: so is what this page still shows of it. */
 function forget() {
   isSettled = true;
+  forgetDraft();
   actions.hidden = true;
   find(page, "chat-transcript", HTMLElement).replaceChildren();
 }
@@ -81,7 +91,10 @@ export function begin() {
   find(page, "chat-composer", HTMLElement).addEventListener("chat:settled", () => setTimeout(showActions));
   new MutationObserver(() => !over.hidden && forget()).observe(over, { attributeFilter: ["hidden"] });
   addEventListener("pagehide", leave);
-  addEventListener("pageshow", (event) => event.persisted && stay());
+  // A page from the browser's own memory may show what is long gone.
+  addEventListener("pageshow", (event) => event.persisted && location.reload());
+  // Where this page was reloaded, the one before it says only now that it was left.
+  if (chat()) setTimeout(stay, OBJECT_MS);
   tabs?.addEventListener("message", ({ data }) => data === chat() && setTimeout(stay, OBJECT_MS));
   showActions();
 }

@@ -29,20 +29,30 @@ def begun(visits: Visits, demo: Server, **options: object) -> Chat:
     return chat
 
 
+def seconds_left(deployment: Deployment, url: str) -> float:
+    key = url.rstrip("/").rpartition("/")[2]
+    return float(deployment.manage("shell", "--no-imports", "-c", UNTIL.format(key))) - time.time()
+
+
 def is_gone(page: Page, url: str) -> None:
     page.goto(url)
     expect(page.get_by_role("heading", level=1)).not_to_have_text("Temporary chat")
     expect(page.locator("chat-transcript")).to_have_count(0)
 
 
-def test_it_is_in_no_list_survives_a_reload_and_is_gone_when_it_is_closed(demo: Server, visits: Visits) -> None:
+def test_it_is_in_no_list_survives_a_reload_and_is_gone_when_it_is_closed(
+    demo: Server, demo_deployment: Deployment, visits: Visits
+) -> None:
     visits.allow("status of 404")
     chat = begun(visits, demo)
     page, url = chat.page, chat.page.url
     expect(page).to_have_title("Temporary chat · chatui")
     expect(page.get_by_role("heading", level=1)).to_have_text("Temporary chat")
     assert chat.links.filter(has_text="Hello").count() == 0 and not page.locator("[aria-current=page]").count()
-    page.reload()
+    # The page before says only after the reload that it was left.
+    with page.expect_response(lambda response: response.url == f"{url}temporary/stay/"):
+        page.reload()
+    assert seconds_left(demo_deployment, url) > 3_000
     expect(chat.exchanges).to_have_count(1)
     expect(page.get_by_role("link", name="Ordinary conversation")).to_have_count(0)
     page.get_by_role("button", name="Options for this conversation").click()
@@ -79,19 +89,14 @@ def test_leaving_the_page_ends_it_soon_and_another_tab_that_shows_it_objects(
 ) -> None:
     chat = begun(visits, demo)
     url = chat.page.url
-
-    def seconds_left() -> float:
-        key = url.rstrip("/").rpartition("/")[2]
-        return float(demo_deployment.manage("shell", "--no-imports", "-c", UNTIL.format(key))) - time.time()
-
     other = chat.page.context.new_page()
     other.goto(url)
     expect(Chat(other).exchanges).to_have_count(1)
     with other.expect_response(lambda response: response.url == f"{url}temporary/stay/") as objection:
         chat.page.goto("/")
-    assert objection.value.status == 200 and seconds_left() > 3_000
+    assert objection.value.status == 200 and seconds_left(demo_deployment, url) > 3_000
     other.goto("/")
-    assert 0 < seconds_left() <= 60
+    assert 0 < seconds_left(demo_deployment, url) <= 60
 
 
 def test_a_key_begins_one(demo: Server, visits: Visits) -> None:
@@ -109,6 +114,9 @@ def test_unsent_text_stays_in_no_other_tab(demo: Server, visits: Visits) -> None
     assert "a secret" not in chat.page.evaluate("Object.values(localStorage).join()")
     chat.page.reload()
     expect(chat.box).to_have_value("a secret that I do not send")
+    chat.page.get_by_role("button", name="Close and delete").click()
+    chat.page.wait_for_url(demo.url + "/")
+    assert "a secret" not in chat.page.evaluate("Object.values(sessionStorage).join()")
 
 
 def test_it_fits_a_phone(demo: Server, visits: Visits) -> None:

@@ -22,6 +22,7 @@ from chatui.backups import encryption, files
 from chatui.database import file_locks
 from chatui.erasure.person import erase
 from chatui.models import Conversation, Invitation, Message, PasswordLink, User
+from chatui.store.temporary import lifetime
 from tests.chatui.audit_log.triggers import without_triggers
 from tests.chatui.backups.conftest import WORD
 from tests.chatui.conftest import signed_in
@@ -122,6 +123,15 @@ def test_nothing_is_restored_beneath_a_server_or_anybody_else(database: Path, ba
     assert User.objects.get(username="ada").first_name == "later" and not [name for name in beside(database) if "before" in name]
     said("restore", backup)
     assert User.objects.get(username="ada").first_name == ""
+
+
+def test_temporary_chats_do_not_come_back(database: Path, tmp_path: Path) -> None:
+    row = Conversation.objects.all()[0]
+    Conversation.objects.filter(pk=row.pk).update(temporary_until=timezone.now() + timedelta(hours=1))
+    said("backup", tmp_path / "backup")
+    said("restore", tmp_path / "backup")
+    assert Conversation.objects.filter(lifetime.is_over()).get().pk == row.pk
+    assert Conversation.objects.filter(temporary_until=None).exists()
 
 
 def test_sessions_do_not_come_back(database: Path, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from uuid import UUID
 import pytest
 from channels.db import database_sync_to_async
 from django.core.management import call_command
-from django.db import connection
+from django.db import IntegrityError, connection
 from django.utils import timezone
 
 from chatui.models import AuditEvent, Conversation, Folder, SearchEntry, User
@@ -140,6 +140,41 @@ async def test_what_is_over_goes_unasked_and_its_pages_are_told(ada: User, backe
         await running._reap()
         assert (await socket.until("chatui:unlisted"))[-1]["conversation"] == str(over.pk)
     assert {row.pk async for row in Conversation.objects.all()} == {still.pk, kept.pk}
+
+
+def test_signing_out_ends_it_in_a_minute(ada: User, bela: User) -> None:
+    row, other = temporary(ada), temporary(bela)
+    assert signed_in(ada).post("/sign-out/").status_code == 302
+    assert is_about(until(row), MINUTE) and is_about(until(other), HOUR)
+
+
+def test_one_that_cannot_be_erased_keeps_no_other_and_a_long_search_is_cut(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [temporary(ada) for _ in range(3)]
+    for row in rows:
+        set_until(row, -MINUTE)
+    erase = erasure.erase_conversation
+
+    def stuck(key: UUID) -> int:
+        if key == rows[0].pk:
+            raise IntegrityError
+        return erase(key)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(erasure, "erase_conversation", stuck)
+        assert ending.end_overdue() == 2 and Conversation.objects.get().pk == rows[0].pk
+    rows += [temporary(ada), temporary(ada)]
+    for row in rows[-2:]:
+        set_until(row, -MINUTE)
+    Conversation.objects.filter(pk=rows[0].pk).update(unfinished_until=timezone.now() - HOUR)
+    assert ending.end_overdue(0) == 1 and Conversation.objects.count() == 2
+
+
+def test_the_interpreter_of_what_is_over_ends_with_it(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    row, forgotten = temporary(ada), list[UUID]()
+    monkeypatch.setattr("chatui.tools.python.python_tool.forget_from_thread", forgotten.append)
+    set_until(row, -MINUTE)
+    ending.end_overdue()
+    assert forgotten == [row.pk]
 
 
 def test_purge_takes_what_is_over_along(ada: User) -> None:
