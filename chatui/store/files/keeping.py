@@ -54,7 +54,7 @@ def keep(place: Place, new: NewFile) -> StoredFile:
     before = StoredFile.objects.filter(turn=place.turn_id, name=name).first() if place.turn_id else None
     if before is None:
         _check_number(place)
-    content = _content(place.owner_id, new.data)
+    content = _content(place.owner_id, new.data, _freed_by(before))
     if before is not None:
         return _replaced(before, content)
     return StoredFile.objects.create(
@@ -105,12 +105,19 @@ def _hold(owner_id: UUID) -> None:
     User.objects.select_for_update(no_key=True).filter(pk=owner_id).values_list("pk").first()
 
 
-def _content(owner_id: UUID, data: bytes) -> FileContent:
+def _freed_by(before: StoredFile | None) -> int:
+    """How much goes when this file has another content: nothing where another file has the same."""
+    if before is None or StoredFile.objects.filter(content=before.content_id).exclude(pk=before.pk).exists():
+        return 0
+    return before.content.size
+
+
+def _content(owner_id: UUID, data: bytes, freed: int) -> FileContent:
     digest = hashlib.sha256(data).hexdigest()
     if (found := FileContent.objects.filter(owner=owner_id, sha256=digest).first()) is not None:
         return found
     most = environment().files_of_person_mb
-    if bytes_of(owner_id) + len(data) > most * MEBIBYTE:
+    if bytes_of(owner_id) - freed + len(data) > most * MEBIBYTE:
         raise FileRefusedError(f"the person's files already take the {most} MB that they may")
     kind = media_types.kind_of(data)
     content = FileContent.objects.create(

@@ -96,6 +96,18 @@ def test_a_person_has_only_so_much_and_others_have_their_own(ada: User, bela: Us
     assert StoredFile.objects.count() == 3, "the same bytes take no more room"
 
 
+def test_a_file_that_takes_the_place_of_another_needs_only_the_room_that_this_one_had(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    row = long_conversation(ada, 2)
+    turn = turn_in(row)
+    environment.change(monkeypatch, {"files_of_person_mb": 1})
+    keeping.keep(place_in(row, turn), NewFile("a", b"x" * keeping.MEBIBYTE))
+    again = keeping.keep(place_in(row, turn), NewFile("a", b"y" * keeping.MEBIBYTE))
+    assert reading.data_of(again)[:1] == b"y" and left()[:2] == (1, 1)
+    keeping.keep(place_in(row), NewFile("copy", b"y" * keeping.MEBIBYTE))
+    with pytest.raises(FileRefusedError, match="the 1 MB that they may"):
+        keeping.keep(place_in(row, turn), NewFile("a", b"z"))
+
+
 def test_one_answer_brings_only_so_many_and_may_change_those(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     row = long_conversation(ada, 2)
     turn = turn_in(row)
