@@ -21,7 +21,7 @@ POLICY = {"default-src 'none'", "base-uri 'none'", "form-action 'none'", "frame-
 
 
 def kept(row: Conversation, name: str = "a.csv", data: bytes = b"a,b\n") -> StoredFile:
-    return keeping.keep(Place(row.owner_id, row.pk), NewFile(name, data))
+    return keeping.keep(Place(row.owner_id, row.pk), NewFile.of(name, data))
 
 
 def body_of(response: object) -> bytes:
