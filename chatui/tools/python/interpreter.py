@@ -20,7 +20,7 @@ from typing import Any
 from chatui.tools.files import GivenFile
 from chatui.tools.python.answers import Answer, AnswerReader
 from chatui.tools.python.data_files import DataFiles, Taken
-from chatui.tools.python.launch import CannotLaunchError, Launch
+from chatui.tools.python.launch import MEBIBYTE, CannotLaunchError, Launch
 from chatui.tools.python.starting import READ_BYTES, ended, started
 
 GRACE_SECONDS = 2.0
@@ -47,12 +47,14 @@ class InterpreterEndedError(Exception):
 @dataclass(slots=True, eq=False)
 class Interpreter:
     """``first_process``: the id of the sandbox's own first process, as the host counts. ``is_alive``: not known to have ended.
+    ``most_taken_bytes``: of files, after one call.
 
     ``start`` makes one.
     """
 
     process: asyncio.subprocess.Process
     first_process: int
+    most_taken_bytes: int
     inodes: int = 0
     is_alive: bool = True
     _data: DataFiles | None = None
@@ -67,7 +69,7 @@ class Interpreter:
         """
         try:
             async with asyncio.timeout(START_SECONDS):
-                interpreter = cls(*await started(launch))
+                interpreter = cls(*await started(launch), launch.data_mebibytes * MEBIBYTE)
                 await interpreter._begin()
         except TimeoutError:
             raise CannotLaunchError(f"the sandbox did not start within {START_SECONDS:g} seconds") from None
@@ -124,7 +126,9 @@ class Interpreter:
 
     async def take(self, most_files: int, most_bytes: int) -> Taken:
         """The files that the last call has made or changed, between two calls. See ``DataFiles``."""
-        return await asyncio.to_thread(self._data.take, most_files, most_bytes) if self._data is not None else Taken()
+        if self._data is None:
+            return Taken()
+        return await asyncio.to_thread(self._data.take, most_files, most_bytes, self.most_taken_bytes)
 
     def kill(self) -> None:
         """End it, now. What it held is gone."""
