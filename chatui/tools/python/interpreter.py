@@ -32,6 +32,8 @@ MOST_INODES = 10_000
 FLOOD_PAUSE_SECONDS = 0.01
 """After each piece of output that is too much, so that reading it costs next to nothing: 6 MB a second."""
 NICENESS = 10
+LAID_BYTES = 1024 * 1024
+"""Of a file, in one request."""
 _DATA = "/proc/{}/root/{}"
 _DIRECTORIES = ("tmp", "mnt/data")
 
@@ -106,14 +108,10 @@ class Interpreter:
         """
         if not files:
             return ()
-        laid = []
         self._signal(signal.SIGCONT)
         try:
             async with asyncio.timeout(START_SECONDS):
-                for file in files:
-                    request = {"lay": file.name, "data": base64.b64encode(file.data).decode()}
-                    if not (await self._ask(request, AnswerReader(_mark(), 2000))).has_failed:
-                        laid.append(file.name)
+                laid = [file.name for file in files if await self._has_laid(file)]
         except TimeoutError:
             self.kill()
             raise InterpreterEndedError("it did not take its files") from None
@@ -123,6 +121,15 @@ class Interpreter:
         self._signal(signal.SIGSTOP)
         await self.take(0, 0)
         return tuple(laid)
+
+    async def _has_laid(self, file: GivenFile) -> bool:
+        """In pieces: a request is several times in the memory of the interpreter, which may have little left."""
+        for at in range(0, len(file.data) or 1, LAID_BYTES):
+            piece = base64.b64encode(file.data[at : at + LAID_BYTES]).decode()
+            request = {"lay": file.name, "data": piece, "is_first": at == 0}
+            if (await self._ask(request, AnswerReader(_mark(), 2000))).has_failed:
+                return False
+        return True
 
     async def take(self, most_files: int, most_bytes: int) -> Taken:
         """The files that the last call has made or changed, between two calls. See ``DataFiles``."""
@@ -179,7 +186,7 @@ class Interpreter:
             await asyncio.gather(asked, return_exceptions=True)
         return replace(answer, text=f"{answer.text}\n[Interrupted after {seconds:g} seconds.]") if is_interrupted else answer
 
-    async def _ask(self, request: dict[str, str], reader: AnswerReader) -> Answer:
+    async def _ask(self, request: dict[str, Any], reader: AnswerReader) -> Answer:
         self._write({"mark": reader.mark, **request})
         output = self.process.stdout
         async with self._reading:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import os
+from dataclasses import replace
 from pathlib import Path
 from uuid import uuid4
 
@@ -11,10 +13,18 @@ import pytest
 
 from chatui.tools.files import GivenFile, MadeFile, NotKeptError
 from chatui.tools.python.data_files import SMALL_BYTES, DataFiles, Taken
-from chatui.tools.python.interpreter import Interpreter
-from tests.chatui.tools.python.sandbox import DATA_MEBIBYTES, within
+from chatui.tools.python.interpreter import START_SECONDS, Interpreter, InterpreterEndedError
+from tests.chatui.tools.python.sandbox import DATA_MEBIBYTES, sandbox, within
 
 MOST = 1000
+HASHED = "import hashlib; hashlib.file_digest(open('large', 'rb'), 'sha256').hexdigest()"
+HOG = """
+kept, size = [], 2**26
+while size > 1024:
+    try: kept.append(bytes(size))
+    except MemoryError: size //= 2
+"""
+ENDED = "it ended by itself, or was killed for the memory or time that it took"
 FAKE_PYPLOT = """
 import sys, types
 class Figure:
@@ -167,6 +177,31 @@ def test_files_that_are_laid_are_there_and_do_not_come_out_again() -> None:
 
     text, after = within(task)
     assert text == "['a.bin', 'ü.csv']\nb'\\xff\\x00\\x01'\n" and names(after) == ["ü.csv"]
+
+
+def test_a_file_that_takes_most_of_the_memory_is_laid_in_pieces() -> None:
+    data = bytes(range(256)) * 4 * 1024 * 40
+
+    async def run() -> tuple[tuple[str, ...], str]:
+        interpreter = await Interpreter.start(replace(sandbox(), memory_mebibytes=96, data_mebibytes=48))
+        try:
+            laid = await interpreter.lay([given("large", data)])
+            return laid, (await interpreter.run(HASHED, 20, 4000)).text
+        finally:
+            await interpreter.end()
+
+    assert asyncio.run(run()) == (("large",), f"'{hashlib.sha256(data).hexdigest()}'\n")
+
+
+def test_where_the_code_has_left_no_memory_a_file_is_not_waited_for() -> None:
+    async def task(interpreter: Interpreter) -> tuple[str, ...] | str:
+        await interpreter.run(HOG, 20, 4000)
+        try:
+            return await asyncio.wait_for(interpreter.lay([given("a", bytes(8 * 1024 * 1024))]), START_SECONDS / 2)
+        except InterpreterEndedError as error:
+            return str(error)
+
+    assert within(task) in ((), ENDED), "either way it is soon known"
 
 
 def test_figures_and_what_is_displayed_become_files_and_none_twice() -> None:
