@@ -13,7 +13,7 @@ from chatui.audit_log import counted
 from chatui.audit_log.record import Visitor, record
 from chatui.models import AuditEvent, DebugRequest
 
-DOWNLOADS = ("whole download", "prompt download")
+DOWNLOADS = ("whole download", "prompt download", "file download")
 LISTED_DOWNLOADS = 20
 """How many files of one kind get a line in one look; the sum counts all of them."""
 

@@ -11,8 +11,8 @@ from chatui.models import Conversation, StoredFile, User
 from chatui.permissions import files
 from chatui.store.files import reading
 
-DEBUG_ACTION = "debug file"
-"""What the line in the audit log says where staff open a file of somebody's."""
+DOWNLOAD_ACTION = "file download"
+"""What the line in the audit log says where staff take a file of somebody's: one of ``looks.DOWNLOADS``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ def own(user: User | None, file_id: UUID) -> Download:
 
 def hidden(visitor: Visitor, conversation_id: UUID, file_id: UUID) -> Download:
     """A file as staff open it. Raises as ``access.view_hidden``."""
-    return _download(files.hidden_file(visitor, conversation_id, file_id, action=DEBUG_ACTION))
+    return _download(files.hidden_file(visitor, conversation_id, file_id, action=DOWNLOAD_ACTION))
 
 
 def _download(file: StoredFile) -> Download:

@@ -96,9 +96,9 @@ def places(world: World) -> dict[str, str]:
     invited = invitations.make(Visitor(inviter, ADDRESS, "shell"), days=7, group=None, note="").split("/")
     foreign = append(second, None, Header("user"), "Elsewhere")
     files = [
-        keeping.keep(Place(row.owner_id, row.pk), NewFile("a visible file.txt", b"visible")) for row in (world.hers.conversation, second)
+        keeping.keep(Place(row.owner_id, row.pk), NewFile.of("a visible file.txt", b"visible")) for row in (world.hers.conversation, second)
     ]
-    deleted_file = keeping.keep(Place(owner.pk, world.deleted.conversation.pk), NewFile("in the bin.txt", b"visible"))
+    deleted_file = keeping.keep(Place(owner.pk, world.deleted.conversation.pk), NewFile.of("in the bin.txt", b"visible"))
     key = making.make(Visitor(owner, ADDRESS, "shell"), making.Wanted("A script", for_responses=True, for_chat=True))
     return {
         "api_key": key.id,

@@ -565,10 +565,10 @@ ROUTES: tuple[Route, ...] = (
         "c/<uuid:conversation_id>/debug/files/<uuid:file_id>/",
         "Whoever has opened the debug view: a file of this conversation, which its owner sees as well. Each access is recorded.",
         (
-            Ask("GET", "/c/{conversation}/debug/files/{file}/", _HIDDEN_FILE.replace("200+", "200#"), action="debug file"),
-            Ask("GET", "/c/{conversation}/debug/files/{file_elsewhere}/", _HIDDEN_FILE.replace("200+", "404#"), action="debug file"),
-            Ask("GET", "/c/{nothing}/debug/files/{file}/", _HIDDEN_NOWHERE, action="debug file"),
-            Ask("POST", "/c/{conversation}/debug/files/{file}/", _HIDDEN_OTHERWISE, action="debug file"),
+            Ask("GET", "/c/{conversation}/debug/files/{file}/", _HIDDEN_FILE, action="file download"),
+            Ask("GET", "/c/{conversation}/debug/files/{file_elsewhere}/", _HIDDEN_FILE.replace("200+", "404+"), action="file download"),
+            Ask("GET", "/c/{nothing}/debug/files/{file}/", _HIDDEN_NOWHERE, action="file download"),
+            Ask("POST", "/c/{conversation}/debug/files/{file}/", _HIDDEN_OTHERWISE, action="file download"),
         ),
     ),
     Route(

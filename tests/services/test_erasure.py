@@ -57,7 +57,7 @@ def keep(row, data, times):
         for number in range(times):
             try:
                 with transaction.atomic():
-                    keeping.keep(Place(ada.pk, row.pk), NewFile(f"f{number}", data))
+                    keeping.keep(Place(ada.pk, row.pk), NewFile.of(f"f{number}", data))
             except FileRefusedError:
                 refused.append(number)
     except Exception as error:

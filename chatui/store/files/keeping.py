@@ -13,6 +13,7 @@ from chatui.env import environment
 from chatui.models import FileContent, FilePiece, StoredFile, User
 from chatui.models.files.stored_file import FileSource
 from chatui.store.files import media_types, names
+from chatui.store.files.media_types import Kind
 from chatui.store.short_transactions import short_transaction
 
 PIECE_BYTES = 256 * 1024
@@ -27,10 +28,17 @@ class FileRefusedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class NewFile:
-    """``name``: anything that somebody calls it. ``data``: of at most ``CHATUI_FILE_MB``."""
+    """``name``: a clean one. ``data``: of at most ``CHATUI_FILE_MB``. ``of`` makes one."""
 
     name: str = field(repr=False)
     data: bytes = field(repr=False)
+    sha256: str = field(repr=False)
+    kind: Kind
+
+    @classmethod
+    def of(cls, name: str, data: bytes) -> NewFile:
+        """``name``: anything that somebody calls it. All that takes long for a large file is done here, before there is a transaction."""
+        return cls(names.clean(name), data, hashlib.sha256(data).hexdigest(), media_types.kind_of(data))
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +58,10 @@ def keep(place: Place, new: NewFile) -> StoredFile:
     """
     _check_size(new)
     _hold(place.owner_id)
-    name = names.clean(new.name)
-    before = StoredFile.objects.filter(turn=place.turn_id, name=name).first() if place.turn_id else None
+    before = StoredFile.objects.filter(turn=place.turn_id, name=new.name).first() if place.turn_id else None
     if before is None:
         _check_number(place)
-    content = _content(place.owner_id, new.data)
+    content = _content(place.owner_id, new, _freed_by(before))
     if before is not None:
         return _replaced(before, content)
     return StoredFile.objects.create(
@@ -62,7 +69,7 @@ def keep(place: Place, new: NewFile) -> StoredFile:
         conversation_id=place.conversation_id,
         turn_id=place.turn_id,
         content=content,
-        name=name,
+        name=new.name,
         source=FileSource.TOOL if place.turn_id else FileSource.PERSON,
     )
 
@@ -105,16 +112,22 @@ def _hold(owner_id: UUID) -> None:
     User.objects.select_for_update(no_key=True).filter(pk=owner_id).values_list("pk").first()
 
 
-def _content(owner_id: UUID, data: bytes) -> FileContent:
-    digest = hashlib.sha256(data).hexdigest()
-    if (found := FileContent.objects.filter(owner=owner_id, sha256=digest).first()) is not None:
+def _freed_by(before: StoredFile | None) -> int:
+    """How much goes when this file has another content: nothing where another file has the same."""
+    if before is None or StoredFile.objects.filter(content=before.content_id).exclude(pk=before.pk).exists():
+        return 0
+    return before.content.size
+
+
+def _content(owner_id: UUID, new: NewFile, freed: int) -> FileContent:
+    data, kind = new.data, new.kind
+    if (found := FileContent.objects.filter(owner=owner_id, sha256=new.sha256).first()) is not None:
         return found
     most = environment().files_of_person_mb
-    if bytes_of(owner_id) + len(data) > most * MEBIBYTE:
+    if bytes_of(owner_id) - freed + len(data) > most * MEBIBYTE:
         raise FileRefusedError(f"the person's files already take the {most} MB that they may")
-    kind = media_types.kind_of(data)
     content = FileContent.objects.create(
-        owner_id=owner_id, sha256=digest, size=len(data), media_type=kind.media_type, width=kind.width, height=kind.height
+        owner_id=owner_id, sha256=new.sha256, size=len(data), media_type=kind.media_type, width=kind.width, height=kind.height
     )
     parts = [data[at : at + PIECE_BYTES] for at in range(0, len(data), PIECE_BYTES)]
     pieces = [FilePiece(content=content, number=number, data=part) for number, part in enumerate(parts)]

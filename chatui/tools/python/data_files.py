@@ -13,16 +13,20 @@ import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from chatui.tools.files import MadeFile
+from chatui.tools.files import MadeFile, NotKeptError
 
 MOST_ENTRIES = 2000
 MOST_DEPTH = 8
 MOST_LEFT_OUT = 5
 """Names of files that are told where they are too many or too large."""
+SMALL_BYTES = 64 * 1024
+"""A file up to here may have holes: some programs leave a few, and it costs little."""
+_BLOCK_BYTES = 512
 _READ_BYTES = 1024 * 1024
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _CACHE = "__pycache__"
+_UNFIT = "too large, or no plain file"
 
 Stamp = tuple[int, int, int]
 """Inode, size, and time of the last change, which code cannot set back."""
@@ -40,7 +44,8 @@ class DataFiles:
     """``take`` after each call, while the sandbox is stopped; ``close`` at the end. Each blocks, and may be called in any thread."""
 
     def __init__(self, directory: str) -> None:
-        """``directory``: where the host sees it. It is held open from now on: the id of the process in its path may become another's.
+        """``directory``: where the host sees it, on a file system in memory, which counts each block that a file takes. It is held open
+        from now on: the id of the process in its path may become another's.
 
         Raises:
             OSError: it is not there.
@@ -53,10 +58,13 @@ class DataFiles:
 
     def look(self) -> None:
         """Take what is there now for what is known."""
-        self.take(0, 0)
+        self.take(0, 0, 0)
 
-    def take(self, most_files: int, most_bytes: int) -> Taken:
-        """What is new or has changed since the last time: so many files at most, and so many bytes of each."""
+    def take(self, most_files: int, most_bytes: int, most_in_all: int) -> Taken:
+        """What is new or has changed since the last time: so many files at most, so many bytes of each, and so many in all of them.
+
+        What is taken is in the memory of the server, on which the sandbox has no limit but this one.
+        """
         made: list[MadeFile] = []
         left_out: list[tuple[str, str]] = []
         with self._lock:
@@ -66,12 +74,14 @@ class DataFiles:
             changed = sorted(path for path, found in now.items() if self._seen.get(path) != found)
             self._seen = now
             for path in changed:
-                if len(made) == most_files:
-                    left_out.append((path, "too many files at once"))
-                elif (data := self._read(path, most_bytes)) is None:
-                    left_out.append((path, "too large, or no plain file"))
+                try:
+                    if len(made) == most_files:
+                        raise NotKeptError("too many files at once")
+                    made.append(MadeFile(path, self._read(path, most_bytes, most_in_all)))
+                except NotKeptError as error:
+                    left_out.append((path, str(error)))
                 else:
-                    made.append(MadeFile(path, data))
+                    most_in_all -= len(made[-1].data)
         return Taken(tuple(made), tuple(left_out[:MOST_LEFT_OUT]))
 
     def close(self) -> None:
@@ -81,7 +91,7 @@ class DataFiles:
                 os.close(self._root)
             self._root = None
 
-    def _read(self, path: str, most_bytes: int) -> bytes | None:
+    def _read(self, path: str, most_bytes: int, most_in_all: int) -> bytes:
         *directories, name = path.split("/")
         try:
             with contextlib.ExitStack() as opened:
@@ -94,9 +104,16 @@ class DataFiles:
                 about = os.fstat(file)
                 # A second name could be one that is looked at elsewhere; another device is no memory of this sandbox.
                 is_plain = stat.S_ISREG(about.st_mode) and about.st_nlink == 1 and about.st_dev == self._device
-                return _all_of(file, most_bytes) if is_plain and about.st_size <= most_bytes else None
+                if not is_plain or about.st_size > most_bytes:
+                    raise NotKeptError(_UNFIT)
+                # A hole takes no room there, and all of its zeros here.
+                if about.st_blocks * _BLOCK_BYTES < about.st_size and about.st_size > SMALL_BYTES:
+                    raise NotKeptError("a file with holes")
+                if about.st_size > most_in_all:
+                    raise NotKeptError("too much at once")
+                return _all_of(file, min(most_bytes, most_in_all))
         except OSError:
-            return None
+            raise NotKeptError(_UNFIT) from None
 
 
 def _walked(root: int, above: str = "", depth: int = 0) -> Iterator[tuple[str, Stamp]]:
@@ -126,11 +143,11 @@ def _inside(root: int, name: str, above: str, depth: int) -> Iterator[tuple[str,
         os.close(directory)
 
 
-def _all_of(file: int, most_bytes: int) -> bytes | None:
-    """None where it has grown meanwhile."""
+def _all_of(file: int, most_bytes: int) -> bytes:
+    """Refused where it has grown meanwhile."""
     data = bytearray()
     while part := os.read(file, _READ_BYTES):
         data += part
         if len(data) > most_bytes:
-            return None
+            raise NotKeptError(_UNFIT)
     return bytes(data)

@@ -20,7 +20,7 @@ from typing import Any
 from chatui.tools.files import GivenFile
 from chatui.tools.python.answers import Answer, AnswerReader
 from chatui.tools.python.data_files import DataFiles, Taken
-from chatui.tools.python.launch import CannotLaunchError, Launch
+from chatui.tools.python.launch import MEBIBYTE, CannotLaunchError, Launch
 from chatui.tools.python.starting import READ_BYTES, ended, started
 
 GRACE_SECONDS = 2.0
@@ -32,6 +32,8 @@ MOST_INODES = 10_000
 FLOOD_PAUSE_SECONDS = 0.01
 """After each piece of output that is too much, so that reading it costs next to nothing: 6 MB a second."""
 NICENESS = 10
+LAID_BYTES = 1024 * 1024
+"""Of a file, in one request."""
 _DATA = "/proc/{}/root/{}"
 _DIRECTORIES = ("tmp", "mnt/data")
 
@@ -47,12 +49,14 @@ class InterpreterEndedError(Exception):
 @dataclass(slots=True, eq=False)
 class Interpreter:
     """``first_process``: the id of the sandbox's own first process, as the host counts. ``is_alive``: not known to have ended.
+    ``most_taken_bytes``: of files, after one call.
 
     ``start`` makes one.
     """
 
     process: asyncio.subprocess.Process
     first_process: int
+    most_taken_bytes: int
     inodes: int = 0
     is_alive: bool = True
     _data: DataFiles | None = None
@@ -67,7 +71,7 @@ class Interpreter:
         """
         try:
             async with asyncio.timeout(START_SECONDS):
-                interpreter = cls(*await started(launch))
+                interpreter = cls(*await started(launch), launch.data_mebibytes * MEBIBYTE)
                 await interpreter._begin()
         except TimeoutError:
             raise CannotLaunchError(f"the sandbox did not start within {START_SECONDS:g} seconds") from None
@@ -104,14 +108,10 @@ class Interpreter:
         """
         if not files:
             return ()
-        laid = []
         self._signal(signal.SIGCONT)
         try:
             async with asyncio.timeout(START_SECONDS):
-                for file in files:
-                    request = {"lay": file.name, "data": base64.b64encode(file.data).decode()}
-                    if not (await self._ask(request, AnswerReader(_mark(), 2000))).has_failed:
-                        laid.append(file.name)
+                laid = [file.name for file in files if await self._has_laid(file)]
         except TimeoutError:
             self.kill()
             raise InterpreterEndedError("it did not take its files") from None
@@ -122,9 +122,20 @@ class Interpreter:
         await self.take(0, 0)
         return tuple(laid)
 
+    async def _has_laid(self, file: GivenFile) -> bool:
+        """In pieces: a request is several times in the memory of the interpreter, which may have little left."""
+        for at in range(0, len(file.data) or 1, LAID_BYTES):
+            piece = base64.b64encode(file.data[at : at + LAID_BYTES]).decode()
+            request = {"lay": file.name, "data": piece, "is_first": at == 0}
+            if (await self._ask(request, AnswerReader(_mark(), 2000))).has_failed:
+                return False
+        return True
+
     async def take(self, most_files: int, most_bytes: int) -> Taken:
         """The files that the last call has made or changed, between two calls. See ``DataFiles``."""
-        return await asyncio.to_thread(self._data.take, most_files, most_bytes) if self._data is not None else Taken()
+        if self._data is None:
+            return Taken()
+        return await asyncio.to_thread(self._data.take, most_files, most_bytes, self.most_taken_bytes)
 
     def kill(self) -> None:
         """End it, now. What it held is gone."""
@@ -175,7 +186,7 @@ class Interpreter:
             await asyncio.gather(asked, return_exceptions=True)
         return replace(answer, text=f"{answer.text}\n[Interrupted after {seconds:g} seconds.]") if is_interrupted else answer
 
-    async def _ask(self, request: dict[str, str], reader: AnswerReader) -> Answer:
+    async def _ask(self, request: dict[str, Any], reader: AnswerReader) -> Answer:
         self._write({"mark": reader.mark, **request})
         output = self.process.stdout
         async with self._reading:

@@ -100,7 +100,10 @@ def _taken(contents: object, asked: Asked) -> Taken:
                     data = base64.b64decode(text, validate=True)
                 except ValueError:
                     continue
-                if len(data) > asked.most_file_bytes:
+                # Lone halves of a pair can be in JSON.
+                if len(name.encode(errors="surrogatepass")) > _NAME_BYTES:
+                    left_out.append((name[:_NAME_BYTES], "its name is too long"))
+                elif len(data) > asked.most_file_bytes:
                     left_out.append((name, "too large"))
                 else:
                     made.append(MadeFile(name, data))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from uuid import UUID
 
 from chatui.tools.python.data_files import Taken
@@ -75,15 +75,17 @@ class Sessions:
         is_new = session.interpreter is None or not session.interpreter.is_alive
         if is_new:
             await self._begin(session, asked)
+        before = session.interpreter
+        about = await self._lay(session, asked) if asked.files else Outcome("")
         interpreter = session.interpreter
         assert interpreter is not None  # noqa: S101 - it was just started
-        laid = await self._lay(session, interpreter, asked) if asked.files else ()
+        about = replace(about, is_new=is_new or interpreter is not before)
         try:
             answer = await interpreter.run(asked.code, asked.seconds, asked.most_chars)
         except InterpreterEndedError as error:
-            return Outcome(error.answer.text, True, is_new=is_new, ended=str(error), laid=laid)
+            return replace(about, text=error.answer.text, has_failed=True, ended=str(error))
         taken = await interpreter.take(asked.most_files, asked.most_file_bytes) if asked.files else Taken()
-        return Outcome(answer.text, answer.has_failed, answer.files, is_new, taken=taken, laid=laid)
+        return replace(about, text=answer.text, has_failed=answer.has_failed, files=answer.files, taken=taken)
 
     async def _begin(self, session: _Session, asked: Asked) -> None:
         self._let_go(session)
@@ -94,17 +96,25 @@ class Sessions:
             raise ToolError("Python cannot be used at the moment.") from None
         self._check(session, asked)
 
-    async def _lay(self, session: _Session, interpreter: Interpreter, asked: Asked) -> tuple[str, ...]:
-        """Lay the files of the conversation into a new interpreter, and into any the ones that its person has brought since."""
+    async def _lay(self, session: _Session, asked: Asked) -> Outcome:
+        """Lay the files of the conversation into a new interpreter, and into any the ones that its person has brought since.
+
+        The beginning of an outcome. One that ends of it gives way to a new one; files of which that ends as well are not there.
+        """
         assert asked.files is not None  # noqa: S101 - asked by the caller
+        assert session.interpreter is not None  # noqa: S101 - it was just started
         files = await asked.files.of_conversation(self._room.most_laid_bytes, session.given)
+        laid: tuple[str, ...] = ()
         try:
-            laid = await interpreter.lay(files)
+            laid = await session.interpreter.lay(files)
         except InterpreterEndedError:
-            raise ToolError("Python cannot be used at the moment.") from None
+            is_first = session.given is None
+            await self._begin(session, asked)
+            if not is_first:
+                return await self._lay(session, asked)
         self._check(session, asked)
         session.given = {*(session.given or ()), *(file.id for file in files)}
-        return laid
+        return Outcome("", laid=laid, not_laid=tuple(file.name for file in files if file.name not in laid))
 
     def _check(self, session: _Session, asked: Asked) -> None:
         if self._sessions.get(asked.conversation_id) is not session:

@@ -47,6 +47,13 @@ def _notes(outcome: Outcome, given: Given) -> list[str]:
     if given.left_out:
         named = ", ".join(f"{_NOT_TEXT.sub('?', name)[:_NAME_CHARS]} ({why})" for name, why in given.left_out)
         notes.append(f"[The person does not get these files: {named}]")
+    return notes + _notes_on_interpreter(outcome)
+
+
+def _notes_on_interpreter(outcome: Outcome) -> list[str]:
+    notes = []
+    if outcome.not_laid:
+        notes.append(f"[These files of the conversation could not be put into {DIRECTORY}: {', '.join(outcome.not_laid)}]")
     if outcome.ended:
         notes.append(f"[The interpreter ended: {outcome.ended}. Its variables and files are lost; the next call begins with a new one.]")
     elif outcome.laid and outcome.is_new:

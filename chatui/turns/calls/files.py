@@ -36,8 +36,10 @@ class FilesOfTurn:
 
     async def keep(self, made: MadeFile) -> KeptFile:
         """See ``TurnFiles``. It is stored before the model hears of it."""
+        # A name, like a file, can be long: all other writes of this process wait while one looks at it.
+        new = await asyncio.to_thread(NewFile.of, made.name, made.data)
         try:
-            kept = await writer.run(_keep, self._job, made, order=self._job.turn_id, patience=PATIENCE)
+            kept = await writer.run(_keep, self._job, new, order=self._job.turn_id, patience=PATIENCE)
         except FileRefusedError as error:
             raise NotKeptError(str(error)) from None
         except (DatabaseBusyError, LeaseLostError):
@@ -58,11 +60,11 @@ class FilesOfTurn:
             return ()
 
 
-def _keep(job: Job, made: MadeFile) -> KeptFile:
+def _keep(job: Job, new: NewFile) -> KeptFile:
     # A turn that has ended brings nothing any more: its conversation may be on its way out.
     if not ledger.is_ours(job):
         raise LeaseLostError
-    file = keeping.keep(Place(job.asked_by_id, job.conversation_id, job.turn_id), NewFile(made.name, made.data))
+    file = keeping.keep(Place(job.asked_by_id, job.conversation_id, job.turn_id), new)
     return KeptFile(file.name, file.content.size, file.content.sha256)
 
 

@@ -16,7 +16,7 @@ from django.views.decorators.http import require_GET
 from chatui.display.files import attachments
 from chatui.permissions import access
 from chatui.transfer import files
-from chatui.transfer.files import DEBUG_ACTION, Download
+from chatui.transfer.files import DOWNLOAD_ACTION, Download
 from chatui.web import archive
 from chatui.web.guards import guarded, hidden_channels
 from chatui.web.people import person_of
@@ -46,10 +46,10 @@ def turn_files(request: HttpRequest, conversation_id: UUID, turn_id: UUID) -> Ht
     return render(request, "files/_files.html", {"answer": {"files": attachments.of_turn(row, turn_id)}})
 
 
-@hidden_channels("GET", DEBUG_ACTION)
+@hidden_channels("GET", DOWNLOAD_ACTION)
 def debug_file(request: HttpRequest, conversation_id: UUID, file_id: UUID) -> HttpResponseBase:
     """A file in a conversation whose debug view is open. Like the debug view it needs the permission and opt-in, and is recorded."""
-    return _served(request, files.hidden(visitor_of(request, "page"), conversation_id, file_id))
+    return _served(request, files.hidden(visitor_of(request, "download"), conversation_id, file_id))
 
 
 def _served(request: HttpRequest, found: Download) -> HttpResponseBase:

@@ -61,7 +61,7 @@ opened_pages.keep(Turn.objects.filter(conversation='{cited}').earliest('pk').pk,
 turn = Turn.objects.get(conversation='{drawn}')
 place = Place(turn.asked_by_id, turn.conversation_id, turn.pk)
 for name, data in (('plot.png', png(64, 48)), ('a-table-of-' + 'many-' * 10 + 'days.csv', b'a,b'), (arabic + '.txt', b'c')):
-    keeping.keep(place, NewFile(name, data))
+    keeping.keep(place, NewFile.of(name, data))
 print(User.objects.get(username='pia').pk)
 """
 REASON = "A complaint about this answer"

@@ -29,7 +29,7 @@ from tests.chatui.store.files.pictures import png
 turn = Turn.objects.get(conversation='{}')
 place = Place(turn.asked_by_id, turn.conversation_id, turn.pk)
 for name, data in (('plot.png', png(640, 480)), ('a.csv', b'a,b'), ('x.svg', b"<svg onload='alert(1)'/>")):
-    print(keeping.keep(place, NewFile(name, data)).pk)
+    print(keeping.keep(place, NewFile.of(name, data)).pk)
 """
 
 

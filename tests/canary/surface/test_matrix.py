@@ -30,6 +30,7 @@ WAYS = {
     "whole download": "download",
     "audit export": "download",
     "prompt download": "download",
+    "file download": "download",
     "usage export": "download",
 }
 
@@ -48,6 +49,11 @@ def looks() -> Counter[str]:
     return sum((Counter(row.counts) for row in CountedLine.objects.filter(key__startswith="look:")), Counter())
 
 
+def way_of(ask: Ask) -> str:
+    """What is refused for its method alone has come to a page: nothing could have been taken away."""
+    return "page" if "405" in ask.expected else WAYS.get(ask.action, "page")
+
+
 def mark_of(lines: list[AuditEvent], ask: Ask, person: User | None, path: str) -> str:
     """``!`` or ``+`` where there is the one line that there should be, all of its columns looked at; else what is wrong."""
     if not lines:
@@ -57,12 +63,12 @@ def mark_of(lines: list[AuditEvent], ask: Ask, person: User | None, path: str) -
     line = lines[0]
     if line.conversation_id is None and not line.code:
         about = (len(lines), line.action, line.actor, line.address, line.way)
-        return NOTE if about == (1, ask.action, person, ADDRESS, WAYS.get(ask.action, "page")) else f" with {about}"
+        return NOTE if about == (1, ask.action, person, ADDRESS, way_of(ask)) else f" with {about}"
     detail = re.sub(r"^after line \d+: ", "", line.detail)
     seen = (len(lines), line.action, line.actor, line.actor_name, line.address, line.way, detail)
     name = person.get_username() if person else ""
     # The reason of a refused opt-in is a stranger's own words: they do not get into the log.
-    expected = (1, ask.action, person, name, ADDRESS, WAYS.get(ask.action, "page"), "" if line.code else ask.detail)
+    expected = (1, ask.action, person, name, ADDRESS, way_of(ask), "" if line.code else ask.detail)
     if seen != expected or str(line.conversation_id) not in path or abs((timezone.now() - line.at).total_seconds()) > 60:
         return f" with {seen}"
     return ATTEMPT if line.code == "E-PERM-VISIBILITY" else GRANT if line.code == "" and line.owner_name == "ada" else f" with {line.code}"

@@ -140,7 +140,7 @@ def test_people_without_conversations_get_an_empty_archive(bela: User) -> None:
 
 def test_the_archive_has_the_files_of_a_conversation_in_a_folder_of_its_name(talk: Conversation, ada: User) -> None:
     for name, data in (("plot.png", b"\x89PNG"), ("a.csv", b"old"), ("a.csv", b"new")):
-        keeping.keep(Place(ada.pk, talk.pk), NewFile(name, data))
+        keeping.keep(Place(ada.pk, talk.pk), NewFile.of(name, data))
     response = signed_in(ada).get("/download/")
     with zipfile.ZipFile(io.BytesIO(b"".join(response.streaming_content))) as held:  # type: ignore[attr-defined]
         files = {name: held.read(name) for name in held.namelist() if "/" in name}

@@ -1,7 +1,7 @@
 """The program in the sandbox: runs each piece of code it is given in one namespace, as an interactive interpreter does.
 
 A request is a line of JSON on standard input: ``{"mark": text, "code": text}``, or ``{"interrupt": true}`` for the code that is running.
-``{"mark": text, "lay": name, "data": base64}`` writes a file into it instead.
+``{"mark": text, "lay": name, "data": base64, "is_first": bool}`` writes a piece of a file into it instead.
 
 The answer is what the code wrote to standard output or standard error, then a null byte, the mark, a null byte, and a line of JSON:
 ``{"failed": bool, "files": [[name, bytes], …]}`` with the files in the working directory that the code made or changed.
@@ -62,21 +62,23 @@ def main() -> NoReturn:
 
 
 def _listen(requests: Any, inbox: "queue.SimpleQueue[Any]") -> NoReturn:
-    for line in requests:
-        request = json.loads(line)
-        if "interrupt" in request:
-            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
-        else:
-            inbox.put(request)
+    # Where the code has left no memory for a request, half of it is gone. Whoever waits for its answer would wait for nothing.
+    with contextlib.suppress(MemoryError):
+        for line in requests:
+            request = json.loads(line)
+            if "interrupt" in request:
+                signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+            else:
+                inbox.put(request)
     os._exit(0)
 
 
 def _lay(request: Any, answers: int) -> None:
     path, failed = os.path.join(DATA, request["lay"]), False
     try:
-        with open(path, "wb") as file:
+        with open(path, "wb" if request["is_first"] else "ab") as file:
             file.write(base64.b64decode(request["data"]))
-    except OSError:
+    except (OSError, MemoryError):
         failed = True  # half a file would be taken for a whole one
         with contextlib.suppress(OSError):
             os.unlink(path)

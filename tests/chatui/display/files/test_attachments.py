@@ -170,7 +170,7 @@ async def test_the_debug_view_links_the_files_of_a_turn(ada: User, grace: User, 
 
 async def test_what_a_person_brought_stands_below_no_answer(ada: User, backend: ScriptedBackend) -> None:
     turn = await drawn(ada, backend, "plot.png")
-    await database_sync_to_async(keeping.keep)(Place(ada.pk, turn.conversation_id), NewFile("mine.txt", b"x"))
+    await database_sync_to_async(keeping.keep)(Place(ada.pk, turn.conversation_id), NewFile.of("mine.txt", b"x"))
     assert [file.name for file in (await loaded(turn)).files] == ["plot.png"]
 
 

@@ -21,7 +21,7 @@ from tests.chatui.store.long_conversations import long_conversation
 from tests.support import environment
 
 pytestmark = pytest.mark.django_db
-CSV = NewFile("a.csv", b"a,b\n")
+CSV = NewFile.of("a.csv", b"a,b\n")
 
 
 def place_in(row: Conversation, turn: Turn | None = None) -> Place:
@@ -49,10 +49,10 @@ def left() -> tuple[int, int, int]:
 def test_a_file_is_read_as_it_was_kept_in_pieces(ada: User) -> None:
     row = long_conversation(ada, 2)
     data = bytes(range(256)) * 1024 * 2 + b"end"
-    file = keeping.keep(place_in(row), NewFile("d/data.bin", data))
+    file = keeping.keep(place_in(row), NewFile.of("d/data.bin", data))
     assert (file.name, file.source, file.content.size) == ("d_data.bin", FileSource.PERSON, len(data))
     assert [len(piece) for piece in reading.pieces(file)] == [PIECE_BYTES, PIECE_BYTES, 3] and reading.data_of(file) == data
-    empty = keeping.keep(place_in(row), NewFile("empty", b""))
+    empty = keeping.keep(place_in(row), NewFile.of("empty", b""))
     assert reading.data_of(empty) == b"" and empty.id.version == 4, "an id in an address is random"
 
 
@@ -66,12 +66,12 @@ def test_the_same_bytes_are_kept_once_for_a_person_and_never_for_two(ada: User, 
 def test_the_last_file_of_a_name_counts_in_a_turn_and_each_turn_has_its_own(ada: User) -> None:
     row = long_conversation(ada, 2)
     first, second = turn_in(row), turn_in(row)
-    kept = keeping.keep(place_in(row, first), NewFile("a.csv", b"1"))
-    again = keeping.keep(place_in(row, first), NewFile("a.csv", b"2"))
+    kept = keeping.keep(place_in(row, first), NewFile.of("a.csv", b"1"))
+    again = keeping.keep(place_in(row, first), NewFile.of("a.csv", b"2"))
     assert kept.pk == again.pk and again.source == FileSource.TOOL and reading.data_of(again) == b"2"
     assert left() == (1, 1, 1), "what nothing has any more is gone"
-    keeping.keep(place_in(row, first), NewFile("a.csv", b"2"))
-    later = keeping.keep(place_in(row, second), NewFile("a.csv", b"3"))
+    keeping.keep(place_in(row, first), NewFile.of("a.csv", b"2"))
+    later = keeping.keep(place_in(row, second), NewFile.of("a.csv", b"3"))
     assert [file.pk for file in reading.of_conversation(row.pk)] == [later.pk]
     assert reading.of_turns([first.pk, second.pk]) == {first.pk: (again,), second.pk: (later,)} and reading.of_turns([]) == {}
 
@@ -79,39 +79,51 @@ def test_the_last_file_of_a_name_counts_in_a_turn_and_each_turn_has_its_own(ada:
 def test_a_file_that_is_too_large_is_refused_and_one_that_just_fits_is_kept(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     row = long_conversation(ada, 2)
     environment.change(monkeypatch, {"file_mb": 1})
-    keeping.keep(place_in(row), NewFile("fits", b"x" * keeping.MEBIBYTE))
+    keeping.keep(place_in(row), NewFile.of("fits", b"x" * keeping.MEBIBYTE))
     with pytest.raises(FileRefusedError, match="larger than 1 MB"):
-        keeping.keep(place_in(row), NewFile("large", b"x" * (keeping.MEBIBYTE + 1)))
+        keeping.keep(place_in(row), NewFile.of("large", b"x" * (keeping.MEBIBYTE + 1)))
     assert [file.name for file in reading.of_conversation(row.pk)] == ["fits"]
 
 
 def test_a_person_has_only_so_much_and_others_have_their_own(ada: User, bela: User, monkeypatch: pytest.MonkeyPatch) -> None:
     mine, hers = long_conversation(ada, 2), long_conversation(bela, 2)
     environment.change(monkeypatch, {"files_of_person_mb": 1})
-    keeping.keep(place_in(mine), NewFile("a", b"x" * keeping.MEBIBYTE))
+    keeping.keep(place_in(mine), NewFile.of("a", b"x" * keeping.MEBIBYTE))
     with pytest.raises(FileRefusedError, match="the 1 MB that they may"):
-        keeping.keep(place_in(mine), NewFile("b", b"y"))
-    keeping.keep(place_in(mine), NewFile("c", b"x" * keeping.MEBIBYTE))
-    keeping.keep(place_in(hers), NewFile("b", b"y"))
+        keeping.keep(place_in(mine), NewFile.of("b", b"y"))
+    keeping.keep(place_in(mine), NewFile.of("c", b"x" * keeping.MEBIBYTE))
+    keeping.keep(place_in(hers), NewFile.of("b", b"y"))
     assert StoredFile.objects.count() == 3, "the same bytes take no more room"
+
+
+def test_a_file_that_takes_the_place_of_another_needs_only_the_room_that_this_one_had(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    row = long_conversation(ada, 2)
+    turn = turn_in(row)
+    environment.change(monkeypatch, {"files_of_person_mb": 1})
+    keeping.keep(place_in(row, turn), NewFile.of("a", b"x" * keeping.MEBIBYTE))
+    again = keeping.keep(place_in(row, turn), NewFile.of("a", b"y" * keeping.MEBIBYTE))
+    assert reading.data_of(again)[:1] == b"y" and left()[:2] == (1, 1)
+    keeping.keep(place_in(row), NewFile.of("copy", b"y" * keeping.MEBIBYTE))
+    with pytest.raises(FileRefusedError, match="the 1 MB that they may"):
+        keeping.keep(place_in(row, turn), NewFile.of("a", b"z"))
 
 
 def test_one_answer_brings_only_so_many_and_may_change_those(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     row = long_conversation(ada, 2)
     turn = turn_in(row)
     environment.change(monkeypatch, {"files_of_answer": 1})
-    keeping.keep(place_in(row, turn), NewFile("a", b"1"))
+    keeping.keep(place_in(row, turn), NewFile.of("a", b"1"))
     with pytest.raises(FileRefusedError, match="at most 1 files"):
-        keeping.keep(place_in(row, turn), NewFile("b", b"1"))
-    keeping.keep(place_in(row, turn), NewFile("a", b"2"))
-    keeping.keep(place_in(row, turn_in(row)), NewFile("b", b"1"))
+        keeping.keep(place_in(row, turn), NewFile.of("b", b"1"))
+    keeping.keep(place_in(row, turn), NewFile.of("a", b"2"))
+    keeping.keep(place_in(row, turn_in(row)), NewFile.of("b", b"1"))
 
 
 def test_files_go_with_their_conversation_and_what_another_one_has_stays(ada: User) -> None:
     gone, kept = long_conversation(ada, 2), long_conversation(ada, 2)
-    keeping.keep(place_in(gone, turn_in(gone)), NewFile("both", b"shared"))
-    keeping.keep(place_in(gone), NewFile("own", b"mine"))
-    keeping.keep(place_in(kept), NewFile("both", b"shared"))
+    keeping.keep(place_in(gone, turn_in(gone)), NewFile.of("both", b"shared"))
+    keeping.keep(place_in(gone), NewFile.of("own", b"mine"))
+    keeping.keep(place_in(kept), NewFile.of("both", b"shared"))
     assert left() == (3, 2, 2), "the premise"
     erasure.erase_conversation(gone.pk)
     assert left() == (1, 1, 1) and reading.data_of(reading.of_conversation(kept.pk)[0]) == b"shared"

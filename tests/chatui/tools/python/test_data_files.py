@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import os
+from dataclasses import replace
 from pathlib import Path
 from uuid import uuid4
 
 import pytest
 
-from chatui.tools.files import GivenFile, MadeFile
-from chatui.tools.python.data_files import DataFiles, Taken
-from chatui.tools.python.interpreter import Interpreter
-from tests.chatui.tools.python.sandbox import DATA_MEBIBYTES, within
+from chatui.tools.files import GivenFile, MadeFile, NotKeptError
+from chatui.tools.python.data_files import SMALL_BYTES, DataFiles, Taken
+from chatui.tools.python.interpreter import START_SECONDS, Interpreter, InterpreterEndedError
+from tests.chatui.tools.python.sandbox import DATA_MEBIBYTES, sandbox, within
 
 MOST = 1000
+HASHED = "import hashlib; hashlib.file_digest(open('large', 'rb'), 'sha256').hexdigest()"
+HOG = """
+kept, size = [], 2**26
+while size > 1024:
+    try: kept.append(bytes(size))
+    except MemoryError: size //= 2
+"""
+ENDED = "it ended by itself, or was killed for the memory or time that it took"
 FAKE_PYPLOT = """
 import sys, types
 class Figure:
@@ -31,7 +41,7 @@ sys.modules['matplotlib.pyplot'] = pyplot
 """
 
 
-def taken(*codes: str, most_files: int = 5) -> list[Taken]:
+def taken(*codes: str, most_files: int = 5, most_bytes: int = MOST) -> list[Taken]:
     """What comes out after each of these calls of one interpreter."""
 
     async def task(interpreter: Interpreter) -> list[Taken]:
@@ -39,7 +49,7 @@ def taken(*codes: str, most_files: int = 5) -> list[Taken]:
         for code in codes:
             answer = await interpreter.run(code, 20, 4000)
             assert not answer.has_failed, answer.text
-            found.append(await interpreter.take(most_files, MOST))
+            found.append(await interpreter.take(most_files, most_bytes))
         return found
 
     return within(task)
@@ -104,7 +114,9 @@ def test_nobody_waits_for_a_pipe_in_the_place_of_a_file(tmp_path: Path) -> None:
     files = DataFiles(str(tmp_path))
     (tmp_path / "a").write_text("1")
     os.mkfifo(tmp_path / "pipe")
-    assert names(files.take(5, MOST)) == ["a"] and files._read("pipe", MOST) is None and files._read("a", MOST) == b"1"
+    assert names(files.take(5, MOST, MOST)) == ["a"] and files._read("a", MOST, MOST) == b"1"
+    with pytest.raises(NotKeptError):
+        files._read("pipe", MOST, MOST)
     files.close()
 
 
@@ -114,6 +126,32 @@ def test_a_file_that_is_too_large_or_one_too_many_is_named_and_left_there() -> N
     assert found.left_out == tuple((f"f{n}", "too many files at once") for n in (1, 2, 3))
     (found,) = taken(f"open('sparse', 'wb').truncate({DATA_MEBIBYTES} * 1024 * 1024); open('z', 'w').write('z')")
     assert names(found) == ["z"] and found.left_out == (("sparse", "too large, or no plain file"),)
+
+
+def test_a_file_that_is_mostly_holes_is_left_there_and_one_of_the_same_size_without_comes_out() -> None:
+    size = 4 * 1024 * 1024
+    code = f"open('holes', 'wb').truncate({size}); open('small', 'wb').truncate({SMALL_BYTES}); open('whole', 'wb').write(bytes({size}))"
+    (found,) = taken(code, most_bytes=size)
+    assert names(found) == ["small", "whole"] and found.left_out == (("holes", "a file with holes"),)
+
+
+def test_all_files_of_a_call_together_are_no_larger_than_the_room_for_them(tmp_path: Path) -> None:
+    files = DataFiles(str(tmp_path))
+    for name, size in (("a", 3), ("b", 4), ("c", 2)):
+        (tmp_path / name).write_bytes(b"x" * size)
+    found = files.take(5, MOST, 5)
+    assert names(found) == ["a", "c"] and found.left_out == (("b", "too much at once"),)
+    files.close()
+
+
+def test_an_interpreter_gives_out_no_more_than_it_has_room_for() -> None:
+    async def task(interpreter: Interpreter) -> Taken:
+        interpreter.most_taken_bytes = 3
+        await interpreter.run("open('a', 'w').write('12'); open('b', 'w').write('34')", 20, 4000)
+        return await interpreter.take(5, MOST)
+
+    found = within(task)
+    assert names(found) == ["a"] and found.left_out == (("b", "too much at once"),)
 
 
 def test_a_flood_of_files_is_cut() -> None:
@@ -141,6 +179,31 @@ def test_files_that_are_laid_are_there_and_do_not_come_out_again() -> None:
     assert text == "['a.bin', 'ü.csv']\nb'\\xff\\x00\\x01'\n" and names(after) == ["ü.csv"]
 
 
+def test_a_file_that_takes_most_of_the_memory_is_laid_in_pieces() -> None:
+    data = bytes(range(256)) * 4 * 1024 * 40
+
+    async def run() -> tuple[tuple[str, ...], str]:
+        interpreter = await Interpreter.start(replace(sandbox(), memory_mebibytes=96, data_mebibytes=48))
+        try:
+            laid = await interpreter.lay([given("large", data)])
+            return laid, (await interpreter.run(HASHED, 20, 4000)).text
+        finally:
+            await interpreter.end()
+
+    assert asyncio.run(run()) == (("large",), f"'{hashlib.sha256(data).hexdigest()}'\n")
+
+
+def test_where_the_code_has_left_no_memory_a_file_is_not_waited_for() -> None:
+    async def task(interpreter: Interpreter) -> tuple[str, ...] | str:
+        await interpreter.run(HOG, 20, 4000)
+        try:
+            return await asyncio.wait_for(interpreter.lay([given("a", bytes(8 * 1024 * 1024))]), START_SECONDS / 2)
+        except InterpreterEndedError as error:
+            return str(error)
+
+    assert within(task) in ((), ENDED), "either way it is soon known"
+
+
 def test_figures_and_what_is_displayed_become_files_and_none_twice() -> None:
     first, second, third = taken(
         FAKE_PYPLOT + "figures[1] = Figure(b'one'); figures[2] = Figure(b'two')",
@@ -162,10 +225,10 @@ def test_what_is_displayed_and_no_picture_is_printed() -> None:
 def test_a_directory_of_the_hosts_is_never_walked_after_the_sandbox_has_gone(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("1")
     files = DataFiles(str(tmp_path))
-    assert names(files.take(5, MOST)) == ["a"], "the premise"
+    assert names(files.take(5, MOST, MOST)) == ["a"], "the premise"
     files.close()
     (tmp_path / "b").write_text("2")
-    assert files.take(5, MOST) == Taken()
+    assert files.take(5, MOST, MOST) == Taken()
     files.close()
 
 

@@ -98,6 +98,13 @@ def test_files_come_back_within_their_limits_and_only_where_somebody_gets_them()
     assert with_peer(Peer(said(output="", contents="x")), lambda service: service.run(asked)).taken == Taken()
 
 
+def test_a_file_whose_name_is_too_long_is_left_out() -> None:
+    fits, long = "ä" * 1000, "ä" * 1000 + "\ud800"
+    asked = replace(ASKED, files=Files(), most_files=5, most_file_bytes=3)
+    outcome = with_peer(Peer(said(output="", contents=[[long, "YSxi"], [fits, "YSxi"]])), lambda service: service.run(asked))
+    assert outcome.taken == Taken((MadeFile(fits, b"a,b"),), ((long, "its name is too long"),))
+
+
 def test_a_reply_may_be_as_long_as_its_files_and_no_longer() -> None:
     whole = base64.b64encode(bytes(MOST_BYTES)).decode()
     asked = replace(ASKED, files=Files(), most_files=2, most_file_bytes=MOST_BYTES)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from dataclasses import replace
 from typing import TypeVar
 from uuid import UUID, uuid4
 
 import pytest
 
+from chatui.tools.files import GivenFile, KeptFile, MadeFile
 from chatui.tools.python import wording
 from chatui.tools.python.executors import Asked, Outcome
-from chatui.tools.python.interpreter import Interpreter
+from chatui.tools.python.interpreter import Interpreter, InterpreterEndedError
 from chatui.tools.python.launch import CannotLaunchError
 from chatui.tools.python.sessions import Room, Sessions
 from chatui.tools.tool import ToolError
@@ -154,6 +156,44 @@ def test_a_cancelled_call_leaves_room_for_the_next() -> None:
         return await sessions.run(asked("2"))
 
     assert with_sessions(task, most=1).text == "2\n"
+
+
+class Files:
+    """A ``TurnFiles`` with one file of the person's, which is read as the real ones are."""
+
+    file = GivenFile(uuid4(), "mine.txt", b"mine")
+
+    async def keep(self, made: MadeFile) -> KeptFile:
+        raise NotImplementedError
+
+    async def of_conversation(self, most_bytes: int, known: Collection[UUID] | None = None) -> Sequence[GivenFile]:
+        return [self.file] if not known or self.file.id not in known else []
+
+
+@pytest.mark.parametrize(("deaths", "said"), [(0, "['mine.txt']"), (1, "['mine.txt']"), (2, "[]")])
+def test_an_interpreter_that_ends_of_its_files_costs_no_call(deaths: int, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It had none when it began, so the first to end of them is one that was used."""
+    with_files = replace(asked("import os; print(os.listdir())"), files=Files())
+    lay = Interpreter.lay
+    tried: list[GivenFile] = []
+
+    async def dies(self: Interpreter, files: Sequence[GivenFile]) -> tuple[str, ...]:
+        tried.extend(files)
+        if files and len(tried) <= deaths:
+            self.kill()
+            raise InterpreterEndedError("it died")
+        return await lay(self, files)
+
+    async def task(sessions: Sessions) -> list[Outcome]:
+        await sessions.run(asked("x = 1"))
+        sessions._sessions[ONE].given = set()
+        return [await sessions.run(with_files), await sessions.run(with_files)]
+
+    monkeypatch.setattr(Interpreter, "lay", dies)
+    first, second = with_sessions(task)
+    assert first.is_new == (deaths > 0) and not second.is_new and first.text == second.text == f"{said}\n"
+    assert first.laid == (("mine.txt",) if deaths < 2 else ()) and second.laid == second.not_laid == ()
+    assert ("could not be put into /mnt/data: mine.txt]" in wording.reply(first)) == (deaths == 2)
 
 
 def test_a_sandbox_that_cannot_be_started_is_an_error_for_the_model_without_details() -> None:

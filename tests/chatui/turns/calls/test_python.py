@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import threading
 import time
 from collections.abc import AsyncIterator
 from typing import Any
@@ -19,9 +20,10 @@ from chatui.backends.chat.backend import ChatCompletionsBackend
 from chatui.backends.harmony.backend import HarmonyCompletionsBackend
 from chatui.backends.responses.backend import ResponsesBackend
 from chatui.database.faults import DatabaseBusyError
+from chatui.database.writer import writer
 from chatui.delivery.bus import PROCESS
 from chatui.models import StoredFile, Turn, User
-from chatui.store.files import keeping, reading
+from chatui.store.files import keeping, names, reading
 from chatui.store.files.keeping import NewFile, Place
 from chatui.tools import execution, found
 from chatui.tools.python import availability, python_tool
@@ -174,7 +176,7 @@ async def test_a_new_interpreter_has_the_files_of_its_conversation_and_of_no_oth
     async with model(monkeypatch, ChatCompletionsBackend, *over_chat("open('a.csv', 'w').write('a,b')"), *over_chat(listing) * 2) as server:
         offer(monkeypatch)
         first = await run(ada, ask())
-        await database_sync_to_async(keeping.keep)(Place(ada.pk, first.conversation_id), NewFile("mine.txt", b"attached"))
+        await database_sync_to_async(keeping.keep)(Place(ada.pk, first.conversation_id), NewFile.of("mine.txt", b"attached"))
         sessions: Any = python_tool.executor()
         await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(sessions.close(), execution.tools_loop()))
         await run(ada, ask(text="And now?", conversation=first.conversation_id))
@@ -191,7 +193,7 @@ async def test_what_a_person_brings_later_is_laid_beside_what_is_there(ada: User
     async with model(monkeypatch, ChatCompletionsBackend, *over_chat(PLOT + "; x = 1"), *over_chat(listing, listing)) as server:
         offer(monkeypatch)
         first = await run(ada, ask())
-        await database_sync_to_async(keeping.keep)(Place(ada.pk, first.conversation_id), NewFile("mine.txt", b"attached"))
+        await database_sync_to_async(keeping.keep)(Place(ada.pk, first.conversation_id), NewFile.of("mine.txt", b"attached"))
         await run(ada, ask(text="And now?", conversation=first.conversation_id))
     replies = [message["content"] for message in posts(server)[-1]["messages"] if message["role"] == "tool"]
     there = "(1, ['mine.txt', 'plot.png'])"
@@ -243,6 +245,20 @@ async def test_files_that_cannot_be_read_now_do_not_keep_code_from_running(
         offer(monkeypatch)
         await run(ada, ask())
     assert [message["content"] for message in posts(server)[-1]["messages"] if message["role"] == "tool"] == [PLOTTED]
+
+
+async def test_a_file_is_looked_at_before_the_write_that_others_wait_for(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    threads = []
+
+    def seen(name: str) -> str:
+        threads.append(threading.current_thread())
+        return name
+
+    monkeypatch.setattr(names, "clean", seen)
+    async with model(monkeypatch, ChatCompletionsBackend, *over_chat(PLOT)):
+        offer(monkeypatch)
+        await run(ada, ask())
+    assert len(threads) == 1 and threads[0] is not writer._thread and threads[0] is not threading.main_thread()
 
 
 async def test_a_file_that_cannot_be_stored_costs_nothing_but_itself(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,7 +21,7 @@ POLICY = {"default-src 'none'", "base-uri 'none'", "form-action 'none'", "frame-
 
 
 def kept(row: Conversation, name: str = "a.csv", data: bytes = b"a,b\n") -> StoredFile:
-    return keeping.keep(Place(row.owner_id, row.pk), NewFile(name, data))
+    return keeping.keep(Place(row.owner_id, row.pk), NewFile.of(name, data))
 
 
 def body_of(response: object) -> bytes:
@@ -90,6 +90,14 @@ def test_staff_open_a_file_under_the_rules_of_the_debug_view(conversation: Conve
     client.post(f"/c/{conversation.pk}/debug/open/", OPENING)
     assert body_of(client.get(path)) == b"a,b\n"
     assert client.get(f"/c/{conversation.pk}/debug/files/{uuid4()}/").status_code == 404
+
+
+def test_a_file_that_staff_take_has_a_line_of_its_own_in_the_audit_log(conversation: Conversation, grace: User) -> None:
+    file, client = kept(conversation), signed_in(grace)
+    client.post(f"/c/{conversation.pk}/debug/open/", OPENING)
+    client.get(f"/c/{conversation.pk}/debug/files/{file.pk}/")
+    lines = list(AuditEvent.objects.order_by("number").values_list("action", "way", "actor_name", "owner_name"))
+    assert lines == [("open debug view", "page", "grace", "ada"), ("file download", "download", "grace", "ada")]
 
 
 def test_whoever_was_made_inactive_gets_nothing(conversation: Conversation, ada: User) -> None:
