@@ -11,10 +11,11 @@ from datetime import timedelta
 from django.contrib.auth.models import Group, Permission
 from django.contrib.sessions.models import Session
 from django.db import transaction
+from django.db.models import Q
 from django.utils import timezone
 
 from chatui.audit_log import counted
-from chatui.models import AttemptWarning, StoredBackend, User
+from chatui.models import AttemptWarning, StoredBackend, UsageEntry, User
 
 LEFT_OVER_AFTER = timedelta(hours=1)
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -98,6 +99,8 @@ def remove(run: str, sessions: Iterable[str] = ()) -> None:
         people = User.objects.filter(username__in=names, groups__name=run)
         for person in people:
             counted.end_all_of(person)
+        # What no person asked is no use of anybody's.
+        UsageEntry.objects.filter(Q(person__in=people) | Q(choice__startswith=f"{run}-")).delete()
         people.delete()
         Group.objects.filter(name=run).delete()
 

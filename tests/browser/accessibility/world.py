@@ -35,7 +35,7 @@ ADMINS = [
     "view_usage",
     "change_limits",
     *(f"{verb}_{what}" for what in ("user", "group", "storedbackend") for verb in ("add", "change", "view", "delete")),
-    *("view_conversation", "view_failedanswer"),
+    "view_conversation",
 ]
 PEOPLE: dict[str, tuple[bool, list[str]]] = {
     "ada": (False, []),
