@@ -24,11 +24,12 @@ from chatui.models import Conversation, Turn, UsageCount, UsageEntry, UsageLimit
 from chatui.models.turn import TurnState
 from chatui.models.usage.entry import UsageKind
 from chatui.store import erasure
-from chatui.turns import running, sweep
+from chatui.turns import own_requests, running, sweep
+from chatui.turns.sampling import Sampling, account_of
 from chatui.turns.start import Ask, Kind
 from chatui.usage import limits, settling
 from chatui.usage.counting import Asked, Charge, Spent
-from chatui.usage.told import spent_on
+from chatui.usage.told import MOST_TOKENS, spent_on
 from renderer.frames import Frame, Header, Terminator
 from tests.chatui.conftest import store
 from tests.support.scripted import FINAL, ScriptedBackend, Step, answer, frame
@@ -68,6 +69,34 @@ async def test_what_a_server_does_not_say_is_estimated_and_marked(ada: User, bac
 async def test_a_count_that_cannot_be_is_not_believed(said: Usage, ada: User, backend: ScriptedBackend) -> None:
     spent = spent_on(SampleRequest((Frame(Header("user"), "What is 2 + 2?"),)), said, 7.0)
     assert spent.is_estimate and spent.output == 20 and 0 < spent.input < 100
+
+
+@pytest.mark.parametrize("said", [Usage(-5, -1), Usage(10**15, 2**31)])
+async def test_counts_that_no_column_holds_do_not_keep_a_turn_from_its_end(said: Usage, ada: User, backend: ScriptedBackend) -> None:
+    backend.script = [*answer()[:-1], SampleEnded(EndReason.STOP, said, "m\x00<|end|>")]
+    await running.ask(ada, ask())
+    await running.settle()
+    turn = await Turn.objects.aget()
+    assert (turn.state, turn.input_tokens, turn.output_tokens) == ("completed", None, None)
+    [entry] = await entries()
+    assert entry.is_estimate and entry.model == turn.model == "m\ufffd<end|>"
+
+
+async def test_counts_of_many_samples_together_are_as_many_as_a_column_holds() -> None:
+    def sampling() -> Sampling:
+        made = Sampling(ScriptedBackend(), SampleRequest(()), lambda _: None)
+        made._ended = SampleEnded(EndReason.STOP, Usage(MOST_TOKENS, 7))
+        return made
+
+    account = account_of([sampling() for _ in range(3)], None)
+    assert (account.input_tokens, account.output_tokens) == (2**31 - 1, 21)
+
+
+async def test_a_request_of_the_products_own_tells_the_model_as_it_can_be_stored(backend: ScriptedBackend) -> None:
+    told: list[str] = []
+    backend.script = [*answer()[:-1], SampleEnded(EndReason.STOP, Usage(1, 2), "m\x00<|end|>")]
+    await own_requests.words_of(backend, SampleRequest(()), 100, lambda _, model: told.append(model))
+    assert told == ["m\ufffd<end|>"]
 
 
 async def test_a_stopped_turn_is_booked_with_an_estimate(ada: User, backend: ScriptedBackend) -> None:
