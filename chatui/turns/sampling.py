@@ -104,12 +104,14 @@ class Sampling:
 
 
 def account_of(samplings: Sequence[Sampling], thought_seconds: int | None) -> Account:
-    """The account of a turn: the tokens of all its samplings together, everything else from the last one."""
+    """The account of a turn: the tokens of all its samplings together, everything else from the last one. The model is the last one that
+    was told: a server says it at the end, so a sample that was stopped tells none."""
     accounts = [sampling.account() for sampling in samplings]
     if not accounts:
         return Account(thought_seconds=thought_seconds)
     return replace(
         accounts[-1],
+        model=next((account.model for account in reversed(accounts) if account.model), ""),
         input_tokens=_sum([account.input_tokens for account in accounts]),
         output_tokens=_sum([account.output_tokens for account in accounts]),
         thought_seconds=thought_seconds,

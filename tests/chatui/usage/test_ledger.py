@@ -109,6 +109,29 @@ async def test_a_stopped_turn_is_booked_with_an_estimate(ada: User, backend: Scr
     assert entry.is_estimate and entry.turns == 1 and entry.output_tokens > 3
 
 
+async def test_what_was_stopped_before_the_server_said_its_model_is_booked_as_the_one_that_was_asked_for(ada: User) -> None:
+    kinds = (UsageKind.ANSWER, UsageKind.SUMMARY, UsageKind.TITLE)
+
+    @database_sync_to_async
+    def book(choice: str, spent: Spent, model: str = "") -> None:
+        for kind in kinds:
+            settling.book(uuid4(), Asked(ada.pk, timezone.now().date()), Charge(kind, spent, choice, "A", model))
+
+    for given in (("a/org/big", Spent(1)), ("a/big", Spent(1), "told"), ("a", Spent(1)), ("a/refused", Spent())):
+        await book(*given)
+    assert Counter(entry.model for entry in await entries()) == {"org/big": 3, "told": 3, "": 6}
+
+
+async def test_a_turn_has_the_last_model_that_was_told_where_its_last_sample_was_stopped() -> None:
+    def sampling(model: str | None) -> Sampling:
+        made = Sampling(ScriptedBackend(), SampleRequest(()), lambda _: None)
+        made._ended = SampleEnded(EndReason.STOP, model=model) if model else None
+        return made
+
+    assert account_of([sampling("first"), sampling("second"), sampling(None)], None).model == "second"
+    assert account_of([sampling(None)], None).model == ""
+
+
 async def test_a_turn_whose_process_died_is_booked_by_the_sweep_once(ada: User) -> None:
     await database_sync_to_async(UsageLimit.objects.create)(day_turns=5)
     limits.forget()
