@@ -18,7 +18,7 @@ from django.utils import timezone
 
 from chatui.audit_log.record import Visitor, record
 from chatui.backends.spec.choices import split_choice
-from chatui.models import DebugRequest, Message, Rating
+from chatui.models import Conversation, DebugRequest, Message, Rating
 from chatui.permissions.ratings import EXPORT, HIDDEN_EXPORT
 from chatui.store import transcripts
 from renderer.errors import OpenChatMLError
@@ -69,18 +69,14 @@ def count(filters: Filters) -> int:
 
 
 def export(visitor: Visitor, wanted: Wanted) -> Iterator[str]:
-    """The lines, oldest first, one at a time. Everything is recorded before the first of them is made.
+    """The lines, oldest first, one at a time, of the ratings that there are now. The export is recorded before anything is read.
 
-    With hidden channels each conversation has a line of its own in the audit log, and its owner a notice, as if it had been looked at.
-    Raises a database error where that fails.
+    With hidden channels each conversation has a line of its own in the audit log, and its owner a notice, as if it had been looked at:
+    right before it is read, so that nobody else waits for the log. Where that fails, a database error is raised and nothing follows.
     """
-    rows = _rows(wanted.filters)
-    detail = f"{wanted.format}, {rows.count()}: {wanted.filters}"
-    with transaction.atomic():
-        record(HIDDEN_EXPORT if wanted.has_hidden else EXPORT, visitor, detail=detail)
-        if wanted.has_hidden:
-            _record_looks(visitor, rows, wanted.reason)
-    return _lines(list(rows.values_list("pk", flat=True)), wanted)
+    keys = list(_rows(wanted.filters).values_list("pk", flat=True))
+    record(HIDDEN_EXPORT if wanted.has_hidden else EXPORT, visitor, detail=f"{wanted.format}, {len(keys)}: {wanted.filters}")
+    return _lines(keys, visitor, wanted)
 
 
 def _rows(filters: Filters) -> QuerySet[Rating]:
@@ -99,25 +95,32 @@ def _rows(filters: Filters) -> QuerySet[Rating]:
     return rows.filter(by_name) if filters.backend else rows
 
 
-def _record_looks(visitor: Visitor, rows: QuerySet[Rating], reason: str) -> None:
+def _lines(keys: list[UUID], visitor: Visitor, wanted: Wanted) -> Iterator[str]:
+    looked_at: set[UUID] = set()
+    for key in keys:
+        # Read one by one: meanwhile a rating may be taken back, or its conversation deleted.
+        found = _rows(Filters()).select_related("message__turn", "message__conversation__owner").defer("message__turn__request")
+        row = found.filter(pk=key).first()
+        if row is None:
+            continue
+        conversation = row.message.conversation
+        if wanted.has_hidden and conversation.pk not in looked_at:
+            _record_look(visitor, conversation, wanted.reason)
+            looked_at.add(conversation.pk)
+        if (written := _written(row, wanted)) is not None:
+            yield json.dumps(written, ensure_ascii=False) + "\n"
+
+
+def _record_look(visitor: Visitor, conversation: Conversation, reason: str) -> None:
+    """In a transaction of its own: each line of the log waits for the lock on it, which is held until the end of its transaction."""
     now = timezone.now()
-    found = rows.select_related("message__conversation__owner").only("message__conversation__owner__username")
-    for conversation in {row.message.conversation_id: row.message.conversation for row in found}.values():
+    with transaction.atomic():
         record(HIDDEN_EXPORT, visitor, conversation, detail=reason)
         if visitor.user is not None:
             # What access notices are made of: a look that was over at once.
             DebugRequest.objects.create(
                 conversation=conversation, person=visitor.user, reason=reason, minutes=0, expires_at=now, closed_at=now
             )
-
-
-def _lines(keys: list[UUID], wanted: Wanted) -> Iterator[str]:
-    for key in keys:
-        # Read one by one: meanwhile a rating may be taken back, or its conversation deleted.
-        found = _rows(Filters()).select_related("message__turn", "message__conversation").defer("message__turn__request")
-        row = found.filter(pk=key).first()
-        if row is not None and (written := _written(row, wanted)) is not None:
-            yield json.dumps(written, ensure_ascii=False) + "\n"
 
 
 def _written(row: Rating, wanted: Wanted) -> dict[str, object] | None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.db import DatabaseError
 from django.test import Client
 from django.utils import timezone
 
@@ -171,6 +172,34 @@ def test_with_the_permission_they_come_and_each_conversation_is_recorded(reader:
     assert (whole.action, whole.conversation_id) == ("ratings export with hidden channels", None)
     assert (each.action, each.conversation_id, each.owner_name) == (whole.action, talk.conversation.pk, "ada")
     assert each.detail == WHY["why"] and each.actor == reader
+
+
+def test_a_look_is_recorded_right_before_its_line_and_none_that_is_not_given(ada: User, talk: Planted, canary: Canary) -> None:
+    other = plant(ada, canary)
+    rate(other.final, ada, "up")
+    lines = rating_exports.export(SHELL, Wanted(Filters(), has_hidden=True, reason=WHY["why"]))
+    late = append(other.conversation, other.question, Header("assistant", channel="final"), "Five.", other.turn)
+    rate(late, ada, "up")
+
+    def looks() -> list[Any]:
+        return [line.conversation_id for line in AuditEvent.objects.exclude(conversation_id=None).order_by("number")]
+
+    assert AuditEvent.objects.get().detail == "openchatml, 2: all" and looks() == []
+    assert json.loads(next(lines))["conversation"] == str(talk.conversation.pk) and looks() == [talk.conversation.pk]
+    assert json.loads(next(lines))["conversation"] == str(other.conversation.pk)
+    assert list(lines) == [], "what is rated meanwhile is in no line"
+    assert looks() == [talk.conversation.pk, other.conversation.pk]
+
+
+def test_where_a_look_cannot_be_recorded_nothing_of_it_is_given(talk: Planted, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = rating_exports.export(SHELL, Wanted(Filters(), has_hidden=True, reason=WHY["why"]))
+
+    def fails(*args: Any, **named: Any) -> None:
+        raise DatabaseError
+
+    monkeypatch.setattr(rating_exports, "record", fails)
+    with pytest.raises(DatabaseError):
+        next(lines)
 
 
 def test_owners_are_told_of_it_as_of_any_look(reader: User, ada: User, talk: Planted, monkeypatch: pytest.MonkeyPatch) -> None:
