@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from enum import StrEnum
 from uuid import UUID
@@ -20,14 +20,19 @@ from chatui.audit_log.record import Visitor, record
 from chatui.backends.spec.choices import split_choice
 from chatui.models import Conversation, DebugRequest, Message, Rating
 from chatui.permissions.ratings import EXPORT, HIDDEN_EXPORT
-from chatui.store import transcripts
+from chatui.store import document_headers, transcripts
 from renderer.errors import OpenChatMLError
 from renderer.frame_kinds import PRODUCT_NAMES
+from renderer.frames import Role, Transcript
 from renderer.gate import Audience
 from renderer.harmony import training
 from renderer.harmony.system_messages import SystemMessage
 from renderer.harmony.training import NoExampleError
 from renderer.ocml import document
+
+
+_KEPT_KEYS = ("profiles", "capabilities", document_headers.IMPORTED, document_headers.IMPORTED_FROM)
+"""Keys of a document header that tell how to read a document, and not who wrote it."""
 
 
 class Format(StrEnum):
@@ -150,6 +155,8 @@ def _conversation(answer: Message, wanted: Wanted) -> str | None:
         # A summary of the reasoning was made for the person who asked, as in share links.
         branch = [message for message in branch if message.name not in PRODUCT_NAMES]
     found = transcripts.transcript(answer.conversation, branch, Audience.DEBUG if wanted.has_hidden else Audience.END_USER)
+    if not wanted.has_hidden:
+        found = _nameless(found, answer.turn.model if answer.turn else "")
     if wanted.format is Format.OPENCHATML:
         return document.dump(found)
     turn = answer.turn
@@ -159,3 +166,11 @@ def _conversation(answer: Message, wanted: Wanted) -> str | None:
         return training.example(found.frames, SystemMessage(date=turn.started_at.date().isoformat(), effort=turn.effort))
     except (NoExampleError, OpenChatMLError):
         return None
+
+
+def _nameless(found: Transcript, model: str) -> Transcript:
+    """Without what says who wrote it: an imported document may name its author, and each of the people in it."""
+    frames = (replace(frame, header=replace(frame.header, name=None)) if frame.header.role == Role.USER else frame for frame in found.frames)
+    settings = {name: value for name, value in found.settings.items() if name in document_headers.SAMPLING_SETTINGS}
+    extra = {name: value for name, value in found.extra.items() if name in _KEPT_KEYS}
+    return replace(found, frames=tuple(frames), model=model or None, settings=settings, extra=extra)

@@ -90,6 +90,33 @@ def test_a_training_example_has_the_question_and_the_answer_ended_by_return(judg
     assert canary.found(text) == [] and "developer" not in text and "analysis<|message|>" not in text
 
 
+IMPORTED = """version: "2.2"
+model: what-the-file-claims
+author: Ada Lovelace <ada@example.org>
+capabilities:
+  roles: [user, assistant]
+generation_settings:
+  temperature: 0.5
+  account: ada-1815
+"""
+
+
+def test_a_line_names_nobody_whom_an_imported_document_names(talk: Planted) -> None:
+    Conversation.objects.update(document_header=IMPORTED, imported_at=timezone.now(), imported_from="ChatGPT")
+    Message.objects.filter(pk=talk.question.pk).update(text=f"<|start|>user name=lovelace<|message|>{QUESTION}<|end|>")
+    [hidden] = of(has_hidden=True, reason=WHY["why"])
+    assert all(word in hidden["openchatml"] for word in ("Ada Lovelace", "name=lovelace", "ada-1815")), "the premise"
+    [line] = of()
+    text = line["openchatml"]
+    assert not any(word in text for word in ("Ada", "lovelace", "ada-1815", "example.org", "what-the-file-claims"))
+    found = document.parse(text)
+    assert found.model == "gpt-oss-20b" and found.frames[0].body == QUESTION
+    assert found.settings == {"temperature": 0.5}
+    assert (found.extra["imported"], found.extra["imported_from"]) == (True, "ChatGPT") and "capabilities" in found.extra
+    [example] = of(format=Format.HARMONY)
+    assert "lovelace" not in example["harmony"] and QUESTION in example["harmony"]
+
+
 def test_a_cut_answer_is_judged_and_is_no_training_example(talk: Planted) -> None:
     Message.objects.filter(pk=talk.final.pk).update(is_complete=False)
     assert [line["is_complete"] for line in of()] == [False]
