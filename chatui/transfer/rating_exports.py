@@ -154,6 +154,9 @@ def _conversation(answer: Message, wanted: Wanted) -> str | None:
     if not wanted.has_hidden:
         # A summary of the reasoning was made for the person who asked, as in share links.
         branch = [message for message in branch if message.name not in PRODUCT_NAMES]
+    if wanted.format is Format.HARMONY:
+        # Nobody is to learn reasoning that ends in the middle of a thought.
+        branch = [message for message in branch if message.is_complete or message.is_visible]
     found = transcripts.transcript(answer.conversation, branch, Audience.DEBUG if wanted.has_hidden else Audience.END_USER)
     if not wanted.has_hidden:
         found = _nameless(found, answer.turn.model if answer.turn else "")

@@ -117,6 +117,18 @@ def test_a_line_names_nobody_whom_an_imported_document_names(talk: Planted) -> N
     assert "lovelace" not in example["harmony"] and QUESTION in example["harmony"]
 
 
+def test_reasoning_that_was_cut_off_is_in_no_training_example(talk: Planted) -> None:
+    thought = append(talk.conversation, talk.final.parent, Header("assistant", channel="analysis"), "It may be fi", talk.turn)
+    Message.objects.filter(pk=talk.final.pk).update(parent=thought)
+    [whole] = of(format=Format.HARMONY, has_hidden=True, reason=WHY["why"])
+    assert "It may be fi" in whole["harmony"], "the premise"
+    Message.objects.filter(pk=thought.pk).update(is_complete=False)
+    [example] = of(format=Format.HARMONY, has_hidden=True, reason=WHY["why"])
+    assert "It may be fi" not in example["harmony"] and example["harmony"].endswith("<|return|>")
+    [line] = of(has_hidden=True, reason=WHY["why"])
+    assert "It may be fi" in line["openchatml"], "whoever judges sees all of it"
+
+
 def test_a_cut_answer_is_judged_and_is_no_training_example(talk: Planted) -> None:
     Message.objects.filter(pk=talk.final.pk).update(is_complete=False)
     assert [line["is_complete"] for line in of()] == [False]
