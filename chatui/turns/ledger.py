@@ -18,6 +18,7 @@ from django.db.models import Exists, OuterRef, QuerySet
 from django.utils import timezone
 
 from chatui.backends.base import ContextUse
+from chatui.backends.context.room import SEEN_CHARS
 from chatui.database import clock
 from chatui.env import environment
 from chatui.models import Conversation, Folder, Message, Turn, TurnPiece
@@ -39,9 +40,6 @@ from renderer.frames import Frame, Header, Role, Terminator
 from renderer.gate import Audience, VisibleText, show
 from renderer.ocml import document
 from renderer.summary import frame as summary_frame
-
-SEEN_CHARS = 1_000_000
-"""How much of a branch is read, from its end: more than the context of a gpt-oss model holds (131,072 tokens)."""
 
 log = logging.getLogger(__name__)
 
