@@ -266,6 +266,9 @@ def finish(job: Job, outcome: Outcome, account: Account, *, has_pieces: bool = T
         finished_at=now,
     )
     if ended:
+        # Before the conversation: whoever asks in it locks the person's count first, and two in another order would wait for each other.
+        answer = Charge(UsageKind.ANSWER, account.spent, job.choice, account.backend, shown["model"])
+        settling.settle(job.asked, outcome.state, (answer, *account.summaries))
         changed: dict[str, object] = {"active_at": now, "temporary_until": lifetime.after_answer(now)}
         if is_news(outcome.state):
             changed["has_news"] = True
@@ -274,8 +277,6 @@ def finish(job: Job, outcome: Outcome, account: Account, *, has_pieces: bool = T
         if account.sampled_with is not None:
             changed["sampled_with"] = dict(account.sampled_with)
         Conversation.objects.filter(pk=job.conversation_id).update(**changed)
-        answer = Charge(UsageKind.ANSWER, account.spent, job.choice, account.backend, shown["model"])
-        settling.settle(job.asked, outcome.state, (answer, *account.summaries))
     if ended and has_pieces:
         TurnPiece.objects.filter(turn=job.turn_id).delete()
     return bool(ended)

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import random
+import re
 from collections import Counter
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from datetime import timedelta
+from functools import partial
 from typing import Any
 from uuid import uuid4
 
 import pytest
 from channels.db import database_sync_to_async
 from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from chatui.audit_log.record import SHELL
@@ -24,7 +27,7 @@ from chatui.models import Conversation, Turn, UsageCount, UsageEntry, UsageLimit
 from chatui.models.turn import TurnState
 from chatui.models.usage.entry import UsageKind
 from chatui.store import erasure
-from chatui.turns import own_requests, running, sweep
+from chatui.turns import ledger, own_requests, running, sweep
 from chatui.turns.sampling import Sampling, account_of
 from chatui.turns.start import Ask, Kind
 from chatui.usage import limits, settling
@@ -163,6 +166,25 @@ async def test_erasing_a_conversation_books_what_still_runs_and_keeps_what_was_b
     await erase_conversation()
     assert not await Conversation.objects.aexists()
     assert [(entry.input_tokens, entry.turns) for entry in await entries()] == [(10, 1), (0, 1)]
+
+
+async def test_the_end_of_a_turn_locks_the_count_before_the_conversation_as_its_start_does(ada: User) -> None:
+    await database_sync_to_async(UsageLimit.objects.create)(day_turns=5)
+    limits.forget()
+
+    @database_sync_to_async
+    def changed_tables(work: Callable[[], object]) -> list[str]:
+        with CaptureQueriesContext(connection) as queries:
+            work()
+        tables = re.findall(r'UPDATE "(chatui_usagecount|chatui_conversation)"', "; ".join(query["sql"] for query in queries))
+        return list(dict.fromkeys(tables))
+
+    first = await database_sync_to_async(store)(ada, ask(), "here")
+    order = ["chatui_usagecount", "chatui_conversation"]
+    end = partial(ledger.finish, ledger.job_of(first.turn), ledger.Outcome(TurnState.COMPLETED), ledger.Account())
+    assert await changed_tables(end) == order
+    again = partial(store, ada, ask("And now?", conversation=first.turn.conversation_id), "here")
+    assert await changed_tables(again) == order, "the premise"
 
 
 async def test_a_line_of_the_products_own_is_booked_once_and_for_nobody_who_was_erased(ada: User) -> None:
