@@ -196,6 +196,16 @@ def test_e_perm_visibility_hidden_channels_are_refused_without_the_permission(ju
     assert (line.code, line.action, line.actor) == (Code.PERM_VISIBILITY, "ratings export with hidden channels", judge)
 
 
+def test_a_form_without_a_token_is_an_attempt_at_hidden_channels_as_well(judge: User, reader: User, ada: User, talk: Planted) -> None:
+    for person in (judge, reader, ada):
+        client = Client(enforce_csrf_checks=True)
+        client.force_login(person)
+        for asked in ({}, WHY):
+            assert client.post("/ratings/", {"format": "openchatml"} | asked).status_code == 403
+    line = AuditEvent.objects.get()
+    assert (line.code, line.action, line.actor) == (Code.PERM_VISIBILITY, "ratings export with hidden channels", judge)
+
+
 @pytest.mark.parametrize("permission", ["view_hidden_channels", "view_any_conversation"])
 def test_one_of_the_two_permissions_is_not_enough(permission: str, talk: Planted) -> None:
     person = make_person("half", "export_ratings", permission, staff=True)
