@@ -30,7 +30,6 @@ from renderer.harmony.system_messages import SystemMessage
 from renderer.harmony.training import NoExampleError
 from renderer.ocml import document
 
-
 _KEPT_KEYS = ("profiles", "capabilities", document_headers.IMPORTED, document_headers.IMPORTED_FROM)
 """Keys of a document header that tell how to read a document, and not who wrote it."""
 
@@ -173,7 +172,9 @@ def _conversation(answer: Message, wanted: Wanted) -> str | None:
 
 def _nameless(found: Transcript, model: str) -> Transcript:
     """Without what says who wrote it: an imported document may name its author, and each of the people in it."""
-    frames = (replace(frame, header=replace(frame.header, name=None)) if frame.header.role == Role.USER else frame for frame in found.frames)
+    frames = (
+        replace(frame, header=replace(frame.header, name=None)) if frame.header.role == Role.USER else frame for frame in found.frames
+    )
     settings = {name: value for name, value in found.settings.items() if name in document_headers.SAMPLING_SETTINGS}
     extra = {name: value for name, value in found.extra.items() if name in _KEPT_KEYS}
     return replace(found, frames=tuple(frames), model=model or None, settings=settings, extra=extra)

@@ -94,7 +94,7 @@ def _begin(person: User, period: Period) -> None:
 
 
 def _reached(person: User, limits: Limits, period: Period) -> LimitReachedError:
-    """Which limit it is; of several the one that lasts longest. Where none is reached, only answers that are being written are in the way."""
+    """Which limit it is; of several the one that lasts longest. Where none is reached, only answers that still run are in the way."""
     over = [line for line in standing.lines(limits, standing.used_by(person, period), period) if line.used >= line.limit]
     if not over:
         return LimitReachedError(ProductCode.TOO_MANY, None)

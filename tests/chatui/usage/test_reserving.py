@@ -130,7 +130,12 @@ def test_where_only_running_answers_are_in_the_way_no_limit_is_named_and_no_day_
         store(ada, ask())
     assert (refused.value.code, refused.value.until) == (ProductCode.TOO_MANY, None)
     error = of_refusal(refused.value)
-    assert (error.status, error.code, error.retry_after, error.may_retry) == (429, "too_many_at_once", 1, of_code(ProductCode.TOO_MANY).may_retry)
+    assert (error.status, error.code, error.retry_after, error.may_retry) == (
+        429,
+        "too_many_at_once",
+        1,
+        of_code(ProductCode.TOO_MANY).may_retry,
+    )
     UsageCount.objects.update(day_tokens=20_000)
     with pytest.raises(AskRefusedError) as refused:
         store(ada, ask())
