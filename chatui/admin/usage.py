@@ -15,6 +15,9 @@ from chatui.models import ModelPrice, UsageLimit, User
 from chatui.usage import limits
 from chatui.web.visitors import visitor_of
 
+_NAMES = ("group", "model", "since")
+"""The columns that tell which row it is."""
+
 
 class _ForLimits(admin.ModelAdmin):  # type: ignore[type-arg]
     """For members of staff with the one permission. What changes holds at once in this process, and soon in every other."""
@@ -58,9 +61,10 @@ class _ForLimits(admin.ModelAdmin):  # type: ignore[type-arg]
             self.delete_model(request, row)
 
     def _record(self, request: HttpRequest, row: Model, what: str) -> None:
-        fields = [field for field in row._meta.concrete_fields if not field.primary_key and field.name != "group"]
+        # A line holds 200 characters, and a model's name may be as long: the numbers come first, and each name once.
+        fields = [field for field in row._meta.concrete_fields if not field.primary_key and field.name not in _NAMES]
         said = ", ".join(f"{field.name} {value}" for field in fields if (value := field.value_from_object(row)) is not None)
-        record(f"{self.noun} {what}", visitor_of(request, "admin"), detail=f"{row}: {said or 'nothing'}"[:200])
+        record(f"{self.noun} {what}", visitor_of(request, "admin"), detail=f"{said or 'nothing'}: {row}"[:200])
         limits.forget()
 
 

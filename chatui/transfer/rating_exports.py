@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from enum import StrEnum
 from uuid import UUID
@@ -18,16 +18,20 @@ from django.utils import timezone
 
 from chatui.audit_log.record import Visitor, record
 from chatui.backends.spec.choices import split_choice
-from chatui.models import DebugRequest, Message, Rating
+from chatui.models import Conversation, DebugRequest, Message, Rating
 from chatui.permissions.ratings import EXPORT, HIDDEN_EXPORT
-from chatui.store import transcripts
+from chatui.store import document_headers, transcripts
 from renderer.errors import OpenChatMLError
 from renderer.frame_kinds import PRODUCT_NAMES
+from renderer.frames import Role, Transcript
 from renderer.gate import Audience
 from renderer.harmony import training
 from renderer.harmony.system_messages import SystemMessage
 from renderer.harmony.training import NoExampleError
 from renderer.ocml import document
+
+_KEPT_KEYS = ("profiles", "capabilities", document_headers.IMPORTED, document_headers.IMPORTED_FROM)
+"""Keys of a document header that tell how to read a document, and not who wrote it."""
 
 
 class Format(StrEnum):
@@ -69,18 +73,14 @@ def count(filters: Filters) -> int:
 
 
 def export(visitor: Visitor, wanted: Wanted) -> Iterator[str]:
-    """The lines, oldest first, one at a time. Everything is recorded before the first of them is made.
+    """The lines, oldest first, one at a time, of the ratings that there are now. The export is recorded before anything is read.
 
-    With hidden channels each conversation has a line of its own in the audit log, and its owner a notice, as if it had been looked at.
-    Raises a database error where that fails.
+    With hidden channels each conversation has a line of its own in the audit log, and its owner a notice, as if it had been looked at:
+    right before it is read, so that nobody else waits for the log. Where that fails, a database error is raised and nothing follows.
     """
-    rows = _rows(wanted.filters)
-    detail = f"{wanted.format}, {rows.count()}: {wanted.filters}"
-    with transaction.atomic():
-        record(HIDDEN_EXPORT if wanted.has_hidden else EXPORT, visitor, detail=detail)
-        if wanted.has_hidden:
-            _record_looks(visitor, rows, wanted.reason)
-    return _lines(list(rows.values_list("pk", flat=True)), wanted)
+    keys = list(_rows(wanted.filters).values_list("pk", flat=True))
+    record(HIDDEN_EXPORT if wanted.has_hidden else EXPORT, visitor, detail=f"{wanted.format}, {len(keys)}: {wanted.filters}")
+    return _lines(keys, visitor, wanted)
 
 
 def _rows(filters: Filters) -> QuerySet[Rating]:
@@ -99,25 +99,32 @@ def _rows(filters: Filters) -> QuerySet[Rating]:
     return rows.filter(by_name) if filters.backend else rows
 
 
-def _record_looks(visitor: Visitor, rows: QuerySet[Rating], reason: str) -> None:
+def _lines(keys: list[UUID], visitor: Visitor, wanted: Wanted) -> Iterator[str]:
+    looked_at: set[UUID] = set()
+    for key in keys:
+        # Read one by one: meanwhile a rating may be taken back, or its conversation deleted.
+        found = _rows(Filters()).select_related("message__turn", "message__conversation__owner").defer("message__turn__request")
+        row = found.filter(pk=key).first()
+        if row is None:
+            continue
+        conversation = row.message.conversation
+        if wanted.has_hidden and conversation.pk not in looked_at:
+            _record_look(visitor, conversation, wanted.reason)
+            looked_at.add(conversation.pk)
+        if (written := _written(row, wanted)) is not None:
+            yield json.dumps(written, ensure_ascii=False) + "\n"
+
+
+def _record_look(visitor: Visitor, conversation: Conversation, reason: str) -> None:
+    """In a transaction of its own: each line of the log waits for the lock on it, which is held until the end of its transaction."""
     now = timezone.now()
-    found = rows.select_related("message__conversation__owner").only("message__conversation__owner__username")
-    for conversation in {row.message.conversation_id: row.message.conversation for row in found}.values():
+    with transaction.atomic():
         record(HIDDEN_EXPORT, visitor, conversation, detail=reason)
         if visitor.user is not None:
             # What access notices are made of: a look that was over at once.
             DebugRequest.objects.create(
                 conversation=conversation, person=visitor.user, reason=reason, minutes=0, expires_at=now, closed_at=now
             )
-
-
-def _lines(keys: list[UUID], wanted: Wanted) -> Iterator[str]:
-    for key in keys:
-        # Read one by one: meanwhile a rating may be taken back, or its conversation deleted.
-        found = _rows(Filters()).select_related("message__turn", "message__conversation").defer("message__turn__request")
-        row = found.filter(pk=key).first()
-        if row is not None and (written := _written(row, wanted)) is not None:
-            yield json.dumps(written, ensure_ascii=False) + "\n"
 
 
 def _written(row: Rating, wanted: Wanted) -> dict[str, object] | None:
@@ -146,7 +153,12 @@ def _conversation(answer: Message, wanted: Wanted) -> str | None:
     if not wanted.has_hidden:
         # A summary of the reasoning was made for the person who asked, as in share links.
         branch = [message for message in branch if message.name not in PRODUCT_NAMES]
+    if wanted.format is Format.HARMONY:
+        # Nobody is to learn reasoning that ends in the middle of a thought.
+        branch = [message for message in branch if message.is_complete or message.is_visible]
     found = transcripts.transcript(answer.conversation, branch, Audience.DEBUG if wanted.has_hidden else Audience.END_USER)
+    if not wanted.has_hidden:
+        found = _nameless(found, answer.turn.model if answer.turn else "")
     if wanted.format is Format.OPENCHATML:
         return document.dump(found)
     turn = answer.turn
@@ -156,3 +168,13 @@ def _conversation(answer: Message, wanted: Wanted) -> str | None:
         return training.example(found.frames, SystemMessage(date=turn.started_at.date().isoformat(), effort=turn.effort))
     except (NoExampleError, OpenChatMLError):
         return None
+
+
+def _nameless(found: Transcript, model: str) -> Transcript:
+    """Without what says who wrote it: an imported document may name its author, and each of the people in it."""
+    frames = (
+        replace(frame, header=replace(frame.header, name=None)) if frame.header.role == Role.USER else frame for frame in found.frames
+    )
+    settings = {name: value for name, value in found.settings.items() if name in document_headers.SAMPLING_SETTINGS}
+    extra = {name: value for name, value in found.extra.items() if name in _KEPT_KEYS}
+    return replace(found, frames=tuple(frames), model=model or None, settings=settings, extra=extra)

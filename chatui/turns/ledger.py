@@ -18,6 +18,7 @@ from django.db.models import Exists, OuterRef, QuerySet
 from django.utils import timezone
 
 from chatui.backends.base import ContextUse
+from chatui.backends.context.room import SEEN_CHARS
 from chatui.database import clock
 from chatui.env import environment
 from chatui.models import Conversation, Folder, Message, Turn, TurnPiece
@@ -39,9 +40,6 @@ from renderer.frames import Frame, Header, Role, Terminator
 from renderer.gate import Audience, VisibleText, show
 from renderer.ocml import document
 from renderer.summary import frame as summary_frame
-
-SEEN_CHARS = 1_000_000
-"""How much of a branch is read, from its end: more than the context of a gpt-oss model holds (131,072 tokens)."""
 
 log = logging.getLogger(__name__)
 
@@ -268,6 +266,9 @@ def finish(job: Job, outcome: Outcome, account: Account, *, has_pieces: bool = T
         finished_at=now,
     )
     if ended:
+        # Before the conversation: whoever asks in it locks the person's count first, and two in another order would wait for each other.
+        answer = Charge(UsageKind.ANSWER, account.spent, job.choice, account.backend, shown["model"])
+        settling.settle(job.asked, outcome.state, (answer, *account.summaries))
         changed: dict[str, object] = {"active_at": now, "temporary_until": lifetime.after_answer(now)}
         if is_news(outcome.state):
             changed["has_news"] = True
@@ -276,8 +277,6 @@ def finish(job: Job, outcome: Outcome, account: Account, *, has_pieces: bool = T
         if account.sampled_with is not None:
             changed["sampled_with"] = dict(account.sampled_with)
         Conversation.objects.filter(pk=job.conversation_id).update(**changed)
-        answer = Charge(UsageKind.ANSWER, account.spent, job.choice, account.backend, shown["model"])
-        settling.settle(job.asked, outcome.state, (answer, *account.summaries))
     if ended and has_pieces:
         TurnPiece.objects.filter(turn=job.turn_id).delete()
     return bool(ended)

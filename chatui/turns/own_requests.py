@@ -14,7 +14,7 @@ from renderer.events import FrameOpened, FrameText, FrameWithdrawn
 from renderer.frame_kinds import is_answer
 
 Charged = Callable[[Spent, str], None]
-"""Takes what a request took, and what its server calls the model."""
+"""Takes what a request took, and what its server calls the model, as it can be stored."""
 
 
 async def words_of(backend: Backend, request: SampleRequest, most_chars: int, charged: Charged) -> str:
@@ -33,7 +33,7 @@ async def words_of(backend: Backend, request: SampleRequest, most_chars: int, ch
         meter.is_refused = not meter.has_answered
         raise
     finally:
-        charged(Spent() if meter.is_refused else spent_on(request, meter.usage, meter.written), meter.model)
+        charged(Spent() if meter.is_refused else spent_on(request, meter.usage, meter.written), transcripts.header_text(meter.model))
 
 
 async def _words(events: AsyncIterator[SampleEvent], most_chars: int) -> str:

@@ -9,13 +9,16 @@ from dataclasses import replace
 
 from chatui import measures
 from chatui.backends import retries
-from chatui.backends.base import Backend, BackendError, EndReason, GivenReasoning, SampleEnded, SampleRequest
+from chatui.backends.base import Backend, BackendError, EndReason, GivenReasoning, SampleEnded, SampleRequest, Usage
 from chatui.backends.context.room import weight
 from chatui.turns.ledger import Account
 from chatui.usage.counting import Spent
-from chatui.usage.told import spent_on
+from chatui.usage.told import believed, spent_on
 from renderer.events import FrameText, RawEvent
 from renderer.unanswered_calls import UnansweredCalls
+
+_MOST = 2**31 - 1
+"""What a column of a turn can hold."""
 
 
 class Sampling:
@@ -76,11 +79,12 @@ class Sampling:
     def account(self) -> Account:
         """What the server reported about this sample."""
         usage = self._ended.usage if self._ended else None
+        said = usage or Usage()
         return Account(
             backend=self._backend.name,
             model=(self._ended.model or "") if self._ended else "",
-            input_tokens=usage.prompt_tokens if usage else None,
-            output_tokens=usage.completion_tokens if usage else None,
+            input_tokens=believed(said.prompt_tokens),
+            output_tokens=believed(said.completion_tokens),
             turns_left_out=self._ended.turns_left_out if self._ended else 0,
             context=self._ended.context if self._ended else None,
             request=self._sent,
@@ -100,12 +104,14 @@ class Sampling:
 
 
 def account_of(samplings: Sequence[Sampling], thought_seconds: int | None) -> Account:
-    """The account of a turn: the tokens of all its samplings together, everything else from the last one."""
+    """The account of a turn: the tokens of all its samplings together, everything else from the last one. The model is the last one that
+    was told: a server says it at the end, so a sample that was stopped tells none."""
     accounts = [sampling.account() for sampling in samplings]
     if not accounts:
         return Account(thought_seconds=thought_seconds)
     return replace(
         accounts[-1],
+        model=next((account.model for account in reversed(accounts) if account.model), ""),
         input_tokens=_sum([account.input_tokens for account in accounts]),
         output_tokens=_sum([account.output_tokens for account in accounts]),
         thought_seconds=thought_seconds,
@@ -115,4 +121,4 @@ def account_of(samplings: Sequence[Sampling], thought_seconds: int | None) -> Ac
 
 def _sum(counts: Sequence[int | None]) -> int | None:
     known = [count for count in counts if count is not None]
-    return sum(known) if known else None
+    return min(sum(known), _MOST) if known else None

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from django.db.models import Sum
+from typing import Any
+
+from django.db.models import QuerySet, Sum
 from django.db.models.functions import Length
 
-from chatui.backends.context.room import ANSWER_TOKENS, weight
+from chatui.backends.context.room import ANSWER_TOKENS, SEEN_CHARS, weight
 from chatui.env import environment
 from chatui.models import Turn
+from chatui.models.message import Author
 from chatui.models.usage.entry import UsageKind
 from chatui.usage.counting import Charge, Spent
 
@@ -21,16 +24,18 @@ def to_reserve(text: str, before: int) -> int:
 
 def charge_of(turn: Turn) -> Charge:
     """What to book for a turn that nobody can account for any more. Where nothing was written, nothing is spent."""
-    written = _chars(turn.messages.aggregate(chars=Sum(Length("text")))) + _chars(turn.pieces.aggregate(chars=Sum(Length("text"))))
+    # What tools replied and what a program gave was read, not written; and what is stored may still stand in pieces as well.
+    stored = turn.messages.filter(author=Author.MODEL)
+    written = _chars(stored) + _chars(turn.pieces.exclude(frame__in=turn.messages.values("pk")))
     if not written:
         return Charge(UsageKind.ANSWER, Spent(is_estimate=True), turn.choice)
-    seen = turn.conversation.messages.filter(is_visible=True, position__lte=turn.question.position)
-    read = _chars(seen.aggregate(chars=Sum(Length("text"))))
+    # Of all branches, because a walk down one of them costs more than an estimate is worth; no model was sent more than the bound.
+    read = min(_chars(turn.conversation.messages.filter(is_visible=True, position__lte=turn.question.position)), SEEN_CHARS)
     return Charge(UsageKind.ANSWER, Spent(_tokens(read), 0, _tokens(written), is_estimate=True), turn.choice)
 
 
-def _chars(found: dict[str, int | None]) -> int:
-    return found["chars"] or 0
+def _chars(rows: QuerySet[Any]) -> int:
+    return rows.aggregate(chars=Sum(Length("text")))["chars"] or 0
 
 
 def _tokens(chars: int) -> int:

@@ -24,9 +24,10 @@ from chatui.usage.standing import NearLimit
 
 
 class LimitReachedError(Exception):
-    """A limit is reached: the question is not to be stored. ``until``: when it is worth asking again."""
+    """A limit is reached: the question is not to be stored. ``until``: when it is worth asking again; None where it is as soon as an answer
+    has ended that is being written."""
 
-    def __init__(self, code: ProductCode, until: datetime) -> None:
+    def __init__(self, code: ProductCode, until: datetime | None) -> None:
         super().__init__(code.value)
         self.code = code
         self.until = until
@@ -53,7 +54,7 @@ def reserve(person: User, limits: Limits, tokens: int) -> Reserved:
     if not _held(person, limits, tokens, period):
         _begin(person, period)
         if not _held(person, limits, tokens, period):
-            raise _reached(person, limits, tokens, period)
+            raise _reached(person, limits, period)
     return Reserved(tokens, standing.warning(limits, standing.used_by(person, period), period))
 
 
@@ -92,12 +93,10 @@ def _begin(person: User, period: Period) -> None:
     )
 
 
-def _reached(person: User, limits: Limits, tokens: int, period: Period) -> LimitReachedError:
-    """Which limit it is; of several the one that lasts longest. What is running may be all that is in the way: then it is the day's or the
-    month's that it does not fit into."""
-    found = standing.lines(limits, standing.used_by(person, period), period)
-    over = [line for line in found if line.used >= line.limit]
+def _reached(person: User, limits: Limits, period: Period) -> LimitReachedError:
+    """Which limit it is; of several the one that lasts longest. Where none is reached, only answers that still run are in the way."""
+    over = [line for line in standing.lines(limits, standing.used_by(person, period), period) if line.used >= line.limit]
     if not over:
-        over = [line for line in found if line.of == "tokens" and line.used + tokens > line.limit] or found
+        return LimitReachedError(ProductCode.TOO_MANY, None)
     last = max(over, key=lambda line: line.until)
     return LimitReachedError(last.code, last.until)

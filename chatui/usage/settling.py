@@ -11,6 +11,7 @@ from django.db.models import Case, F, Value, When
 from django.db.models.expressions import Combinable
 from django.db.models.functions import Greatest
 
+from chatui.backends.spec.choices import split_choice
 from chatui.models import Turn, UsageCount, UsageEntry, User
 from chatui.models.turn import TurnState
 from chatui.usage import periods
@@ -55,13 +56,18 @@ def _entry(asked: Asked, charge: Charge) -> UsageEntry:
         kind=charge.kind,
         choice=charge.choice[:260],
         backend=charge.backend[:100],
-        model=charge.model[:200],
+        model=_model(charge)[:200],
         turns=charge.turns,
         input_tokens=charge.spent.input,
         cached_tokens=charge.spent.cached,
         output_tokens=charge.spent.output,
         is_estimate=charge.spent.is_estimate,
     )
+
+
+def _model(charge: Charge) -> str:
+    """What has a price. A server says its name at the end; where it was stopped before, it is what was asked for."""
+    return charge.model or (split_choice(charge.choice)[1] or "" if charge.spent.tokens else "")
 
 
 def _count(asked: Asked, tokens: int, turns: int) -> None:

@@ -13,8 +13,8 @@ MOST_TOKENS = 1_000_000_000
 def spent_on(request: SampleRequest, usage: Usage | None, written: float) -> Spent:
     """What was spent on a request that the server took. ``written``: about how many tokens of output arrived."""
     said = usage or Usage()
-    read, wrote = _believed(said.prompt_tokens), _believed(said.completion_tokens)
-    cached = _believed(said.cached_tokens) or 0
+    read, wrote = believed(said.prompt_tokens), believed(said.completion_tokens)
+    cached = believed(said.cached_tokens) or 0
     if read is None:
         about = int(weight_of(request.frames) + weight_of_tools(request.tools))
         return Spent(about, 0, int(written) if wrote is None else wrote, is_estimate=True)
@@ -23,5 +23,6 @@ def spent_on(request: SampleRequest, usage: Usage | None, written: float) -> Spe
     return Spent(read, min(cached, read), wrote)
 
 
-def _believed(said: int | None) -> int | None:
+def believed(said: int | None) -> int | None:
+    """A count as a server says it; None where it says none, or one that cannot be."""
     return said if said is not None and not isinstance(said, bool) and 0 <= said <= MOST_TOKENS else None

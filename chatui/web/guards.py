@@ -13,7 +13,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpRespons
 
 from chatui.codes import ProductCode
 from chatui.guess_limits import MustWaitError
-from chatui.permissions import access
+from chatui.permissions import access, ratings
 from chatui.permissions.access import NotFoundError, OptInNeededError, RefusedError
 from chatui.permissions.debug_requests import NotIndependentError
 from chatui.throttle import ThrottledError
@@ -76,6 +76,9 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
     action = getattr(match.func, "hidden_action", "") if match else ""
     if match and action:
         _record_attempt(request, match.kwargs["conversation_id"], action)
+    if match and match.view_name == "ratings" and "hidden" in request.POST:
+        with contextlib.suppress(RefusedError, NotFoundError):
+            ratings.hidden_exporter(visitor_of(request, "download"))
     return refuse(request, ProductCode.COMMAND, 403)
 
 

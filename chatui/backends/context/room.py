@@ -8,6 +8,9 @@ from collections.abc import Iterable
 from renderer.frames import Frame
 from renderer.harmony.system_messages import FunctionTool
 
+SEEN_CHARS = 1_000_000
+"""How much of a branch is read, from its end: more than the context of a gpt-oss model holds (131,072 tokens)."""
+
 ANSWER_TOKENS = 4096
 """How long an answer may be where nobody says, and how much of a context is kept free for one; never more than a quarter of it."""
 FRAME_TOKENS = 8.0

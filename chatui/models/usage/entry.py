@@ -22,8 +22,9 @@ class UsageEntry(models.Model):
     """``day`` (UTC) is the one on which was asked. ``person`` is NULL once the person was erased, ``key`` where no program asked.
 
     ``choice``: the back end, or one of its models, as it was chosen; ``backend`` and ``model``: what they called themselves, empty where
-    they never answered. ``turns`` is 1 for an answer, else 0. ``cached_tokens`` are part of ``input_tokens``, reasoning is part of
-    ``output_tokens``. ``is_estimate``: the server did not say all of it. No line refers to a conversation, so it outlives it.
+    they never answered; where a server was stopped before it said its model, the one that was chosen, if any. ``turns`` is 1 for an answer,
+    else 0. ``cached_tokens`` are part of ``input_tokens``, reasoning is part of ``output_tokens``. ``is_estimate``: the server did not say
+    all of it. No line refers to a conversation, so it outlives it.
     """
 
     id = models.UUIDField(primary_key=True, default=new_key, editable=False)

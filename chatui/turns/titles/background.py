@@ -22,7 +22,6 @@ from chatui.env import environment
 from chatui.model_servers import connected
 from chatui.models.keys import new_key
 from chatui.models.usage.entry import UsageKind
-from chatui.store import transcripts
 from chatui.turns import own_requests
 from chatui.turns.slots import NoSpareSlotError, slots
 from chatui.turns.start import Started
@@ -111,7 +110,7 @@ def _charge(found: Talk, choice: str, backend: str, spent: Spent, model: str) ->
     if not spent.tokens:
         return
     asked = Asked(found.row.owner_id, periods.now().day)
-    charge = Charge(UsageKind.TITLE, spent, choice, backend, transcripts.header_text(model))
+    charge = Charge(UsageKind.TITLE, spent, choice, backend, model)
     booked = writer.post(settling.book, new_key(), asked, charge, patience=SAVE_SECONDS)
     _booked.add(booked)
     booked.add_done_callback(_forget)

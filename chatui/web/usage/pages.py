@@ -98,5 +98,5 @@ def _csv(days: Days) -> Iterator[str]:
     for line in reports.every_line(reports.lines_of(days), days):
         *names, sums = line.values()
         numbers = [sums.turns, sums.input, sums.cached, sums.output, sums.estimated]
-        cost = ["" if sums.cost is None else str(sums.cost)] if currency else []
+        cost = ["" if sums.cost is None else format(sums.cost, "f")] if currency else []
         yield csv_row([cell(str(name) if name is not None else "") for name in names] + numbers + cost)

@@ -11,8 +11,6 @@ import { EventQueue } from "./event-queue.js";
 
 /** @import { Accepted, EndUserEvent, TurnEnded, Idle, MessageBegan, Refused, Snapshot } from "../wire/wire.js" */
 /** @import { Around, Commands } from "./commands.js" */
-/** @import { Exchange } from "../exchange/exchange.js" */
-/** @import { Beginning } from "./transcript.js" */
 
 /** @typedef {{ announcer: import("./announcer.js").Announcer, commands: Commands, stage: HTMLElement }} Others */
 /** @typedef {Omit<Around, "connection"> & Others} Page what events change */
@@ -110,24 +108,26 @@ export class ServerEvents {
     });
     commands.stopIfWanted();
     if (event.percent) void limits().then((words) => words?.tellNear(event, composer));
+    else composer.querySelector(".usage-note")?.remove();
   }
 
   /** @param {Refused} event */
-  async #refused(event) {
+  #refused(event) {
     const { transcript, composer, commands, stage } = this.#page;
-    const sentence = (event.until && (await limits())?.reached(event)) || refusal(event.code);
     const command = commands.settle(event.client_id);
     composer.running = transcript.running.some((exchange) => !exchange.isSending);
     if (command?.type === "send") {
       transcript.unsend(command.client_id);
       if (transcript.isEmpty) stage.dataset.empty = "";
-      composer.refused(command.text, sentence);
-    } else if (command?.type !== "edit" || !transcript.refuseEdit(sentence)) {
-      composer.say(sentence);
+      composer.refused(command.text, "");
     }
+    const isEdit = command?.type === "edit";
+    const say = (/** @type {string} */ words) => void ((isEdit && transcript.refuseEdit(words)) || composer.say(words));
+    say(refusal(event.code));
+    if (event.until) void limits().then((words) => words && say(words.reached(event)));
   }
 
-  /** @param {Beginning} event */
+  /** @param {import("./transcript.js").Beginning} event */
   #begin(event) {
     const { transcript, composer, announcer, open, stage } = this.#page;
     const isNews = transcript.byTurn(event.turn)?.question !== event.question;
@@ -186,7 +186,7 @@ export class ServerEvents {
     this.#showRunning();
   }
 
-  /** @param {Exchange} exchange */
+  /** @param {import("../exchange/exchange.js").Exchange} exchange */
   async #fetch(exchange) {
     await this.#page.open.fetchExchange(exchange);
     const { turn, isRunning, state } = exchange;

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.db import DatabaseError
 from django.test import Client
 from django.utils import timezone
 
@@ -89,6 +90,45 @@ def test_a_training_example_has_the_question_and_the_answer_ended_by_return(judg
     assert canary.found(text) == [] and "developer" not in text and "analysis<|message|>" not in text
 
 
+IMPORTED = """version: "2.2"
+model: what-the-file-claims
+author: Ada Lovelace <ada@example.org>
+capabilities:
+  roles: [user, assistant]
+generation_settings:
+  temperature: 0.5
+  account: ada-1815
+"""
+
+
+def test_a_line_names_nobody_whom_an_imported_document_names(talk: Planted) -> None:
+    Conversation.objects.update(document_header=IMPORTED, imported_at=timezone.now(), imported_from="ChatGPT")
+    Message.objects.filter(pk=talk.question.pk).update(text=f"<|start|>user name=lovelace<|message|>{QUESTION}<|end|>")
+    [hidden] = of(has_hidden=True, reason=WHY["why"])
+    assert all(word in hidden["openchatml"] for word in ("Ada Lovelace", "name=lovelace", "ada-1815")), "the premise"
+    [line] = of()
+    text = line["openchatml"]
+    assert not any(word in text for word in ("Ada", "lovelace", "ada-1815", "example.org", "what-the-file-claims"))
+    found = document.parse(text)
+    assert found.model == "gpt-oss-20b" and found.frames[0].body == QUESTION
+    assert found.settings == {"temperature": 0.5}
+    assert (found.extra["imported"], found.extra["imported_from"]) == (True, "ChatGPT") and "capabilities" in found.extra
+    [example] = of(format=Format.HARMONY)
+    assert "lovelace" not in example["harmony"] and QUESTION in example["harmony"]
+
+
+def test_reasoning_that_was_cut_off_is_in_no_training_example(talk: Planted) -> None:
+    thought = append(talk.conversation, talk.final.parent, Header("assistant", channel="analysis"), "It may be fi", talk.turn)
+    Message.objects.filter(pk=talk.final.pk).update(parent=thought)
+    [whole] = of(format=Format.HARMONY, has_hidden=True, reason=WHY["why"])
+    assert "It may be fi" in whole["harmony"], "the premise"
+    Message.objects.filter(pk=thought.pk).update(is_complete=False)
+    [example] = of(format=Format.HARMONY, has_hidden=True, reason=WHY["why"])
+    assert "It may be fi" not in example["harmony"] and example["harmony"].endswith("<|return|>")
+    [line] = of(has_hidden=True, reason=WHY["why"])
+    assert "It may be fi" in line["openchatml"], "whoever judges sees all of it"
+
+
 def test_a_cut_answer_is_judged_and_is_no_training_example(talk: Planted) -> None:
     Message.objects.filter(pk=talk.final.pk).update(is_complete=False)
     assert [line["is_complete"] for line in of()] == [False]
@@ -156,6 +196,16 @@ def test_e_perm_visibility_hidden_channels_are_refused_without_the_permission(ju
     assert (line.code, line.action, line.actor) == (Code.PERM_VISIBILITY, "ratings export with hidden channels", judge)
 
 
+def test_a_form_without_a_token_is_an_attempt_at_hidden_channels_as_well(judge: User, reader: User, ada: User, talk: Planted) -> None:
+    for person in (judge, reader, ada):
+        client = Client(enforce_csrf_checks=True)
+        client.force_login(person)
+        for asked in ({}, WHY):
+            assert client.post("/ratings/", {"format": "openchatml"} | asked).status_code == 403
+    line = AuditEvent.objects.get()
+    assert (line.code, line.action, line.actor) == (Code.PERM_VISIBILITY, "ratings export with hidden channels", judge)
+
+
 @pytest.mark.parametrize("permission", ["view_hidden_channels", "view_any_conversation"])
 def test_one_of_the_two_permissions_is_not_enough(permission: str, talk: Planted) -> None:
     person = make_person("half", "export_ratings", permission, staff=True)
@@ -171,6 +221,34 @@ def test_with_the_permission_they_come_and_each_conversation_is_recorded(reader:
     assert (whole.action, whole.conversation_id) == ("ratings export with hidden channels", None)
     assert (each.action, each.conversation_id, each.owner_name) == (whole.action, talk.conversation.pk, "ada")
     assert each.detail == WHY["why"] and each.actor == reader
+
+
+def test_a_look_is_recorded_right_before_its_line_and_none_that_is_not_given(ada: User, talk: Planted, canary: Canary) -> None:
+    other = plant(ada, canary)
+    rate(other.final, ada, "up")
+    lines = rating_exports.export(SHELL, Wanted(Filters(), has_hidden=True, reason=WHY["why"]))
+    late = append(other.conversation, other.question, Header("assistant", channel="final"), "Five.", other.turn)
+    rate(late, ada, "up")
+
+    def looks() -> list[Any]:
+        return [line.conversation_id for line in AuditEvent.objects.exclude(conversation_id=None).order_by("number")]
+
+    assert AuditEvent.objects.get().detail == "openchatml, 2: all" and looks() == []
+    assert json.loads(next(lines))["conversation"] == str(talk.conversation.pk) and looks() == [talk.conversation.pk]
+    assert json.loads(next(lines))["conversation"] == str(other.conversation.pk)
+    assert list(lines) == [], "what is rated meanwhile is in no line"
+    assert looks() == [talk.conversation.pk, other.conversation.pk]
+
+
+def test_where_a_look_cannot_be_recorded_nothing_of_it_is_given(talk: Planted, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = rating_exports.export(SHELL, Wanted(Filters(), has_hidden=True, reason=WHY["why"]))
+
+    def fails(*args: Any, **named: Any) -> None:
+        raise DatabaseError
+
+    monkeypatch.setattr(rating_exports, "record", fails)
+    with pytest.raises(DatabaseError):
+        next(lines)
 
 
 def test_owners_are_told_of_it_as_of_any_look(reader: User, ada: User, talk: Planted, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import random
+import re
 from collections import Counter
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from datetime import timedelta
+from functools import partial
 from typing import Any
 from uuid import uuid4
 
 import pytest
 from channels.db import database_sync_to_async
 from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from chatui.audit_log.record import SHELL
@@ -24,11 +27,12 @@ from chatui.models import Conversation, Turn, UsageCount, UsageEntry, UsageLimit
 from chatui.models.turn import TurnState
 from chatui.models.usage.entry import UsageKind
 from chatui.store import erasure
-from chatui.turns import running, sweep
+from chatui.turns import ledger, own_requests, running, sweep
+from chatui.turns.sampling import Sampling, account_of
 from chatui.turns.start import Ask, Kind
 from chatui.usage import limits, settling
 from chatui.usage.counting import Asked, Charge, Spent
-from chatui.usage.told import spent_on
+from chatui.usage.told import MOST_TOKENS, spent_on
 from renderer.frames import Frame, Header, Terminator
 from tests.chatui.conftest import store
 from tests.support.scripted import FINAL, ScriptedBackend, Step, answer, frame
@@ -70,6 +74,34 @@ async def test_a_count_that_cannot_be_is_not_believed(said: Usage, ada: User, ba
     assert spent.is_estimate and spent.output == 20 and 0 < spent.input < 100
 
 
+@pytest.mark.parametrize("said", [Usage(-5, -1), Usage(10**15, 2**31)])
+async def test_counts_that_no_column_holds_do_not_keep_a_turn_from_its_end(said: Usage, ada: User, backend: ScriptedBackend) -> None:
+    backend.script = [*answer()[:-1], SampleEnded(EndReason.STOP, said, "m\x00<|end|>")]
+    await running.ask(ada, ask())
+    await running.settle()
+    turn = await Turn.objects.aget()
+    assert (turn.state, turn.input_tokens, turn.output_tokens) == ("completed", None, None)
+    [entry] = await entries()
+    assert entry.is_estimate and entry.model == turn.model == "m\ufffd<end|>"
+
+
+async def test_counts_of_many_samples_together_are_as_many_as_a_column_holds() -> None:
+    def sampling() -> Sampling:
+        made = Sampling(ScriptedBackend(), SampleRequest(()), lambda _: None)
+        made._ended = SampleEnded(EndReason.STOP, Usage(MOST_TOKENS, 7))
+        return made
+
+    account = account_of([sampling() for _ in range(3)], None)
+    assert (account.input_tokens, account.output_tokens) == (2**31 - 1, 21)
+
+
+async def test_a_request_of_the_products_own_tells_the_model_as_it_can_be_stored(backend: ScriptedBackend) -> None:
+    told: list[str] = []
+    backend.script = [*answer()[:-1], SampleEnded(EndReason.STOP, Usage(1, 2), "m\x00<|end|>")]
+    await own_requests.words_of(backend, SampleRequest(()), 100, lambda _, model: told.append(model))
+    assert told == ["m\ufffd<end|>"]
+
+
 async def test_a_stopped_turn_is_booked_with_an_estimate(ada: User, backend: ScriptedBackend) -> None:
     backend.script = [*frame(FINAL, "one two three four")[:-1], asyncio.Event()]
     started = await running.ask(ada, ask())
@@ -78,6 +110,29 @@ async def test_a_stopped_turn_is_booked_with_an_estimate(ada: User, backend: Scr
     await running.settle()
     [entry] = await entries()
     assert entry.is_estimate and entry.turns == 1 and entry.output_tokens > 3
+
+
+async def test_what_was_stopped_before_the_server_said_its_model_is_booked_as_the_one_that_was_asked_for(ada: User) -> None:
+    kinds = (UsageKind.ANSWER, UsageKind.SUMMARY, UsageKind.TITLE)
+
+    @database_sync_to_async
+    def book(choice: str, spent: Spent, model: str = "") -> None:
+        for kind in kinds:
+            settling.book(uuid4(), Asked(ada.pk, timezone.now().date()), Charge(kind, spent, choice, "A", model))
+
+    for given in (("a/org/big", Spent(1)), ("a/big", Spent(1), "told"), ("a", Spent(1)), ("a/refused", Spent())):
+        await book(*given)
+    assert Counter(entry.model for entry in await entries()) == {"org/big": 3, "told": 3, "": 6}
+
+
+async def test_a_turn_has_the_last_model_that_was_told_where_its_last_sample_was_stopped() -> None:
+    def sampling(model: str | None) -> Sampling:
+        made = Sampling(ScriptedBackend(), SampleRequest(()), lambda _: None)
+        made._ended = SampleEnded(EndReason.STOP, model=model) if model else None
+        return made
+
+    assert account_of([sampling("first"), sampling("second"), sampling(None)], None).model == "second"
+    assert account_of([sampling(None)], None).model == ""
 
 
 async def test_a_turn_whose_process_died_is_booked_by_the_sweep_once(ada: User) -> None:
@@ -111,6 +166,25 @@ async def test_erasing_a_conversation_books_what_still_runs_and_keeps_what_was_b
     await erase_conversation()
     assert not await Conversation.objects.aexists()
     assert [(entry.input_tokens, entry.turns) for entry in await entries()] == [(10, 1), (0, 1)]
+
+
+async def test_the_end_of_a_turn_locks_the_count_before_the_conversation_as_its_start_does(ada: User) -> None:
+    await database_sync_to_async(UsageLimit.objects.create)(day_turns=5)
+    limits.forget()
+
+    @database_sync_to_async
+    def changed_tables(work: Callable[[], object]) -> list[str]:
+        with CaptureQueriesContext(connection) as queries:
+            work()
+        tables = re.findall(r'UPDATE "(chatui_usagecount|chatui_conversation)"', "; ".join(query["sql"] for query in queries))
+        return list(dict.fromkeys(tables))
+
+    first = await database_sync_to_async(store)(ada, ask(), "here")
+    order = ["chatui_usagecount", "chatui_conversation"]
+    end = partial(ledger.finish, ledger.job_of(first.turn), ledger.Outcome(TurnState.COMPLETED), ledger.Account())
+    assert await changed_tables(end) == order
+    again = partial(store, ada, ask("And now?", conversation=first.turn.conversation_id), "here")
+    assert await changed_tables(again) == order, "the premise"
 
 
 async def test_a_line_of_the_products_own_is_booked_once_and_for_nobody_who_was_erased(ada: User) -> None:

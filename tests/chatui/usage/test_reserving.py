@@ -12,6 +12,7 @@ from channels.db import database_sync_to_async
 from django.contrib.auth.models import Group
 from django.db import transaction
 
+from chatui.api.errors import of_code, of_refusal
 from chatui.backends.base import BackendError
 from chatui.codes import ProductCode
 from chatui.models import Conversation, Turn, UsageCount, UsageLimit, User
@@ -118,6 +119,27 @@ def test_tokens_hold_beside_each_other_only_what_fits(ada: User) -> None:
     limits.forget()
     store(ada, ask())
     assert row(ada).reserved_turns == 2
+
+
+@pytest.mark.django_db
+def test_where_only_running_answers_are_in_the_way_no_limit_is_named_and_no_day_to_wait_for(ada: User) -> None:
+    limit(day_tokens=20_000, month_tokens=10_000_000)
+    for _ in range(4):
+        store(ada, ask())
+    with pytest.raises(AskRefusedError) as refused:
+        store(ada, ask())
+    assert (refused.value.code, refused.value.until) == (ProductCode.TOO_MANY, None)
+    error = of_refusal(refused.value)
+    assert (error.status, error.code, error.retry_after, error.may_retry) == (
+        429,
+        "too_many_at_once",
+        1,
+        of_code(ProductCode.TOO_MANY).may_retry,
+    )
+    UsageCount.objects.update(day_tokens=20_000)
+    with pytest.raises(AskRefusedError) as refused:
+        store(ada, ask())
+    assert refused.value.code == ProductCode.QUOTA_DAY, "where a limit is reached as well, it is named"
 
 
 @pytest.mark.django_db

@@ -87,6 +87,14 @@ def test_the_file_has_every_line_is_recorded_and_holds_no_formula(uma: User, mon
     assert AuditEvent.objects.filter(action="usage export").count() == 1
 
 
+def test_a_cost_in_the_file_is_a_number_in_digits(uma: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    change(monkeypatch, {"currency": "EUR"})
+    ModelPrice.objects.create(model="cheap", since="2026-01-01", input_price="0.0001", output_price=0)
+    line(None, model="cheap", input_tokens=1, output_tokens=0)
+    [row] = csv.DictReader(signed_in(uma).post("/usage/everybody/file/").content.decode().splitlines())
+    assert row["cost_EUR"].startswith("0.0000000001")
+
+
 def test_money_is_shown_only_with_a_currency(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     ModelPrice.objects.create(model="big", since="2026-01-01", input_price=1000, output_price=0)
     line(ada)
@@ -103,10 +111,18 @@ def test_a_limit_that_is_set_on_the_admin_pages_is_recorded_and_holds_at_once(ad
     assert lars.post("/admin/chatui/usagelimit/add/", {"day_turns": "3"}).status_code == 302
     assert limits.limits_of(ada).day_turns == 3
     assert lars.post("/admin/chatui/usagelimit/add/", {"day_turns": "4"}).status_code == 200, "there is one for everybody"
-    assert AuditEvent.objects.get(action="usage limit created").detail == "everybody: day_turns 3"
+    assert AuditEvent.objects.get(action="usage limit created").detail == "day_turns 3: everybody"
     key = UsageLimit.objects.get().pk
     lars.post(f"/admin/chatui/usagelimit/{key}/delete/", {"post": "yes"})
     assert not limits.limits_of(ada) and AuditEvent.objects.filter(action="usage limit deleted").exists()
+
+
+def test_a_price_is_recorded_with_its_numbers_however_long_the_name_of_its_model_is(db: None) -> None:
+    lars = signed_in(make_person("lars", "change_limits", staff=True))
+    price = {"model": "m" * 200, "since": "2026-11-01", "input_price": "1.25", "cached_price": "0.5", "output_price": "4"}
+    assert lars.post("/admin/chatui/modelprice/add/", price).status_code == 302
+    detail = AuditEvent.objects.get(action="model price created").detail
+    assert detail.startswith("input_price 1.25, cached_price 0.5, output_price 4: mmm") and len(detail) == 200
 
 
 def test_a_limit_without_a_number_is_none(db: None) -> None:

@@ -1,0 +1,63 @@
+"""Estimates: about how many tokens a turn took, told from what is kept of it."""
+
+from __future__ import annotations
+
+from uuid import UUID, uuid4
+
+import pytest
+
+from chatui.models import Turn, User
+from chatui.models.message import Author
+from chatui.store import transcripts
+from chatui.turns.start import Ask, Kind
+from chatui.usage import estimates
+from renderer.frames import Frame, Header
+from tests.chatui.conftest import store
+from tests.support.scripted import FINAL, REPLY
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def turn(ada: User) -> Turn:
+    return store(ada, Ask(Kind.SEND, uuid4(), "medium", text="What is 2 + 2?"), "another process").turn
+
+
+def keep(turn: Turn, header: Header, author: Author, key: UUID | None = None) -> None:
+    transcripts.append(turn.conversation, turn.question, Frame(header, "word " * 720), author, transcripts.Kept(turn=turn, key=key))
+
+
+def piece(turn: Turn, frame: UUID) -> None:
+    turn.pieces.create(number=turn.pieces.count(), frame=frame, text="word " * 720)
+
+
+def test_where_the_model_wrote_nothing_nothing_is_spent(turn: Turn) -> None:
+    keep(turn, REPLY, Author.PRODUCT)
+    keep(turn, REPLY, Author.IMPORT)
+    spent = estimates.charge_of(turn).spent
+    assert spent.is_estimate and spent.tokens == 0
+
+
+def test_only_what_the_model_wrote_is_output(turn: Turn) -> None:
+    keep(turn, FINAL, Author.MODEL)
+    before = estimates.charge_of(turn).spent
+    assert 1000 <= before.output < 1050 and 0 < before.input < 50
+    keep(turn, REPLY, Author.PRODUCT)
+    keep(turn, REPLY, Author.IMPORT)
+    assert estimates.charge_of(turn).spent == before
+
+
+def test_pieces_of_a_frame_that_is_stored_are_not_counted_again(turn: Turn) -> None:
+    key = uuid4()
+    keep(turn, FINAL, Author.MODEL, key)
+    before = estimates.charge_of(turn).spent
+    piece(turn, key)
+    assert estimates.charge_of(turn).spent == before
+    piece(turn, uuid4())
+    assert estimates.charge_of(turn).spent.output == before.output + 1000
+
+
+def test_no_more_is_read_than_a_model_is_sent(turn: Turn, monkeypatch: pytest.MonkeyPatch) -> None:
+    keep(turn, FINAL, Author.MODEL)
+    monkeypatch.setattr(estimates, "SEEN_CHARS", 18)
+    assert estimates.charge_of(turn).spent.input == 5
