@@ -116,13 +116,14 @@ def test_a_message_that_was_not_sent_can_be_taken_back_and_changed(demo: Server,
 
 
 def test_without_a_connection_other_buttons_say_so_and_nothing_waits(cable: Cable, chat: Chat) -> None:
+    chat.last.locator(".question").hover()
+    chat.button("Edit").click()
+    expect(chat.last.get_by_role("textbox")).to_be_visible()
     cable.cut()
     expect(chat.banner).to_have_text(NO_CONNECTION)
 
     chat.button("Regenerate").click()
     expect(chat.problem).to_have_text("There is no connection to the server. Please try again when it is back.")
-    chat.last.locator(".question").hover()
-    chat.button("Edit").click()
     chat.last.get_by_role("textbox").fill("Hello, differently!")
     chat.button("Send").click()
     expect(chat.last.locator(".question-editor-problem")).to_contain_text("There is no connection")
@@ -133,6 +134,15 @@ def test_without_a_connection_other_buttons_say_so_and_nothing_waits(cable: Cabl
     chat.finish()
     expect(chat.question).to_have_text("Hello, differently!")
     expect(chat.last.get_by_role("group", name="Versions of your message")).to_contain_text("2 of 2")
+
+
+def test_what_was_not_loaded_yet_says_so(cable: Cable, chat: Chat) -> None:
+    cable.cut()
+    expect(chat.banner).to_have_text(NO_CONNECTION)
+    chat.last.locator(".question").hover()
+    chat.button("Edit").click()
+    expect(chat.page.locator(".toast")).to_contain_text("There is no connection to the server.")
+    cable.mend()
 
 
 def test_a_browser_that_says_it_is_offline_is_believed(chat: Chat, cable: Cable) -> None:
