@@ -46,6 +46,9 @@ _DATA = tempfile.TemporaryDirectory(prefix="chatui-tests-")
 for _name in [name for name in os.environ if name.startswith("CHATUI_") and name not in OF_TESTS]:
     del os.environ[_name]
 os.environ["CHATUI_DATA_DIR"] = _DATA.name
+# Some machines want no bytecode kept. Each of some hundred servers would then compile the whole product anew.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 # A script is for the answer; it is not to be played a second time as its own title. The tests of titles ask for them.
 os.environ["CHATUI_TITLES"] = "false"
 # What one process of the tests counts in Redis, such as wrong passwords, is not what another counts. Redis has 16 databases.
