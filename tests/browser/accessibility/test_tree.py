@@ -20,7 +20,12 @@ NEEDS_NO_NAME = {"RootWebArea", "main"}  # where the page begins, and where the 
 def tree(page: Page) -> list[dict[str, Any]]:
     """The nodes of the accessibility tree: role, name, description, and what is true of them."""
     session = page.context.new_cdp_session(page)
-    nodes = session.send("Accessibility.getFullAXTree")["nodes"]
+    nodes: list[dict[str, Any]] = []
+    for _ in range(100):  # a browser that is busy makes it some time after the page
+        nodes = session.send("Accessibility.getFullAXTree")["nodes"]
+        if any(node["role"]["value"] == "main" for node in nodes):
+            break
+        page.wait_for_timeout(100)
     session.detach()
     return [
         {
