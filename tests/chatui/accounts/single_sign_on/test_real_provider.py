@@ -54,7 +54,7 @@ def installed() -> Path:
             command = [npm, "install", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix", str(place), PACKAGE]
             done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=280)
             if done.returncode:
-                pytest.skip("the OpenID provider of npm cannot be installed here")
+                pytest.skip(f"the OpenID provider of npm cannot be installed here: {(done.stderr.strip().splitlines() or [''])[-1]}")
             (place / "installed").touch()
     return place
 
